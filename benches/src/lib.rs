@@ -1,0 +1,1 @@
+//! Timing and tables for the benchmarks beside it.

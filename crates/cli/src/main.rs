@@ -1,0 +1,3 @@
+//! The `runseal` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The pure part of runseal: no files, no clock, no environment, no threads.

@@ -1,0 +1,1 @@
+//! The effects of runseal: file sources, atomic writes, stores, sealing and replay.

@@ -1,0 +1,1 @@
+//! Runs one command with nothing but what it was given.
