@@ -6,9 +6,10 @@
 
 pub mod canon;
 pub mod digest;
-// pub mod formats;
-// pub mod ids;
+pub mod formats;
+pub mod ids;
 pub mod limits;
 pub mod path;
-// pub mod source;
-// pub mod verify;
+pub mod source;
+pub mod space;
+pub mod verify;
