@@ -104,6 +104,14 @@ pub enum SourceError {
         /// What it is.
         kind: EntryKind,
     },
+    /// It is no folder, so there is nothing to list.
+    #[error("`{path}` is {}, not a folder", .kind.with_article())]
+    NotAFolder {
+        /// The name.
+        path: String,
+        /// What it is.
+        kind: EntryKind,
+    },
     /// It has more bytes than the caller wants to read.
     #[error("`{path}` has more than {limit} bytes")]
     TooLarge {
@@ -142,22 +150,34 @@ pub trait Source: Sync {
     /// Reads a regular file whole, if it has at most `limit` bytes.
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
         let file = self.open(path)?;
-        read_bounded(file, path, limit)
+        read_bounded(file, path.as_str(), 0, limit)
     }
 }
 
-/// Reads everything `file` has, if that is at most `limit` bytes.
-pub fn read_bounded(file: impl Read, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+/// Reads everything `file` has, if that is at most `limit` bytes. `expected` is the size it is
+/// believed to have, so that memory is taken once; `path` is for messages.
+pub fn read_bounded(
+    file: impl Read,
+    path: &str,
+    expected: u64,
+    limit: u64,
+) -> Result<Vec<u8>, SourceError> {
+    let fail = |source| SourceError::Io {
+        path: path.to_owned(),
+        source,
+    };
     let mut bytes = Vec::new();
+    let expected = usize::try_from(expected.min(limit)).unwrap_or(usize::MAX);
+    // One more byte, so that the end is seen without growing.
+    bytes
+        .try_reserve_exact(expected.saturating_add(1))
+        .map_err(|error| fail(error.into()))?;
     file.take(limit.saturating_add(1))
         .read_to_end(&mut bytes)
-        .map_err(|source| SourceError::Io {
-            path: path.to_string(),
-            source,
-        })?;
+        .map_err(fail)?;
     if bytes.len() as u64 > limit {
         return Err(SourceError::TooLarge {
-            path: path.to_string(),
+            path: path.to_owned(),
             limit,
         });
     }

@@ -2,7 +2,7 @@
 //!
 //! The data stands beside a developer's checkout and in CI, and is no part of the project.
 
-mod support;
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use runseal_core::canon::{
     parse_document,
 };
 use runseal_core::digest::Digest;
-use support::{conformance, for_each_line, text, unhex};
+use runseal_testkit::{conformance, for_each_line, text, unhex};
 
 fn canon(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, CanonError> {
     let mut bytes = Vec::new();

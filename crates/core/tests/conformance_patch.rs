@@ -1,14 +1,13 @@
 //! Every patch set of the conformance data.
 
-mod support;
-
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
 use runseal_core::verify::Strictness;
+use runseal_testkit::check_document_cases;
 
 #[test]
 fn patch_every_case_has_the_expected_findings() {
-    support::check_document_cases("patch", |text, case| {
+    check_document_cases("patch", |text, case| {
         let document = parse_document(text, &ReadOptions::default()).ok()?;
         let limit = case
             .get("options")

@@ -1,8 +1,15 @@
-//! Where the conformance data is, and how its document cases are run.
+//! What the tests of several crates share: where the conformance data and the project's own
+//! vectors are, and how cases are run. Used by tests only.
 //!
 //! Cases are read with our own reader: some hold lone surrogates, which others refuse.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code: a failure is meant to stop the test"
+)]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,9 +18,14 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, Node, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::verify::Report;
 
+/// The root of the project.
+pub fn project_root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 /// The conformance folder, or `None` with a message where it is not part of the checkout.
 pub fn conformance() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let folder = project_root().join("../shared/conformance");
     if folder.is_dir() {
         return Some(folder);
     }
