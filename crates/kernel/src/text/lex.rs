@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn scan_units_codes_and_names_split_right() {
-        assert_eq!(words("64KB, 4xx node.js C++17 read-only 3,100"), ["64", "kb", ",", "4xx", "node.js", "c++", "17", "read-only", "3,100"]);
+        assert_eq!(words("64KB, 4xx node.js C++17 read-only 3,100"), ["64", "kb", ",", "4xx", "node.js", "c++17", "read-only", "3,100"]);
     }
 
     #[test]
