@@ -101,6 +101,8 @@ fn run(name: &str, cases: &[Case]) -> Totals {
         match half.as_deref() {
             Some("even") if n % 2 == 1 => continue,
             Some("odd") if n % 2 == 0 => continue,
+            Some("q1") if n % 4 != 1 => continue,
+            Some("q3") if n % 4 != 3 => continue,
             _ => {}
         }
         let goal = normalize_goal(&case.goal);

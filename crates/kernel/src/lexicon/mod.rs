@@ -147,7 +147,7 @@ fn build() -> Lexicon {
     for (cue, text) in phrases::all() {
         for phrase in text.split('|') {
             let mut parts = phrase.split_ascii_whitespace();
-            if let Some(first) = parts.next() {
+            if let Some(first) = parts.next().map(stem_mark) {
                 list.push(Phrase { first, rest: parts.collect(), cue });
                 flat.push((first, class::CUE));
             }
@@ -172,6 +172,14 @@ fn build() -> Lexicon {
         *slot = entries.partition_point(|e| usize::from(e.word.as_bytes()[0]) < b) as u32;
     }
     Lexicon { entries, by_byte, phrases: list }
+}
+
+/// `~cached` is kept as `~cach`: a stem is a prefix of its word.
+fn stem_mark(word: &'static str) -> &'static str {
+    match word.strip_prefix('~') {
+        Some(bare) => &word[..1 + stem(bare).len()],
+        None => word,
+    }
 }
 
 fn lexicon() -> &'static Lexicon {

@@ -9,7 +9,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         than then too also just very more most much many some such own same other another there here both each per via upon about between among through
         during within without against across along around behind beside besides beyond toward towards until till since because how why where when while if
         get gets got let lets please goes go come comes one's itself themselves himself herself yet still even again already now soon ever
-        instead otherwise however therefore thus hence etc e.g i.e"),
+        instead otherwise however therefore thus hence etc e.g i.e older newer longer shorter later earlier larger smaller higher lower fewer less least maximum minimum exactly approximately"),
     (STOP | MODAL, "must shall should will would can could may might need needs ought"),
     (STOP | NEG, "not no never none neither nor cannot can't don't doesn't isn't aren't won't mustn't shouldn't couldn't wouldn't nothing nobody nowhere without n't
         cant dont doesnt isnt arent wont"),
@@ -31,7 +31,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         physicist physicists biologist clerk clerks accountant accountants auditor auditors editor editors author authors reader readers writer writers journalist journalists
         seller sellers buyer buyers vendor vendors supplier suppliers dealer dealers trader traders merchant merchants shopper shoppers driver drivers rider riders passenger passengers
         pilot pilots captain captains sailor fisherman fishermen farmer farmers gardener gardeners agronomist agronomists forester foresters ranger rangers brewer brewers baker bakers cook cooks chef chefs
-        waiter waiters host hosts hostess librarian librarians archivist archivists curator curators musician musicians singer singers player players coach coaches trainer trainers referee referees
+        waiter waiters hostess librarian librarians archivist archivists curator curators musician musicians singer singers player players coach coaches trainer trainers referee referees
         volunteer volunteers helper helpers citizen citizens resident residents tenant tenants landlord landlords neighbour neighbours neighbor neighbors councillor councillors mayor mayors officer officers
         secretary secretaries assistant assistants bookkeeper bookkeepers cashier cashiers packer packers picker pickers worker workers mechanic mechanics technician technicians electrician electricians
         planner planners dispatcher dispatchers designer designers architect architects tester testers reviewer reviewers maintainer maintainers contributor contributors owner owners stakeholder stakeholders
@@ -41,14 +41,14 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         inspector inspectors examiner examiners moderator moderators translator translators interpreter interpreters climber climbers skier skiers swimmer hiker hikers cyclist cyclists runner runners
         borrower borrowers patron patrons collector collectors seismologist seismologists ornithologist ornithologists geologist meteorologist botanist botanists hydrologist astronomer astronomers chemist chemists
         public everyone everybody anyone anybody nobody somebody human humans man men woman women guardian guardians caretaker caretakers janitor janitors wrangler wranglers producer producers
-        controller's controllers director directors leader leaders lead leads head heads chief boss supervisor supervisors foreman foremen superintendent warden wardens
-        sre sres devops qa department departments office sales marketing finance accounting support helpdesk desk management board committee council agency ministry authority authorities
+        director directors leader leaders chief boss supervisor supervisors foreman foremen superintendent warden wardens
+        sre sres devops qa department departments office sales marketing finance accounting helpdesk desk management board committee council agency ministry authority authorities
         partner partners contractor contractors consultant consultants freelancer freelancers intern interns trainee trainees apprentice apprentices villager villagers commuter commuters tourist tourists
-        traveller travellers traveler travelers family families couple couples senior seniors youth adult adults minor minors girl boy friend friends fan fans follower followers spectator spectators
+        traveller travellers traveler travelers family families postdocs postdoc professor professors scholar scholars merchandiser merchandisers instructor instructors agent agents pensioner pensioners couple couples senior seniors youth adult adults girl boy friend friends follower followers spectator spectators
         dresser dressers porter porters steward stewards conductor conductors composer composers adviser advisers advisor advisors broker brokers banker bankers insurer insurers adjuster adjusters
         underwriter underwriters claimant claimants operators' users' crews shift shifts personnel workforce"),
     (THING, "number numbers order orders server servers folder folders header headers footer footers buffer buffers counter counters sensor sensors monitor monitors error errors vector vectors
-        parameter parameters container containers cluster clusters printer printers scanner scanners router routers filter filters parser parsers loader logger handler handlers worker
+        client player driver reader viewer speaker conductor planner runner collector dispatcher parameter parameters container containers cluster clusters printer printers scanner scanners router routers filter filters parser parsers loader logger handler handlers worker
         docker compiler linker browser browsers calendar newsletter letter letters paper papers layer layers meter meters metre metres water power tower towers corner corners border borders marker markers
         slider banner banners timer timers trigger triggers pointer pointers register registers character characters chapter chapters computer computers controller controllers processor processors
         adapter adapters converter converters wrapper wrappers helper master cursor cursors color colour colors colours factor factors author-id operator editor mirror mirrors motor motors reactor
@@ -87,7 +87,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         kinesis glue athena sagemaker bedrock openai anthropic"),
     (TECH, "kubernetes k8s docker podman helm terraform ansible puppet chef salt vagrant packer nix nixos pulumi cloudformation jenkins circleci travis buildkite argocd flux istio envoy linkerd nginx apache httpd caddy traefik haproxy
         tomcat jetty gunicorn uvicorn puma systemd cron crontab launchd supervisord kafka rabbitmq nats activemq zeromq mqtt mosquitto amqp grpc rest openapi swagger soap websocket websockets webrtc oauth oauth2 openid saml ldap keycloak vault
-        prometheus grafana zabbix nagios icinga loki tempo jaeger opentelemetry graylog kibana logstash fluentd fluentbit beats superset metabase tableau powerbi looker qlik excel word powerpoint spreadsheet libreoffice google sheets
+        prometheus grafana zabbix nagios icinga loki tempo jaeger opentelemetry graylog kibana logstash fluentd fluentbit beats superset metabase tableau powerbi bi looker qlik excel word powerpoint spreadsheet libreoffice google sheets
         wordpress drupal joomla typo3 ghost strapi contentful hugo jekyll eleventy mkdocs sphinx docusaurus antora asciidoctor pandoc latex tex typst confluence wiki sharepoint jira trello shopify magento woocommerce shopware prestashop odoo erp-next
         moodle ilias omero nextcloud owncloud minio ceph nfs samba smb sftp ftp rsync rclone restic borg bacula zfs btrfs lvm raid nas san iscsi ssd
         linux debian ubuntu centos rhel fedora alpine suse arch freebsd openbsd macos windows android ios ipados watchos tvos raspberry arduino esp32 esp8266 stm32 rp2040 cortex avr pic plc opc modbus canbus can-bus bluetooth ble zigbee lora lorawan
@@ -121,13 +121,13 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         cancel cancelled canceled skip skips skipped ignore ignored ignores discard discarded drop dropped drops malformed corrupt corrupted damaged unreadable unparsable unparseable wrong bad illegal violation violations warn warning warnings alert alerts alarm alarms
         404 400 401 403 409 410 422 429 500 502 503 504 4xx 5xx exit stderr stale outage hang hangs stuck jam jammed lost loss duplicate duplicates conflict conflicts overflow mismatch mismatches unexpected unsupported unauthorised unauthorized
         blocked locked expired bounce bounces bounced dead dead-letter quarantine quarantined incident incidents escalation escalate escalates fault faults faulty defect defective watchdog circuit backoff resend repeat repeated repeats panic
-        typeerror valueerror keyerror emergency degraded absent undelivered unrecognised unrecognized unmatched orphaned untouched misses troubleshooting failover standby blank silent"),
+        typeerror valueerror keyerror emergency degraded absent undelivered differ differs differing err again unrecognised unrecognized unmatched orphaned untouched misses troubleshooting failover standby blank silent"),
     (OUTPUT, "output outputs result results report reports return returns returned print prints printed show shows shown display displays displayed response responses answer answers page pages screen pdf html file files document documents
         dashboard chart charts diagram table tables list summary export download downloads deliver delivered deliverable deliverables artifact artifacts image package binary library module website site view views form message mail email
         notification notifications writes written produce produces generates generated create creates created publish published saved stored spreadsheet sheet presentation slides guide manual runbook readme chapter chapters docs documentation
         concept paper csv json xml yaml markdown svg png pull request commit branch release deployed container plugin api endpoint status log logs label labels letter letters certificate certificates"),
     (BLANK, "name names date dates number amount link url uri email mail address city country region company client customer value time version port team person owner deadline budget price threshold limit list path host hostname server id key token secret
-        password username user login domain bucket project department supplier vendor contact phone title text file folder filename database db_name schema table topic queue account amount percentage interval duration size count region zone cluster namespace
+        password username user login domain bucket project department supplier vendor provider contact phone title text file folder filename database db_name schema table topic queue account amount percentage interval duration size count region zone cluster namespace
         environment env branch tag ticket product brand logo color colour reason description location place street street month year day week hour manager currency language locale timezone n x y z xx nn"),
     (HTML, "a abbr address article aside audio b base blockquote body br button canvas caption code col dd del details dfn dialog div dl dt em embed fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input
         ins kbd label legend li link main map mark meta meter nav noscript object ol optgroup option output p param picture pre progress q s samp script search section select slot small source span strong style sub summary sup svg table tbody

@@ -45,7 +45,7 @@ impl<'a> Defined<'a> {
                 let inside = matches!(before, b'{' | b'<' | b'[' | b'%') || matches!(after, b'}' | b'>' | b']');
                 if !inside {
                     out.words.insert(word);
-                } else if before == b'{' && after == b'}' {
+                } else if before == b'{' && after == b'}' || before == b'<' && after == b'>' {
                     // `{id} is a UUID`, `where {slug} is …`, `{n} an integer`
                     let next = lexed.word(i + 2);
                     if matches!(next, "is" | "are" | "an" | "a" | "being" | "means" | "stands" | "comes" | "=" | "the" | "must" | ":") && (i < 2 || before_path(bytes, t.start)) {
@@ -103,7 +103,7 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
         let body = text[inner..inner + len].trim();
         let blank = !quoted
             && match bytes[at] {
-                b'[' => is_square_blank(source, defined, at, end, body, token),
+                b'[' => is_square_blank(source, at, end, body, token),
                 b'{' => is_brace_blank(source, defined, at, end, body, double, token),
                 b'<' => is_angle_blank(source, defined, at, body, token),
                 b'(' => is_round_blank(body),
@@ -151,10 +151,10 @@ fn talks_of_usage(source: &Source<'_>, token: usize) -> bool {
         || lexed.text.contains(" --")
 }
 
-fn is_square_blank(source: &Source<'_>, defined: &Defined<'_>, at: usize, end: usize, body: &str, token: usize) -> bool {
+fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token: usize) -> bool {
     let before = preceding(source, at);
     let after = source.tagged.lexed.text[end..].chars().next().unwrap_or(' ');
-    if before.is_alphanumeric() || matches!(before, '_' | ')' | ']' | '\\' | '^' | '[' | '$' | '!' | '=') || matches!(after, '(' | '[' | '+' | '*' | '{') {
+    if before.is_alphanumeric() || matches!(before, '_' | ')' | ']' | '\\' | '^' | '[' | '$' | '!' | '=' | '&' | '*' | '<' | '|' | ',') || matches!(after, '(' | '[' | '+' | '*' | '{') {
         // Type or index, Markdown link or image, regex. `[x][y]` of a regex begins with a class, seen below.
         return before == '=' && asks_to_fill(body) && is_wordy(body);
     }
@@ -175,8 +175,9 @@ fn is_square_blank(source: &Source<'_>, defined: &Defined<'_>, at: usize, end: u
     }
     let words = body.split_whitespace().count();
     let known = body.split([' ', '_', '-', '/']).any(|w| classes_of(&w.to_lowercase()) & (class::BLANK | class::PERSON) != 0);
-    let _ = defined;
-    words <= 6 && (known || words >= 2 || body.chars().all(|c| !c.is_lowercase()))
+    // Where a noun belongs: `hosted by [provider]`.
+    let noun_place = matches!(prev, "by" | "from" | "to" | "at" | "in" | "on" | "until" | "is" | "are" | "for" | "of" | "via" | "the" | "as" | "called" | "named" | "migrate" | ":" | "=");
+    words <= 6 && (known || noun_place || words >= 2 || body.chars().all(|c| !c.is_lowercase()))
 }
 
 /// `a-z`, `0-9A-F`: a character class.
@@ -261,6 +262,9 @@ fn is_angle_blank(source: &Source<'_>, defined: &Defined<'_>, at: usize, body: &
     }
     let single = !body.contains(' ');
     let lower = body.to_lowercase();
+    if defined.braced.contains(lower.as_str()) {
+        return false;
+    }
     if single {
         let html = classes_of(&lower) & class::HTML != 0 || lower.starts_with('h') && lower.len() == 2;
         let plain_blank = matches!(lower.as_str(), "address" | "link" | "time" | "title" | "label" | "source" | "table" | "map") && !defined.markup;

@@ -42,7 +42,17 @@ fn open_choice(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
             return Some(hit.from);
         }
     }
-    open_question(source, range).or_else(|| open_or(source, range))
+    open_question(source, range).or_else(|| open_or(source, range)).or_else(|| open_comment(source, range))
+}
+
+/// A list of alternatives and then a word about it: `A, B or C - we can imagine all three`.
+fn open_comment(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
+    let lexed = &source.tagged.lexed;
+    let dash = (range.0 + 1..range.1).find(|&i| matches!(lexed.raw(i), "-" | "–" | "—" | ":" | "--") && (lexed.tokens[i].spaced || lexed.raw(i) == ":") && !lexed.tokens[i].quoted)?;
+    let listed = (range.0..dash).filter(|&i| matches!(lexed.raw(i), "," | "/") || lexed.word(i) == "or").count() >= 1;
+    let speaks = matches!(lexed.word(dash + 1), "we" | "i" | "you" | "your" | "still" | "both" | "any" | "either" | "whichever" | "whatever" | "all");
+    let verb = matches!(lexed.word(dash + 2), "can" | "could" | "are" | "have" | "go" | "would" | "like" | "think" | "haven't" | "choose" | "decide" | "call" | "choice" | "open" | "fine" | "work" | "of" | "want" | "need" | "take");
+    (listed && speaks && verb).then_some(dash)
 }
 
 fn is_conditional(source: &Source<'_>, range: (usize, usize), at: usize) -> bool {
@@ -62,6 +72,9 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
             // The type of functional languages: capital letter inside a sentence, before a type or a word for it.
             let capital = lexed.tokens[from].upper && from > range.0;
             let type_follows = lexed.tokens.get(to).is_some_and(|n| n.upper && n.kind == TokenKind::Word) || matches!(next, "type" | "monad" | "value" | "values" | "t" | "a");
+            if lexed.tokens[from].upper && names_type(source) {
+                return false;
+            }
             !(lexed.tokens[from].upper && (capital || type_follows) && (type_follows || matches!(prev, "a" | "the" | "or" | "of" | "and" | "return" | "returns" | "returning")))
         }
         "likely" if single => !matches!(prev, "most" | "more" | "less" | "the") || (prev == "most" && from >= 2 && lexed.word(from - 2) != "the" && from > range.0 + 1 && !lexed.word(from - 2).is_empty()),
@@ -99,6 +112,16 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
         "alternatively" => !is_conditional(source, range, from) || true,
         _ => true,
     }
+}
+
+/// The text uses `Maybe` as a type somewhere: inside a sentence, before another capital or behind an arrow.
+fn names_type(source: &Source<'_>) -> bool {
+    let lexed = &source.tagged.lexed;
+    (1..lexed.tokens.len()).any(|i| {
+        lexed.raw(i) == "Maybe"
+            && (matches!(lexed.raw(i - 1), "->" | "::" | ":" | "<" | "(") && lexed.tokens.get(i + 1).is_some_and(|n| n.upper || n.kind == TokenKind::Symbol)
+                || lexed.tokens.get(i + 1).is_some_and(|n| n.upper) && !matches!(lexed.raw(i - 1), "." | ";" | "\n" | "!" | "?"))
+    })
 }
 
 fn relative_you(source: &Source<'_>, range: (usize, usize), from: usize) -> bool {
@@ -170,8 +193,7 @@ fn is_open_either(source: &Source<'_>, range: (usize, usize), at: usize) -> bool
     // Two products cannot both be what the thing is made of.
     let products = products_both_sides(source, at + 1, or, range.1);
     if at == range.0 || lexed.tokens[at - 1].kind == TokenKind::Symbol && prev != "," {
-        let verb = lexed.word(at + 1);
-        return !matches!(verb, "accept" | "accepts" | "return" | "returns" | "fails");
+        return !has_finite_verb(source, or + 1, range.1);
     }
     match prev {
         "is" | "are" | "be" | "was" | "being" | "as" | "returns" | "return" | "contains" | "equals" | "holds" | "has" | "have" | "accepts" | "takes" | "of" => products,
@@ -180,6 +202,18 @@ fn is_open_either(source: &Source<'_>, range: (usize, usize), at: usize) -> bool
         }
         _ => products,
     }
+}
+
+/// A finite verb behind the alternatives makes them the subject of a complete statement: `… ends the workers`.
+fn has_finite_verb(source: &Source<'_>, from: usize, to: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    (from + 1..to).any(|i| {
+        let word = lexed.word(i);
+        let next = lexed.word(i + 1);
+        matches!(word, "is" | "are" | "has" | "have" | "can" | "may" | "must" | "will" | "shall" | "does")
+            || word.len() > 3 && word.ends_with('s') && !word.ends_with("'s") && !word.ends_with("ss") && matches!(next, "the" | "a" | "an" | "its" | "all" | "with" | "it" | "them" | "this") && !t.is(i - 1, class::STOP)
+    })
 }
 
 /// Both sides of `or` begin with a product name.

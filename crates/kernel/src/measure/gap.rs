@@ -176,6 +176,7 @@ fn read_signals(t: &Tagged<'_>) -> Signals {
                 s.data += 1;
             }
             s.users |= is_person(t, i) || is_consumer(t, i);
+            s.failure |= word == "if" || word.len() > 5 && (word.ends_with("error") || word.ends_with("exception"));
             s.failure |= c & class::FAILURE != 0 && !is_quiet_failure(t, i);
             s.output |= c & class::OUTPUT != 0;
         }
@@ -212,7 +213,7 @@ fn is_consumer(t: &Tagged<'_>, i: usize) -> bool {
         "used" | "called" | "consumed" | "scraped" | "polled" | "queried" | "invoked" | "imported" | "triggered" | "started" | "run" | "read" | "reads" | "loaded" | "opened" => matches!(next, "by" | "from") && !matches!(lexed.word(i + 2), "hand" | "cron" | "systemd" | "default" | "a" | "disk"),
         "call" | "calls" | "use" | "uses" | "query" | "queries" | "poll" | "polls" => next == "it" || next == "this",
         "we" | "i" => matches!(next, "use" | "run" | "read" | "call" | "open" | "see"),
-        "who" | "whoever" | "yourself" | "myself" | "ourselves" => true,
+        "caller" | "callers" | "consumer" | "consumers" | "who" | "whoever" | "yourself" | "myself" | "ourselves" => true,
         _ => false,
     }
 }

@@ -11,8 +11,6 @@ use crate::text::lex::TokenKind;
 
 /// Words after `to be determined` that turn it into a computation.
 const COMPUTED_FROM: &[&str] = &["from", "at", "using", "automatically", "dynamically", "through", "via", "with", "per", "on", "as", "in", "for", "when", "each", "whether"];
-/// Words after `will be provided` that say how, not when.
-const MANNER: &[&str] = &["as", "with", "through", "via", "to", "under", "in", "on", "at", "over", "into", "using", "automatically"];
 /// Words that put a `will be …` into the future of the project.
 const LATER: &[&str] = &["later", "soon", "separately", "shortly", "tomorrow", "next", "once", "before", "after", "when", "until", "eventually", "then", "yet", "following"];
 /// Words beside `TODO`, `XXX` that make it a name.
@@ -120,11 +118,18 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
         let alone = lexed.tokens.len() == i + 1;
         return !matches!(after, b'.' | b'/' | b'_') && !matches!(before, b'/' | b'.' | b'_' | b'-') && !named && (upper || ((label || alone) && prev != "")) || (word == "todo" && i == 0 && lexed.raw(1) == ":");
     }
-    let xs = raw.len() >= 2 && raw.bytes().all(|b| b == b'X') || (raw.len() >= 3 && raw.bytes().all(|b| b == b'x'));
+    let xs = raw.len() >= 2 && raw.bytes().all(|b| b == b'X') || (raw.len() >= 3 && raw.bytes().all(|b| b == b'x')) || (word == "xx" && (prev == ":" || t.is(i + 1, class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT)));
     if xs {
         let attached = matches!(before, b'.' | b'/' | b'-' | b'_') && !before.is_ascii_whitespace() || matches!(after, b'.' | b'/' | b'-' | b'_') && bytes_follow(lexed.text, lexed.tokens[i].end);
         let shape = ["form", "format", "pattern", "like", "template", "mask", "mktemp", "size", "sizes", "shape"].iter().any(|w| contains_word(source, i, w));
         return !attached && !named && !shape && raw.len() <= 5;
+    }
+    if word == "pending" && matches!(prev, ":" | "=" | "(") {
+        return true;
+    }
+    // chat.CHANGEME.org
+    if word.split('.').any(|p| matches!(p, "changeme" | "yourdomain" | "yourcompany" | "yourhost")) {
+        return true;
     }
     let upperish = raw.len() >= 5 && raw.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-'));
     if upperish {
@@ -203,6 +208,9 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
     let before = bytes[..lexed.tokens[from].start].last().copied().unwrap_or(b' ');
     let after = bytes.get(lexed.tokens[to - 1].end).copied().unwrap_or(b' ');
     if to == from + 1 {
+        if word == "tk" && lexed.raw(from) != "TK" {
+            return false;
+        }
         // fixme, tbd and kin: not as part of a path or of a search for them.
         let part = matches!(before, b'/' | b'.' | b'_' | b'-') || matches!(after, b'/' | b'_') || (after == b'-' && bytes_follow(lexed.text, lexed.tokens[to - 1].end));
         return !part && !NAMED.contains(&next) && !matches!(prev, "a" | "each" | "every" | "todo" | "or" | "and" | "the" | "no" | "any");

@@ -92,6 +92,8 @@ pub(crate) fn stem(word: &str) -> &str {
     } else {
         word
     };
+    // encryption, deletion, authentication: the noun of the verb.
+    let cut = if cut.len() > 6 && cut.ends_with("ion") { &cut[..cut.len() - 3] } else { cut };
     let n = cut.len();
     let c = cut.as_bytes();
     if n > 3 && c[n - 1] == b'e' {

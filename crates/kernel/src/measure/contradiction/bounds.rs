@@ -17,6 +17,8 @@ enum Dimension {
     Retention,
     /// Bytes.
     Size,
+    /// Minutes since midnight.
+    Clock,
     /// A count of the things with this key, or another unit.
     Of(u64),
 }
@@ -79,7 +81,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     own.extend(&b.own);
     let weight = s.shared_weight(o, &own);
     let coverage = s.coverage(o, &own);
-    let conditional = s.conditional || o.conditional;
+    let conditional = !s.same_condition(o);
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
         (Lower | Takes | Value, Upper) => (a, b),
@@ -90,6 +92,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             let close = match a.dimension {
                 Dimension::Retention => weight >= 2 && coverage >= 60,
                 Dimension::Period => weight >= 4 && coverage >= 60 || weight >= 2 && coverage >= 75,
+                Dimension::Time => weight >= 4 && coverage >= 60,
                 _ => weight >= 4 && coverage >= 75,
             };
             return close && !conditional && differs(a.value, b.value);
@@ -106,7 +109,8 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             Dimension::Time | Dimension::Period => weight >= 4 && coverage >= 60,
             _ => weight >= 2 && coverage >= 50,
         },
-        _ => weight >= 4 && coverage >= 60,
+        _ if low.dimension == Dimension::Retention => weight >= 2,
+        _ => weight >= 4 && coverage >= 60 || weight >= 2 && s.subject == o.subject && s.subject.is_some(),
     };
     over && enough && (!conditional || bound_pair && weight >= 4)
 }
@@ -169,6 +173,13 @@ fn numeral(word: &str) -> Option<f64> {
     })
 }
 
+/// `04:00` as minutes since midnight.
+fn clock(text: &str) -> Option<f64> {
+    let (h, m) = text.split_once(':')?;
+    let (h, m): (u32, u32) = (h.parse().ok()?, m.parse().ok()?);
+    (h < 25 && m < 60).then(|| f64::from(h * 60 + m))
+}
+
 fn number(text: &str) -> Option<f64> {
     if text.contains(':') {
         return None;
@@ -205,6 +216,31 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             }
             continue;
         }
+        // every night, each Sunday
+        if matches!(word, "every" | "each") {
+            let next = lexed.word(at + 1);
+            let value = seconds(next).or(match next {
+                "morning" | "evening" | "noon" | "midnight" => Some(86_400.0),
+                "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday" | "weekend" => Some(604_800.0),
+                _ => None,
+            });
+            if let Some(value) = value {
+                let own = vec![token.key, lexed.tokens[at + 1].key];
+                out.push(Quantity { statement: n, dimension: Dimension::Period, bound: Bound::Value, value, own });
+                i += 1;
+            }
+            continue;
+        }
+        if let Some(value) = clock(word) {
+            let negated = (at.saturating_sub(5).max(s.range.0)..at).any(|k| t.is(k, class::NEG));
+            let bound = match (if at > s.range.0 { lexed.word(at - 1) } else { "" }, negated) {
+                ("before" | "by" | "until", false) | ("after", true) => Bound::Upper,
+                ("before", true) | ("after" | "from", false) => Bound::Lower,
+                _ => continue,
+            };
+            out.push(Quantity { statement: n, dimension: Dimension::Clock, bound, value, own: vec![token.key] });
+            continue;
+        }
         let value = if token.kind == TokenKind::Number { number(word) } else { numeral(word) };
         let Some(mut value) = value else { continue };
         let next = lexed.word(at + 1);
@@ -222,6 +258,7 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
         } else {
             at + 1
         };
+        let unit_at = unit_at + usize::from(matches!(lexed.word(unit_at), "working" | "business" | "full" | "calendar" | "whole" | "more" | "consecutive"));
         let unit = lexed.word(unit_at);
         let mut own = vec![token.key];
         if let Some(u) = lexed.tokens.get(unit_at) {
@@ -269,23 +306,23 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
     let mut retention = false;
     // In `that take longer than 3 seconds` the number is a condition, not a demand.
     for hit in t.hits_in((at.saturating_sub(5).max(s.range.0), at)) {
-        if hit.to > at {
+        if hit.to > at + 1 {
             continue;
         }
-        let near = at - hit.to <= 2;
+        let near = at.saturating_sub(hit.to) <= 2;
         let b = match hit.cue {
             Cue::Upper if near => Bound::Upper,
             Cue::Lower if near => Bound::Lower,
-            Cue::Takes if at - hit.to <= 2 && bound == Bound::Value => Bound::Takes,
+            Cue::Takes if near && bound == Bound::Value => Bound::Takes,
             Cue::Retention => {
                 retention = true;
-                keys.extend(lexed.tokens[hit.from..hit.to].iter().map(|t| t.key));
+                keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| t.key));
                 continue;
             }
             _ => continue,
         };
         bound = b;
-        keys.extend(lexed.tokens[hit.from..hit.to].iter().map(|t| t.key));
+        keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| t.key));
     }
     // `10 or more`, `5 or fewer`
     let (or, more) = (lexed.word(at + 1), lexed.word(at + 2));

@@ -63,7 +63,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     let who = name == "who may";
-    if !who && s.apart(o) || s.conditional || o.conditional && !(name == "whether it may change" || name == "approval" || name == "write access") {
+    if !who && s.apart(o) || !s.same_condition(o) && (s.conditional || !(name == "whether it may change" || name == "approval" || name == "write access")) {
         return false;
     }
     let weight = s.shared_weight(o, &cue);
@@ -76,7 +76,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
 
 /// A statement about the whole, or both about the same part.
 fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
-    if s.conditional || o.conditional && name != "network access" || s.apart(o) {
+    if s.conditional || o.conditional && name != "network access" || s.apart_in_people(o) {
         return false;
     }
     let tests = |st: &Statement| {

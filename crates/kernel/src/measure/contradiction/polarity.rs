@@ -1,23 +1,24 @@
 //! Said and denied: the same words once with and once without a negation, and a thing forbidden here and used there.
 
 use super::super::Source;
-use super::statement::{Index, Statement};
+use super::statement::{Index, Statement, common};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
 
 /// Finds pairs of opposite polarity.
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], index: &Index, pairs: &mut Pairs<'_, '_>) {
+    frames(sources, statements, index, pairs);
     for (i, s) in statements.iter().enumerate() {
-        if s.negative && !s.conditional {
-            denied(statements, index, i, pairs);
+        if s.negative {
+            denied(sources, statements, index, i, pairs);
         }
         forbidden(sources, statements, index, i, pairs);
     }
 }
 
 /// All words of the denial (but at most one of five) stand in a positive statement.
-fn denied(statements: &[Statement], index: &Index, i: usize, pairs: &mut Pairs<'_, '_>) {
+fn denied(sources: &[Source<'_>], statements: &[Statement], index: &Index, i: usize, pairs: &mut Pairs<'_, '_>) {
     let s = &statements[i];
     let mut words = s.main.clone();
     words.sort_unstable();
@@ -28,7 +29,12 @@ fn denied(statements: &[Statement], index: &Index, i: usize, pairs: &mut Pairs<'
     // The two rarest words are enough to meet every candidate: at most one word may be missing.
     let mut rare: Vec<(usize, u64)> = words.iter().map(|k| (index.of(*k).len(), *k)).collect();
     rare.sort_unstable();
-    for (_, key) in rare.into_iter().take(2) {
+    let core: Vec<u64> = s.main[..s.core].to_vec();
+    let first_two: Vec<u64> = rare.iter().take(2).map(|r| r.1).collect();
+    let mut keys = first_two.clone();
+    // The rarest word of the core meets the statements that share only the core.
+    keys.extend(rare.iter().map(|r| r.1).filter(|k| core.contains(k) && !first_two.contains(k)).take(1));
+    for key in keys {
         for &(_, j) in index.of(key).iter().take(CANDIDATES) {
             let other = &statements[j as usize];
             if other.negative || other.source == s.source {
@@ -36,12 +42,31 @@ fn denied(statements: &[Statement], index: &Index, i: usize, pairs: &mut Pairs<'
             }
             let held = words.iter().filter(|k| other.content.binary_search(k).is_ok()).count();
             let enough = held == words.len() || (words.len() >= 5 && held + 1 == words.len());
-            let firm = !other.conditional || s.absolute && held == words.len();
+            let firm = s.same_condition(other) || !s.conditional && s.absolute && held == words.len();
             if enough && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
+                continue;
+            }
+            // `No participant is left out of …` against `participants with … are left out`.
+            let core = &s.main[..s.core];
+            let in_core = core.len() >= 2 && s.subject == other.subject && core.iter().all(|k| other.content.binary_search(k).is_ok());
+            if in_core && s.absolute && !s.conditional && !other.conditional && !s.apart(other) {
+                pairs.add(i, j as usize, "whether it happens at all");
+            } else if in_core && waits(&sources[s.source], s) && hurries(&sources[other.source], other) {
+                pairs.add(i, j as usize, "when it happens");
             }
         }
     }
+}
+
+/// `must not be sent before …`
+fn waits(source: &Source<'_>, s: &Statement) -> bool {
+    (s.range.0..s.range.1).any(|i| matches!(source.tagged.lexed.word(i), "before" | "until"))
+}
+
+/// `within 1 minute`, `at once`
+fn hurries(source: &Source<'_>, s: &Statement) -> bool {
+    (s.range.0..s.range.1).any(|i| matches!(source.tagged.lexed.word(i), "within" | "immediately" | "instantly" | "once" | "straight" | "seconds" | "directly"))
 }
 
 /// `No cookies are set`, `must not use sudo`, `cookies are forbidden` against a statement that uses the thing.
@@ -116,4 +141,42 @@ fn is_used(source: &Source<'_>, other: &Statement, thing: &[u64]) -> bool {
             (used || i <= other.range.0 + 2) && !narrowed
         }
     })
+}
+
+/// One sentence said twice with another ending: same subject, most words the same, a few exchanged.
+fn frames(sources: &[Source<'_>], statements: &[Statement], index: &Index, pairs: &mut Pairs<'_, '_>) {
+    for (i, s) in statements.iter().enumerate() {
+        let Some(subject) = s.subject else { continue };
+        if s.content.len() < 3 || s.content.len() > 12 {
+            continue;
+        }
+        for &(_, j) in index.of(subject).iter().take(CANDIDATES) {
+            let o = &statements[j as usize];
+            if j as usize <= i || o.subject != s.subject || o.source == s.source || o.content.len() < 3 || o.content.len() > 12 {
+                continue;
+            }
+            let both = common(&s.content, &o.content);
+            let (left, right) = (s.content.len() - both, o.content.len() - both);
+            let union = both + left + right;
+            let close = both >= 2 && left <= 2 && right <= 2 && left + right >= 1 && both * 100 >= union * 50;
+            if close && left >= 1 && right >= 1 && s.same_condition(o) && s.negative == o.negative && !s.apart(o) && s.shared_weight(o, &[]) >= 4 && !is_list_item(sources, s, o) {
+                pairs.add(i, j as usize, "the same thing said in two ways");
+            }
+        }
+    }
+}
+
+/// `GET /a returns …`, `GET /b returns …`: parallel items of a list name different things behind the same first word.
+fn is_list_item(sources: &[Source<'_>], s: &Statement, o: &Statement) -> bool {
+    let second = |st: &Statement| {
+        let t = &sources[st.source].tagged;
+        let mut words = (st.range.0..st.range.1).filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol);
+        words.find(|&i| Some(t.lexed.tokens[i].key) == st.subject);
+        words.next().map(|i| (t.lexed.tokens[i].key, t.is(i, class::STOP)))
+    };
+    match (second(s), second(o)) {
+        // The subject goes on with a different word before any verb: another subject.
+        (Some((a, a_stop)), Some((b, b_stop))) => a != b && !(a_stop && b_stop),
+        _ => true,
+    }
 }

@@ -25,6 +25,12 @@ pub(super) struct Statement {
     pub absolute: bool,
     /// Holds under a condition or with an exception only.
     pub conditional: bool,
+    /// Words of the condition, sorted.
+    pub condition: Vec<u64>,
+    /// First telling word of the main clause: what the sentence is about.
+    pub subject: Option<u64>,
+    /// How many of `main` come before the first preposition behind them.
+    pub core: usize,
     /// Speaks of all, every, always, only, must.
     pub universal: bool,
     /// People named in it.
@@ -104,10 +110,27 @@ impl Statement {
         if least == 0 { 0 } else { common(&a, &b) * 100 / least }
     }
 
+    /// Both unconditional, or both under the same condition.
+    pub fn same_condition(&self, other: &Statement) -> bool {
+        if !self.conditional && !other.conditional {
+            return true;
+        }
+        if self.conditional != other.conditional || self.condition.is_empty() || other.condition.is_empty() {
+            return false;
+        }
+        let both = common(&self.condition, &other.condition);
+        both * 10 >= self.condition.len().max(other.condition.len()) * 7
+    }
+
     /// About different people or different environments: `read-only for gardeners`, `agronomists can write`.
     pub fn apart(&self, other: &Statement) -> bool {
         let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
         differ(&self.persons, &other.persons) || differ(&self.scopes, &other.scopes)
+    }
+
+    /// About different people.
+    pub fn apart_in_people(&self, other: &Statement) -> bool {
+        !self.persons.is_empty() && !other.persons.is_empty() && common(&self.persons, &other.persons) == 0
     }
 }
 
@@ -138,18 +161,24 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         negative: false,
         absolute: false,
         conditional: false,
+        condition: Vec::new(),
+        subject: None,
+        core: 0,
         universal: false,
         persons: Vec::new(),
         scopes: Vec::new(),
     };
-    let opens_with_condition = matches!(lexed.word(range.0), "if" | "when" | "whenever" | "unless" | "once" | "while" | "where" | "during" | "outside" | "after" | "before" | "in" | "for" | "on");
     let mut in_main = !matches!(lexed.word(range.0), "if" | "when" | "whenever" | "unless" | "once" | "while" | "where");
     let mut main_done = false;
+    // The clause after if, when, unless … up to a comma.
+    let mut in_condition = false;
+    let mut core_done = false;
     for i in range.0..range.1 {
         let token = lexed.tokens[i];
         let c = t.classes[i];
         if token.kind == TokenKind::Symbol {
             if lexed.raw(i) == "," {
+                in_condition = false;
                 if !in_main {
                     in_main = true;
                 } else if s.main.len() >= 2 && (ASIDE.contains(&lexed.word(i + 1)) || t.is(i + 1, class::STOP) && !matches!(lexed.word(i + 1), "and" | "or") || s.main.len() >= 5) {
@@ -170,10 +199,14 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             }
             if c & class::CONDITION != 0 && !matches!(word, "where" | "once" | "provided" | "until" | "during") || matches!(word, "once") && i == range.0 || matches!(word, "provided") && i == range.0 || word == "only" && matches!(lexed.word(i + 1), "if" | "when" | "for" | "during" | "in" | "at") {
                 s.conditional = true;
+                in_condition = true;
+            }
+            if s.main.len() >= 2 && matches!(word, "of" | "in" | "on" | "at" | "to" | "from" | "for" | "by" | "with" | "into" | "before" | "until" | "after" | "during" | "unless" | "if" | "when") {
+                core_done = true;
             }
             s.universal |= c & class::UNIVERSAL != 0 && !matches!(word, "any" | "each") || matches!(word, "must" | "shall");
         }
-        if c & class::PERSON != 0 && c & class::THING == 0 {
+        if c & class::PERSON != 0 && c & (class::THING | class::UNIVERSAL | class::GENERIC) == 0 && word != "public" && word != "people" {
             s.persons.push(token.key);
         }
         if c & class::SCOPE != 0 {
@@ -181,16 +214,26 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         }
         let telling = c & (class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL) == 0;
         if telling {
+            if in_condition {
+                s.condition.push(token.key);
+            }
             s.content.push(token.key);
             if c & class::GENERIC != 0 {
                 s.generic.push(token.key);
             }
             if in_main && !main_done {
                 s.main.push(token.key);
+                if !core_done {
+                    s.core = s.main.len();
+                }
+                if s.subject.is_none() {
+                    s.subject = Some(token.key);
+                }
             }
         }
     }
-    let _ = opens_with_condition;
+    s.condition.sort_unstable();
+    s.condition.dedup();
     s.content.sort_unstable();
     s.content.dedup();
     s.generic.sort_unstable();
@@ -199,6 +242,5 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     s.persons.dedup();
     s.scopes.sort_unstable();
     s.scopes.dedup();
-    s.main.dedup();
     s
 }
