@@ -1,5 +1,6 @@
 //! The formats: one module each, with its rules.
 
+pub mod context_bundle;
 pub mod patch;
 
 use std::fmt;
@@ -98,5 +99,6 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    patch::RULES.iter().map(|rule| &rule.info).collect()
+    let bundle = context_bundle::RULES.iter().map(|rule| &rule.info);
+    bundle.chain(patch::RULES.iter().map(|rule| &rule.info)).collect()
 }

@@ -240,7 +240,7 @@ fn is_month(word: &str) -> bool {
 }
 
 /// Adds a finding for each needed element that nothing in the intent stands for.
-pub(super) fn find_gaps(goal: &Source<'_>, sources: &[Source<'_>], closed: &Closed, out: &mut Vec<Finding>) -> Profile {
+pub(super) fn find_gaps(goal: &Source<'_>, sources: &[Source<'_>], decisions: &[Source<'_>], closed: &Closed, out: &mut Vec<Finding>) -> Profile {
     let kind = goal_kind(&goal.tagged);
     let own = read_signals(&goal.tagged);
     // A long goal carries its own constraints; a short one only names the thing.
@@ -249,7 +249,7 @@ pub(super) fn find_gaps(goal: &Source<'_>, sources: &[Source<'_>], closed: &Clos
     let mut data = if long_goal { own.data } else { 0 };
     let mut seen = Signals { technology: own.technology, users: own.users, failure: long_goal && own.failure, output: long_goal && own.output, measure: own.measure, ..Signals::default() };
     let mut words = 0;
-    for source in sources {
+    for source in sources.iter().chain(decisions) {
         let s = read_signals(&source.tagged);
         data += s.data;
         seen.technology |= s.technology;
@@ -261,10 +261,9 @@ pub(super) fn find_gaps(goal: &Source<'_>, sources: &[Source<'_>], closed: &Clos
         profile.specified_outputs += usize::from(s.output);
         words += s.words;
     }
-    if !sources.is_empty() {
-        profile.constraint_depth = words / sources.len();
-    }
-    let technology = seen.technology || kind == super::goal::GoalKind::Fix && has_location(goal, sources);
+    let texts = sources.len() + decisions.len();
+    profile.constraint_depth = words.checked_div(texts).unwrap_or(0);
+    let technology = seen.technology || kind == super::goal::GoalKind::Fix && (has_location(goal, sources) || has_location(goal, decisions));
     profile.seen = [technology, data >= 2, seen.users, seen.failure, seen.output, seen.measure];
     for (i, element) in Element::ALL.into_iter().enumerate() {
         profile.seen[i] |= closed.has_element(element);

@@ -18,7 +18,7 @@ use crate::lexicon::{Tagged, tag};
 pub use gap::Element;
 pub use score::{Density, Entropy};
 
-pub(crate) use closed::{DECIDED, element_label};
+pub(crate) use closed::{DECIDED, DECIDED_REST, element_label, is_decision, quoted};
 
 /// Where a text stands in the intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,6 +127,17 @@ impl Source<'_> {
     }
 }
 
+/// How many placeholders and open choices a text has by itself.
+pub(crate) fn count_open(text: &str) -> usize {
+    let source = Source { origin: Origin::Constraint(0), tagged: tag(text) };
+    let mut findings = Vec::new();
+    let sources = [];
+    let defined = brackets::Defined::new(&source, &sources);
+    placeholder::find_placeholders(&source, &defined, &mut findings);
+    choice::find_choices(&source, &mut findings);
+    findings.len()
+}
+
 /// Measures a goal with its constraints (normalized texts).
 pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     let closed = closed::Closed::new(constraints);
@@ -144,7 +155,13 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
         choice::find_choices(source, &mut findings);
     }
     contradiction::find_contradictions(&sources, &mut findings);
-    let profile = gap::find_gaps(&goal_source, &sources, &closed, &mut findings);
+    let decisions: Vec<Source<'_>> = constraints
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| closed::is_decision(c))
+        .map(|(i, c)| Source { origin: Origin::Constraint(i), tagged: tag(c) })
+        .collect();
+    let profile = gap::find_gaps(&goal_source, &sources, &decisions, &closed, &mut findings);
     findings.retain(|f| !closed.covers(f));
     let entropy = Entropy::from_findings(&findings);
     let density = Density::from_profile(&profile, constraints.len());

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// Most statements that one statement is compared with through one word.
 pub(super) const CANDIDATES: usize = 24;
 
-/// Collects pairs; one finding a pair of constraints.
+/// Collects pairs; one finding a pair of statements.
 pub(super) struct Pairs<'s, 'a> {
     sources: &'s [Source<'a>],
     statements: &'s [Statement],
@@ -26,10 +26,10 @@ pub(super) struct Pairs<'s, 'a> {
 }
 
 impl Pairs<'_, '_> {
-    /// Adds the pair of statements `a` and `b`, unless their constraints already contradict each other.
+    /// Adds the pair of statements `a` and `b`, unless they already are a pair.
     pub fn add(&mut self, a: usize, b: usize, topic: &'static str) {
         let (sa, sb) = (&self.statements[a], &self.statements[b]);
-        if sa.source == sb.source || !self.seen.insert((sa.source.min(sb.source), sa.source.max(sb.source))) {
+        if sa.source == sb.source || !self.seen.insert((a.min(b), a.max(b))) {
             return;
         }
         let (first, second) = if sa.source < sb.source { (sa, sb) } else { (sb, sa) };
