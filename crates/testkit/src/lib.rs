@@ -23,6 +23,16 @@ pub fn project_root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The folders in `folder`, sorted: vectors are discovered, not listed.
+pub fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
 /// The conformance folder, or `None` with a message where it is not part of the checkout.
 pub fn conformance() -> Option<PathBuf> {
     let folder = project_root().join("../shared/conformance");
