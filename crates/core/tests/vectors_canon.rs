@@ -1,6 +1,6 @@
 //! The project's own canonical JSON vectors: every folder below `vectors/canon`.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
 use std::fs;
 use std::path::Path;

@@ -11,6 +11,8 @@
     reason = "test code: a failure is meant to stop the test"
 )]
 
+pub mod cli;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
