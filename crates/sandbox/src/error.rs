@@ -48,7 +48,8 @@ pub enum Layer {
 }
 
 impl Layer {
-    const ALL: [Layer; 17] = [
+    /// All of them, in the order in which they are put up.
+    pub const ALL: [Layer; 17] = [
         Layer::Platform,
         Layer::Process,
         Layer::RootCapabilities,

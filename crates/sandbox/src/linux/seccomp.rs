@@ -196,6 +196,9 @@ const REFUSED: &[c_long] = &[
     libc::SYS_modify_ldt,
 ];
 
+/// The same number on every architecture; libc does not name it on all of them.
+const FCHMODAT2: c_long = 452;
+
 /// What ordinary programs (shells, compilers, interpreters) use.
 const ALLOWED: &[c_long] = &[
     // Files.
@@ -235,7 +238,7 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_mknodat,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
+    FCHMODAT2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
