@@ -10,7 +10,7 @@ use crate::text::lex::{Lexed, TokenKind, fnv};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
 
-pub(crate) use phrases::{Cue, FAMILIES, Family, Scope, Side};
+pub(crate) use phrases::{Cue, FAMILIES, Scope, Side};
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $name:ident = $bit:expr;)*) => {

@@ -4,21 +4,39 @@
 //! `might`, `depends`, `either`, `vs`, `or` and question marks are open only in sentences that leave something to the
 //! reader; complete statements (`exit 0 or 1`, `could not be created`, `depends on libqt6`) are not.
 
-use super::{Finding, FindingKind, Source};
+use super::{Finding, FindingKind, Source, clip};
 use crate::lexicon::{Cue, class};
 use crate::text::lex::TokenKind;
 
-/// Adds at most one open choice a sentence.
+/// Adds the open choices of a text; sentences that follow each other are one choice (`LaTeX? Word? Typst?`).
 pub(super) fn find_choices(source: &Source<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
-    for &range in &t.lexed.sentences {
-        if let Some(token) = open_choice(source, range) {
-            let sentence = source.sentence_place(token);
-            let options = options_of(source, range);
-            let focus = t.lexed.tokens[token].start;
-            let place = super::Place { origin: source.origin, start: sentence.start, end: sentence.end, quote: super::clip(t.lexed.text, sentence.start, sentence.end, focus) };
-            out.push(Finding { kind: FindingKind::Choice, places: vec![place], sentence: Some(sentence), element: None, topic: None, options });
+    let mut last: Option<usize> = None;
+    for (at, &range) in t.lexed.sentences.iter().enumerate() {
+        let Some(token) = open_choice(source, range) else { continue };
+        let sentence = source.sentence_place(token);
+        let mut options = options_of(source, range);
+        if at > 0 && last == Some(at - 1)
+            && let Some(previous) = out.last_mut()
+            && let Some(place) = previous.places.first_mut()
+        {
+            place.end = sentence.end;
+            place.quote = clip(t.lexed.text, place.start, place.end, place.start);
+            previous.sentence = Some(place.clone());
+            previous.options.append(&mut options);
+            previous.options.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
+            previous.options.dedup();
+        } else {
+            out.push(Finding {
+                kind: FindingKind::Choice,
+                places: vec![sentence.clone()],
+                sentence: Some(sentence),
+                element: None,
+                topic: None,
+                options,
+            });
         }
+        last = Some(at);
     }
 }
 

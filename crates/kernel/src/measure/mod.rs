@@ -145,7 +145,7 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     let sources: Vec<Source<'_>> = constraints
         .iter()
         .enumerate()
-        .filter(|(_, c)| !closed::is_decision(c))
+        .filter(|(_, c)| !is_decision(c))
         .map(|(i, c)| Source { origin: Origin::Constraint(i), tagged: tag(c) })
         .collect();
     let mut findings = Vec::new();
@@ -158,7 +158,7 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     let decisions: Vec<Source<'_>> = constraints
         .iter()
         .enumerate()
-        .filter(|(_, c)| closed::is_decision(c))
+        .filter(|(_, c)| is_decision(c))
         .map(|(i, c)| Source { origin: Origin::Constraint(i), tagged: tag(c) })
         .collect();
     let profile = gap::find_gaps(&goal_source, &sources, &decisions, &closed, &mut findings);
