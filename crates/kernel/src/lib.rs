@@ -4,6 +4,11 @@
 //! [`intent`] reads and normalizes, [`measure`] finds what is open, [`question`] asks about it, [`answer`] takes the
 //! answers in, [`tree`] decomposes, [`output`] writes instructions, [`transform`] puts it all together.
 
+/// Whether a text is one of the words: `matches!` for long lists, which stay readable as blocks.
+macro_rules! any_of {
+    ($text:expr, $($word:literal)+) => { matches!($text, $($word)|+) };
+}
+
 pub mod answer;
 pub mod intent;
 mod lexicon;

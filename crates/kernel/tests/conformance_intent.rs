@@ -13,15 +13,25 @@ fn intent_conformance_vectors_normalize_and_hash() {
         match (parse_intent(&document), text(vector, "error")) {
             (Ok(intent), None) => {
                 let ours = canonical_bytes(&intent.to_value(), Dialect::Kernel).unwrap();
-                let wanted = canonical_bytes(vector.get("normalized").unwrap(), Dialect::Kernel).unwrap();
-                assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&wanted));
-                assert_eq!(Some(intent.hash().to_string()), text(vector, "source_intent_hash"));
+                let wanted =
+                    canonical_bytes(vector.get("normalized").unwrap(), Dialect::Kernel).unwrap();
+                assert_eq!(
+                    String::from_utf8_lossy(&ours),
+                    String::from_utf8_lossy(&wanted)
+                );
+                assert_eq!(
+                    Some(intent.hash().to_string()),
+                    text(vector, "source_intent_hash")
+                );
             }
             (Err(refusal), Some(code)) => {
                 assert_eq!(refusal.code(), code);
                 assert_eq!(Some(refusal.message()), text(vector, "message"));
             }
-            (ours, wanted) => panic!("{ours:?} where {wanted:?} is expected: {}", String::from_utf8_lossy(&given)),
+            (ours, wanted) => panic!(
+                "{ours:?} where {wanted:?} is expected: {}",
+                String::from_utf8_lossy(&given)
+            ),
         }
     });
     assert!(count > 100, "{count} vectors");

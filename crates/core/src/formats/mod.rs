@@ -100,5 +100,7 @@ impl fmt::Display for Format {
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
     let bundle = context_bundle::RULES.iter().map(|rule| &rule.info);
-    bundle.chain(patch::RULES.iter().map(|rule| &rule.info)).collect()
+    bundle
+        .chain(patch::RULES.iter().map(|rule| &rule.info))
+        .collect()
 }
