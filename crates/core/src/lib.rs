@@ -1,1 +1,3 @@
 //! The pure part of runseal: no files, no clock, no environment, no threads.
+
+pub mod formats;
