@@ -1,1 +1,3 @@
 //! The effects of runseal: file sources, atomic writes, stores, sealing and replay.
+
+pub mod store;

@@ -61,7 +61,11 @@ pub struct Outline {
 
 /// The whole file as one section.
 pub fn outline_file(text: &str) -> Outline {
-    Outline { heading_path: Vec::new(), line_start: 0, line_end: count_lines(text) }
+    Outline {
+        heading_path: Vec::new(),
+        line_start: 0,
+        line_end: count_lines(text),
+    }
 }
 
 /// Whether headings are looked for in a file of this name.
@@ -129,7 +133,11 @@ fn find_headings(text: &str) -> Vec<Heading> {
             if let Some(opened) = fence_of(body) {
                 fence = Some(opened);
             } else if let Some((level, title)) = atx_heading(body) {
-                headings.push(Heading { level, title, line: at as u64 });
+                headings.push(Heading {
+                    level,
+                    title,
+                    line: at as u64,
+                });
             } else if let Some(level) = setext_level(&lines, at) {
                 headings.push(Heading {
                     level,
@@ -201,7 +209,10 @@ mod tests {
 
     #[test]
     fn lines_unfinished_last_one_counts() {
-        assert_eq!((count_lines(""), count_lines("a"), count_lines("a\n")), (0, 1, 1));
+        assert_eq!(
+            (count_lines(""), count_lines("a"), count_lines("a\n")),
+            (0, 1, 1)
+        );
         assert_eq!(count_lines("a\n\nb"), 3);
     }
 

@@ -45,9 +45,7 @@ pub enum SliceError {
     #[error("slice `ALL` is forbidden: a read must be bounded")]
     All,
     /// Not one of the four forms.
-    #[error(
-        "`{0}` is no slice: expected `lines[a:b]`, `chars[a:b]`, `head(n)` or `tail(n)`"
-    )]
+    #[error("`{0}` is no slice: expected `lines[a:b]`, `chars[a:b]`, `head(n)` or `tail(n)`")]
     Malformed(String),
     /// `a` is not below `b`.
     #[error("the start of `{0}` is not below its end")]
@@ -90,12 +88,19 @@ impl<'a> Count<'a> {
             return None;
         }
         let digits = text.trim_start_matches('0');
-        let value = if digits.is_empty() { 0 } else { digits.parse().unwrap_or(u64::MAX) };
+        let value = if digits.is_empty() {
+            0
+        } else {
+            digits.parse().unwrap_or(u64::MAX)
+        };
         Some(Self { value, digits })
     }
 
     fn compare(&self, other: &Self) -> Ordering {
-        self.digits.len().cmp(&other.digits.len()).then_with(|| self.digits.cmp(other.digits))
+        self.digits
+            .len()
+            .cmp(&other.digits.len())
+            .then_with(|| self.digits.cmp(other.digits))
     }
 }
 
@@ -125,7 +130,9 @@ pub fn parse_slice(text: &str) -> Result<Slice, SliceError> {
         }
     };
     let inside = |open: &str, close: char| {
-        expression.strip_prefix(open).and_then(|rest| rest.strip_suffix(close))
+        expression
+            .strip_prefix(open)
+            .and_then(|rest| rest.strip_suffix(close))
     };
     if let Some(text) = inside("lines[", ']') {
         range(text).map(|(start, end)| Slice::Lines { start, end })
@@ -170,12 +177,14 @@ impl Slice {
                 let to = char_offset(rest, end - start).ok_or_else(out_of_range)?;
                 Ok(&rest[..to])
             }
-            Slice::Head(n) => {
-                Ok(&content[..char_offset(content, n).unwrap_or(content.len())])
-            }
+            Slice::Head(n) => Ok(&content[..char_offset(content, n).unwrap_or(content.len())]),
             Slice::Tail(n) => {
                 let back = usize::try_from(n).unwrap_or(usize::MAX) - 1;
-                let from = content.char_indices().rev().nth(back).map_or(0, |(at, _)| at);
+                let from = content
+                    .char_indices()
+                    .rev()
+                    .nth(back)
+                    .map_or(0, |(at, _)| at);
                 Ok(&content[from..])
             }
         }
@@ -196,7 +205,10 @@ fn nth_line_end(text: &str, n: u64) -> Option<usize> {
 /// Where character `n` begins; the text's length is the place after its last character.
 fn char_offset(text: &str, n: u64) -> Option<usize> {
     let n = usize::try_from(n).ok()?;
-    text.char_indices().map(|(at, _)| at).chain(std::iter::once(text.len())).nth(n)
+    text.char_indices()
+        .map(|(at, _)| at)
+        .chain(std::iter::once(text.len()))
+        .nth(n)
 }
 
 /// An expression as an error message shows it: whole, unless it is absurdly long.
@@ -221,7 +233,11 @@ mod tests {
         assert_eq!(cut("a\nb\n", "lines[2:3]"), Ok(""));
         assert_eq!(
             cut("a\nb\n", "lines[2:4]"),
-            Err(SliceError::OutOfRange { unit: "line", end: 4, length: 3 })
+            Err(SliceError::OutOfRange {
+                unit: "line",
+                end: 4,
+                length: 3
+            })
         );
     }
 
@@ -230,7 +246,11 @@ mod tests {
         assert_eq!(cut("é😀", "chars[1:2]"), Ok("😀"));
         assert_eq!(
             cut("é😀", "chars[0:3]"),
-            Err(SliceError::OutOfRange { unit: "character", end: 3, length: 2 })
+            Err(SliceError::OutOfRange {
+                unit: "character",
+                end: 3,
+                length: 2
+            })
         );
     }
 
@@ -246,7 +266,13 @@ mod tests {
         let reversed = parse_slice("lines[99999999999999999999:99999999999999999998]");
         assert!(matches!(reversed, Err(SliceError::Reversed(_))));
         let ordered = parse_slice("lines[0099999999999999999998:99999999999999999999]");
-        assert_eq!(ordered, Ok(Slice::Lines { start: u64::MAX, end: u64::MAX }));
+        assert_eq!(
+            ordered,
+            Ok(Slice::Lines {
+                start: u64::MAX,
+                end: u64::MAX
+            })
+        );
     }
 
     #[test]
@@ -266,6 +292,9 @@ mod tests {
         for text in ["ALL", "all", " aLl\t", "\u{b}ALL"] {
             assert_eq!(parse_slice(text), Err(SliceError::All), "{text:?}");
         }
-        assert!(matches!(parse_slice("\u{a0}ALL"), Err(SliceError::Malformed(_))));
+        assert!(matches!(
+            parse_slice("\u{a0}ALL"),
+            Err(SliceError::Malformed(_))
+        ));
     }
 }
