@@ -1,3 +1,4 @@
 //! The effects of runseal: file sources, atomic writes, stores, sealing and replay.
 
+pub mod job;
 pub mod store;

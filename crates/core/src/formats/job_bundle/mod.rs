@@ -3,5 +3,6 @@
 //! Pure: this module judges texts and facts it is given. Reading folders, databases and clocks
 //! is the engine's work.
 
+pub mod facts;
 pub mod section;
 pub mod slice;

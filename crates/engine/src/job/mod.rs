@@ -1,0 +1,4 @@
+//! Jobs: indexing sources, reading steps, building, verifying and replaying bundles.
+
+pub mod collect;
+mod content;
