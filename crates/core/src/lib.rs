@@ -1,4 +1,14 @@
-//! The pure part of runseal: no files, no clock, no environment, no threads.
+//! The pure part of runseal: canonical JSON, digests, ids, safe paths, the view of files that
+//! verification works on, and the rules, findings and reports of every format.
+//!
+//! Nothing here opens a file, reads a clock or the environment, or starts a thread; the same
+//! input gives the same bytes on every machine. The effects live in `runseal-engine`.
 
+pub mod canon;
 pub mod digest;
 pub mod formats;
+// pub mod ids;
+pub mod limits;
+pub mod path;
+// pub mod source;
+// pub mod verify;

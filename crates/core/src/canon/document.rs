@@ -1,0 +1,325 @@
+//! A parsed document: slices of its text, with the members of every object sorted.
+//!
+//! Nothing is copied while reading: a string or number is a place in the text, an array or object
+//! a range in one of two lists. [`Node`] is the view of one value; it is `Copy` and cheap.
+
+use std::borrow::Cow;
+
+use super::error::Position;
+use super::number::Number;
+use super::text::{self, JsonString};
+use super::value::Value;
+
+/// What kind of JSON value a [`Node`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number.
+    Number,
+    /// A string.
+    String,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl Kind {
+    /// The kind with its article, for messages.
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "a list",
+            Self::Object => "an object",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Null,
+    False,
+    True,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+/// What the reader noticed about a value; see the constants.
+pub(crate) type Flags = u8;
+
+/// A string with at least one escape.
+pub(crate) const ESCAPED: Flags = 1;
+/// A string that kernel and jcs do not print exactly as it is written.
+pub(crate) const REWRITE: Flags = 2;
+/// A string with a byte outside U+0020-U+007E, so that job does not print it as it is written.
+pub(crate) const WIDE: Flags = 4;
+/// A string with an unpaired surrogate.
+pub(crate) const LONE: Flags = 8;
+/// A number that every dialect prints exactly as it is written.
+pub(crate) const VERBATIM: Flags = 16;
+/// An object whose members may order differently by code points and by UTF-16 code units.
+pub(crate) const ORDER_DIFFERS: Flags = 32;
+
+/// One value: a place in the text (strings without their quotes, numbers) or a range in a list
+/// of the [`Store`] (arrays, objects).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot {
+    pub tag: Tag,
+    pub flags: Flags,
+    pub start: u32,
+    pub len: u32,
+}
+
+impl Slot {
+    pub(crate) fn range(&self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+}
+
+/// A member of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    pub key: Slot,
+    pub value: Slot,
+}
+
+/// Where the elements of arrays and the members of objects live.
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    pub items: Vec<Slot>,
+    /// Sorted by code point within each object.
+    pub members: Vec<Member>,
+}
+
+/// A document that was read whole and found to be strict JSON.
+#[derive(Debug)]
+pub struct Document<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) store: Store,
+    pub(crate) root: Slot,
+}
+
+impl Document<'_> {
+    /// The document's value.
+    pub fn root(&self) -> Node<'_> {
+        Node { text: self.text, store: &self.store, slot: self.root }
+    }
+}
+
+/// One value of a document.
+#[derive(Debug, Clone, Copy)]
+pub struct Node<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) store: &'a Store,
+    pub(crate) slot: Slot,
+}
+
+impl<'a> Node<'a> {
+    /// What kind of value it is.
+    pub fn kind(&self) -> Kind {
+        match self.slot.tag {
+            Tag::Null => Kind::Null,
+            Tag::False | Tag::True => Kind::Bool,
+            Tag::Number => Kind::Number,
+            Tag::String => Kind::String,
+            Tag::Array => Kind::Array,
+            Tag::Object => Kind::Object,
+        }
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        self.slot.tag == Tag::Null
+    }
+
+    /// The boolean, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.slot.tag {
+            Tag::False => Some(false),
+            Tag::True => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn as_number(&self) -> Option<Number<'a>> {
+        (self.slot.tag == Tag::Number).then(|| Number::new(self.raw()))
+    }
+
+    /// The text of a string, if it is one and holds no lone surrogate.
+    pub fn as_str(&self) -> Option<Cow<'a, str>> {
+        if self.slot.tag != Tag::String || self.slot.flags & LONE != 0 {
+            return None;
+        }
+        if self.slot.flags & ESCAPED == 0 {
+            return Some(Cow::Borrowed(self.raw()));
+        }
+        String::from_utf8(text::decode_raw(self.raw()).into_owned()).ok().map(Cow::Owned)
+    }
+
+    /// The string, if it is one, whatever it holds.
+    pub fn as_json_string(&self) -> Option<JsonString> {
+        (self.slot.tag == Tag::String)
+            .then(|| JsonString::from_wtf8(text::decode_raw(self.raw()).into_owned()))
+    }
+
+    /// The text of a string, if it is one, with U+FFFD for each lone surrogate.
+    pub fn as_lossy_str(&self) -> Option<Cow<'a, str>> {
+        if self.slot.flags & LONE != 0 {
+            return self.as_json_string().map(|string| Cow::Owned(string.to_lossy()));
+        }
+        self.as_str()
+    }
+
+    /// Whether it is a string.
+    pub fn is_string(&self) -> bool {
+        self.slot.tag == Tag::String
+    }
+
+    /// The elements of an array, if it is one.
+    pub fn as_array(&self) -> Option<impl ExactSizeIterator<Item = Node<'a>> + Clone + use<'a>> {
+        (self.slot.tag == Tag::Array).then(|| self.items())
+    }
+
+    /// The members of an object ordered by key (code points), if it is one.
+    pub fn as_object(&self) -> Option<impl ExactSizeIterator<Item = (Key<'a>, Node<'a>)> + use<'a>> {
+        (self.slot.tag == Tag::Object).then(|| self.members())
+    }
+
+    /// The elements of an array; none for anything else.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = Node<'a>> + Clone + use<'a> {
+        let node = *self;
+        let range = if self.slot.tag == Tag::Array { self.slot.range() } else { 0..0 };
+        self.store.items[range].iter().map(move |&slot| node.with(slot))
+    }
+
+    /// The members of an object ordered by key (code points); none for anything else.
+    pub fn members(&self) -> impl ExactSizeIterator<Item = (Key<'a>, Node<'a>)> + use<'a> {
+        let node = *self;
+        self.object_members()
+            .iter()
+            .map(move |member| (Key(node.with(member.key)), node.with(member.value)))
+    }
+
+    /// The value of the member `key`, if this is an object that has it.
+    pub fn get(&self, key: &str) -> Option<Node<'a>> {
+        let members = self.object_members();
+        let at = members
+            .binary_search_by(|member| compare_key(self.text, member.key, key.as_bytes()))
+            .ok()?;
+        Some(self.with(members[at].value))
+    }
+
+    /// How many elements or members it has; 0 for anything else.
+    pub fn len(&self) -> usize {
+        match self.slot.tag {
+            Tag::Array | Tag::Object => self.slot.len as usize,
+            _ => 0,
+        }
+    }
+
+    /// Whether it has no elements or members.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the value stands in the text; `None` for arrays, objects and literals, whose places
+    /// are not kept.
+    pub fn position(&self) -> Option<Position> {
+        matches!(self.slot.tag, Tag::String | Tag::Number)
+            .then(|| Position::of(self.text.as_bytes(), self.slot.start as usize))
+    }
+
+    /// A copy that owns what it holds.
+    pub fn to_value(&self) -> Value {
+        match self.slot.tag {
+            Tag::Null => Value::Null,
+            Tag::False => Value::Bool(false),
+            Tag::True => Value::Bool(true),
+            Tag::Number => Value::number_from(Number::new(self.raw())),
+            Tag::String => {
+                Value::String(JsonString::from_wtf8(text::decode_raw(self.raw()).into_owned()))
+            }
+            Tag::Array => Value::Array(self.items().map(|item| item.to_value()).collect()),
+            Tag::Object => Value::Object(
+                self.members().map(|(key, value)| (key.to_json_string(), value.to_value())).collect(),
+            ),
+        }
+    }
+
+    pub(crate) fn with(self, slot: Slot) -> Self {
+        Self { slot, ..self }
+    }
+
+    pub(crate) fn raw(&self) -> &'a str {
+        &self.text[self.slot.range()]
+    }
+
+    pub(crate) fn object_members(&self) -> &'a [Member] {
+        if self.slot.tag == Tag::Object { &self.store.members[self.slot.range()] } else { &[] }
+    }
+}
+
+/// Two nodes are equal when they are the same JSON value: members in any order, numbers by the
+/// double they stand for (or, where that overflows, by their text).
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.slot.tag, other.slot.tag) {
+            (Tag::Number, Tag::Number) => {
+                self.raw() == other.raw()
+                    || super::number::parse_double(self.raw())
+                        == super::number::parse_double(other.raw())
+            }
+            (Tag::String, Tag::String) => {
+                text::decode_raw(self.raw()) == text::decode_raw(other.raw())
+            }
+            (Tag::Array, Tag::Array) => self.items().eq(other.items()),
+            (Tag::Object, Tag::Object) => self.members().eq(other.members()),
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// The key of a member.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Key<'a>(Node<'a>);
+
+impl<'a> Key<'a> {
+    /// The text, unless it holds a lone surrogate.
+    pub fn as_str(&self) -> Option<Cow<'a, str>> {
+        self.0.as_str()
+    }
+
+    /// The text, with U+FFFD in place of each lone surrogate.
+    pub fn to_lossy(&self) -> Cow<'a, str> {
+        self.0.as_lossy_str().unwrap_or_default()
+    }
+
+    /// The key, whatever it holds.
+    pub fn to_json_string(&self) -> JsonString {
+        self.0.as_json_string().unwrap_or_else(|| JsonString::from(""))
+    }
+
+    /// Where the key stands in the text.
+    pub fn position(&self) -> Option<Position> {
+        self.0.position()
+    }
+}
+
+/// Code-point order of a key as written against decoded bytes.
+fn compare_key(text: &str, key: Slot, wanted: &[u8]) -> std::cmp::Ordering {
+    let raw = &text[key.range()];
+    if key.flags & ESCAPED == 0 {
+        raw.as_bytes().cmp(wanted)
+    } else {
+        text::decode_raw(raw).as_ref().cmp(wanted)
+    }
+}

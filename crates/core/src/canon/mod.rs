@@ -1,0 +1,30 @@
+//! Canonical JSON: a strict reader, and one writer for each of three dialects.
+//!
+//! [`parse_document`] reads bytes into a [`Document`], which the rules of the formats look at
+//! through [`Node`]s. [`canonical_digest`] and [`canonical_bytes`] write a node or an owned
+//! [`Value`] in a [`Dialect`]; [`canonicalize`] and [`compute_text_digest`] go from text to text
+//! or digest without keeping the document. A canonical form is a function of the parsed value
+//! only: white space, the order of members, escapes and the spelling of numbers do not reach it.
+//!
+//! What this module does not do: read files, guess encodings, mend broken JSON.
+
+mod dialect;
+mod document;
+mod error;
+mod number;
+mod reader;
+mod scan;
+mod text;
+mod value;
+mod writer;
+
+pub use dialect::{Dialect, UnknownDialect};
+pub use document::{Document, Key, Kind, Node};
+pub use error::{JsonError, JsonErrorKind, NoCanonicalForm, NoFormKind, Position};
+pub use number::{Integer, Number};
+pub use reader::{ReadOptions, parse_document};
+pub use text::{JsonString, compare_utf16};
+pub use value::{NumberText, Value};
+pub use writer::{
+    AnyJson, CanonError, canonical_bytes, canonical_digest, canonicalize, compute_text_digest,
+};

@@ -1,0 +1,425 @@
+//! Strict JSON reading: RFC 8259's grammar, UTF-8 only, no duplicate keys, bounded.
+//!
+//! The reader checks UTF-8 once for the whole text, then walks it and keeps places instead of
+//! copies. An object is sorted and checked for duplicates when it closes, so that a writer need
+//! not sort. Recursion is bounded by the depth limit.
+
+use super::document::{
+    Document, ESCAPED, Flags, LONE, Member, ORDER_DIFFERS, REWRITE, Slot, Store, Tag, VERBATIM, WIDE,
+};
+use super::error::{JsonError, JsonErrorKind, Position};
+use super::number::NumberShape;
+use super::scan;
+use super::text;
+use crate::limits::JsonLimits;
+
+/// How to read a text.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadOptions {
+    /// Bounds on what is read.
+    pub limits: JsonLimits,
+    /// Whether a byte order mark before the text is dropped (intents) or refused (all else).
+    pub strip_bom: bool,
+}
+
+impl ReadOptions {
+    /// For text of any origin: the largest limits.
+    pub const TEXT: Self = Self { limits: JsonLimits::TEXT, strip_bom: false };
+    /// For an intent: a byte order mark is dropped.
+    pub const INTENT: Self = Self { limits: JsonLimits::DOCUMENT, strip_bom: true };
+}
+
+/// Reads one JSON document.
+pub fn parse_document<'a>(
+    bytes: &'a [u8],
+    options: &ReadOptions,
+) -> Result<Document<'a>, JsonError> {
+    let mut reader = Reader::new(bytes, options)?;
+    let root = reader.whole().map_err(|fault| reader.error(fault))?;
+    Ok(Document { text: reader.text, store: reader.store, root })
+}
+
+/// What is wrong, and at which byte. Boxed so that the results of the happy path stay small.
+pub(super) type Fault = Box<(JsonErrorKind, usize)>;
+type Read<T> = Result<T, Fault>;
+
+pub(super) struct Reader<'a> {
+    pub text: &'a str,
+    pub store: Store,
+    bytes: &'a [u8],
+    at: usize,
+    limits: JsonLimits,
+    /// Elements and members of the containers that are still open, innermost last.
+    open_items: Vec<Slot>,
+    open_members: Vec<Member>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8], options: &ReadOptions) -> Result<Self, JsonError> {
+        let fail = |kind, offset| JsonError { kind, position: Position::of(bytes, offset) };
+        let limit = options.limits.max_bytes.min(JsonLimits::LARGEST_TEXT);
+        let actual = bytes.len() as u64;
+        if actual > limit {
+            return Err(fail(JsonErrorKind::TooLarge { actual, limit }, 0));
+        }
+        let text = str::from_utf8(bytes)
+            .map_err(|error| fail(JsonErrorKind::NotUtf8, error.valid_up_to()))?;
+        let text = match text.strip_prefix('\u{FEFF}') {
+            Some(rest) if options.strip_bom => rest,
+            Some(_) => return Err(fail(JsonErrorKind::ByteOrderMark, 0)),
+            None => text,
+        };
+        Ok(Self {
+            text,
+            store: Store::default(),
+            bytes: text.as_bytes(),
+            at: 0,
+            limits: options.limits,
+            open_items: Vec::new(),
+            open_members: Vec::new(),
+        })
+    }
+
+    pub fn error(&self, fault: Fault) -> JsonError {
+        let (kind, offset) = *fault;
+        JsonError { kind, position: Position::of(self.bytes, offset) }
+    }
+
+    fn whole(&mut self) -> Read<Slot> {
+        self.begin()?;
+        let root = self.value(0)?;
+        self.end()?;
+        Ok(root)
+    }
+
+    /// Goes to the first byte of the document's value.
+    pub fn begin(&mut self) -> Read<()> {
+        self.skip_white_space();
+        if self.peek().is_none() { self.fail(JsonErrorKind::Empty) } else { Ok(()) }
+    }
+
+    /// Makes sure that nothing follows the document's value.
+    pub fn end(&mut self) -> Read<()> {
+        self.skip_white_space();
+        if self.peek().is_none() {
+            return Ok(());
+        }
+        let found = self.found();
+        self.fail(JsonErrorKind::TrailingText { found })
+    }
+
+    /// Reads the value that begins here; `depth` brackets are open around it.
+    pub fn value(&mut self, depth: u32) -> Read<Slot> {
+        match self.peek() {
+            Some(b'"') => self.string(),
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.literal("true", Tag::True),
+            Some(b'f') => self.literal("false", Tag::False),
+            Some(b'n') => self.literal("null", Tag::Null),
+            _ => self.no_value(),
+        }
+    }
+
+    #[cold]
+    fn no_value(&mut self) -> Read<Slot> {
+        if self.rest_begins_with("NaN") || self.rest_begins_with("Infinity") {
+            return self.fail(JsonErrorKind::NotANumber);
+        }
+        if self.peek() == Some(b'+') {
+            return self.fail(JsonErrorKind::BadNumber { why: "no plus sign may stand before it" });
+        }
+        self.unexpected("a value")
+    }
+
+    fn literal(&mut self, word: &'static str, tag: Tag) -> Read<Slot> {
+        if !self.rest_begins_with(word) {
+            return self.unexpected("a value");
+        }
+        let start = self.at;
+        self.at += word.len();
+        Ok(slot(tag, 0, start, word.len()))
+    }
+
+    fn array(&mut self, depth: u32) -> Read<Slot> {
+        let base = self.open_items.len();
+        if self.open_bracket(depth, b']')? {
+            loop {
+                let item = self.value(depth + 1)?;
+                self.open_items.push(item);
+                if !self.another(b']')? {
+                    break;
+                }
+            }
+        }
+        let start = self.store.items.len();
+        self.store.items.extend_from_slice(&self.open_items[base..]);
+        self.open_items.truncate(base);
+        Ok(slot(Tag::Array, 0, start, self.store.items.len() - start))
+    }
+
+    fn object(&mut self, depth: u32) -> Read<Slot> {
+        let base = self.open_members.len();
+        let mut key_flags = 0;
+        if self.open_bracket(depth, b'}')? {
+            loop {
+                if self.peek() != Some(b'"') {
+                    return self.unexpected("a key in double quotes");
+                }
+                let key = self.string()?;
+                key_flags |= key.flags;
+                self.skip_white_space();
+                if self.peek() != Some(b':') {
+                    return self.unexpected("`:`");
+                }
+                self.at += 1;
+                self.skip_white_space();
+                let value = self.value(depth + 1)?;
+                self.open_members.push(Member { key, value });
+                if !self.another(b'}')? {
+                    break;
+                }
+            }
+        }
+        self.sort_members(base, key_flags)?;
+        let start = self.store.members.len();
+        self.store.members.extend_from_slice(&self.open_members[base..]);
+        self.open_members.truncate(base);
+        let flags = if key_flags & (WIDE | REWRITE) == 0 { 0 } else { ORDER_DIFFERS };
+        Ok(slot(Tag::Object, flags, start, self.store.members.len() - start))
+    }
+
+    /// Takes the opening bracket; false if its closing one follows, which is taken too.
+    pub fn open_bracket(&mut self, depth: u32, close: u8) -> Read<bool> {
+        if depth >= self.limits.max_depth {
+            return self.fail(JsonErrorKind::TooDeep { limit: self.limits.max_depth });
+        }
+        self.at += 1;
+        self.skip_white_space();
+        let closes = self.peek() == Some(close);
+        self.at += usize::from(closes);
+        Ok(!closes)
+    }
+
+    /// Takes a comma (true: another element follows) or the closing bracket (false).
+    #[inline]
+    pub fn another(&mut self, close: u8) -> Read<bool> {
+        self.skip_white_space();
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                self.skip_white_space();
+                if self.peek() == Some(close) {
+                    return self.unexpected("another element after the comma");
+                }
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ if close == b']' => self.unexpected("`,` or `]`"),
+            _ => self.unexpected("`,` or `}`"),
+        }
+    }
+
+    /// Sorts the members from `base` on by code point and refuses a key that appears twice.
+    fn sort_members(&mut self, base: usize, key_flags: Flags) -> Read<()> {
+        let text = self.text;
+        let members = &mut self.open_members[base..];
+        let raw = |member: &Member| &text.as_bytes()[member.key.range()];
+        if key_flags & ESCAPED == 0 {
+            if members.is_sorted_by(|a, b| raw(a) < raw(b)) {
+                return Ok(());
+            }
+            members.sort_unstable_by(|a, b| raw(a).cmp(raw(b)).then(a.key.start.cmp(&b.key.start)));
+        } else {
+            // Rare enough to pay for decoding; the place keeps equal keys in the text's order.
+            members.sort_by_cached_key(|member| {
+                (text::decode_raw(&text[member.key.range()]).into_owned(), member.key.start)
+            });
+        }
+        let decoded = |member: &Member| text::decode_raw(&text[member.key.range()]);
+        let is_twice = |pair: &&[Member]| {
+            if key_flags & ESCAPED == 0 {
+                raw(&pair[0]) == raw(&pair[1])
+            } else {
+                decoded(&pair[0]) == decoded(&pair[1])
+            }
+        };
+        let twice = members.windows(2).filter(is_twice).min_by_key(|pair| pair[1].key.start);
+        let Some([first, second]) = twice else { return Ok(()) };
+        let kind = JsonErrorKind::DuplicateKey {
+            key: shorten(&text::lossy(&decoded(first))),
+            first: Position::of(self.bytes, first.key.start as usize - 1),
+        };
+        Err(Box::new((kind, second.key.start as usize - 1)))
+    }
+
+    #[inline]
+    fn string(&mut self) -> Read<Slot> {
+        let start = self.at + 1;
+        let mut from = start;
+        let mut flags = 0;
+        loop {
+            let (end, wide) = scan::plain_run(self.bytes, from);
+            if wide {
+                flags |= WIDE;
+            }
+            match self.bytes.get(end) {
+                Some(b'"') => {
+                    self.at = end + 1;
+                    let limit = self.limits.max_string_bytes;
+                    if end - start > limit as usize {
+                        return Err(Box::new((JsonErrorKind::StringTooLong { limit }, start - 1)));
+                    }
+                    return Ok(slot(Tag::String, flags, start, end - start));
+                }
+                Some(b'\\') => {
+                    let (taken, noticed) = escape(self.bytes, end)?;
+                    flags |= ESCAPED | noticed;
+                    from = end + taken;
+                }
+                Some(&byte) => {
+                    let kind = JsonErrorKind::ControlCharacter { found: char::from(byte) };
+                    return Err(Box::new((kind, end)));
+                }
+                None => {
+                    let kind = JsonErrorKind::UnexpectedEnd { expected: "the end of a string" };
+                    return Err(Box::new((kind, start - 1)));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn number(&mut self) -> Read<Slot> {
+        let start = self.at;
+        let negative = self.peek() == Some(b'-');
+        self.at += usize::from(negative);
+        if self.peek() == Some(b'I') && self.rest_begins_with("Infinity") {
+            return self.fail(JsonErrorKind::NotANumber);
+        }
+        let integer_is_zero = self.peek() == Some(b'0');
+        let integer_digits = self.digits("a digit must follow the minus sign")?;
+        if integer_is_zero && integer_digits > 1 {
+            self.at -= integer_digits;
+            return self.fail(JsonErrorKind::BadNumber { why: "it begins with a superfluous zero" });
+        }
+        let mut shape = NumberShape {
+            integer_digits,
+            integer_is_zero,
+            fraction_digits: 0,
+            fraction_leading_zeros: 0,
+            fraction_ends_in_zero: false,
+            exponent: false,
+            negative,
+        };
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            let digits = self.digits("a digit must follow the point")?;
+            let fraction = &self.bytes[self.at - digits..self.at];
+            shape.fraction_digits = digits;
+            shape.fraction_leading_zeros = fraction.iter().take_while(|&&b| b == b'0').count();
+            shape.fraction_ends_in_zero = fraction.last() == Some(&b'0');
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            shape.exponent = true;
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            self.digits("a digit must stand in the exponent")?;
+        }
+        let flags = if shape.is_verbatim() { VERBATIM } else { 0 };
+        Ok(slot(Tag::Number, flags, start, self.at - start))
+    }
+
+    /// Takes a run of digits, of which there must be one.
+    #[inline]
+    fn digits(&mut self, why: &'static str) -> Read<usize> {
+        let count = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if count == 0 {
+            return self.fail(JsonErrorKind::BadNumber { why });
+        }
+        self.at += count;
+        Ok(count)
+    }
+
+    #[inline]
+    pub fn skip_white_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    pub fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn rest_begins_with(&self, word: &str) -> bool {
+        self.bytes[self.at..].starts_with(word.as_bytes())
+    }
+
+    #[cold]
+    fn unexpected<T>(&self, expected: &'static str) -> Read<T> {
+        if self.peek().is_none() {
+            return self.fail(JsonErrorKind::UnexpectedEnd { expected });
+        }
+        self.fail(JsonErrorKind::Unexpected { found: self.found(), expected })
+    }
+
+    #[cold]
+    fn fail<T>(&self, kind: JsonErrorKind) -> Read<T> {
+        Err(Box::new((kind, self.at)))
+    }
+
+    /// The character that stands here, quoted for a message.
+    fn found(&self) -> String {
+        match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            Some(c) if c.is_control() => format!("U+{:04X}", u32::from(c)),
+            Some(c) => format!("`{c}`"),
+            None => "the end".to_owned(),
+        }
+    }
+}
+
+fn slot(tag: Tag, flags: Flags, start: usize, len: usize) -> Slot {
+    // Both fit: no text is larger than `JsonLimits::LARGEST_TEXT`.
+    Slot { tag, flags, start: start as u32, len: len as u32 }
+}
+
+/// Checks the escape at `at`: how many bytes it takes, and what is to be noticed about it.
+fn escape(bytes: &[u8], at: usize) -> Read<(usize, Flags)> {
+    let fail = |why| Err(Box::new((JsonErrorKind::BadEscape { why }, at)));
+    let unit_at = |at: usize| bytes.get(at..at + 4).and_then(text::parse_hex4);
+    match bytes.get(at + 1) {
+        Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => Ok((2, 0)),
+        Some(b'/') => Ok((2, REWRITE)),
+        Some(b'u') => match unit_at(at + 2) {
+            None => fail("four hex digits must follow `\\u`"),
+            Some(0xD800..=0xDBFF) => {
+                let low = bytes.get(at + 6..at + 8).filter(|next| next == b"\\u");
+                match low.and_then(|_| unit_at(at + 8)) {
+                    Some(0xDC00..=0xDFFF) => Ok((12, REWRITE)),
+                    _ => Ok((6, REWRITE | LONE)),
+                }
+            }
+            Some(0xDC00..=0xDFFF) => Ok((6, REWRITE | LONE)),
+            Some(8 | 9 | 10 | 12 | 13) => Ok((6, REWRITE)),
+            Some(0..=0x1F) if !bytes[at + 2..at + 6].iter().any(u8::is_ascii_uppercase) => {
+                Ok((6, 0))
+            }
+            Some(_) => Ok((6, REWRITE)),
+        },
+        Some(_) => fail("no such escape"),
+        None => fail("the text ends in the middle of it"),
+    }
+}
+
+/// A key quoted for a message, cut to a readable length.
+pub(super) fn shorten(text: &str) -> String {
+    const MOST: usize = 60;
+    let shown: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MOST).is_some() { format!("`{shown}…`") } else { format!("`{shown}`") }
+}

@@ -1,0 +1,79 @@
+//! Finding the end of a string eight bytes at a time.
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// The first byte at or after `from` that ends a plain run of a string (a quote, a backslash, a
+/// control character, or the end of the text), and whether the run before it holds a byte
+/// outside U+0020-U+007E.
+#[inline]
+pub(super) fn plain_run(bytes: &[u8], from: usize) -> (usize, bool) {
+    let mut at = from;
+    let mut wide = 0_u64;
+    while let Some(chunk) = bytes.get(at..at + 8) {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        let word = u64::from_le_bytes(word);
+        // A byte is flagged in its high bit. The subtraction may also flag bytes above a flagged
+        // one, never below, so the lowest flag is exact.
+        let stops = (zero_bytes(word ^ (ONES * u64::from(b'"')))
+            | zero_bytes(word ^ (ONES * u64::from(b'\\')))
+            | (word.wrapping_sub(ONES * 0x20) & !word))
+            & HIGH;
+        // 7F is flagged by the addition; no byte of UTF-8 is FF, so nothing carries over.
+        let not_printable = (word | word.wrapping_add(ONES)) & HIGH;
+        if stops != 0 {
+            let before_stop = (stops & stops.wrapping_neg()) - 1;
+            return (
+                at + (stops.trailing_zeros() / 8) as usize,
+                (wide | (not_printable & before_stop)) != 0,
+            );
+        }
+        wide |= not_printable;
+        at += 8;
+    }
+    let mut wide = wide != 0;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' | b'\\' | 0..=0x1F => break,
+            0x7F.. => wide = true,
+            _ => {}
+        }
+        at += 1;
+    }
+    (at, wide)
+}
+
+#[inline]
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same, one byte at a time.
+    fn plain_run_slowly(bytes: &[u8], from: usize) -> (usize, bool) {
+        let is_stop = |b: &u8| matches!(b, b'"' | b'\\' | 0..=0x1F);
+        let end = bytes[from..].iter().position(is_stop).map_or(bytes.len(), |at| from + at);
+        (end, bytes[from..end].iter().any(|&b| b >= 0x7F))
+    }
+
+    #[test]
+    fn plain_run_every_byte_at_every_place_agrees_with_the_slow_way() {
+        for fill in [b'a', b'!', b' ', b'~', 0xC3] {
+            for byte in 0..=0xFE_u8 {
+                for at in 0..20 {
+                    for second in [b'a', b'"', 0x7F, 0x1F] {
+                        let mut bytes = [fill; 20];
+                        bytes[at] = byte;
+                        bytes[(at + 3) % 20] = second;
+                        assert_eq!(plain_run(&bytes, 0), plain_run_slowly(&bytes, 0));
+                        assert_eq!(plain_run(&bytes, 3), plain_run_slowly(&bytes, 3));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Owned JSON values, for documents that are made rather than read.
+
+use std::collections::BTreeMap;
+
+use super::number::Number;
+use super::text::JsonString;
+
+/// An owned JSON value. Members are kept by key, so that there is no order to get wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as it is written.
+    Number(NumberText),
+    /// A string.
+    String(JsonString),
+    /// An array.
+    Array(Vec<Value>),
+    /// An object.
+    Object(BTreeMap<JsonString, Value>),
+}
+
+/// The text of a number, in JSON's grammar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberText(Box<str>);
+
+impl NumberText {
+    /// The number.
+    pub fn get(&self) -> Number<'_> {
+        Number::new(&self.0)
+    }
+}
+
+impl Value {
+    /// An object of the given members; of two with the same key the later one stays.
+    pub fn object<K: Into<JsonString>, V: Into<Value>>(
+        members: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        Self::Object(members.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+
+    /// An array of the given elements.
+    pub fn array<V: Into<Value>>(elements: impl IntoIterator<Item = V>) -> Self {
+        Self::Array(elements.into_iter().map(Into::into).collect())
+    }
+
+    /// The member `key`, if this is an object that has it.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        match self {
+            Self::Object(members) => members.get(&JsonString::from(key)),
+            _ => None,
+        }
+    }
+
+    /// Puts a member into an object; anything else stays as it is.
+    pub fn insert(&mut self, key: &str, value: impl Into<Value>) {
+        if let Self::Object(members) = self {
+            members.insert(key.into(), value.into());
+        }
+    }
+
+    /// The text of a string, if it is one and holds no lone surrogate.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(string) => string.as_str(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn number_from(number: Number<'_>) -> Self {
+        Self::Number(NumberText(number.text().into()))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<JsonString> for Value {
+    fn from(string: JsonString) -> Self {
+        Self::String(string)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(elements: Vec<Value>) -> Self {
+        Self::Array(elements)
+    }
+}
+
+impl<V: Into<Value>> From<Option<V>> for Value {
+    fn from(value: Option<V>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+macro_rules! value_from_integer {
+    ($($integer:ty)*) => {$(
+        impl From<$integer> for Value {
+            fn from(value: $integer) -> Self {
+                Self::Number(NumberText(value.to_string().into()))
+            }
+        }
+    )*};
+}
+
+value_from_integer!(i32 i64 u8 u16 u32 u64 usize);

@@ -1,0 +1,364 @@
+//! Writing canonical JSON, from a parsed document, an owned value, or straight from a text.
+//!
+//! Everything goes through one buffer of fixed size into a sink, so a document is hashed without
+//! its text ever being in memory. A text whose value is an array is read and written element by
+//! element: its memory is the text and the largest element.
+
+use std::io;
+
+use super::dialect::{Dialect, JcsProfile, JobProfile, KernelProfile, Profile};
+use super::document::{Member, Node, ORDER_DIFFERS, Store, Tag, VERBATIM};
+use super::error::{JsonError, NoCanonicalForm, NoFormKind, Position};
+use super::reader::{Fault, ReadOptions, Reader};
+use super::text::{self, JsonString, RawPieces};
+use super::value::Value;
+use crate::digest::{Digest, Hasher};
+
+/// The bytes that are gathered before they are passed on.
+const BUFFER: usize = 16 * 1024;
+
+/// Why a canonical text could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum CanonError {
+    /// The text is not strict JSON.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// The value has no form in the dialect.
+    #[error(transparent)]
+    NoForm(#[from] NoCanonicalForm),
+    /// The sink did not take the bytes.
+    #[error("the output could not be written")]
+    Sink(#[from] io::Error),
+}
+
+/// A JSON value that can be written canonically: one that was read, or one that was made.
+#[derive(Debug, Clone, Copy)]
+pub enum AnyJson<'a> {
+    /// A value of a document.
+    Node(Node<'a>),
+    /// An owned value.
+    Value(&'a Value),
+}
+
+impl<'a> From<Node<'a>> for AnyJson<'a> {
+    fn from(node: Node<'a>) -> Self {
+        Self::Node(node)
+    }
+}
+
+impl<'a> From<&'a Value> for AnyJson<'a> {
+    fn from(value: &'a Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+/// The canonical text of `value`, without the LF that the kernel dialect hashes after it.
+pub fn canonical_bytes<'a>(
+    value: impl Into<AnyJson<'a>>,
+    dialect: Dialect,
+) -> Result<Vec<u8>, NoCanonicalForm> {
+    let mut bytes = Vec::new();
+    match write(value.into(), dialect, b"", &mut bytes) {
+        Ok(()) => Ok(bytes),
+        Err(Failure::NoForm(no_form)) => Err(*no_form),
+        // A vector takes everything, and nothing is read here.
+        Err(Failure::Sink(_) | Failure::Fault(_)) => Ok(bytes),
+    }
+}
+
+/// The SHA-256 over what `dialect` hashes of `value`: its canonical text, and an LF in `kernel`.
+pub fn canonical_digest<'a>(
+    value: impl Into<AnyJson<'a>>,
+    dialect: Dialect,
+) -> Result<Digest, NoCanonicalForm> {
+    let mut hasher = Hasher::new();
+    match write(value.into(), dialect, dialect.hashed_suffix(), &mut hasher) {
+        Err(Failure::NoForm(no_form)) => Err(*no_form),
+        // A hasher takes everything, and nothing is read here.
+        Ok(()) | Err(Failure::Sink(_) | Failure::Fault(_)) => Ok(hasher.finish()),
+    }
+}
+
+/// Reads `text` and writes its canonical form into `sink`, without the LF that the kernel
+/// dialect hashes after it. On an error the sink may already hold a part.
+pub fn canonicalize(
+    text: &[u8],
+    dialect: Dialect,
+    options: &ReadOptions,
+    sink: &mut dyn io::Write,
+) -> Result<(), CanonError> {
+    stream(text, dialect, options, b"", sink)
+}
+
+/// Reads `text` and computes the SHA-256 over what `dialect` hashes of it.
+pub fn compute_text_digest(
+    text: &[u8],
+    dialect: Dialect,
+    options: &ReadOptions,
+) -> Result<Digest, CanonError> {
+    let mut hasher = Hasher::new();
+    stream(text, dialect, options, dialect.hashed_suffix(), &mut hasher)?;
+    Ok(hasher.finish())
+}
+
+fn write(
+    value: AnyJson<'_>,
+    dialect: Dialect,
+    suffix: &[u8],
+    sink: &mut dyn io::Write,
+) -> Written {
+    match dialect {
+        Dialect::Kernel => Emitter::<KernelProfile>::emit(sink, suffix, |out| out.any(value)),
+        Dialect::Job => Emitter::<JobProfile>::emit(sink, suffix, |out| out.any(value)),
+        Dialect::Jcs => Emitter::<JcsProfile>::emit(sink, suffix, |out| out.any(value)),
+    }
+}
+
+fn stream(
+    text: &[u8],
+    dialect: Dialect,
+    options: &ReadOptions,
+    suffix: &[u8],
+    sink: &mut dyn io::Write,
+) -> Result<(), CanonError> {
+    let mut reader = Reader::new(text, options)?;
+    let written = match dialect {
+        Dialect::Kernel => {
+            Emitter::<KernelProfile>::emit(sink, suffix, |out| stream_document(&mut reader, out))
+        }
+        Dialect::Job => {
+            Emitter::<JobProfile>::emit(sink, suffix, |out| stream_document(&mut reader, out))
+        }
+        Dialect::Jcs => {
+            Emitter::<JcsProfile>::emit(sink, suffix, |out| stream_document(&mut reader, out))
+        }
+    };
+    written.map_err(|failure| match failure {
+        Failure::Fault(fault) => CanonError::Json(reader.error(fault)),
+        Failure::NoForm(no_form) => CanonError::NoForm(*no_form),
+        Failure::Sink(error) => CanonError::Sink(error),
+    })
+}
+
+fn stream_document<P: Profile>(reader: &mut Reader<'_>, out: &mut Emitter<'_, P>) -> Written {
+    reader.begin()?;
+    stream_value(reader, out, 0)?;
+    reader.end()?;
+    Ok(())
+}
+
+/// Reads a value and writes it at once: arrays element by element, all else whole.
+fn stream_value<P: Profile>(
+    reader: &mut Reader<'_>,
+    out: &mut Emitter<'_, P>,
+    depth: u32,
+) -> Written {
+    if reader.peek() != Some(b'[') {
+        let slot = reader.value(depth)?;
+        let node = Node { text: reader.text, store: &reader.store, slot };
+        out.node(node)?;
+        reader.store.items.clear();
+        reader.store.members.clear();
+        return Ok(());
+    }
+    out.byte(b'[');
+    if reader.open_bracket(depth, b']')? {
+        loop {
+            stream_value(reader, out, depth + 1)?;
+            if !reader.another(b']')? {
+                break;
+            }
+            out.byte(b',');
+        }
+    }
+    out.byte(b']');
+    out.drain_if_full()
+}
+
+type Written = Result<(), Failure>;
+
+/// Why writing stopped. Boxed where large: this is in the result of every step.
+pub(super) enum Failure {
+    Fault(Fault),
+    NoForm(Box<NoCanonicalForm>),
+    Sink(io::Error),
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+fn no_form(kind: NoFormKind, position: Option<Position>) -> Failure {
+    Failure::NoForm(Box::new(NoCanonicalForm { kind, position }))
+}
+
+/// Writes one dialect through a buffer into a sink.
+pub(super) struct Emitter<'s, P> {
+    out: Vec<u8>,
+    sink: &'s mut dyn io::Write,
+    profile: std::marker::PhantomData<P>,
+}
+
+impl<'s, P: Profile> Emitter<'s, P> {
+    fn emit(
+        sink: &'s mut dyn io::Write,
+        suffix: &[u8],
+        fill: impl FnOnce(&mut Self) -> Written,
+    ) -> Written {
+        let out = Vec::with_capacity(BUFFER + BUFFER / 4);
+        let mut emitter = Self { out, sink, profile: std::marker::PhantomData };
+        fill(&mut emitter)?;
+        emitter.out.extend_from_slice(suffix);
+        emitter.drain()
+    }
+
+    #[inline]
+    fn byte(&mut self, byte: u8) {
+        self.out.push(byte);
+    }
+
+    fn drain(&mut self) -> Written {
+        self.sink.write_all(&self.out).map_err(Failure::Sink)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    #[inline]
+    fn drain_if_full(&mut self) -> Written {
+        if self.out.len() >= BUFFER { self.drain() } else { Ok(()) }
+    }
+
+    /// Passes on a run that is printed as it stands.
+    #[inline]
+    fn run(&mut self, bytes: &[u8]) -> Written {
+        if bytes.len() > BUFFER / 4 {
+            self.drain()?;
+            return self.sink.write_all(bytes).map_err(Failure::Sink);
+        }
+        self.out.extend_from_slice(bytes);
+        self.drain_if_full()
+    }
+
+    fn any(&mut self, value: AnyJson<'_>) -> Written {
+        match value {
+            AnyJson::Node(node) => self.node(node),
+            AnyJson::Value(value) => self.value(value),
+        }
+    }
+
+    fn node(&mut self, node: Node<'_>) -> Written {
+        match node.slot.tag {
+            Tag::Null => self.run(b"null"),
+            Tag::False => self.run(b"false"),
+            Tag::True => self.run(b"true"),
+            Tag::Number if node.slot.flags & VERBATIM != 0 => self.run(node.raw().as_bytes()),
+            Tag::Number => P::write_number(&mut self.out, node.raw())
+                .map_err(|kind| no_form(kind, node.position())),
+            Tag::String => self.node_string(node),
+            Tag::Array => {
+                let mut before = b'[';
+                for item in node.items() {
+                    self.byte(before);
+                    self.node(item)?;
+                    before = b',';
+                }
+                self.close(before, b'[', b']')
+            }
+            Tag::Object => self.node_object(node),
+        }
+    }
+
+    fn node_object(&mut self, node: Node<'_>) -> Written {
+        let members = node.object_members();
+        if P::UTF16_ORDER && node.slot.flags & ORDER_DIFFERS != 0 {
+            let mut members = members.to_vec();
+            let key = |member: &Member| text::decode_raw(&node.text[member.key.range()]);
+            members.sort_by(|a, b| P::compare_keys(&key(a), &key(b)));
+            return self.node_members(node.text, node.store, &members);
+        }
+        self.node_members(node.text, node.store, members)
+    }
+
+    fn node_members(&mut self, text: &str, store: &Store, members: &[Member]) -> Written {
+        let mut before = b'{';
+        for member in members {
+            self.byte(before);
+            self.node_string(Node { text, store, slot: member.key })?;
+            self.byte(b':');
+            self.node(Node { text, store, slot: member.value })?;
+            before = b',';
+        }
+        self.close(before, b'{', b'}')
+    }
+
+    /// Ends a container; `before` is still `open` where it has no elements.
+    #[inline]
+    fn close(&mut self, before: u8, open: u8, close: u8) -> Written {
+        if before == open {
+            self.byte(open);
+        }
+        self.byte(close);
+        self.drain_if_full()
+    }
+
+    #[inline]
+    fn node_string(&mut self, node: Node<'_>) -> Written {
+        self.byte(b'"');
+        if node.slot.flags & P::REWRITTEN == 0 {
+            self.run(node.raw().as_bytes())?;
+        } else {
+            for piece in RawPieces::new(node.raw()) {
+                P::write_piece(&mut self.out, piece)
+                    .map_err(|kind| no_form(kind, node.position()))?;
+                self.drain_if_full()?;
+            }
+        }
+        self.byte(b'"');
+        Ok(())
+    }
+
+    fn value(&mut self, value: &Value) -> Written {
+        match value {
+            Value::Null => self.run(b"null"),
+            Value::Bool(false) => self.run(b"false"),
+            Value::Bool(true) => self.run(b"true"),
+            Value::Number(number) => P::write_number(&mut self.out, number.get().text())
+                .map_err(|kind| no_form(kind, None)),
+            Value::String(string) => self.value_string(string),
+            Value::Array(items) => {
+                let mut before = b'[';
+                for item in items {
+                    self.byte(before);
+                    self.value(item)?;
+                    before = b',';
+                }
+                self.close(before, b'[', b']')
+            }
+            Value::Object(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                members.sort_by(|(a, _), (b, _)| P::compare_keys(a.as_wtf8(), b.as_wtf8()));
+                let mut before = b'{';
+                for (key, value) in members {
+                    self.byte(before);
+                    self.value_string(key)?;
+                    self.byte(b':');
+                    self.value(value)?;
+                    before = b',';
+                }
+                self.close(before, b'{', b'}')
+            }
+        }
+    }
+
+    fn value_string(&mut self, string: &JsonString) -> Written {
+        self.byte(b'"');
+        for piece in string.pieces() {
+            P::write_piece(&mut self.out, piece).map_err(|kind| no_form(kind, None))?;
+            self.drain_if_full()?;
+        }
+        self.byte(b'"');
+        Ok(())
+    }
+}
