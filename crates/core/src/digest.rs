@@ -59,7 +59,9 @@ impl Digest {
     /// Parses 64 lower-case hex digits.
     pub fn parse_hex(text: &str) -> Result<Self, DigestError> {
         if text.len() != 64 {
-            return Err(DigestError::Length { actual: text.chars().count() });
+            return Err(DigestError::Length {
+                actual: text.chars().count(),
+            });
         }
         let mut bytes = [0_u8; 32];
         for (at, found) in text.chars().enumerate() {
@@ -120,7 +122,9 @@ impl ContentHash {
 
     /// Parses `sha256:` and 64 lower-case hex digits.
     pub fn parse(text: &str) -> Result<Self, DigestError> {
-        let hex = text.strip_prefix(CONTENT_HASH_PREFIX).ok_or(DigestError::Prefix)?;
+        let hex = text
+            .strip_prefix(CONTENT_HASH_PREFIX)
+            .ok_or(DigestError::Prefix)?;
         Digest::parse_hex(hex).map(Self)
     }
 }
@@ -186,12 +190,20 @@ mod tests {
         let digest = Digest::parse_hex(ABC).unwrap();
         assert_eq!(digest, Digest::of(b"abc"));
         assert_eq!(digest.hex_prefix(16), &ABC[..16]);
-        assert_eq!(ContentHash::parse(&format!("sha256:{ABC}")).unwrap().digest(), digest);
+        assert_eq!(
+            ContentHash::parse(&format!("sha256:{ABC}"))
+                .unwrap()
+                .digest(),
+            digest
+        );
     }
 
     #[test]
     fn digest_malformed_is_refused_with_the_place() {
-        assert_eq!(Digest::parse_hex(""), Err(DigestError::Length { actual: 0 }));
+        assert_eq!(
+            Digest::parse_hex(""),
+            Err(DigestError::Length { actual: 0 })
+        );
         assert_eq!(
             Digest::parse_hex(&ABC.to_uppercase()),
             Err(DigestError::NotLowerHex { found: 'B', at: 0 })

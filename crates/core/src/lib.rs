@@ -11,4 +11,4 @@ pub mod formats;
 pub mod limits;
 pub mod path;
 // pub mod source;
-// pub mod verify;
+pub mod verify;

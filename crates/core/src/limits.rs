@@ -31,7 +31,10 @@ impl JsonLimits {
     };
 
     /// The bounds for a document that is verified.
-    pub const DOCUMENT: Self = Self { max_bytes: Self::LARGEST_DOCUMENT, ..Self::TEXT };
+    pub const DOCUMENT: Self = Self {
+        max_bytes: Self::LARGEST_DOCUMENT,
+        ..Self::TEXT
+    };
 }
 
 impl Default for JsonLimits {

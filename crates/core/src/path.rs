@@ -62,7 +62,11 @@ impl SafePath {
             return Err(UnsafePath::Empty);
         }
         if let Some(c) = text.chars().find(|&c| is_control(c)) {
-            return Err(if c == '\0' { UnsafePath::Nul } else { UnsafePath::Control(c) });
+            return Err(if c == '\0' {
+                UnsafePath::Nul
+            } else {
+                UnsafePath::Control(c)
+            });
         }
         if text.contains('\\') {
             return Err(UnsafePath::Backslash);
@@ -125,7 +129,9 @@ mod tests {
 
     #[test]
     fn safe_path_ordinary_is_kept_as_written() {
-        for text in ["a", "a/b.txt", "..a/b..", "a b/ü", ".hidden", "a/.../b", "1:x/y"] {
+        for text in [
+            "a", "a/b.txt", "..a/b..", "a b/ü", ".hidden", "a/.../b", "1:x/y",
+        ] {
             assert_eq!(SafePath::parse(text).unwrap().as_str(), text);
         }
     }

@@ -17,7 +17,10 @@ fn conformance() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    assert!(std::env::var_os("CI").is_none(), "CI must have ../shared/conformance");
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "CI must have ../shared/conformance"
+    );
     println!("skipped: ../shared/conformance is not here");
     None
 }
@@ -28,13 +31,18 @@ fn canon(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, CanonError> {
     // The two ways to write must agree.
     let document = parse_document(text, &ReadOptions::TEXT)?;
     assert_eq!(canonical_bytes(document.root(), dialect)?, bytes);
-    assert_eq!(canonical_bytes(&document.root().to_value(), dialect)?, bytes);
+    assert_eq!(
+        canonical_bytes(&document.root().to_value(), dialect)?,
+        bytes
+    );
     Ok(bytes)
 }
 
 fn lines(path: PathBuf) -> Vec<serde_json::Value> {
     let text = fs::read_to_string(path).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn unhex(text: &serde_json::Value) -> Vec<u8> {
@@ -55,7 +63,11 @@ fn check_canonical_lines(file: &str, dialect: Dialect, hashed_suffix: &str) {
             assert!(made.is_err(), "{line}");
             continue;
         };
-        assert_eq!(String::from_utf8(made.unwrap()).unwrap(), expected, "{line}");
+        assert_eq!(
+            String::from_utf8(made.unwrap()).unwrap(),
+            expected,
+            "{line}"
+        );
         let digest = Digest::of(format!("{expected}{hashed_suffix}").as_bytes());
         assert_eq!(digest.to_string(), line["sha256"], "{line}");
         if hashed_suffix == "\n" || dialect == Dialect::Job {
@@ -84,9 +96,16 @@ fn jcs_published_vectors_agree_byte_for_byte() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap();
         let expected = fs::read(folder.join("jcs/output").join(name)).unwrap();
-        assert_eq!(canon(&fs::read(&path).unwrap(), Dialect::Jcs).unwrap(), expected, "{name:?}");
+        assert_eq!(
+            canon(&fs::read(&path).unwrap(), Dialect::Jcs).unwrap(),
+            expected,
+            "{name:?}"
+        );
         let hex = folder.join("jcs/outhex").join(name).with_extension("txt");
-        let hex: String = fs::read_to_string(hex).unwrap().split_whitespace().collect();
+        let hex: String = fs::read_to_string(hex)
+            .unwrap()
+            .split_whitespace()
+            .collect();
         assert_eq!(unhex(&serde_json::Value::String(hex)), expected, "{name:?}");
         count += 1;
     }
@@ -101,8 +120,12 @@ fn jcs_es6_numbers_agree_in_three_spellings() {
     for line in text.lines() {
         let (bits, expected) = line.split_once(',').unwrap();
         let value = f64::from_bits(u64::from_str_radix(bits, 16).unwrap());
-        let spellings =
-            [expected.to_owned(), format!("{value:.16e}"), exact_decimal(value), format!("{value:?}")];
+        let spellings = [
+            expected.to_owned(),
+            format!("{value:.16e}"),
+            exact_decimal(value),
+            format!("{value:?}"),
+        ];
         for spelling in spellings {
             for dialect in [Dialect::Jcs, Dialect::Kernel] {
                 let made = canon(spelling.as_bytes(), dialect).unwrap();
@@ -144,8 +167,23 @@ fn jcs_accept_cases_agree_in_all_dialects() {
     assert_eq!(cases.len(), 41);
     for case in cases {
         let text = unhex(&case["hex"]);
-        assert_eq!(canon(&text, Dialect::Jcs).unwrap(), unhex(&case["jcs"]), "{}", case["id"]);
-        assert_eq!(canon(&text, Dialect::Kernel).unwrap(), unhex(&case["jcs"]), "{}", case["id"]);
-        assert_eq!(canon(&text, Dialect::Job).unwrap(), unhex(&case["python"]), "{}", case["id"]);
+        assert_eq!(
+            canon(&text, Dialect::Jcs).unwrap(),
+            unhex(&case["jcs"]),
+            "{}",
+            case["id"]
+        );
+        assert_eq!(
+            canon(&text, Dialect::Kernel).unwrap(),
+            unhex(&case["jcs"]),
+            "{}",
+            case["id"]
+        );
+        assert_eq!(
+            canon(&text, Dialect::Job).unwrap(),
+            unhex(&case["python"]),
+            "{}",
+            case["id"]
+        );
     }
 }

@@ -85,7 +85,11 @@ pub(super) trait Profile {
 
     /// Orders two keys, given as WTF-8.
     fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
-        if Self::UTF16_ORDER { compare_utf16_bytes(a, b) } else { a.cmp(b) }
+        if Self::UTF16_ORDER {
+            compare_utf16_bytes(a, b)
+        } else {
+            a.cmp(b)
+        }
     }
 }
 
@@ -150,7 +154,9 @@ fn finite(is_finite: bool, text: &str) -> Result<(), NoFormKind> {
     if is_finite {
         Ok(())
     } else {
-        Err(NoFormKind::OutOfRange { text: shorten(text).replace('`', "") })
+        Err(NoFormKind::OutOfRange {
+            text: shorten(text).replace('`', ""),
+        })
     }
 }
 
@@ -170,7 +176,10 @@ fn write_escaped(out: &mut Vec<u8>, text: &str, plain: impl Fn(char) -> bool) {
             '\n' => out.extend(b"\\n"),
             '\u{c}' => out.extend(b"\\f"),
             '\r' => out.extend(b"\\r"),
-            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|&unit| write_unicode_escape(out, unit)),
+            _ => c
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|&unit| write_unicode_escape(out, unit)),
         }
     }
     out.extend_from_slice(&text.as_bytes()[done..]);

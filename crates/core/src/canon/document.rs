@@ -110,7 +110,11 @@ pub struct Document<'a> {
 impl Document<'_> {
     /// The document's value.
     pub fn root(&self) -> Node<'_> {
-        Node { text: self.text, store: &self.store, slot: self.root }
+        Node {
+            text: self.text,
+            store: &self.store,
+            slot: self.root,
+        }
     }
 }
 
@@ -162,7 +166,9 @@ impl<'a> Node<'a> {
         if self.slot.flags & ESCAPED == 0 {
             return Some(Cow::Borrowed(self.raw()));
         }
-        String::from_utf8(text::decode_raw(self.raw()).into_owned()).ok().map(Cow::Owned)
+        String::from_utf8(text::decode_raw(self.raw()).into_owned())
+            .ok()
+            .map(Cow::Owned)
     }
 
     /// The string, if it is one, whatever it holds.
@@ -174,7 +180,9 @@ impl<'a> Node<'a> {
     /// The text of a string, if it is one, with U+FFFD for each lone surrogate.
     pub fn as_lossy_str(&self) -> Option<Cow<'a, str>> {
         if self.slot.flags & LONE != 0 {
-            return self.as_json_string().map(|string| Cow::Owned(string.to_lossy()));
+            return self
+                .as_json_string()
+                .map(|string| Cow::Owned(string.to_lossy()));
         }
         self.as_str()
     }
@@ -190,15 +198,23 @@ impl<'a> Node<'a> {
     }
 
     /// The members of an object ordered by key (code points), if it is one.
-    pub fn as_object(&self) -> Option<impl ExactSizeIterator<Item = (Key<'a>, Node<'a>)> + use<'a>> {
+    pub fn as_object(
+        &self,
+    ) -> Option<impl ExactSizeIterator<Item = (Key<'a>, Node<'a>)> + use<'a>> {
         (self.slot.tag == Tag::Object).then(|| self.members())
     }
 
     /// The elements of an array; none for anything else.
     pub fn items(&self) -> impl ExactSizeIterator<Item = Node<'a>> + Clone + use<'a> {
         let node = *self;
-        let range = if self.slot.tag == Tag::Array { self.slot.range() } else { 0..0 };
-        self.store.items[range].iter().map(move |&slot| node.with(slot))
+        let range = if self.slot.tag == Tag::Array {
+            self.slot.range()
+        } else {
+            0..0
+        };
+        self.store.items[range]
+            .iter()
+            .map(move |&slot| node.with(slot))
     }
 
     /// The members of an object ordered by key (code points); none for anything else.
@@ -245,12 +261,14 @@ impl<'a> Node<'a> {
             Tag::False => Value::Bool(false),
             Tag::True => Value::Bool(true),
             Tag::Number => Value::number_from(Number::new(self.raw())),
-            Tag::String => {
-                Value::String(JsonString::from_wtf8(text::decode_raw(self.raw()).into_owned()))
-            }
+            Tag::String => Value::String(JsonString::from_wtf8(
+                text::decode_raw(self.raw()).into_owned(),
+            )),
             Tag::Array => Value::Array(self.items().map(|item| item.to_value()).collect()),
             Tag::Object => Value::Object(
-                self.members().map(|(key, value)| (key.to_json_string(), value.to_value())).collect(),
+                self.members()
+                    .map(|(key, value)| (key.to_json_string(), value.to_value()))
+                    .collect(),
             ),
         }
     }
@@ -264,7 +282,11 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn object_members(&self) -> &'a [Member] {
-        if self.slot.tag == Tag::Object { &self.store.members[self.slot.range()] } else { &[] }
+        if self.slot.tag == Tag::Object {
+            &self.store.members[self.slot.range()]
+        } else {
+            &[]
+        }
     }
 }
 
@@ -305,7 +327,9 @@ impl<'a> Key<'a> {
 
     /// The key, whatever it holds.
     pub fn to_json_string(&self) -> JsonString {
-        self.0.as_json_string().unwrap_or_else(|| JsonString::from(""))
+        self.0
+            .as_json_string()
+            .unwrap_or_else(|| JsonString::from(""))
     }
 
     /// Where the key stands in the text.

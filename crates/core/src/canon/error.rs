@@ -15,7 +15,10 @@ impl Position {
     /// The place of byte `offset` in `bytes`, which need be valid UTF-8 only before it.
     pub(crate) fn of(bytes: &[u8], offset: usize) -> Self {
         let before = &bytes[..offset.min(bytes.len())];
-        let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+        let line_start = before
+            .iter()
+            .rposition(|&b| b == b'\n')
+            .map_or(0, |at| at + 1);
         let is_character = |b: &&u8| **b & 0xC0 != 0x80;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
         Self {
@@ -180,7 +183,8 @@ pub struct NoCanonicalForm {
 impl fmt::Display for NoCanonicalForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.kind)?;
-        self.position.map_or(Ok(()), |position| write!(f, ": {position}"))
+        self.position
+            .map_or(Ok(()), |position| write!(f, ": {position}"))
     }
 }
 
@@ -214,7 +218,9 @@ impl NoFormKind {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::OutOfRange { .. } => "write it as a string; a double ends at about 1.8e308",
-            Self::LoneSurrogate { .. } => "RFC 8785 has no form for half a character; mend the text",
+            Self::LoneSurrogate { .. } => {
+                "RFC 8785 has no form for half a character; mend the text"
+            }
         }
     }
 }

@@ -58,7 +58,10 @@ pub struct Integer<'a> {
 impl<'a> Integer<'a> {
     fn new(text: &'a str) -> Self {
         let digits = text.strip_prefix('-').unwrap_or(text);
-        Self { negative: digits.len() < text.len() && digits != "0", digits }
+        Self {
+            negative: digits.len() < text.len() && digits != "0",
+            digits,
+        }
     }
 
     /// Whether it is below zero.
@@ -68,14 +71,22 @@ impl<'a> Integer<'a> {
 
     /// The value, if it fits.
     pub fn to_u64(&self) -> Option<u64> {
-        if self.negative { None } else { self.digits.parse().ok() }
+        if self.negative {
+            None
+        } else {
+            self.digits.parse().ok()
+        }
     }
 }
 
 impl Ord for Integer<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        let magnitude =
-            || self.digits.len().cmp(&other.digits.len()).then_with(|| self.digits.cmp(other.digits));
+        let magnitude = || {
+            self.digits
+                .len()
+                .cmp(&other.digits.len())
+                .then_with(|| self.digits.cmp(other.digits))
+        };
         match (self.negative, other.negative) {
             (false, false) => magnitude(),
             (true, true) => magnitude().reverse(),
@@ -216,7 +227,11 @@ fn split_decimal(text: &str) -> (Vec<u8>, i32) {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
     let leading = digits.iter().take_while(|&&b| b == b'0').count();
-    let trailing = digits[leading..].iter().rev().take_while(|&&b| b == b'0').count();
+    let trailing = digits[leading..]
+        .iter()
+        .rev()
+        .take_while(|&&b| b == b'0')
+        .count();
     let point = whole.len() as i32 + exponent - leading as i32;
     (digits[leading..digits.len() - trailing].to_vec(), point)
 }
@@ -251,8 +266,14 @@ mod tests {
             ("5e-324", "5e-324"),
             ("1e-400", "0.0"),
             ("-1e-400", "-0.0"),
-            ("5.684341886080801486968994140625e-14", "5.684341886080802e-14"),
-            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            (
+                "5.684341886080801486968994140625e-14",
+                "5.684341886080802e-14",
+            ),
+            (
+                "123456789012345678901234567890",
+                "123456789012345678901234567890",
+            ),
         ] {
             assert_eq!(python(text), repr, "{text}");
         }
@@ -262,7 +283,15 @@ mod tests {
     #[test]
     fn integer_any_size_orders_by_value() {
         let integer = |text| Number::new(text).as_integer().unwrap();
-        let ordered = ["-99999999999999999999", "-10", "-9", "0", "9", "10", "18446744073709551616"];
+        let ordered = [
+            "-99999999999999999999",
+            "-10",
+            "-9",
+            "0",
+            "9",
+            "10",
+            "18446744073709551616",
+        ];
         for (at, a) in ordered.iter().enumerate() {
             for (other, b) in ordered.iter().enumerate() {
                 assert_eq!(integer(a).cmp(&integer(b)), at.cmp(&other), "{a} {b}");

@@ -5,7 +5,8 @@
 //! not sort. Recursion is bounded by the depth limit.
 
 use super::document::{
-    Document, ESCAPED, Flags, LONE, Member, ORDER_DIFFERS, REWRITE, Slot, Store, Tag, VERBATIM, WIDE,
+    Document, ESCAPED, Flags, LONE, Member, ORDER_DIFFERS, REWRITE, Slot, Store, Tag, VERBATIM,
+    WIDE,
 };
 use super::error::{JsonError, JsonErrorKind, Position};
 use super::number::NumberShape;
@@ -24,9 +25,15 @@ pub struct ReadOptions {
 
 impl ReadOptions {
     /// For text of any origin: the largest limits.
-    pub const TEXT: Self = Self { limits: JsonLimits::TEXT, strip_bom: false };
+    pub const TEXT: Self = Self {
+        limits: JsonLimits::TEXT,
+        strip_bom: false,
+    };
     /// For an intent: a byte order mark is dropped.
-    pub const INTENT: Self = Self { limits: JsonLimits::DOCUMENT, strip_bom: true };
+    pub const INTENT: Self = Self {
+        limits: JsonLimits::DOCUMENT,
+        strip_bom: true,
+    };
 }
 
 /// Reads one JSON document.
@@ -36,7 +43,11 @@ pub fn parse_document<'a>(
 ) -> Result<Document<'a>, JsonError> {
     let mut reader = Reader::new(bytes, options)?;
     let root = reader.whole().map_err(|fault| reader.error(fault))?;
-    Ok(Document { text: reader.text, store: reader.store, root })
+    Ok(Document {
+        text: reader.text,
+        store: reader.store,
+        root,
+    })
 }
 
 /// What is wrong, and at which byte. Boxed so that the results of the happy path stay small.
@@ -56,7 +67,10 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8], options: &ReadOptions) -> Result<Self, JsonError> {
-        let fail = |kind, offset| JsonError { kind, position: Position::of(bytes, offset) };
+        let fail = |kind, offset| JsonError {
+            kind,
+            position: Position::of(bytes, offset),
+        };
         let limit = options.limits.max_bytes.min(JsonLimits::LARGEST_TEXT);
         let actual = bytes.len() as u64;
         if actual > limit {
@@ -82,7 +96,10 @@ impl<'a> Reader<'a> {
 
     pub fn error(&self, fault: Fault) -> JsonError {
         let (kind, offset) = *fault;
-        JsonError { kind, position: Position::of(self.bytes, offset) }
+        JsonError {
+            kind,
+            position: Position::of(self.bytes, offset),
+        }
     }
 
     fn whole(&mut self) -> Read<Slot> {
@@ -95,7 +112,11 @@ impl<'a> Reader<'a> {
     /// Goes to the first byte of the document's value.
     pub fn begin(&mut self) -> Read<()> {
         self.skip_white_space();
-        if self.peek().is_none() { self.fail(JsonErrorKind::Empty) } else { Ok(()) }
+        if self.peek().is_none() {
+            self.fail(JsonErrorKind::Empty)
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes sure that nothing follows the document's value.
@@ -128,7 +149,9 @@ impl<'a> Reader<'a> {
             return self.fail(JsonErrorKind::NotANumber);
         }
         if self.peek() == Some(b'+') {
-            return self.fail(JsonErrorKind::BadNumber { why: "no plus sign may stand before it" });
+            return self.fail(JsonErrorKind::BadNumber {
+                why: "no plus sign may stand before it",
+            });
         }
         self.unexpected("a value")
     }
@@ -184,16 +207,29 @@ impl<'a> Reader<'a> {
         }
         self.sort_members(base, key_flags)?;
         let start = self.store.members.len();
-        self.store.members.extend_from_slice(&self.open_members[base..]);
+        self.store
+            .members
+            .extend_from_slice(&self.open_members[base..]);
         self.open_members.truncate(base);
-        let flags = if key_flags & (WIDE | REWRITE) == 0 { 0 } else { ORDER_DIFFERS };
-        Ok(slot(Tag::Object, flags, start, self.store.members.len() - start))
+        let flags = if key_flags & (WIDE | REWRITE) == 0 {
+            0
+        } else {
+            ORDER_DIFFERS
+        };
+        Ok(slot(
+            Tag::Object,
+            flags,
+            start,
+            self.store.members.len() - start,
+        ))
     }
 
     /// Takes the opening bracket; false if its closing one follows, which is taken too.
     pub fn open_bracket(&mut self, depth: u32, close: u8) -> Read<bool> {
         if depth >= self.limits.max_depth {
-            return self.fail(JsonErrorKind::TooDeep { limit: self.limits.max_depth });
+            return self.fail(JsonErrorKind::TooDeep {
+                limit: self.limits.max_depth,
+            });
         }
         self.at += 1;
         self.skip_white_space();
@@ -237,7 +273,10 @@ impl<'a> Reader<'a> {
         } else {
             // Rare enough to pay for decoding; the place keeps equal keys in the text's order.
             members.sort_by_cached_key(|member| {
-                (text::decode_raw(&text[member.key.range()]).into_owned(), member.key.start)
+                (
+                    text::decode_raw(&text[member.key.range()]).into_owned(),
+                    member.key.start,
+                )
             });
         }
         let decoded = |member: &Member| text::decode_raw(&text[member.key.range()]);
@@ -248,8 +287,13 @@ impl<'a> Reader<'a> {
                 decoded(&pair[0]) == decoded(&pair[1])
             }
         };
-        let twice = members.windows(2).filter(is_twice).min_by_key(|pair| pair[1].key.start);
-        let Some([first, second]) = twice else { return Ok(()) };
+        let twice = members
+            .windows(2)
+            .filter(is_twice)
+            .min_by_key(|pair| pair[1].key.start);
+        let Some([first, second]) = twice else {
+            return Ok(());
+        };
         let kind = JsonErrorKind::DuplicateKey {
             key: shorten(&text::lossy(&decoded(first))),
             first: Position::of(self.bytes, first.key.start as usize - 1),
@@ -272,7 +316,10 @@ impl<'a> Reader<'a> {
                     self.at = end + 1;
                     let limit = self.limits.max_string_bytes;
                     if end - start > limit as usize {
-                        return Err(Box::new((JsonErrorKind::StringTooLong { limit }, start - 1)));
+                        return Err(Box::new((
+                            JsonErrorKind::StringTooLong { limit },
+                            start - 1,
+                        )));
                     }
                     return Ok(slot(Tag::String, flags, start, end - start));
                 }
@@ -282,11 +329,15 @@ impl<'a> Reader<'a> {
                     from = end + taken;
                 }
                 Some(&byte) => {
-                    let kind = JsonErrorKind::ControlCharacter { found: char::from(byte) };
+                    let kind = JsonErrorKind::ControlCharacter {
+                        found: char::from(byte),
+                    };
                     return Err(Box::new((kind, end)));
                 }
                 None => {
-                    let kind = JsonErrorKind::UnexpectedEnd { expected: "the end of a string" };
+                    let kind = JsonErrorKind::UnexpectedEnd {
+                        expected: "the end of a string",
+                    };
                     return Err(Box::new((kind, start - 1)));
                 }
             }
@@ -305,7 +356,9 @@ impl<'a> Reader<'a> {
         let integer_digits = self.digits("a digit must follow the minus sign")?;
         if integer_is_zero && integer_digits > 1 {
             self.at -= integer_digits;
-            return self.fail(JsonErrorKind::BadNumber { why: "it begins with a superfluous zero" });
+            return self.fail(JsonErrorKind::BadNumber {
+                why: "it begins with a superfluous zero",
+            });
         }
         let mut shape = NumberShape {
             integer_digits,
@@ -337,7 +390,10 @@ impl<'a> Reader<'a> {
     /// Takes a run of digits, of which there must be one.
     #[inline]
     fn digits(&mut self, why: &'static str) -> Read<usize> {
-        let count = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let count = self.bytes[self.at..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count();
         if count == 0 {
             return self.fail(JsonErrorKind::BadNumber { why });
         }
@@ -366,7 +422,10 @@ impl<'a> Reader<'a> {
         if self.peek().is_none() {
             return self.fail(JsonErrorKind::UnexpectedEnd { expected });
         }
-        self.fail(JsonErrorKind::Unexpected { found: self.found(), expected })
+        self.fail(JsonErrorKind::Unexpected {
+            found: self.found(),
+            expected,
+        })
     }
 
     #[cold]
@@ -376,7 +435,11 @@ impl<'a> Reader<'a> {
 
     /// The character that stands here, quoted for a message.
     fn found(&self) -> String {
-        match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+        match self
+            .text
+            .get(self.at..)
+            .and_then(|rest| rest.chars().next())
+        {
             Some(c) if c.is_control() => format!("U+{:04X}", u32::from(c)),
             Some(c) => format!("`{c}`"),
             None => "the end".to_owned(),
@@ -386,7 +449,12 @@ impl<'a> Reader<'a> {
 
 fn slot(tag: Tag, flags: Flags, start: usize, len: usize) -> Slot {
     // Both fit: no text is larger than `JsonLimits::LARGEST_TEXT`.
-    Slot { tag, flags, start: start as u32, len: len as u32 }
+    Slot {
+        tag,
+        flags,
+        start: start as u32,
+        len: len as u32,
+    }
 }
 
 /// Checks the escape at `at`: how many bytes it takes, and what is to be noticed about it.
@@ -420,6 +488,14 @@ fn escape(bytes: &[u8], at: usize) -> Read<(usize, Flags)> {
 /// A key quoted for a message, cut to a readable length.
 pub(super) fn shorten(text: &str) -> String {
     const MOST: usize = 60;
-    let shown: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MOST).is_some() { format!("`{shown}…`") } else { format!("`{shown}`") }
+    let shown: String = text
+        .chars()
+        .take(MOST)
+        .flat_map(char::escape_debug)
+        .collect();
+    if text.chars().nth(MOST).is_some() {
+        format!("`{shown}…`")
+    } else {
+        format!("`{shown}`")
+    }
 }

@@ -56,7 +56,10 @@ mod tests {
     /// The same, one byte at a time.
     fn plain_run_slowly(bytes: &[u8], from: usize) -> (usize, bool) {
         let is_stop = |b: &u8| matches!(b, b'"' | b'\\' | 0..=0x1F);
-        let end = bytes[from..].iter().position(is_stop).map_or(bytes.len(), |at| from + at);
+        let end = bytes[from..]
+            .iter()
+            .position(is_stop)
+            .map_or(bytes.len(), |at| from + at);
         (end, bytes[from..end].iter().any(|&b| b >= 0x7F))
     }
 

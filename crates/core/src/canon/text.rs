@@ -105,7 +105,11 @@ fn lone_unit(bytes: &[u8]) -> u16 {
 }
 
 fn push_lone(bytes: &mut Vec<u8>, unit: u16) {
-    bytes.extend([0xED, 0x80 | (unit >> 6 & 0x3F) as u8, 0x80 | (unit & 0x3F) as u8]);
+    bytes.extend([
+        0xED,
+        0x80 | (unit >> 6 & 0x3F) as u8,
+        0x80 | (unit & 0x3F) as u8,
+    ]);
 }
 
 /// The WTF-8 bytes of a raw string.
@@ -175,7 +179,11 @@ fn utf16_rank(bytes: &[u8], at: usize) -> (u8, u16, u8) {
         // pair's low half: only U+E000-U+FFFF come after that.
         0xED if is_lone(&bytes[at..]) => {
             let beyond_low_half = matches!(bytes.get(at + 3), Some(0xEE | 0xEF));
-            (0xED, lone_unit(&bytes[at..]), if beyond_low_half { u8::MAX } else { 0 })
+            (
+                0xED,
+                lone_unit(&bytes[at..]),
+                if beyond_low_half { u8::MAX } else { 0 },
+            )
         }
         lead => (lead, 0, 0),
     }
@@ -187,7 +195,10 @@ fn is_lone(bytes: &[u8]) -> bool {
 
 fn lead_surrogate(bytes: &[u8]) -> u16 {
     let lead = bytes.len().min(4);
-    match str::from_utf8(&bytes[..lead]).ok().and_then(|text| text.chars().next()) {
+    match str::from_utf8(&bytes[..lead])
+        .ok()
+        .and_then(|text| text.chars().next())
+    {
         Some(c) => c.encode_utf16(&mut [0; 2])[0],
         None => 0xD800,
     }
@@ -240,13 +251,17 @@ pub(crate) fn lossy(bytes: &[u8]) -> String {
 
 impl From<&str> for JsonString {
     fn from(text: &str) -> Self {
-        Self { bytes: text.as_bytes().to_vec() }
+        Self {
+            bytes: text.as_bytes().to_vec(),
+        }
     }
 }
 
 impl From<String> for JsonString {
     fn from(text: String) -> Self {
-        Self { bytes: text.into_bytes() }
+        Self {
+            bytes: text.into_bytes(),
+        }
     }
 }
 
@@ -273,15 +288,46 @@ mod tests {
     #[test]
     fn compare_utf16_every_pair_of_kinds_agrees_with_code_units() {
         let raws = [
-            "", "a", "é", "\u{d7ff}", "\u{e000}", "\u{fb33}", "\u{ffff}", "\u{10000}", "\u{1f600}",
-            "\u{1f601}", "\u{10ffff}", "\\ud800", "\\ud83c", "\\ud83d", "\\ud83e", "\\udbff",
-            "\\udc00", "\\udfff", "a\\ud83d", "a\u{1f600}", "a\u{ffff}", "\u{1f600}\\udc00",
-            "\\ud83d\u{1f600}", "\\ud83dx", "\\ud83d\u{ffff}", "\\ud83d\u{e000}", "\\ud83d\\ud83d", "\u{1f600}x", "\u{f000}", "\u{efff}", "\u{50000}",
+            "",
+            "a",
+            "é",
+            "\u{d7ff}",
+            "\u{e000}",
+            "\u{fb33}",
+            "\u{ffff}",
+            "\u{10000}",
+            "\u{1f600}",
+            "\u{1f601}",
+            "\u{10ffff}",
+            "\\ud800",
+            "\\ud83c",
+            "\\ud83d",
+            "\\ud83e",
+            "\\udbff",
+            "\\udc00",
+            "\\udfff",
+            "a\\ud83d",
+            "a\u{1f600}",
+            "a\u{ffff}",
+            "\u{1f600}\\udc00",
+            "\\ud83d\u{1f600}",
+            "\\ud83dx",
+            "\\ud83d\u{ffff}",
+            "\\ud83d\u{e000}",
+            "\\ud83d\\ud83d",
+            "\u{1f600}x",
+            "\u{f000}",
+            "\u{efff}",
+            "\u{50000}",
         ];
         for a in raws {
             for b in raws {
                 let (a, b) = (decode_raw(a), decode_raw(b));
-                assert_eq!(compare_utf16_bytes(&a, &b), utf16(&a).cmp(&utf16(&b)), "{a:?} {b:?}");
+                assert_eq!(
+                    compare_utf16_bytes(&a, &b),
+                    utf16(&a).cmp(&utf16(&b)),
+                    "{a:?} {b:?}"
+                );
             }
         }
     }
@@ -298,6 +344,9 @@ mod tests {
         assert_eq!(string.as_str(), None);
         assert_eq!(string.to_lossy(), "a\u{fffd}😀");
         let pieces: Vec<_> = string.pieces().collect();
-        assert_eq!(pieces, [Piece::Plain("a"), Piece::Lone(0xD83D), Piece::Plain("😀")]);
+        assert_eq!(
+            pieces,
+            [Piece::Plain("a"), Piece::Lone(0xD83D), Piece::Plain("😀")]
+        );
     }
 }

@@ -38,7 +38,12 @@ impl Value {
     pub fn object<K: Into<JsonString>, V: Into<Value>>(
         members: impl IntoIterator<Item = (K, V)>,
     ) -> Self {
-        Self::Object(members.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+        Self::Object(
+            members
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        )
     }
 
     /// An array of the given elements.

@@ -79,6 +79,20 @@ pub fn canonical_digest<'a>(
     }
 }
 
+/// Adds the canonical text of `value` to `hasher`, without a suffix: for digests over a text that
+/// is put together from several values.
+pub fn update_digest<'a>(
+    hasher: &mut Hasher,
+    value: impl Into<AnyJson<'a>>,
+    dialect: Dialect,
+) -> Result<(), NoCanonicalForm> {
+    match write(value.into(), dialect, b"", hasher) {
+        Err(Failure::NoForm(no_form)) => Err(*no_form),
+        // A hasher takes everything, and nothing is read here.
+        Ok(()) | Err(Failure::Sink(_) | Failure::Fault(_)) => Ok(()),
+    }
+}
+
 /// Reads `text` and writes its canonical form into `sink`, without the LF that the kernel
 /// dialect hashes after it. On an error the sink may already hold a part.
 pub fn canonicalize(
@@ -101,12 +115,7 @@ pub fn compute_text_digest(
     Ok(hasher.finish())
 }
 
-fn write(
-    value: AnyJson<'_>,
-    dialect: Dialect,
-    suffix: &[u8],
-    sink: &mut dyn io::Write,
-) -> Written {
+fn write(value: AnyJson<'_>, dialect: Dialect, suffix: &[u8], sink: &mut dyn io::Write) -> Written {
     match dialect {
         Dialect::Kernel => Emitter::<KernelProfile>::emit(sink, suffix, |out| out.any(value)),
         Dialect::Job => Emitter::<JobProfile>::emit(sink, suffix, |out| out.any(value)),
@@ -155,7 +164,11 @@ fn stream_value<P: Profile>(
 ) -> Written {
     if reader.peek() != Some(b'[') {
         let slot = reader.value(depth)?;
-        let node = Node { text: reader.text, store: &reader.store, slot };
+        let node = Node {
+            text: reader.text,
+            store: &reader.store,
+            slot,
+        };
         out.node(node)?;
         reader.store.items.clear();
         reader.store.members.clear();
@@ -208,7 +221,11 @@ impl<'s, P: Profile> Emitter<'s, P> {
         fill: impl FnOnce(&mut Self) -> Written,
     ) -> Written {
         let out = Vec::with_capacity(BUFFER + BUFFER / 4);
-        let mut emitter = Self { out, sink, profile: std::marker::PhantomData };
+        let mut emitter = Self {
+            out,
+            sink,
+            profile: std::marker::PhantomData,
+        };
         fill(&mut emitter)?;
         emitter.out.extend_from_slice(suffix);
         emitter.drain()
@@ -227,7 +244,11 @@ impl<'s, P: Profile> Emitter<'s, P> {
 
     #[inline]
     fn drain_if_full(&mut self) -> Written {
-        if self.out.len() >= BUFFER { self.drain() } else { Ok(()) }
+        if self.out.len() >= BUFFER {
+            self.drain()
+        } else {
+            Ok(())
+        }
     }
 
     /// Passes on a run that is printed as it stands.
@@ -285,9 +306,17 @@ impl<'s, P: Profile> Emitter<'s, P> {
         let mut before = b'{';
         for member in members {
             self.byte(before);
-            self.node_string(Node { text, store, slot: member.key })?;
+            self.node_string(Node {
+                text,
+                store,
+                slot: member.key,
+            })?;
             self.byte(b':');
-            self.node(Node { text, store, slot: member.value })?;
+            self.node(Node {
+                text,
+                store,
+                slot: member.value,
+            })?;
             before = b',';
         }
         self.close(before, b'{', b'}')

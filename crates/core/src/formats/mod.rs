@@ -1,3 +1,102 @@
-//! One folder or file for each document: what its bytes mean and which rules they must keep.
+//! The formats: one module each, with its rules.
 
 pub mod job_bundle;
+
+use std::fmt;
+
+use crate::verify::RuleInfo;
+
+/// A format that runseal knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// Document 000.
+    ContextBundle,
+    /// Document 001.
+    JobBundle,
+    /// Document 002.
+    Pack,
+    /// Document 003.
+    Proposal,
+    /// Document 004.
+    RunBundle,
+    /// The proof that a job bundle was replayed.
+    Receipt,
+    /// The file operations of a proposal.
+    Patch,
+    /// Recorded model calls.
+    ModelIo,
+    /// Where a run ran.
+    Runner,
+    /// What an execution did.
+    Evidence,
+    /// One line a run.
+    Ledger,
+    /// An engine's contracts.
+    Engine,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 12] = [
+        Self::ContextBundle,
+        Self::JobBundle,
+        Self::Pack,
+        Self::Proposal,
+        Self::RunBundle,
+        Self::Receipt,
+        Self::Patch,
+        Self::ModelIo,
+        Self::Runner,
+        Self::Evidence,
+        Self::Ledger,
+        Self::Engine,
+    ];
+
+    /// The name in machine output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ContextBundle => "context-bundle",
+            Self::JobBundle => "job-bundle",
+            Self::Pack => "pack",
+            Self::Proposal => "proposal",
+            Self::RunBundle => "run-bundle",
+            Self::Receipt => "receipt",
+            Self::Patch => "patch",
+            Self::ModelIo => "model-io",
+            Self::Runner => "runner",
+            Self::Evidence => "evidence",
+            Self::Ledger => "ledger",
+            Self::Engine => "engine",
+        }
+    }
+
+    /// The name for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::ContextBundle => "context bundle",
+            Self::JobBundle => "job bundle",
+            Self::Pack => "pack",
+            Self::Proposal => "proposal",
+            Self::RunBundle => "run bundle",
+            Self::Receipt => "receipt",
+            Self::Patch => "patch set",
+            Self::ModelIo => "model recording",
+            Self::Runner => "runner record",
+            Self::Evidence => "evidence",
+            Self::Ledger => "ledger",
+            Self::Engine => "engine",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Every rule of every format: the one list that the reference page, `runseal rules` and the
+/// tests walk.
+pub fn all_rules() -> Vec<&'static RuleInfo> {
+    job_bundle::RULES.iter().map(|rule| &rule.info).collect()
+}

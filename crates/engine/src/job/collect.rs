@@ -204,24 +204,39 @@ impl Listing {
         self.artifacts.len()
     }
 
+    /// The facts without any artifact's content, for a bundle that is lost anyway.
+    pub fn without_contents(self) -> BundleFacts {
+        let artifacts = self.unread();
+        BundleFacts {
+            folder: self.folder,
+            artifacts,
+            others: self.others,
+        }
+    }
+
     /// Reads every artifact on up to `threads` threads, the calling one included, which first
-    /// does `meanwhile`.
-    pub fn collect<T>(self, threads: usize, meanwhile: impl FnOnce() -> T) -> (T, BundleFacts) {
-        let mut facts: Vec<(ArtifactKey, ArtifactFact)> = self
-            .artifacts
-            .iter()
-            .map(|(key, kind)| (*key, ArtifactFact::NotRegular(*kind)))
-            .collect();
-        let threads = threads.min(facts.len().div_ceil(SHARE));
+    /// does `meanwhile`; that may call the reading off.
+    pub fn collect<T>(
+        self,
+        threads: usize,
+        meanwhile: impl FnOnce() -> (T, Go),
+    ) -> (T, BundleFacts) {
+        let mut artifacts = self.unread();
+        let threads = threads.min(artifacts.len().div_ceil(SHARE));
         let result = match &self.handle {
-            None => meanwhile(),
+            None => meanwhile().0,
             Some(folder) => {
-                let shares = Mutex::new(facts.chunks_mut(SHARE));
+                let shares = Mutex::new(artifacts.chunks_mut(SHARE));
                 thread::scope(|scope| {
                     for _ in 1..threads {
                         scope.spawn(|| read_shares(folder, &shares));
                     }
-                    let result = meanwhile();
+                    let (result, go) = meanwhile();
+                    if go == Go::Stop
+                        && let Ok(mut shares) = shares.lock()
+                    {
+                        *shares = [].chunks_mut(SHARE);
+                    }
                     read_shares(folder, &shares);
                     result
                 })
@@ -231,11 +246,25 @@ impl Listing {
             result,
             BundleFacts {
                 folder: self.folder,
-                artifacts: facts,
+                artifacts,
                 others: self.others,
             },
         )
     }
+
+    fn unread(&self) -> Vec<(ArtifactKey, ArtifactFact)> {
+        let unread = |&(key, kind)| (key, ArtifactFact::NotRegular(kind));
+        self.artifacts.iter().map(unread).collect()
+    }
+}
+
+/// Whether reading goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Go {
+    /// It does.
+    On,
+    /// What is left is not worth reading.
+    Stop,
 }
 
 type Shares<'a> = Mutex<std::slice::ChunksMut<'a, (ArtifactKey, ArtifactFact)>>;
@@ -359,7 +388,7 @@ mod tests {
 
     fn facts_of(path: &Path, threads: usize) -> BundleFacts {
         let folder = BundleFolder::open(path).unwrap();
-        folder.list().collect(threads, || ()).1
+        folder.list().collect(threads, || ((), Go::On)).1
     }
 
     #[test]

@@ -2,3 +2,4 @@
 
 pub mod collect;
 mod content;
+pub mod verify;

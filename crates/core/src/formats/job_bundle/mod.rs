@@ -4,5 +4,15 @@
 //! is the engine's work.
 
 pub mod facts;
+pub mod hashes;
+pub mod manifest;
+mod rules;
+mod rules_files;
+mod rules_strict;
 pub mod section;
 pub mod slice;
+
+pub use rules::{BundleView, JobBundle, ManifestState, RULES, lowest_check};
+
+#[cfg(test)]
+mod rules_tests;

@@ -1,0 +1,112 @@
+//! Exit codes, all of them: one function from what was asked and how it ended.
+
+use crate::formats::Format;
+
+/// Which table of exit codes applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    /// The command of one format, whose document may have a table of its own.
+    Format(Format),
+    /// The one `verify` for everything.
+    Verify,
+    /// Any other command.
+    Command,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It looked and everything holds.
+    Valid,
+    /// It looked and something does not hold.
+    Invalid,
+    /// The text is no JSON, or is so malformed that the document tells it apart from invalid.
+    Malformed,
+    /// It could not look.
+    Unreadable,
+    /// The command line is wrong.
+    Usage,
+    /// The program is wrong.
+    Internal,
+}
+
+/// The exit code of a usage error where no document gives it a number (sysexits' EX_USAGE).
+const USAGE: u8 = 64;
+/// The exit code of an internal error where no document gives it a number (EX_SOFTWARE).
+const INTERNAL: u8 = 70;
+
+/// The exit code for `outcome` on `surface`.
+pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
+    use Outcome::{Internal, Invalid, Malformed, Unreadable, Usage, Valid};
+    match surface {
+        // 003 §7.3; the other single documents follow it.
+        Surface::Format(
+            Format::ContextBundle
+            | Format::Proposal
+            | Format::Patch
+            | Format::ModelIo
+            | Format::Runner
+            | Format::Evidence
+            | Format::Ledger,
+        ) => match outcome {
+            Valid => 0,
+            Unreadable => 1,
+            Malformed => 2,
+            Invalid => 3,
+            Usage => USAGE,
+            Internal => INTERNAL,
+        },
+        // 002 §7.3.
+        Surface::Format(Format::Pack) | Surface::Verify => match outcome {
+            Valid => 0,
+            Invalid | Malformed => 1,
+            Unreadable => 2,
+            Usage | Internal => 3,
+        },
+        // 001 §9.
+        Surface::Format(Format::JobBundle) => match outcome {
+            Valid => 0,
+            Invalid => 1,
+            Malformed | Unreadable => 2,
+            Internal => 3,
+            Usage => USAGE,
+        },
+        Surface::Format(Format::RunBundle | Format::Receipt | Format::Engine)
+        | Surface::Command => match outcome {
+            Valid => 0,
+            Invalid => 1,
+            Malformed | Unreadable => 2,
+            Usage => USAGE,
+            Internal => INTERNAL,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_code_the_documents_tables_hold() {
+        let all = [
+            Outcome::Valid,
+            Outcome::Invalid,
+            Outcome::Malformed,
+            Outcome::Unreadable,
+            Outcome::Usage,
+            Outcome::Internal,
+        ];
+        let codes = |surface| all.map(|outcome| exit_code(surface, outcome));
+        assert_eq!(
+            codes(Surface::Format(Format::Proposal)),
+            [0, 3, 2, 1, 64, 70]
+        );
+        assert_eq!(codes(Surface::Format(Format::Pack)), [0, 1, 1, 2, 3, 3]);
+        assert_eq!(
+            codes(Surface::Format(Format::JobBundle)),
+            [0, 1, 2, 2, 64, 3]
+        );
+        assert_eq!(codes(Surface::Verify), [0, 1, 1, 2, 3, 3]);
+        assert_eq!(codes(Surface::Command), [0, 1, 2, 2, 64, 70]);
+    }
+}

@@ -1,0 +1,18 @@
+//! Rules, findings and reports: how every format is verified.
+//!
+//! A format has one static table of [`Rule`]s. A rule is a descriptor and one pure function that
+//! looks at what was read and adds [`Finding`]s; it does not read, sort, print or stop anything.
+//! [`run_rules`] asks each rule whether it has something to look at, runs it, and gathers a
+//! [`Report`]. Violations are data in a report; an error means that one could not look.
+
+mod exit;
+mod finding;
+mod render;
+mod report;
+mod rule;
+
+pub use exit::{Outcome, Surface, exit_code};
+pub use finding::{Difference, Finding, Findings};
+pub use render::{render_human, render_json};
+pub use report::{Report, RuleResult, RuleState};
+pub use rule::{Gate, Level, Rule, RuleInfo, Strictness, Subject, run_rules};

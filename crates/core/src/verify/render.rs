@@ -1,0 +1,105 @@
+//! Reports as JSON and as text for people. Pure: the same report gives the same bytes.
+
+use std::fmt::Write as _;
+
+use super::finding::Finding;
+use super::report::{Report, RuleState};
+use crate::canon::Value;
+
+/// `{"ok":true}`, or `{"ok":false,"violations":[…]}` with each finding's rule_id, path and
+/// message (002 §7).
+pub fn render_json(report: &Report) -> Value {
+    let mut object = Value::object([("ok", report.is_valid())]);
+    if !report.is_valid() {
+        object.insert(
+            "violations",
+            Value::array(report.findings().iter().map(finding_json)),
+        );
+    }
+    object
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    let mut object = Value::object([
+        ("rule_id", finding.rule_id),
+        ("message", finding.message.as_str()),
+    ]);
+    if let Some(path) = &finding.path {
+        object.insert("path", path.as_str());
+    }
+    object
+}
+
+/// What failed and where, what could not be checked, and the verdict; for people.
+pub fn render_human(report: &Report, subject: &str) -> String {
+    let mut text = String::new();
+    let verdict = if report.is_valid() {
+        "valid"
+    } else {
+        "INVALID"
+    };
+    // Writing into a string cannot fail.
+    let _ = writeln!(text, "{subject}: {} is {verdict}", report.format().title());
+    for result in report.results() {
+        if result.state == RuleState::Failed {
+            let _ = writeln!(
+                text,
+                "  {} {} ({})",
+                result.rule.id, result.rule.title, result.rule.section
+            );
+        }
+        for finding in report
+            .findings()
+            .iter()
+            .filter(|f| f.rule_id == result.rule.id)
+        {
+            let place = finding
+                .path
+                .as_deref()
+                .map(|path| format!("{path}: "))
+                .unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "    {}",
+                one_line(&format!("{place}{}", finding.message))
+            );
+        }
+    }
+    for result in report.results().iter().filter(|result| result.required) {
+        if let RuleState::NotRun(because) = result.state {
+            let _ = writeln!(text, "  {} was not checked: {because}", result.rule.id);
+        }
+    }
+    let count = |wanted: fn(RuleState) -> bool| {
+        report
+            .results()
+            .iter()
+            .filter(|result| result.required && wanted(result.state))
+            .count()
+    };
+    let _ = writeln!(
+        text,
+        "  rules: {} passed, {} failed, {} not applicable, {} not run",
+        count(|state| state == RuleState::Passed),
+        count(|state| state == RuleState::Failed),
+        count(|state| matches!(state, RuleState::NotApplicable(_))),
+        count(|state| matches!(state, RuleState::NotRun(_))),
+    );
+    if let Some(first) = report.findings().first() {
+        let _ = writeln!(
+            text,
+            "hint: `runseal rules {}` explains the first of these",
+            first.rule_id
+        );
+    }
+    text
+}
+
+/// Text from outside, made safe to print: no line break or other control character gets through.
+fn one_line(text: &str) -> String {
+    let escape = |c: char| match c {
+        c if c.is_control() => c.escape_debug().collect::<String>(),
+        c => c.to_string(),
+    };
+    text.chars().map(escape).collect()
+}

@@ -1,0 +1,89 @@
+//! The outcome of verifying one object.
+
+use super::finding::Finding;
+use super::rule::RuleInfo;
+use crate::formats::Format;
+
+/// What became of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleState {
+    /// It was run and found nothing.
+    Passed,
+    /// It was run and found something.
+    Failed,
+    /// There was nothing it could apply to; why.
+    NotApplicable(&'static str),
+    /// It could not be run; because of what.
+    NotRun(&'static str),
+}
+
+impl RuleState {
+    /// The state's name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotApplicable(_) => "not applicable",
+            Self::NotRun(_) => "not run",
+        }
+    }
+}
+
+/// A rule and what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleResult {
+    /// The rule.
+    pub rule: &'static RuleInfo,
+    /// Whether the verdict needs it: every must-rule, and in strict mode every rule.
+    pub required: bool,
+    /// What became of it.
+    pub state: RuleState,
+}
+
+/// What verifying one object gave. Holds no clock, host or resolved path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    format: Format,
+    results: Vec<RuleResult>,
+    findings: Vec<Finding>,
+}
+
+impl Report {
+    pub(super) fn new(
+        format: Format,
+        results: Vec<RuleResult>,
+        mut findings: Vec<Finding>,
+    ) -> Self {
+        findings.sort();
+        Self {
+            format,
+            results,
+            findings,
+        }
+    }
+
+    /// What was verified.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Each rule of the table with its state, in the table's order.
+    pub fn results(&self) -> &[RuleResult] {
+        &self.results
+    }
+
+    /// All findings, in order.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Whether every required rule was run and passed, or had nothing to apply to. A rule that
+    /// could not be run is no pass.
+    pub fn is_valid(&self) -> bool {
+        let held = |state| matches!(state, RuleState::Passed | RuleState::NotApplicable(_));
+        self.results
+            .iter()
+            .filter(|result| result.required)
+            .all(|result| held(result.state))
+    }
+}
