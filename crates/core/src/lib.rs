@@ -7,8 +7,9 @@
 pub mod canon;
 pub mod digest;
 pub mod formats;
-// pub mod ids;
+pub mod ids;
 pub mod limits;
 pub mod path;
-// pub mod source;
+pub mod source;
+pub mod space;
 pub mod verify;

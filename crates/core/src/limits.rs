@@ -1,5 +1,8 @@
 //! Every bound on what runseal reads, in one place, with the attack each one stops.
 
+/// Entries that a source lists at the most. Stops a tree of folders that would fill the memory.
+pub const MAX_ENTRIES: u64 = 2_000_000;
+
 /// Bounds on reading one JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonLimits {

@@ -13,7 +13,7 @@ pub struct SafePath(Box<str>);
 
 /// Which of the rules for a [`SafePath`] a text breaks. Where it breaks several, the first of
 /// this list is named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum UnsafePath {
     /// Nothing there.
     #[error("the path is empty")]

@@ -2,28 +2,16 @@
 //!
 //! The data stands beside a developer's checkout and in CI, and is no part of the project.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
+
 use std::fs;
-use std::path::PathBuf;
 
 use runseal_core::canon::{
     CanonError, Dialect, ReadOptions, canonical_bytes, canonicalize, compute_text_digest,
     parse_document,
 };
 use runseal_core::digest::Digest;
-
-/// The conformance folder, or `None` with a message where it is not part of the checkout.
-fn conformance() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "CI must have ../shared/conformance"
-    );
-    println!("skipped: ../shared/conformance is not here");
-    None
-}
+use runseal_testkit::{conformance, for_each_line, text, unhex};
 
 fn canon(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, CanonError> {
     let mut bytes = Vec::new();
@@ -38,44 +26,28 @@ fn canon(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, CanonError> {
     Ok(bytes)
 }
 
-fn lines(path: PathBuf) -> Vec<serde_json::Value> {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
-
-fn unhex(text: &serde_json::Value) -> Vec<u8> {
-    let digits = text.as_str().unwrap().as_bytes();
-    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
-    digits.chunks(2).map(byte).collect()
-}
-
 /// Runs a `canonical.jsonl`; `hashed_suffix` is what is hashed after the text.
 fn check_canonical_lines(file: &str, dialect: Dialect, hashed_suffix: &str) {
     let Some(folder) = conformance() else { return };
-    let lines = lines(folder.join(file));
-    assert!(lines.len() > 300);
-    for line in &lines {
-        let text = line["json"].as_str().unwrap();
-        let made = canon(text.as_bytes(), dialect);
-        let Some(expected) = line["canonical"].as_str() else {
-            assert!(made.is_err(), "{line}");
-            continue;
+    let count = for_each_line(&folder.join(file), |line| {
+        let json = text(line, "json").unwrap();
+        let made = canon(json.as_bytes(), dialect);
+        let Some(expected) = text(line, "canonical") else {
+            assert!(made.is_err(), "{json}");
+            return;
         };
         assert_eq!(
             String::from_utf8(made.unwrap()).unwrap(),
             expected,
-            "{line}"
+            "{json}"
         );
         let digest = Digest::of(format!("{expected}{hashed_suffix}").as_bytes());
-        assert_eq!(digest.to_string(), line["sha256"], "{line}");
-        if hashed_suffix == "\n" || dialect == Dialect::Job {
-            let hashed = compute_text_digest(text.as_bytes(), dialect, &ReadOptions::TEXT);
-            assert_eq!(hashed.unwrap(), digest);
-        }
-    }
-    println!("{} lines of {file}", lines.len());
+        assert_eq!(Some(digest.to_string()), text(line, "sha256"), "{json}");
+        let hashed = compute_text_digest(json.as_bytes(), dialect, &ReadOptions::TEXT);
+        assert_eq!(hashed.unwrap(), digest, "{json}");
+    });
+    assert!(count > 300, "{count} lines");
+    println!("{count} lines of {file}");
 }
 
 #[test]
@@ -102,11 +74,13 @@ fn jcs_published_vectors_agree_byte_for_byte() {
             "{name:?}"
         );
         let hex = folder.join("jcs/outhex").join(name).with_extension("txt");
-        let hex: String = fs::read_to_string(hex)
-            .unwrap()
-            .split_whitespace()
-            .collect();
-        assert_eq!(unhex(&serde_json::Value::String(hex)), expected, "{name:?}");
+        let hex = fs::read_to_string(hex).unwrap();
+        let byte = |digits| u8::from_str_radix(digits, 16).unwrap();
+        assert_eq!(
+            hex.split_whitespace().map(byte).collect::<Vec<_>>(),
+            expected,
+            "{name:?}"
+        );
         count += 1;
     }
     assert_eq!(count, 6);
@@ -120,42 +94,43 @@ fn jcs_es6_numbers_agree_in_three_spellings() {
     for line in text.lines() {
         let (bits, expected) = line.split_once(',').unwrap();
         let value = f64::from_bits(u64::from_str_radix(bits, 16).unwrap());
-        let spellings = [
+        // As printed, with 17 significant digits, and as the exact decimal expansion, which may
+        // have more than 700 digits.
+        for spelling in [
             expected.to_owned(),
             format!("{value:.16e}"),
-            exact_decimal(value),
-            format!("{value:?}"),
-        ];
-        for spelling in spellings {
-            for dialect in [Dialect::Jcs, Dialect::Kernel] {
-                let made = canon(spelling.as_bytes(), dialect).unwrap();
-                assert_eq!(str::from_utf8(&made).unwrap(), expected, "{spelling}");
-            }
+            format!("{value:.1074}"),
+        ] {
+            let mut made = Vec::new();
+            canonicalize(
+                spelling.as_bytes(),
+                Dialect::Jcs,
+                &ReadOptions::TEXT,
+                &mut made,
+            )
+            .unwrap();
+            assert_eq!(str::from_utf8(&made).unwrap(), expected, "{spelling}");
         }
         count += 1;
     }
     assert_eq!(count, 60_000);
 }
 
-/// The exact decimal expansion of a double, which may have more than 700 digits.
-fn exact_decimal(value: f64) -> String {
-    format!("{value:.1074}")
-}
-
 #[test]
 fn jcs_reject_cases_are_refused() {
     let Some(folder) = conformance() else { return };
     let (mut refused, mut open) = (0, 0);
-    for case in lines(folder.join("jcs/reject.jsonl")) {
-        let made = canon(&unhex(&case["hex"]), Dialect::Jcs);
-        if case["verdict"] == "reject" {
-            assert!(made.is_err(), "{}", case["id"]);
+    for_each_line(&folder.join("jcs/reject.jsonl"), |case| {
+        let id = text(case, "id").unwrap();
+        let made = canon(&unhex(case, "hex"), Dialect::Jcs);
+        if text(case, "verdict").as_deref() == Some("reject") {
+            assert!(made.is_err(), "{id}");
             refused += 1;
         } else if let Ok(bytes) = made {
-            assert_eq!(bytes, unhex(&case["if_accepted"]), "{}", case["id"]);
+            assert_eq!(bytes, unhex(case, "if_accepted"), "{id}");
             open += 1;
         }
-    }
+    });
     assert_eq!(refused, 122);
     println!("{refused} refused, {open} of the open ones accepted with the expected bytes");
 }
@@ -163,27 +138,24 @@ fn jcs_reject_cases_are_refused() {
 #[test]
 fn jcs_accept_cases_agree_in_all_dialects() {
     let Some(folder) = conformance() else { return };
-    let cases = lines(folder.join("jcs/accept.jsonl"));
-    assert_eq!(cases.len(), 41);
-    for case in cases {
-        let text = unhex(&case["hex"]);
+    let count = for_each_line(&folder.join("jcs/accept.jsonl"), |case| {
+        let id = text(case, "id").unwrap();
+        let json = unhex(case, "hex");
         assert_eq!(
-            canon(&text, Dialect::Jcs).unwrap(),
-            unhex(&case["jcs"]),
-            "{}",
-            case["id"]
+            canon(&json, Dialect::Jcs).unwrap(),
+            unhex(case, "jcs"),
+            "{id}"
         );
         assert_eq!(
-            canon(&text, Dialect::Kernel).unwrap(),
-            unhex(&case["jcs"]),
-            "{}",
-            case["id"]
+            canon(&json, Dialect::Kernel).unwrap(),
+            unhex(case, "jcs"),
+            "{id}"
         );
         assert_eq!(
-            canon(&text, Dialect::Job).unwrap(),
-            unhex(&case["python"]),
-            "{}",
-            case["id"]
+            canon(&json, Dialect::Job).unwrap(),
+            unhex(case, "python"),
+            "{id}"
         );
-    }
+    });
+    assert_eq!(count, 41);
 }

@@ -1,4 +1,11 @@
 //! The effects of runseal: file sources, atomic writes, stores, sealing and replay.
+//!
+//! What is decided here is how bytes come in and go out; what they mean is decided in
+//! `runseal-core`. Files are opened without following links and judged on the open handle, and
+//! whatever is written appears whole or not at all.
 
+pub mod atomic;
+pub mod directory;
+pub mod input;
 pub mod job;
 pub mod store;

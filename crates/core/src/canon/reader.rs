@@ -42,7 +42,7 @@ pub fn parse_document<'a>(
     options: &ReadOptions,
 ) -> Result<Document<'a>, JsonError> {
     let mut reader = Reader::new(bytes, options)?;
-    let root = reader.whole().map_err(|fault| reader.error(fault))?;
+    let root = reader.whole().map_err(|fault| reader.error(*fault))?;
     Ok(Document {
         text: reader.text,
         store: reader.store,
@@ -94,8 +94,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub fn error(&self, fault: Fault) -> JsonError {
-        let (kind, offset) = *fault;
+    pub fn error(&self, (kind, offset): (JsonErrorKind, usize)) -> JsonError {
         JsonError {
             kind,
             position: Position::of(self.bytes, offset),

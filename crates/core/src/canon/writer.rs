@@ -143,7 +143,7 @@ fn stream(
         }
     };
     written.map_err(|failure| match failure {
-        Failure::Fault(fault) => CanonError::Json(reader.error(fault)),
+        Failure::Fault(fault) => CanonError::Json(reader.error(*fault)),
         Failure::NoForm(no_form) => CanonError::NoForm(*no_form),
         Failure::Sink(error) => CanonError::Sink(error),
     })

@@ -1,6 +1,7 @@
 //! The formats: one module each, with its rules.
 
 pub mod job_bundle;
+pub mod patch;
 
 use std::fmt;
 
@@ -98,5 +99,7 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    job_bundle::RULES.iter().map(|rule| &rule.info).collect()
+    let job_bundle = job_bundle::RULES.iter().map(|rule| &rule.info);
+    let patch = patch::RULES.iter().map(|rule| &rule.info);
+    job_bundle.chain(patch).collect()
 }

@@ -5,6 +5,7 @@
 //! [`run_rules`] asks each rule whether it has something to look at, runs it, and gathers a
 //! [`Report`]. Violations are data in a report; an error means that one could not look.
 
+pub mod catalogue;
 mod exit;
 mod finding;
 mod render;

@@ -1,0 +1,56 @@
+//! `runseal man`: the manual pages, one a command.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::verify::Outcome;
+use runseal_engine::atomic::{self, WriteError};
+
+use super::command_line;
+use crate::error::CliError;
+use crate::ui;
+
+/// Write the manual pages into a folder, one for each command.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal man ~/.local/share/man/man1")]
+pub struct Args {
+    /// The folder; made where it does not exist.
+    folder: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    std::fs::create_dir_all(&args.folder).map_err(|source| WriteError {
+        path: args.folder.clone(),
+        source,
+    })?;
+    let mut command = command_line().disable_help_subcommand(true);
+    command.build();
+    let count = write_pages(&command, &args.folder)?;
+    ui::tell(&format!(
+        "{count} manual pages written to {}",
+        args.folder.display()
+    ));
+    Ok(Outcome::Valid)
+}
+
+fn write_pages(command: &clap::Command, folder: &Path) -> Result<usize, CliError> {
+    let name = command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    let mut page = Vec::new();
+    // The date would be that of the build; a page of the same version is the same everywhere.
+    clap_mangen::Man::new(command.clone())
+        .date("")
+        .render(&mut page)
+        .map_err(|source| WriteError {
+            path: path.clone(),
+            source,
+        })?;
+    atomic::write_bytes(&path, &page)?;
+    let mut count = 1;
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        count += write_pages(sub, folder)?;
+    }
+    Ok(count)
+}

@@ -1,0 +1,54 @@
+//! Verifying one JSON document and printing the verdict, as all document verifiers do it.
+
+use std::path::Path;
+
+use runseal_core::canon::{Dialect, Node, ReadOptions, parse_document};
+use runseal_core::verify::{Outcome, Report, Strictness, render_human, render_json};
+use runseal_engine::input::Input;
+
+use crate::error::CliError;
+use crate::ui;
+
+/// `--strict`, as every verifier has it.
+#[derive(Debug, clap::Args)]
+pub struct StrictArgs {
+    /// Check our rules beyond the documents' default check as well.
+    #[arg(long)]
+    strict: bool,
+}
+
+impl StrictArgs {
+    /// What was asked for.
+    pub fn strictness(&self) -> Strictness {
+        if self.strict {
+            Strictness::Strict
+        } else {
+            Strictness::Default
+        }
+    }
+}
+
+/// Reads the document at `path`, verifies it, prints the verdict as JSON, and tells a person
+/// about findings. A document that cannot be read or parsed prints nothing.
+pub fn verify_document(
+    path: &Path,
+    verify: impl FnOnce(Node<'_>) -> Report,
+) -> Result<Outcome, CliError> {
+    let input = Input::from_argument(Some(path));
+    let options = ReadOptions::default();
+    let bytes = input.read(options.limits.max_bytes)?;
+    let document =
+        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let report = verify(document.root());
+    print_verdict(&report, &input.shown())
+}
+
+/// Prints a report as JSON; where it is not valid, for people too.
+pub fn print_verdict(report: &Report, shown: &str) -> Result<Outcome, CliError> {
+    ui::print_json(&render_json(report), Dialect::Kernel)?;
+    if report.is_valid() {
+        return Ok(Outcome::Valid);
+    }
+    ui::tell(&render_human(report, shown));
+    Ok(Outcome::Invalid)
+}

@@ -1,0 +1,37 @@
+//! White space as ECMAScript's `trim` sees it, which is how the documents' own tools see it.
+
+/// Whether `trim` removes `c`: Unicode's space separators, the line ends, tab, vertical tab, form
+/// feed and U+FEFF; but not U+0085 and U+200B.
+pub const fn is_ecmascript_space(c: char) -> bool {
+    matches!(
+        c,
+        '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'
+            ..='\u{200a}'
+                | '\u{2028}'
+                | '\u{2029}'
+                | '\u{202f}'
+                | '\u{205f}'
+                | '\u{3000}'
+                | '\u{feff}'
+    )
+}
+
+/// `text` without white space at either end.
+pub fn trim_ecmascript(text: &str) -> &str {
+    text.trim_matches(is_ecmascript_space)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trim_ecmascript_differs_from_rust_in_two_characters() {
+        assert_eq!(trim_ecmascript("\u{feff} a\u{3000}\n"), "a");
+        assert_eq!(trim_ecmascript("\u{85}a\u{200b}"), "\u{85}a\u{200b}");
+        let differs: Vec<_> = ('\0'..=char::MAX)
+            .filter(|&c| c.is_whitespace() != is_ecmascript_space(c))
+            .collect();
+        assert_eq!(differs, ['\u{85}', '\u{feff}']);
+    }
+}

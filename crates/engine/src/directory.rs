@@ -1,0 +1,377 @@
+//! A folder as a source of files.
+//!
+//! Everything is reached from the folder's own handle, by a lookup that refuses links in every
+//! component, and judged on the handle that was opened. Swapping a file for a link between
+//! listing and reading therefore gives an error, never the link's target.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use runseal_core::limits::MAX_ENTRIES;
+use runseal_core::path::SafePath;
+use runseal_core::source::{Entry, EntryKind, EntryName, Source, SourceError, read_bounded};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// What every file is opened with. A pipe does not block, a terminal does not become ours.
+const OPEN_FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+const OPEN_FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// Whether the folder itself may be reached by a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RootLink {
+    /// It may.
+    Follow,
+    /// It may not.
+    Refuse,
+}
+
+/// A folder that was opened for reading.
+#[derive(Debug)]
+pub struct DirectorySource {
+    root: OwnedFd,
+    shown: String,
+}
+
+impl DirectorySource {
+    /// Opens the folder at `path`.
+    pub fn open(path: &Path, root_link: RootLink) -> Result<Self, SourceError> {
+        let shown = path.display().to_string();
+        let flags = match root_link {
+            RootLink::Follow => OPEN_FOLDER.difference(OFlags::NOFOLLOW),
+            RootLink::Refuse => OPEN_FOLDER,
+        };
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(root) => Ok(Self { root, shown }),
+            // What stands there instead is asked only to say so.
+            Err(errno) => Err(match std::fs::symlink_metadata(path) {
+                Ok(metadata) if !metadata.is_dir() => {
+                    let kind = entry_kind(FileType::from_raw_mode(mode_of(&metadata)));
+                    SourceError::NotAFolder { path: shown, kind }
+                }
+                _ => error(&shown, errno),
+            }),
+        }
+    }
+
+    /// Opens a regular file and gives its handle, with its size at this moment.
+    pub fn open_file(&self, path: &SafePath) -> Result<(File, u64), SourceError> {
+        let handle = open_below(self.root.as_fd(), path.as_str(), OPEN_FILE)
+            .map_err(|errno| self.open_error(path, errno))?;
+        let stat = rustix::fs::fstat(&handle).map_err(|errno| error(path.as_str(), errno))?;
+        match entry_kind(FileType::from_raw_mode(stat.st_mode)) {
+            EntryKind::File => Ok((File::from(handle), u64::try_from(stat.st_size).unwrap_or(0))),
+            kind => Err(SourceError::NotAFile {
+                path: path.to_string(),
+                kind,
+            }),
+        }
+    }
+
+    /// Tells a link from other reasons why a file could not be opened.
+    fn open_error(&self, path: &SafePath, errno: Errno) -> SourceError {
+        if matches!(errno, Errno::LOOP | Errno::MLINK) {
+            return SourceError::NotAFile {
+                path: path.to_string(),
+                kind: EntryKind::Symlink,
+            };
+        }
+        if errno == Errno::NXIO {
+            return SourceError::NotAFile {
+                path: path.to_string(),
+                kind: EntryKind::Special,
+            };
+        }
+        error(path.as_str(), errno)
+    }
+
+    /// Lists one folder into `entries`; gives the names of the folders in it.
+    fn list(&self, folder: &str, entries: &mut Vec<Entry>) -> Result<Vec<String>, SourceError> {
+        let shown = || {
+            if folder.is_empty() {
+                self.shown.clone()
+            } else {
+                folder.to_owned()
+            }
+        };
+        let fail = |errno| error(&shown(), errno);
+        let handle = if folder.is_empty() {
+            rustix::fs::openat(&self.root, ".", OPEN_FOLDER, Mode::empty())
+        } else {
+            open_below(self.root.as_fd(), folder, OPEN_FOLDER)
+        };
+        let handle = handle.map_err(fail)?;
+        let mut folders = Vec::new();
+        for listed in Dir::read_from(&handle).map_err(fail)? {
+            let listed = listed.map_err(fail)?;
+            let name = listed.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            if entries.len() as u64 >= MAX_ENTRIES {
+                return Err(SourceError::TooMany {
+                    path: self.shown.clone(),
+                    limit: MAX_ENTRIES,
+                });
+            }
+            let file_type = match listed.file_type() {
+                // Some file systems do not say; then the entry itself is asked.
+                FileType::Unknown => {
+                    let stat = rustix::fs::statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW);
+                    FileType::from_raw_mode(stat.map_err(fail)?.st_mode)
+                }
+                known => known,
+            };
+            let kind = entry_kind(file_type);
+            let mut path = Vec::with_capacity(folder.len() + 1 + name.to_bytes().len());
+            if !folder.is_empty() {
+                path.extend_from_slice(folder.as_bytes());
+                path.push(b'/');
+            }
+            path.extend_from_slice(name.to_bytes());
+            let name = EntryName::from_bytes(&path);
+            if let (EntryKind::Directory, EntryName::Safe(path)) = (kind, &name) {
+                folders.push(path.to_string());
+            }
+            entries.push(Entry { name, kind });
+        }
+        Ok(folders)
+    }
+}
+
+impl Source for DirectorySource {
+    fn entries(&self) -> Result<Vec<Entry>, SourceError> {
+        let mut entries = Vec::new();
+        let mut waiting = vec![String::new()];
+        while let Some(folder) = waiting.pop() {
+            waiting.extend(self.list(&folder, &mut entries)?);
+        }
+        entries.sort_unstable_by(|a, b| a.name.shown().cmp(b.name.shown()));
+        Ok(entries)
+    }
+
+    fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
+        self.open_file(path)
+            .map(|(file, _)| Box::new(file) as Box<dyn Read + Send>)
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let (file, size) = self.open_file(path)?;
+        if size > limit {
+            return Err(SourceError::TooLarge {
+                path: path.to_string(),
+                limit,
+            });
+        }
+        read_bounded(file, path.as_str(), size, limit)
+    }
+}
+
+/// Opens `path` below `root`, refusing a link in any of its components.
+fn open_below(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
+            // An old kernel, or a filter that does not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            other => return other,
+        }
+    }
+    open_by_component(root, path, flags)
+}
+
+/// The same where the system has no single call for it: one component after the other.
+fn open_by_component(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mut components = path.split('/').peekable();
+    let mut folder: Option<OwnedFd> = None;
+    while let Some(component) = components.next() {
+        let flags = if components.peek().is_some() {
+            OPEN_FOLDER
+        } else {
+            flags
+        };
+        let below = folder.as_ref().map_or(root, AsFd::as_fd);
+        folder = Some(rustix::fs::openat(below, component, flags, Mode::empty())?);
+    }
+    folder.ok_or(Errno::NOENT)
+}
+
+/// What a file type is to verification.
+fn entry_kind(file_type: FileType) -> EntryKind {
+    match file_type {
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Directory,
+        FileType::Symlink => EntryKind::Symlink,
+        FileType::Fifo => EntryKind::Fifo,
+        _ => EntryKind::Special,
+    }
+}
+
+/// What the file behind an open handle is.
+pub(crate) fn kind_of(metadata: &std::fs::Metadata) -> EntryKind {
+    entry_kind(FileType::from_raw_mode(mode_of(metadata)))
+}
+
+fn mode_of(metadata: &std::fs::Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::mode(metadata)
+}
+
+fn error(path: &str, errno: Errno) -> SourceError {
+    let path = path.to_owned();
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => SourceError::NotFound { path },
+        other => SourceError::Io {
+            path,
+            source: other.into(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn path(text: &str) -> SafePath {
+        SafePath::parse(text).unwrap()
+    }
+
+    fn folder_with_everything() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::fs::write(root.join("a/b/file"), b"inside").unwrap();
+        std::fs::write(root.join("new\nline"), b"").unwrap();
+        symlink("/etc", root.join("a/link")).unwrap();
+        symlink("b/file", root.join("a/to-file")).unwrap();
+        let fifo = rustix::fs::CWD;
+        rustix::fs::mknodat(fifo, root.join("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        folder
+    }
+
+    #[test]
+    fn directory_source_lists_every_kind_without_following_links() {
+        let folder = folder_with_everything();
+        let source = DirectorySource::open(folder.path(), RootLink::Refuse).unwrap();
+        let listed: Vec<_> = source
+            .entries()
+            .unwrap()
+            .into_iter()
+            .map(|entry| (entry.name.shown().to_owned(), entry.kind))
+            .collect();
+        let expected = [
+            ("a", EntryKind::Directory),
+            ("a/b", EntryKind::Directory),
+            ("a/b/file", EntryKind::File),
+            ("a/link", EntryKind::Symlink),
+            ("a/to-file", EntryKind::Symlink),
+            ("new\\nline", EntryKind::File),
+            ("pipe", EntryKind::Fifo),
+        ];
+        assert_eq!(listed, expected.map(|(name, kind)| (name.to_owned(), kind)));
+    }
+
+    #[test]
+    fn directory_source_reads_files_and_nothing_else() {
+        let folder = folder_with_everything();
+        let source = DirectorySource::open(folder.path(), RootLink::Refuse).unwrap();
+        assert_eq!(source.read(&path("a/b/file"), 6).unwrap(), b"inside");
+        let refused = |name: &str| source.read(&path(name), 100).unwrap_err();
+        let is_kind = |name: &str, wanted: EntryKind| matches!(refused(name), SourceError::NotAFile { kind, .. } if kind == wanted);
+        assert!(is_kind("a/to-file", EntryKind::Symlink));
+        assert!(is_kind("a/link/hostname", EntryKind::Symlink));
+        assert!(is_kind("a/b", EntryKind::Directory));
+        assert!(is_kind("pipe", EntryKind::Fifo));
+        assert!(matches!(refused("absent"), SourceError::NotFound { .. }));
+        assert!(matches!(
+            refused("a/b/file/x"),
+            SourceError::NotFound { .. }
+        ));
+        let too_large = source.read(&path("a/b/file"), 5);
+        assert!(matches!(
+            too_large,
+            Err(SourceError::TooLarge { limit: 5, .. })
+        ));
+    }
+
+    #[test]
+    fn open_by_component_agrees_with_the_single_call() {
+        let folder = folder_with_everything();
+        let source = DirectorySource::open(folder.path(), RootLink::Refuse).unwrap();
+        let root = source.root.as_fd();
+        assert!(open_by_component(root, "a/b/file", OPEN_FILE).is_ok());
+        assert!(open_by_component(root, "a/link/hostname", OPEN_FILE).is_err());
+        assert_eq!(
+            open_by_component(root, "a/to-file", OPEN_FILE).unwrap_err(),
+            Errno::LOOP
+        );
+    }
+
+    #[test]
+    fn directory_source_root_link_is_followed_only_where_allowed() {
+        let folder = folder_with_everything();
+        let link = folder.path().join("root-link");
+        symlink(folder.path().join("a"), &link).unwrap();
+        assert!(DirectorySource::open(&link, RootLink::Follow).is_ok());
+        let refused = DirectorySource::open(&link, RootLink::Refuse).unwrap_err();
+        assert!(matches!(
+            refused,
+            SourceError::NotAFolder {
+                kind: EntryKind::Symlink,
+                ..
+            }
+        ));
+        let file = DirectorySource::open(&folder.path().join("a/b/file"), RootLink::Follow);
+        assert!(matches!(
+            file,
+            Err(SourceError::NotAFolder {
+                kind: EntryKind::File,
+                ..
+            })
+        ));
+        let absent = DirectorySource::open(&folder.path().join("absent"), RootLink::Follow);
+        assert!(matches!(absent, Err(SourceError::NotFound { .. })));
+    }
+
+    #[test]
+    fn directory_source_file_swapped_for_a_link_after_listing_is_refused() {
+        let folder = folder_with_everything();
+        let source = DirectorySource::open(folder.path(), RootLink::Refuse).unwrap();
+        let before = source.entries().unwrap();
+        assert!(before.iter().any(|entry| entry.name.shown() == "a/b/file"));
+        // First the file, then a whole folder on the way to it.
+        std::fs::remove_file(folder.path().join("a/b/file")).unwrap();
+        symlink("/etc/hostname", folder.path().join("a/b/file")).unwrap();
+        let swapped = source.read(&path("a/b/file"), 100).unwrap_err();
+        assert!(matches!(
+            swapped,
+            SourceError::NotAFile {
+                kind: EntryKind::Symlink,
+                ..
+            }
+        ));
+        std::fs::remove_dir_all(folder.path().join("a/b")).unwrap();
+        symlink("/etc", folder.path().join("a/b")).unwrap();
+        let swapped = source.read(&path("a/b/hostname"), 100).unwrap_err();
+        assert!(matches!(
+            swapped,
+            SourceError::NotAFile {
+                kind: EntryKind::Symlink,
+                ..
+            }
+        ));
+    }
+}

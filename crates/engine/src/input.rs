@@ -1,0 +1,106 @@
+//! Reading one file that a person named, or standard input.
+//!
+//! A link that a person names is followed, as every tool does; a folder, pipe or device is
+//! refused instead of being waited for.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use runseal_core::source::{SourceError, read_bounded};
+
+use crate::directory::kind_of;
+
+/// What `-` stands for in messages.
+const STANDARD_INPUT: &str = "standard input";
+
+/// Where one document comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// `-`, or no name at all.
+    Standard,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Input {
+    /// What a person typed.
+    pub fn from_argument(argument: Option<&Path>) -> Self {
+        match argument {
+            None => Self::Standard,
+            Some(path) if path == Path::new("-") => Self::Standard,
+            Some(path) => Self::File(path.to_owned()),
+        }
+    }
+
+    /// The name as it is shown.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Standard => STANDARD_INPUT.to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// Reads everything, if that is at most `limit` bytes.
+    pub fn read(&self, limit: u64) -> Result<Vec<u8>, SourceError> {
+        match self {
+            Self::Standard => read_bounded(io::stdin().lock(), STANDARD_INPUT, 0, limit),
+            Self::File(path) => read_file(path, limit),
+        }
+    }
+}
+
+/// Reads a regular file whole, if it has at most `limit` bytes.
+pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
+    let shown = path.display().to_string();
+    let (file, size) = open_regular(path)?;
+    if size > limit {
+        return Err(SourceError::TooLarge { path: shown, limit });
+    }
+    read_bounded(file, &shown, size, limit)
+}
+
+/// Opens a regular file; gives its handle and its size at this moment.
+pub fn open_regular(path: &Path) -> Result<(File, u64), SourceError> {
+    let shown = path.display().to_string();
+    let fail = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SourceError::NotFound {
+            path: shown.clone(),
+        },
+        _ => SourceError::Io {
+            path: shown.clone(),
+            source,
+        },
+    };
+    let no_wait = rustix::fs::OFlags::NONBLOCK
+        .union(rustix::fs::OFlags::NOCTTY)
+        .bits();
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(no_wait.cast_signed())
+        .open(path)
+        .map_err(fail)?;
+    let metadata = file.metadata().map_err(fail)?;
+    if !metadata.is_file() {
+        return Err(SourceError::NotAFile {
+            path: shown,
+            kind: kind_of(&metadata),
+        });
+    }
+    Ok((file, metadata.len()))
+}
+
+/// Reads from `reader` until `buffer` is full or nothing is left; gives the bytes read.
+pub fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
