@@ -2,6 +2,7 @@
 
 pub mod job_bundle;
 pub mod patch;
+pub mod receipt;
 
 use std::fmt;
 
@@ -101,5 +102,6 @@ impl fmt::Display for Format {
 pub fn all_rules() -> Vec<&'static RuleInfo> {
     let job_bundle = job_bundle::RULES.iter().map(|rule| &rule.info);
     let patch = patch::RULES.iter().map(|rule| &rule.info);
-    job_bundle.chain(patch).collect()
+    let receipt = receipt::RULES.iter().map(|rule| &rule.info);
+    job_bundle.chain(receipt).chain(patch).collect()
 }
