@@ -24,7 +24,7 @@ pub use jobs::{JobRecord, NewJob, NewStep, Posted, StepRecord};
 pub use sections::{IndexedFile, SectionRecord};
 pub use status::{JobStatus, StateCounts};
 pub use symbols::SymbolRecord;
-pub use work::{ClaimedStep, Commit, Outcome, StepResult};
+pub use work::{ClaimedStep, Commit, DescribeReceipt, Outcome, StepResult};
 
 /// How long a writer waits for another program that holds the file.
 const BUSY_WAIT: Duration = Duration::from_secs(60);

@@ -1,3 +1,4 @@
+use runseal_core::formats::job_bundle::manifest::Op;
 use tempfile::TempDir;
 
 use super::*;
@@ -32,15 +33,23 @@ fn read(step: &ClaimedStep, bytes: u64, is_symbol: bool) -> StepResult {
         bytes,
         slice: "head(1)".to_owned(),
     };
+    let op = if is_symbol {
+        Op::ReadSymbol
+    } else {
+        Op::ReadSection
+    };
     StepResult {
         step: step.clone(),
         outcome,
-        is_symbol,
+        target: Some((op, "x".to_owned())),
     }
 }
 
-fn describe(step: &ClaimedStep, outcome: &Outcome) -> (String, String) {
-    (format!("rcpt_{}", step.step_id), format!("{outcome:?}"))
+fn describe(result: &StepResult, outcome: &Outcome) -> (String, String) {
+    (
+        format!("rcpt_{}", result.step.step_id),
+        format!("{outcome:?}"),
+    )
 }
 
 fn refused(result: rusqlite::Result<usize>) -> String {

@@ -6,6 +6,8 @@
 
 use rusqlite::{Transaction, TransactionBehavior, named_params, params};
 
+use runseal_core::formats::job_bundle::manifest::Op;
+
 use super::{Store, StoreError};
 
 /// A step that a worker holds a lease on.
@@ -59,9 +61,12 @@ pub struct StepResult {
     pub step: ClaimedStep,
     /// What came of it.
     pub outcome: Outcome,
-    /// Whether a success counts against the budget of symbols.
-    pub is_symbol: bool,
+    /// What it read or tried to; `None` where the step itself makes no sense.
+    pub target: Option<(Op, String)>,
 }
+
+/// Makes the id and the JSON of a receipt.
+pub type DescribeReceipt<'d> = &'d dyn Fn(&StepResult, &Outcome) -> (String, String);
 
 /// What became of a result handed to [`Store::commit_steps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +130,7 @@ impl Store {
         &mut self,
         worker_id: &str,
         results: &[StepResult],
-        describe: &dyn Fn(&ClaimedStep, &Outcome) -> (String, String),
+        describe: DescribeReceipt<'_>,
     ) -> Result<Vec<Commit>, StoreError> {
         let transaction = self
             .reader
@@ -196,7 +201,7 @@ fn commit_one(
     transaction: &Transaction<'_>,
     worker_id: &str,
     result: &StepResult,
-    describe: &dyn Fn(&ClaimedStep, &Outcome) -> (String, String),
+    describe: DescribeReceipt<'_>,
 ) -> Result<Commit, StoreError> {
     let step = &result.step;
     let mut live = transaction.prepare_cached(
@@ -211,12 +216,13 @@ fn commit_one(
     }
     let broken = match &result.outcome {
         Outcome::Success { bytes, .. } => {
-            consume_budget(transaction, step, *bytes, result.is_symbol)?
+            let is_symbol = matches!(result.target, Some((Op::ReadSymbol, _)));
+            consume_budget(transaction, step, *bytes, is_symbol)?
         }
         Outcome::Failure { .. } => None,
     };
     let outcome = broken.as_ref().unwrap_or(&result.outcome);
-    let (receipt_id, receipt_json) = describe(step, outcome);
+    let (receipt_id, receipt_json) = describe(result, outcome);
     let (name, commit) = match outcome {
         Outcome::Success { .. } => ("SUCCESS", Commit::Succeeded),
         Outcome::Failure { .. } => ("FAILURE", Commit::Failed),

@@ -6,7 +6,9 @@ use thiserror::Error;
 
 use super::manifest::Op;
 use super::slice::parse_slice;
-use crate::canon::{Dialect, Kind, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest};
+use crate::canon::{
+    Dialect, Kind, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,
+};
 
 /// What is wrong with a plan, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -87,7 +89,10 @@ impl StepBody {
         let op = member("op").ok_or_else(|| fault(".op", "the field is missing"))?;
         let name = op.as_str().ok_or_else(|| expected(".op", "a string", op))?;
         let op = Op::parse(&name).ok_or_else(|| {
-            fault(".op", format!("expected READ_SYMBOL or READ_SECTION, actual `{name}`"))
+            fault(
+                ".op",
+                format!("expected READ_SYMBOL or READ_SECTION, actual `{name}`"),
+            )
         })?;
         let refs = object("refs")?;
         let place = format!(".refs.{}", op.ref_key());
@@ -95,8 +100,9 @@ impl StepBody {
             .and_then(|refs| refs.get(op.ref_key()))
             .filter(|value| !value.is_null())
             .ok_or_else(|| fault(&place, "the field is missing"))?;
-        let reference =
-            reference.as_str().ok_or_else(|| expected(&place, "a string of text", reference))?;
+        let reference = reference
+            .as_str()
+            .ok_or_else(|| expected(&place, "a string of text", reference))?;
         let constraints = object("constraints")?;
         let slice = match constraints
             .and_then(|constraints| constraints.get("slice"))
@@ -157,10 +163,13 @@ impl Plan {
         let idempotency_key = required_text(root, "idempotency_key", &mut faults);
         let intent = match root.get("intent") {
             None => String::new(),
-            Some(value) => value.as_str().map(|text| text.into_owned()).unwrap_or_else(|| {
-                faults.push(expected("$.intent", "a string", value));
-                String::new()
-            }),
+            Some(value) => value
+                .as_str()
+                .map(|text| text.into_owned())
+                .unwrap_or_else(|| {
+                    faults.push(expected("$.intent", "a string", value));
+                    String::new()
+                }),
         };
         let budgets = parse_budgets(root, &mut faults);
         let mut steps = Vec::new();
@@ -197,9 +206,14 @@ impl Plan {
             }
         };
         match (run_id, idempotency_key) {
-            (Some(run_id), Some(idempotency_key)) if faults.is_empty() => {
-                Ok(Self { run_id, intent, idempotency_key, budgets, steps, canonical })
-            }
+            (Some(run_id), Some(idempotency_key)) if faults.is_empty() => Ok(Self {
+                run_id,
+                intent,
+                idempotency_key,
+                budgets,
+                steps,
+                canonical,
+            }),
             _ => Err(faults),
         }
     }
@@ -207,7 +221,14 @@ impl Plan {
 
 fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep, PlanFault> {
     let body = StepBody::parse(node)?;
-    let known = ["step_id", "ordinal", "op", "refs", "constraints", "expected_outputs"];
+    let known = [
+        "step_id",
+        "ordinal",
+        "op",
+        "refs",
+        "constraints",
+        "expected_outputs",
+    ];
     let mut unknown = Vec::new();
     refuse_unknown(node, "", &known, &mut unknown);
     if let Some(found) = unknown.pop() {
@@ -216,45 +237,72 @@ fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep, PlanFault> {
     if let Some(slice) = &body.slice {
         parse_slice(slice).map_err(|error| fault(".constraints.slice", error.to_string()))?;
     } else if body.op == Op::ReadSection {
-        return Err(fault(".constraints.slice", "a section is read with a slice, actual none"));
+        return Err(fault(
+            ".constraints.slice",
+            "a section is read with a slice, actual none",
+        ));
     }
     let step_id = match node.get("step_id").filter(|value| !value.is_null()) {
         None => None,
         Some(value) => {
             let text = value.as_str().filter(|text| !text.is_empty());
-            Some(text.ok_or_else(|| expected(".step_id", "a name", value))?.into_owned())
+            Some(
+                text.ok_or_else(|| expected(".step_id", "a name", value))?
+                    .into_owned(),
+            )
         }
     };
     let ordinal = match node.get("ordinal").filter(|value| !value.is_null()) {
         None => i64::try_from(at).unwrap_or(i64::MAX),
         Some(value) => {
-            let number = value.as_number().filter(|number| number.as_integer().is_some());
+            let number = value
+                .as_number()
+                .filter(|number| number.as_integer().is_some());
             let ordinal = number.and_then(|number| number.text().parse().ok());
             ordinal.ok_or_else(|| expected(".ordinal", "an integer of 64 bits", value))?
         }
     };
-    Ok(PlanStep { step_id, ordinal, body })
+    Ok(PlanStep {
+        step_id,
+        ordinal,
+        body,
+    })
 }
 
 fn parse_budgets(root: Node<'_>, faults: &mut Vec<PlanFault>) -> Budgets {
     let mut budgets = Budgets::default();
-    let Some(node) = root.get("budgets").filter(|value| !value.is_null()) else { return budgets };
+    let Some(node) = root.get("budgets").filter(|value| !value.is_null()) else {
+        return budgets;
+    };
     if node.kind() != Kind::Object {
         faults.push(expected("$.budgets", "an object", node));
         return budgets;
     }
-    refuse_unknown(node, "$.budgets", &["max_bytes", "max_symbols", "max_steps"], faults);
+    refuse_unknown(
+        node,
+        "$.budgets",
+        &["max_bytes", "max_symbols", "max_steps"],
+        faults,
+    );
     for (key, budget) in [
         ("max_bytes", &mut budgets.max_bytes),
         ("max_symbols", &mut budgets.max_symbols),
         ("max_steps", &mut budgets.max_steps),
     ] {
-        let Some(value) = node.get(key).filter(|value| !value.is_null()) else { continue };
-        let limit = value.as_number().and_then(|number| number.text().parse::<i64>().ok());
+        let Some(value) = node.get(key).filter(|value| !value.is_null()) else {
+            continue;
+        };
+        let limit = value
+            .as_number()
+            .and_then(|number| number.text().parse::<i64>().ok());
         match limit.filter(|limit| *limit >= 0) {
             Some(limit) => *budget = Some(limit),
             None => {
-                faults.push(expected(&format!("$.budgets.{key}"), "an integer of 0 or more", value));
+                faults.push(expected(
+                    &format!("$.budgets.{key}"),
+                    "an integer of 0 or more",
+                    value,
+                ));
             }
         }
     }
@@ -308,7 +356,10 @@ fn refuse_unknown(node: Node<'_>, place: &str, known: &[&str], faults: &mut Vec<
 }
 
 fn fault(path: &str, message: impl Into<String>) -> PlanFault {
-    PlanFault { path: path.to_owned(), message: message.into() }
+    PlanFault {
+        path: path.to_owned(),
+        message: message.into(),
+    }
 }
 
 fn expected(path: &str, what: &str, actual: Node<'_>) -> PlanFault {
@@ -349,7 +400,11 @@ mod tests {
     }
 
     fn paths(text: &str) -> Vec<String> {
-        parse(text).unwrap_err().into_iter().map(|fault| fault.path).collect()
+        parse(text)
+            .unwrap_err()
+            .into_iter()
+            .map(|fault| fault.path)
+            .collect()
     }
 
     fn with_step(step: &str) -> String {
@@ -383,7 +438,13 @@ mod tests {
         assert_eq!(paths(&with_step("")), ["$.steps"]);
         assert_eq!(
             paths(r#"{"run_id":"","idempotency_key":1,"steps":{},"extra":1,"budgets":{"max":1}}"#),
-            ["$.extra", "$.run_id", "$.idempotency_key", "$.budgets.max", "$.steps"]
+            [
+                "$.extra",
+                "$.run_id",
+                "$.idempotency_key",
+                "$.budgets.max",
+                "$.steps"
+            ]
         );
     }
 
@@ -393,9 +454,15 @@ mod tests {
         for (step, path) in [
             ("1".to_owned(), "$.steps[0]"),
             (r#"{"op":"WRITE"}"#.to_owned(), "$.steps[0].op"),
-            (r#"{"op":"READ_SYMBOL"}"#.to_owned(), "$.steps[0].refs.symbol_id"),
+            (
+                r#"{"op":"READ_SYMBOL"}"#.to_owned(),
+                "$.steps[0].refs.symbol_id",
+            ),
             (format!("{{{section}}}"), "$.steps[0].constraints.slice"),
-            (format!(r#"{{{section},"constraints":{{"slice":"ALL"}}}}"#), "$.steps[0].constraints.slice"),
+            (
+                format!(r#"{{{section},"constraints":{{"slice":"ALL"}}}}"#),
+                "$.steps[0].constraints.slice",
+            ),
             (
                 format!(r#"{{{section},"constraints":{{"slice":"lines[3:1]"}}}}"#),
                 "$.steps[0].constraints.slice",
@@ -416,7 +483,10 @@ mod tests {
     #[test]
     fn plan_repeated_places_need_ids() {
         let step = r#"{"op":"READ_SYMBOL","refs":{"symbol_id":"@a"},"ordinal":1}"#;
-        assert_eq!(paths(&with_step(&format!("{step},{step}"))), ["$.steps[1].ordinal"]);
+        assert_eq!(
+            paths(&with_step(&format!("{step},{step}"))),
+            ["$.steps[1].ordinal"]
+        );
         let named = |id: &str| step.replace("{\"op\"", &format!("{{\"step_id\":\"{id}\",\"op\""));
         assert!(parse(&with_step(&format!("{},{}", named("a"), named("b")))).is_ok());
         let twice = with_step(&format!("{},{}", named("a"), named("a")));

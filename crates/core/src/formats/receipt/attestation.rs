@@ -111,7 +111,10 @@ fn parse_hex<const N: usize>(
     member: &'static str,
     text: &str,
 ) -> Result<[u8; N], AttestationError> {
-    decode_lower_hex(text).ok_or(AttestationError::Hex { member, digits: 2 * N })
+    decode_lower_hex(text).ok_or(AttestationError::Hex {
+        member,
+        digits: 2 * N,
+    })
 }
 
 /// `N` bytes from lower-case hex.
@@ -203,7 +206,9 @@ pub fn attest_receipt(
 
 /// Checks the attestation that a receipt carries.
 pub fn verify_receipt_attestation(receipt: Node<'_>) -> Result<Attestation, AttestationError> {
-    let node = receipt.get("attestation").ok_or(AttestationError::NotObject)?;
+    let node = receipt
+        .get("attestation")
+        .ok_or(AttestationError::NotObject)?;
     let attestation = Attestation::parse(node)?;
     attestation.check_signature(&receipt_message(&receipt.to_value())?)?;
     Ok(attestation)
@@ -243,7 +248,10 @@ pub fn verify_merkle_attestation(
     let named = node.get("merkle_root").and_then(|value| value.as_str());
     let named = named.ok_or(AttestationError::Member("merkle_root"))?;
     if named != root.to_string() {
-        return Err(AttestationError::Root { expected: root, actual: named.into_owned() });
+        return Err(AttestationError::Root {
+            expected: root,
+            actual: named.into_owned(),
+        });
     }
     let message = merkle_message(root, &attestation.public_key, &attestation.identity);
     attestation.check_signature(&message)?;
@@ -258,7 +266,10 @@ mod tests {
     #[test]
     fn attestation_made_here_verifies_and_an_edit_breaks_it() {
         let key = Key::from_seed(&[7; 32]);
-        let identity = Identity { validator_id: Some("välid".to_owned()), build_id: None };
+        let identity = Identity {
+            validator_id: Some("välid".to_owned()),
+            build_id: None,
+        };
         let mut receipt = Value::object([("run_id", "r")]);
         attest_receipt(&mut receipt, &key, &identity).unwrap();
         let verify = |receipt: &Value| {
@@ -292,9 +303,15 @@ mod tests {
         neutral[0] = 1;
         let mut signature = [0u8; 64];
         signature[0] = 1;
-        let attestation =
-            Attestation { public_key: neutral, signature, identity: Identity::default() };
-        assert_eq!(attestation.check_signature(b"any"), Err(AttestationError::Signature));
+        let attestation = Attestation {
+            public_key: neutral,
+            signature,
+            identity: Identity::default(),
+        };
+        assert_eq!(
+            attestation.check_signature(b"any"),
+            Err(AttestationError::Signature)
+        );
     }
 
     #[test]

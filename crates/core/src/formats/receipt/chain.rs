@@ -29,7 +29,9 @@ pub enum ChainError {
 pub fn order_by_links(receipts: &[Receipt<'_>]) -> Result<Vec<usize>, ChainError> {
     let mut by_hash = BTreeMap::new();
     for (at, receipt) in receipts.iter().enumerate() {
-        let Some(hash) = receipt.receipt_hash else { return Ok((0..receipts.len()).collect()) };
+        let Some(hash) = receipt.receipt_hash else {
+            return Ok((0..receipts.len()).collect());
+        };
         if by_hash.insert(hash, at).is_some() {
             return Err(ChainError::Twice(hash));
         }
@@ -59,5 +61,9 @@ pub fn order_by_links(receipts: &[Receipt<'_>]) -> Result<Vec<usize>, ChainError
         at = *following;
         order.push(at);
     }
-    if order.len() == receipts.len() { Ok(order) } else { Err(ChainError::Ring) }
+    if order.len() == receipts.len() {
+        Ok(order)
+    } else {
+        Err(ChainError::Ring)
+    }
 }

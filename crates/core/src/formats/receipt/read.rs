@@ -41,7 +41,10 @@ struct Reading {
 
 impl Reading {
     fn add(&mut self, path: &str, message: impl Into<String>) {
-        self.problems.push(Problem { path: path.to_owned(), message: message.into() });
+        self.problems.push(Problem {
+            path: path.to_owned(),
+            message: message.into(),
+        });
     }
 
     fn kind<'a>(&mut self, value: Option<Node<'a>>, kind: Kind, path: &str) -> Option<Node<'a>> {
@@ -49,7 +52,10 @@ impl Reading {
             Some(node) if node.kind() == kind => Some(node),
             other => {
                 let found = other.map_or("nothing", |node| node.kind().with_article());
-                self.add(path, format!("expected {}, actual {found}", kind.with_article()));
+                self.add(
+                    path,
+                    format!("expected {}, actual {found}", kind.with_article()),
+                );
                 None
             }
         }
@@ -59,7 +65,10 @@ impl Reading {
         if let Some(node) = self.kind(value, Kind::String, path) {
             let text = node.as_lossy_str().unwrap_or_default();
             if !known.contains(&&*text) {
-                self.add(path, format!("expected {}, actual `{text}`", known.join(" or ")));
+                self.add(
+                    path,
+                    format!("expected {}, actual `{text}`", known.join(" or ")),
+                );
             }
         }
     }
@@ -78,13 +87,19 @@ impl Reading {
     fn integer<'a>(&mut self, value: Option<Node<'a>>, path: &str) -> Option<Integer<'a>> {
         let number = self.kind(value, Kind::Number, path)?.as_number()?;
         if number.as_integer().is_none() {
-            self.add(path, format!("expected an integer, actual `{}`", number.text()));
+            self.add(
+                path,
+                format!("expected an integer, actual `{}`", number.text()),
+            );
         }
         number.as_integer()
     }
 
     fn size(&mut self, value: Option<Node<'_>>, path: &str) {
-        if self.integer(value, path).is_some_and(|size| size.is_negative()) {
+        if self
+            .integer(value, path)
+            .is_some_and(|size| size.is_negative())
+        {
             self.add(path, "expected a size of 0 or more");
         }
     }
@@ -99,7 +114,11 @@ impl Reading {
                 self.kind(node.get(member), Kind::String, &format!("{path}.{member}"));
             }
             if !node.get("step_id").is_some_and(|id| id.is_null()) {
-                self.kind(node.get("step_id"), Kind::String, &format!("{path}.step_id"));
+                self.kind(
+                    node.get("step_id"),
+                    Kind::String,
+                    &format!("{path}.step_id"),
+                );
             }
         }
     }
@@ -108,7 +127,9 @@ impl Reading {
 impl<'a> Receipt<'a> {
     /// Reads a receipt as far as it is sound.
     pub fn read(node: Node<'a>) -> Self {
-        let mut reading = Reading { problems: Vec::new() };
+        let mut reading = Reading {
+            problems: Vec::new(),
+        };
         let mut receipt = Self {
             node,
             problems: Vec::new(),
@@ -127,8 +148,16 @@ impl<'a> Receipt<'a> {
 
     fn fill(&mut self, node: Node<'a>, reading: &mut Reading) {
         let field = |key: &str| node.get(key);
-        reading.one_of(field("receipt_version"), &[RECEIPT_VERSION], ".receipt_version");
-        reading.one_of(field("executor_version"), &[EXECUTOR_VERSION], ".executor_version");
+        reading.one_of(
+            field("receipt_version"),
+            &[RECEIPT_VERSION],
+            ".receipt_version",
+        );
+        reading.one_of(
+            field("executor_version"),
+            &[EXECUTOR_VERSION],
+            ".executor_version",
+        );
         reading.one_of(field("outcome"), &["SUCCESS", "FAILURE"], ".outcome");
         for key in ["run_id", "job_id"] {
             reading.kind(field(key), Kind::String, &format!(".{key}"));
@@ -182,7 +211,11 @@ fn read_steps(steps: Node<'_>, reading: &mut Reading) {
         let step_id = reading.kind(step.get("step_id"), Kind::String, &path("step_id"));
         let ops = [Op::ReadSymbol.name(), Op::ReadSection.name()];
         reading.one_of(step.get("op"), &ops, &path("op"));
-        reading.one_of(step.get("outcome"), &["SUCCESS", "FAILURE"], &path("outcome"));
+        reading.one_of(
+            step.get("outcome"),
+            &["SUCCESS", "FAILURE"],
+            &path("outcome"),
+        );
         match step.get("result") {
             Some(result) if result.is_null() => {}
             result => {
@@ -211,7 +244,11 @@ fn read_artifacts(artifacts: Node<'_>, reading: &mut Reading) {
             continue;
         }
         let path = |key: &str| format!("{place}.{key}");
-        let id = reading.kind(artifact.get("artifact_id"), Kind::String, &path("artifact_id"));
+        let id = reading.kind(
+            artifact.get("artifact_id"),
+            Kind::String,
+            &path("artifact_id"),
+        );
         let key = id.and_then(|id| ArtifactKey::parse(id.as_lossy_str()?.as_bytes()));
         if id.is_some() && key.is_none() {
             reading.add(&path("artifact_id"), "expected 16 lower-case hex digits");

@@ -1,11 +1,11 @@
 //! The rules of receipts and chains.
 
+use super::Receipt;
 use super::attestation::{
     Attestation, AttestationError, verify_merkle_attestation, verify_receipt_attestation,
 };
 use super::merkle::compute_merkle_root;
 use super::trust::{Scope, TrustPolicy};
-use super::Receipt;
 use crate::canon::Node;
 use crate::digest::Digest;
 use crate::formats::Format;
@@ -62,7 +62,14 @@ const fn info(
     section: &'static str,
     explanation: &'static str,
 ) -> RuleInfo {
-    RuleInfo { id, format: Format::Receipt, title, section, level: Level::Must, explanation }
+    RuleInfo {
+        id,
+        format: Format::Receipt,
+        title,
+        section,
+        level: Level::Must,
+        explanation,
+    }
 }
 
 fn always(_: &ReceiptsView<'_>) -> Gate {
@@ -194,9 +201,13 @@ fn check_links(view: &ReceiptsView<'_>, findings: &mut Findings) {
         findings.add(place(0, ".parent_receipt_hash"), message);
     }
     for (at, pair) in view.receipts.windows(2).enumerate() {
-        let Some(expected) = pair[0].receipt_hash else { continue };
+        let Some(expected) = pair[0].receipt_hash else {
+            continue;
+        };
         if pair[1].parent != Some(expected) {
-            let actual = pair[1].parent.map_or("none".to_owned(), |parent| parent.to_string());
+            let actual = pair[1]
+                .parent
+                .map_or("none".to_owned(), |parent| parent.to_string());
             findings.add_difference(
                 place(at + 1, ".parent_receipt_hash"),
                 "the parent is not the receipt before",
@@ -208,10 +219,15 @@ fn check_links(view: &ReceiptsView<'_>, findings: &mut Findings) {
 }
 
 fn check_indexes(view: &ReceiptsView<'_>, findings: &mut Findings) {
-    let Some(first) = view.receipts.first() else { return };
+    let Some(first) = view.receipts.first() else {
+        return;
+    };
     if !view.is_chain {
         if first.parent.is_none() && first.index.is_some_and(|index| index.to_u64() != Some(0)) {
-            findings.add(place(0, ".receipt_index"), "expected 0 or null without a parent");
+            findings.add(
+                place(0, ".receipt_index"),
+                "expected 0 or null without a parent",
+            );
         }
         return;
     }
@@ -266,7 +282,10 @@ fn check_trust(view: &ReceiptsView<'_>, findings: &mut Findings) {
     for (at, receipt) in view.receipts.iter().enumerate() {
         if !receipt.has_attestation {
             if view.merkle.is_none() {
-                findings.add(place(at, ".attestation"), "trust is demanded, but it is unsigned");
+                findings.add(
+                    place(at, ".attestation"),
+                    "trust is demanded, but it is unsigned",
+                );
             }
         } else if let Ok(attestation) = verify_receipt_attestation(receipt.node)
             && let Err(distrust) = policy.check(&attestation, Scope::Receipt, identity)

@@ -103,10 +103,16 @@ impl TrustPolicy {
             let place = format!("$.allow[{at}]");
             let entry = parse_entry(node, &place)?;
             if !ids.insert(entry.validator_id.clone()) {
-                return Err(error(&format!("{place}.validator_id"), "the id appears twice"));
+                return Err(error(
+                    &format!("{place}.validator_id"),
+                    "the id appears twice",
+                ));
             }
             if !keys.insert(entry.public_key) {
-                return Err(error(&format!("{place}.public_key"), "the key appears twice"));
+                return Err(error(
+                    &format!("{place}.public_key"),
+                    "the key appears twice",
+                ));
             }
             allow.push(entry);
         }
@@ -121,27 +127,39 @@ impl TrustPolicy {
         scope: Scope,
         identity: bool,
     ) -> Result<(), Distrust> {
-        let entry = self.allow.iter().find(|entry| entry.public_key == attestation.public_key);
+        let entry = self
+            .allow
+            .iter()
+            .find(|entry| entry.public_key == attestation.public_key);
         let entry = entry.ok_or(Distrust::UnknownKey)?;
         let validator_id = || entry.validator_id.clone();
         if !entry.enabled {
             return Err(Distrust::Disabled(validator_id()));
         }
         if !entry.scope.contains(&scope) {
-            return Err(Distrust::Scope { validator_id: validator_id(), scope: scope.name() });
+            return Err(Distrust::Scope {
+                validator_id: validator_id(),
+                scope: scope.name(),
+            });
         }
         if identity {
             let named = attestation.identity.validator_id.as_deref();
             if named != Some(&entry.validator_id) {
                 let actual = named.unwrap_or("none").to_owned();
-                return Err(Distrust::Validator { expected: validator_id(), actual });
+                return Err(Distrust::Validator {
+                    expected: validator_id(),
+                    actual,
+                });
             }
             let built = attestation.identity.build_id.as_deref();
             if let Some(pinned) = &entry.build_id
                 && built != Some(pinned)
             {
                 let actual = built.unwrap_or("none").to_owned();
-                return Err(Distrust::Build { expected: pinned.clone(), actual });
+                return Err(Distrust::Build {
+                    expected: pinned.clone(),
+                    actual,
+                });
             }
         }
         Ok(())
@@ -149,7 +167,14 @@ impl TrustPolicy {
 }
 
 fn parse_entry(node: Node<'_>, place: &str) -> Result<Entry, PolicyError> {
-    let known = ["validator_id", "public_key", "build_id", "schemes", "scope", "enabled"];
+    let known = [
+        "validator_id",
+        "public_key",
+        "build_id",
+        "schemes",
+        "scope",
+        "enabled",
+    ];
     only_members(node, place, &known)?;
     let at = |member: &str| format!("{place}.{member}");
     let text = |member: &str| {
@@ -187,15 +212,26 @@ fn parse_entry(node: Node<'_>, place: &str) -> Result<Entry, PolicyError> {
     }
     let mut scope = Vec::new();
     for name in texts("scope")? {
-        let known = [Scope::Receipt, Scope::Merkle].into_iter().find(|scope| scope.name() == name);
+        let known = [Scope::Receipt, Scope::Merkle]
+            .into_iter()
+            .find(|scope| scope.name() == name);
         scope.push(known.ok_or_else(|| error(&at("scope"), "expected RECEIPT or MERKLE"))?);
     }
     if scope.is_empty() {
-        return Err(error(&at("scope"), "expected at least one of RECEIPT and MERKLE"));
+        return Err(error(
+            &at("scope"),
+            "expected at least one of RECEIPT and MERKLE",
+        ));
     }
     let enabled = node.get("enabled").and_then(|value| value.as_bool());
     let enabled = enabled.ok_or_else(|| error(&at("enabled"), "expected a boolean"))?;
-    Ok(Entry { validator_id, public_key, build_id, scope, enabled })
+    Ok(Entry {
+        validator_id,
+        public_key,
+        build_id,
+        scope,
+        enabled,
+    })
 }
 
 fn is_build_id(text: &str) -> bool {
@@ -205,19 +241,29 @@ fn is_build_id(text: &str) -> bool {
         (None, None) => return false,
     };
     lengths.contains(&digits.len())
-        && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        && digits
+            .bytes()
+            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn only_members(node: Node<'_>, place: &str, known: &[&str]) -> Result<(), PolicyError> {
-    let Some(members) = node.as_object() else { return Err(error(place, "expected an object")) };
+    let Some(members) = node.as_object() else {
+        return Err(error(place, "expected an object"));
+    };
     for (key, _) in members {
         if !key.as_str().is_some_and(|key| known.contains(&&*key)) {
-            return Err(error(&format!("{place}.{}", key.to_lossy()), "unknown member"));
+            return Err(error(
+                &format!("{place}.{}", key.to_lossy()),
+                "unknown member",
+            ));
         }
     }
     Ok(())
 }
 
 fn error(path: &str, message: &str) -> PolicyError {
-    PolicyError { path: path.to_owned(), message: message.to_owned() }
+    PolicyError {
+        path: path.to_owned(),
+        message: message.to_owned(),
+    }
 }
