@@ -290,28 +290,8 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Two nodes are equal when they are the same JSON value: members in any order, numbers by the
-/// double they stand for (or, where that overflows, by their text).
-impl PartialEq for Node<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        match (self.slot.tag, other.slot.tag) {
-            (Tag::Number, Tag::Number) => {
-                self.raw() == other.raw()
-                    || super::number::parse_double(self.raw())
-                        == super::number::parse_double(other.raw())
-            }
-            (Tag::String, Tag::String) => {
-                text::decode_raw(self.raw()) == text::decode_raw(other.raw())
-            }
-            (Tag::Array, Tag::Array) => self.items().eq(other.items()),
-            (Tag::Object, Tag::Object) => self.members().eq(other.members()),
-            (a, b) => a == b,
-        }
-    }
-}
-
 /// The key of a member.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Key<'a>(Node<'a>);
 
 impl<'a> Key<'a> {
