@@ -8,4 +8,5 @@ pub mod atomic;
 pub mod directory;
 pub mod input;
 pub mod job;
+pub mod keys;
 pub mod store;

@@ -6,8 +6,11 @@
 mod canon;
 mod completions;
 mod hash;
+mod job;
+mod keygen;
 mod man;
 mod patch;
+mod receipt;
 mod rules;
 
 use std::ffi::OsString;
@@ -43,6 +46,9 @@ enum Command {
     Canon(canon::Args),
     Hash(hash::Args),
     Patch(patch::Args),
+    Job(job::Args),
+    Receipt(receipt::Args),
+    Keygen(keygen::Args),
     Rules(rules::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -52,8 +58,11 @@ impl Command {
     fn surface(&self) -> Surface {
         match self {
             Self::Patch(_) => Surface::Format(Format::Patch),
+            Self::Job(args) => args.surface(),
+            Self::Receipt(_) => Surface::Format(Format::Receipt),
             Self::Canon(_)
             | Self::Hash(_)
+            | Self::Keygen(_)
             | Self::Rules(_)
             | Self::Completions(_)
             | Self::Man(_) => Surface::Command,
@@ -65,6 +74,9 @@ impl Command {
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args),
             Self::Patch(args) => patch::run(args),
+            Self::Job(args) => job::run(args),
+            Self::Receipt(args) => receipt::run(args),
+            Self::Keygen(args) => keygen::run(args),
             Self::Rules(args) => rules::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),

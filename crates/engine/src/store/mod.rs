@@ -22,7 +22,7 @@ use thiserror::Error;
 
 pub use jobs::{JobRecord, NewJob, NewStep, Posted, StepRecord};
 pub use sections::{IndexedFile, SectionRecord};
-pub use status::{JobStatus, StateCounts};
+pub use status::{FailedStep, JobStatus, StateCounts};
 pub use symbols::SymbolRecord;
 pub use work::{ClaimedStep, Commit, DescribeReceipt, Outcome, StepResult};
 

@@ -13,6 +13,17 @@ pub struct StateCounts {
     pub committed: u64,
 }
 
+/// A step whose receipt says that it failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedStep {
+    /// The step.
+    pub step_id: String,
+    /// Its place in the job.
+    pub ordinal: i64,
+    /// The receipt, as stored.
+    pub reason: String,
+}
+
 /// The state of one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobStatus {
@@ -30,6 +41,8 @@ pub struct JobStatus {
     pub failed: u64,
     /// The workers that wrote receipts or hold leases, by name.
     pub workers: Vec<String>,
+    /// What failed, by place.
+    pub failures: Vec<FailedStep>,
 }
 
 impl StoreReader {
@@ -66,6 +79,11 @@ impl StoreReader {
              UNION SELECT lease_owner FROM cassette_steps
              WHERE job_id = ?1 AND status = 'LEASED' AND lease_owner IS NOT NULL ORDER BY 1",
         )?;
+        let mut failures = self.connection.prepare(
+            "SELECT s.step_id, s.ordinal, COALESCE(r.receipt_json, '')
+             FROM cassette_receipts r JOIN cassette_steps s ON s.step_id = r.step_id
+             WHERE r.job_id = ?1 AND r.outcome <> 'SUCCESS' ORDER BY s.ordinal, s.step_id",
+        )?;
         let mut all = Vec::new();
         for job in found {
             let (run_id, job_id, intent) = job?;
@@ -81,6 +99,15 @@ impl StoreReader {
             let workers = workers
                 .query_map([&job_id], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
+            let failures = failures
+                .query_map([&job_id], |row| {
+                    Ok(FailedStep {
+                        step_id: row.get(0)?,
+                        ordinal: row.get(1)?,
+                        reason: row.get(2)?,
+                    })
+                })?
+                .collect::<Result<_, _>>()?;
             all.push(JobStatus {
                 run_id,
                 job_id,
@@ -89,6 +116,7 @@ impl StoreReader {
                 succeeded,
                 failed,
                 workers,
+                failures,
             });
         }
         Ok(all)

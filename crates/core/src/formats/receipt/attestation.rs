@@ -3,6 +3,8 @@
 //! Keys are 32-byte seeds; hex is lower case. Signatures are checked strictly: a key of small
 //! order or a second encoding of the same signature is refused.
 
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use ed25519_dalek::pkcs8::{DecodePrivateKey, EncodePrivateKey, KeypairBytes};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use thiserror::Error;
 
@@ -153,6 +155,24 @@ impl Key {
     /// The key of a 32-byte seed.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
+    }
+
+    /// The key in a PKCS #8 PEM text.
+    pub fn from_pem(text: &str) -> Option<Self> {
+        SigningKey::from_pkcs8_pem(text.trim()).ok().map(Self)
+    }
+
+    /// The key of a 32-byte seed as PKCS #8 PEM, in the first version of that format, which
+    /// every other tool reads.
+    pub fn seed_to_pem(seed: &[u8; 32]) -> Option<String> {
+        let bytes = KeypairBytes {
+            secret_key: *seed,
+            public_key: None,
+        };
+        bytes
+            .to_pkcs8_pem(LineEnding::LF)
+            .ok()
+            .map(|pem| pem.to_string())
     }
 
     /// The public key as hex.
@@ -312,6 +332,16 @@ mod tests {
             attestation.check_signature(b"any"),
             Err(AttestationError::Signature)
         );
+    }
+
+    #[test]
+    fn key_in_pem_reads_back_to_the_same_key() {
+        let seed = [9; 32];
+        let pem = Key::seed_to_pem(&seed).unwrap();
+        assert!(pem.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+        let read = Key::from_pem(&pem).unwrap();
+        assert_eq!(read.public_hex(), Key::from_seed(&seed).public_hex());
+        assert!(Key::from_pem("-----BEGIN PRIVATE KEY-----\nAAAA\n").is_none());
     }
 
     #[test]
