@@ -217,20 +217,10 @@ pub fn sections_of(path: &str, text: &str) -> Vec<SectionRecord> {
     if is_markdown(path) {
         outlines.extend(outline_markdown(text));
     }
-    let mut sections: Vec<SectionRecord> = Vec::with_capacity(outlines.len());
-    for outline in outlines {
-        let Some(section) = section_record(path, text, &outline) else {
-            continue;
-        };
-        // A heading over the whole file is the whole file.
-        if sections
-            .first()
-            .is_none_or(|whole| whole.section_id != section.section_id)
-        {
-            sections.push(section);
-        }
-    }
-    sections
+    outlines
+        .iter()
+        .filter_map(|outline| section_record(path, text, outline))
+        .collect()
 }
 
 fn section_record(path: &str, text: &str, outline: &Outline) -> Option<SectionRecord> {

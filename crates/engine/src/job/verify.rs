@@ -14,23 +14,16 @@ use runseal_core::verify::{Outcome, Report, Strictness, run_rules};
 
 use super::collect::{BundleFolder, Go, ManifestText};
 
+/// Artifacts that one thread reads before a second one has begun.
+const FEW_ARTIFACTS: usize = 64;
+
 /// How to verify.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct VerifyOptions {
     /// Which rules must hold.
     pub strictness: Strictness,
-    /// How many threads read artifacts.
-    pub threads: usize,
-}
-
-impl Default for VerifyOptions {
-    fn default() -> Self {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            strictness: Strictness::Default,
-            threads,
-        }
-    }
+    /// How many threads read artifacts; as many as there are processors where not said.
+    pub threads: Option<usize>,
 }
 
 /// What verifying a job bundle gave.
@@ -123,9 +116,16 @@ pub fn verify_job_bundle_then<T>(
             return judge(ManifestState::Absent(why), &facts, options, then);
         }
     };
+    // Asking for the number of processors reads several files of its own: a small bundle would
+    // pay more for the question than for the answer.
+    let threads = match options.threads {
+        Some(threads) => threads,
+        None if listing.artifact_count() <= FEW_ARTIFACTS => 1,
+        None => thread::available_parallelism().map_or(1, usize::from),
+    };
     // The other threads read artifacts while this one reads the manifest.
     let mut document = None;
-    let (manifest, facts) = listing.collect(options.threads, || {
+    let (manifest, facts) = listing.collect(threads, || {
         match document.insert(parse_document(bytes, &ReadOptions::default())) {
             Ok(document) => (Ok(Manifest::read(document.root())), Go::On),
             Err(error) => (Err(&*error), Go::Stop),

@@ -65,7 +65,8 @@ CREATE TABLE IF NOT EXISTS index_files(
 CREATE TABLE IF NOT EXISTS index_sections(
     file_path TEXT NOT NULL REFERENCES index_files(file_path) ON DELETE CASCADE,
     section_id TEXT NOT NULL REFERENCES sections(section_id),
-    PRIMARY KEY(file_path, section_id)) WITHOUT ROWID;
+    heading_path TEXT NOT NULL,
+    PRIMARY KEY(file_path, section_id, heading_path)) WITHOUT ROWID;
 
 CREATE INDEX IF NOT EXISTS steps_by_state ON cassette_steps(status, job_id, ordinal, step_id);
 CREATE INDEX IF NOT EXISTS steps_by_job ON cassette_steps(job_id, ordinal, step_id);

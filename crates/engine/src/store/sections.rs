@@ -67,15 +67,22 @@ impl StoreReader {
 
     /// The current sections of a file, in order of their lines, widest first.
     pub fn sections_of_file(&self, path: &str) -> Result<Vec<SectionRecord>, StoreError> {
-        let current = if self.has_table("index_sections")? {
-            "AND section_id IN (SELECT section_id FROM index_sections WHERE file_path = ?1)"
+        // A heading over a whole file is the same section under another name, and only our own
+        // tables keep both names.
+        let query = if self.has_table("index_sections")? {
+            "SELECT s.section_id, s.file_path, i.heading_path, s.line_start, s.line_end,
+                 s.content_hash
+             FROM index_sections i JOIN sections s ON s.section_id = i.section_id
+             WHERE i.file_path = ?1
+             ORDER BY s.line_start, s.line_end DESC, i.heading_path"
+                .to_owned()
         } else {
-            ""
+            format!(
+                "SELECT {COLUMNS} FROM sections WHERE file_path = ?1
+                 ORDER BY line_start, line_end DESC, section_id"
+            )
         };
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM sections WHERE file_path = ?1 {current}
-             ORDER BY line_start, line_end DESC, section_id"
-        ))?;
+        let mut statement = self.connection.prepare_cached(&query)?;
         let rows = statement.query_map([path], SectionRecord::from_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -153,7 +160,8 @@ impl Store {
                  ON CONFLICT(section_id) DO NOTHING",
             )?;
             let mut add_current = transaction.prepare_cached(
-                "INSERT OR IGNORE INTO index_sections(file_path, section_id) VALUES(?1, ?2)",
+                "INSERT OR IGNORE INTO index_sections(file_path, section_id, heading_path)
+                 VALUES(?1, ?2, ?3)",
             )?;
             for path in gone {
                 drop_file.execute([path])?;
@@ -170,7 +178,7 @@ impl Store {
                         section.line_end,
                         section.content_hash
                     ])?;
-                    add_current.execute([path, &section.section_id])?;
+                    add_current.execute([path, &section.section_id, &section.heading_path])?;
                 }
             }
         }

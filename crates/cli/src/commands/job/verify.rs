@@ -33,12 +33,10 @@ pub struct JobsArgs {
 impl JobsArgs {
     /// How to verify, with these threads.
     pub fn options(&self, strict: &StrictArgs) -> VerifyOptions {
-        let mut options = VerifyOptions::default();
-        options.strictness = strict.strictness();
-        if let Some(jobs) = self.jobs {
-            options.threads = usize::from(jobs);
+        VerifyOptions {
+            strictness: strict.strictness(),
+            threads: self.jobs.map(usize::from),
         }
-        options
     }
 }
 
