@@ -1,0 +1,325 @@
+//! The file system a command sees, built from nothing: an empty root in memory, the system's
+//! program folders read-only, a private /proc, five devices, /tmp in memory, the work folder.
+//!
+//! Sources are cloned as detached mounts before anything is covered, and put in place by
+//! descriptor, so no path of the host is looked up twice. The plan is made before the first
+//! fork; [`build`] runs as process 1 of the new namespaces.
+
+use std::ffi::{CString, OsStr};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags,
+};
+
+use super::fence::DEVICES;
+use super::report::{At, Failure};
+use super::sys;
+use crate::error::{Layer, SandboxError};
+use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
+
+/// Program folders of the system; those that exist are shown. /usr must exist.
+const SYSTEM: [&str; 11] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+];
+
+/// Files of our own making, the same on every machine.
+const FILES: [(&str, &str); 4] = [
+    ("/etc/group", "sandbox:x:1000:\nnogroup:x:65534:\n"),
+    ("/etc/hosts", "127.0.0.1 localhost\n"),
+    (
+        "/etc/nsswitch.conf",
+        "passwd: files\ngroup: files\nhosts: files\n",
+    ),
+    (
+        "/etc/passwd",
+        "sandbox:x:1000:1000:sandbox:/tmp/home:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+    ),
+];
+
+const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+const WRITABLE: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+const DEVICE: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC;
+
+/// A file or folder of the host that appears inside.
+struct Bind {
+    layer: Layer,
+    host: CString,
+    inside: PathBuf,
+    is_folder: bool,
+    attributes: u64,
+}
+
+/// Everything [`build`] needs, made ahead.
+pub(super) struct MountPlan {
+    binds: Vec<Bind>,
+    links: Vec<(PathBuf, CString)>,
+    tmp_bytes: u64,
+    /// Owner of the private folders, where we are root.
+    owner: Option<(u32, u32)>,
+}
+
+/// Looks at the host and decides what goes where.
+pub(super) fn plan_mounts(
+    spec: &Spec,
+    owner: Option<(u32, u32)>,
+) -> Result<MountPlan, SandboxError> {
+    let mut plan = MountPlan {
+        binds: Vec::new(),
+        links: Vec::new(),
+        tmp_bytes: spec.limits.tmp_bytes.max(1 << 16),
+        owner,
+    };
+    for path in SYSTEM {
+        plan.add_system(Path::new(path))?;
+    }
+    for path in DEVICES {
+        plan.add_bind(Layer::Root, Path::new(path), Path::new(path), DEVICE)?;
+    }
+    for mount in &spec.mounts {
+        plan.add_bind(Layer::ExtraMount, &mount.host, &mount.inside, READ_ONLY)?;
+    }
+    plan.add_bind(
+        Layer::WorkFolder,
+        &spec.work_folder,
+        Path::new(INSIDE_WORK),
+        WRITABLE,
+    )?;
+    Ok(plan)
+}
+
+impl MountPlan {
+    fn add_system(&mut self, path: &Path) -> Result<(), SandboxError> {
+        let Ok(metadata) = fs::symlink_metadata(path) else {
+            return Ok(());
+        };
+        if metadata.is_symlink() {
+            let target = fs::read_link(path).map_err(look_error)?;
+            self.links
+                .push((path.to_owned(), c_string(target.as_os_str())?));
+            return Ok(());
+        }
+        self.add_bind(Layer::Root, path, path, READ_ONLY)
+    }
+
+    fn add_bind(
+        &mut self,
+        layer: Layer,
+        host: &Path,
+        inside: &Path,
+        attributes: u64,
+    ) -> Result<(), SandboxError> {
+        let host = fs::canonicalize(host).map_err(look_error)?;
+        let is_folder = fs::metadata(&host).map_err(look_error)?.is_dir();
+        if layer == Layer::WorkFolder && !is_folder {
+            return Err(look_error(io::Error::from(io::ErrorKind::NotADirectory)));
+        }
+        self.binds.push(Bind {
+            layer,
+            host: c_string(host.as_os_str())?,
+            inside: inside.to_owned(),
+            is_folder,
+            attributes,
+        });
+        Ok(())
+    }
+}
+
+fn look_error(source: io::Error) -> SandboxError {
+    SandboxError::System {
+        what: "look at a folder that the sandbox is to show",
+        source,
+    }
+}
+
+fn c_string(text: &OsStr) -> Result<CString, SandboxError> {
+    CString::new(text.as_bytes()).map_err(|error| look_error(io::Error::from(error)))
+}
+
+/// Builds the file system and enters it. Afterwards nothing of the host can be reached by path.
+pub(super) fn build(plan: &MountPlan) -> Result<(), Failure> {
+    // Nothing done here may travel to the host's mounts.
+    rustix::mount::mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .at(Layer::Namespaces)?;
+
+    let proc = new_filesystem(
+        "proc",
+        &[("hidepid", "invisible"), ("subset", "pid")],
+        READ_PROC,
+    )
+    .at(Layer::Proc)?;
+    let mut sources = Vec::with_capacity(plan.binds.len());
+    for bind in &plan.binds {
+        sources.push(clone_source(bind).at(bind.layer)?);
+    }
+
+    // Attached over /usr, whose contents are cloned by now; the old tree goes away as a whole.
+    let root = new_filesystem("tmpfs", &[("mode", "755"), ("size", "1m")], memory_flags())
+        .at(Layer::Root)?;
+    attach(root.as_fd(), CWD, "/usr").at(Layer::Root)?;
+    for (path, target) in &plan.links {
+        make_parents(root.as_fd(), path).at(Layer::Root)?;
+        rustix::fs::symlinkat(target, &root, relative(path)).at(Layer::Root)?;
+    }
+    for (bind, source) in plan.binds.iter().zip(&sources) {
+        make_target(root.as_fd(), &bind.inside, bind.is_folder).at(bind.layer)?;
+        attach(source.as_fd(), root.as_fd(), relative(&bind.inside)).at(bind.layer)?;
+    }
+    for (path, content) in FILES {
+        write_file(root.as_fd(), Path::new(path), content.as_bytes()).at(Layer::Root)?;
+    }
+    for (path, target) in [
+        ("/dev/fd", c"/proc/self/fd"),
+        ("/dev/stdin", c"/proc/self/fd/0"),
+        ("/dev/stdout", c"/proc/self/fd/1"),
+        ("/dev/stderr", c"/proc/self/fd/2"),
+    ] {
+        rustix::fs::symlinkat(target, &root, relative(Path::new(path))).at(Layer::Root)?;
+    }
+    make_target(root.as_fd(), Path::new("/proc"), true).at(Layer::Proc)?;
+    attach(proc.as_fd(), root.as_fd(), "proc").at(Layer::Proc)?;
+    add_memory_folder(root.as_fd(), "/dev/shm", plan.tmp_bytes.min(64 << 20)).at(Layer::Root)?;
+    add_memory_folder(root.as_fd(), INSIDE_TMP, plan.tmp_bytes).at(Layer::Root)?;
+    make_target(root.as_fd(), Path::new(INSIDE_HOME), true).at(Layer::Root)?;
+    if let Some((uid, gid)) = plan.owner {
+        let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        let home = relative(Path::new(INSIDE_HOME));
+        rustix::fs::chownat(&root, home, uid, gid, AtFlags::SYMLINK_NOFOLLOW).at(Layer::Root)?;
+    }
+
+    rustix::process::fchdir(&root).at(Layer::Pivot)?;
+    rustix::process::pivot_root(".", ".").at(Layer::Pivot)?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH).at(Layer::Pivot)?;
+    rustix::process::chdir("/").at(Layer::Pivot)?;
+    sys::add_mount_attributes(root.as_fd(), READ_ONLY, false).at(Layer::Root)
+}
+
+const READ_PROC: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID
+    .union(MountAttrFlags::MOUNT_ATTR_NODEV)
+    .union(MountAttrFlags::MOUNT_ATTR_NOEXEC);
+
+fn memory_flags() -> MountAttrFlags {
+    MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
+}
+
+fn new_filesystem(
+    kind: &str,
+    options: &[(&str, &str)],
+    attributes: MountAttrFlags,
+) -> Result<OwnedFd, Errno> {
+    let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        rustix::mount::fsconfig_set_string(&context, *key, *value)?;
+    }
+    rustix::mount::fsconfig_create(&context)?;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+fn clone_source(bind: &Bind) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    let tree = rustix::mount::open_tree(CWD, &bind.host, flags)?;
+    sys::add_mount_attributes(tree.as_fd(), bind.attributes, true)?;
+    Ok(tree)
+}
+
+fn attach<P: rustix::path::Arg>(
+    mount: BorrowedFd<'_>,
+    folder: BorrowedFd<'_>,
+    path: P,
+) -> Result<(), Errno> {
+    rustix::mount::move_mount(
+        mount,
+        "",
+        folder,
+        path,
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+}
+
+/// A folder in memory, open to the command, of bounded size and with bounded entries.
+fn add_memory_folder(root: BorrowedFd<'_>, path: &str, bytes: u64) -> Result<(), Errno> {
+    let size = bytes.to_string();
+    let options = [
+        ("mode", "1777"),
+        ("size", size.as_str()),
+        ("nr_inodes", "65536"),
+    ];
+    let folder = new_filesystem("tmpfs", &options, memory_flags())?;
+    make_target(root, Path::new(path), true)?;
+    attach(folder.as_fd(), root, relative(Path::new(path)))
+}
+
+/// Inside paths are absolute; everything here works below the new root's descriptor.
+fn relative(path: &Path) -> &Path {
+    path.strip_prefix("/").unwrap_or(path)
+}
+
+fn make_parents(root: BorrowedFd<'_>, path: &Path) -> Result<(), Errno> {
+    let Some(parent) = relative(path).parent() else {
+        return Ok(());
+    };
+    let mut so_far = PathBuf::new();
+    for part in parent.components() {
+        so_far.push(part);
+        make_folder(root, &so_far)?;
+    }
+    Ok(())
+}
+
+fn make_folder(root: BorrowedFd<'_>, path: &Path) -> Result<(), Errno> {
+    match rustix::fs::mkdirat(root, path, Mode::from_raw_mode(0o755)) {
+        Err(Errno::EXIST) => {
+            let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)?;
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+                Ok(())
+            } else {
+                Err(Errno::NOTDIR)
+            }
+        }
+        other => other,
+    }
+}
+
+fn make_target(root: BorrowedFd<'_>, path: &Path, is_folder: bool) -> Result<(), Errno> {
+    make_parents(root, path)?;
+    if is_folder {
+        make_folder(root, relative(path))
+    } else {
+        write_file(root, path, b"")
+    }
+}
+
+fn write_file(root: BorrowedFd<'_>, path: &Path, content: &[u8]) -> Result<(), Errno> {
+    make_parents(root, path)?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(root, relative(path), flags, Mode::from_raw_mode(0o644))?;
+    let mut rest = content;
+    while !rest.is_empty() {
+        let written = rustix::io::write(&file, rest)?;
+        rest = rest.get(written..).unwrap_or_default();
+    }
+    Ok(())
+}

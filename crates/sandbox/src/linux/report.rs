@@ -1,0 +1,111 @@
+//! What the processes of a sandbox tell the caller: fixed records over one pipe.
+//!
+//! Records are eight bytes, far below what a pipe writes atomically, so that several processes
+//! may write without a lock. The command itself never holds the pipe (it is close-on-exec).
+
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+
+use crate::error::Layer;
+use crate::outcome::Limit;
+
+/// One message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Record {
+    /// A layer could not be put up.
+    SetUpFailed(Layer, i32),
+    /// The program could not be executed.
+    ExecuteFailed(i32),
+    /// The command ended by itself.
+    Exited(u8),
+    /// The command ended by a signal.
+    Signaled(i32),
+    /// The init process stopped everything at a limit.
+    Stopped(Limit),
+}
+
+pub(super) const RECORD_BYTES: usize = 8;
+
+impl Record {
+    fn encode(self) -> [u8; RECORD_BYTES] {
+        let (kind, detail, value) = match self {
+            Record::SetUpFailed(layer, errno) => (1, layer as u8, errno),
+            Record::ExecuteFailed(errno) => (2, 0, errno),
+            Record::Exited(code) => (3, 0, i32::from(code)),
+            Record::Signaled(signal) => (4, 0, signal),
+            Record::Stopped(Limit::Memory) => (5, 1, 0),
+            Record::Stopped(Limit::WorkBytes) => (5, 2, 0),
+            Record::Stopped(Limit::WorkFiles) => (5, 3, 0),
+            Record::Stopped(_) => (5, 0, 0),
+        };
+        let mut bytes = [kind, detail, 0, 0, 0, 0, 0, 0];
+        bytes[4..].copy_from_slice(&value.to_le_bytes());
+        bytes
+    }
+
+    /// Reads one record back; nothing for bytes that are none.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Record> {
+        let value = i32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?);
+        match (*bytes.first()?, *bytes.get(1)?) {
+            (1, layer) => Some(Record::SetUpFailed(Layer::from_number(layer)?, value)),
+            (2, _) => Some(Record::ExecuteFailed(value)),
+            (3, _) => Some(Record::Exited(u8::try_from(value).ok()?)),
+            (4, _) => Some(Record::Signaled(value)),
+            (5, 1) => Some(Record::Stopped(Limit::Memory)),
+            (5, 2) => Some(Record::Stopped(Limit::WorkBytes)),
+            (5, 3) => Some(Record::Stopped(Limit::WorkFiles)),
+            _ => None,
+        }
+    }
+
+    /// Sends it. A reader that is gone changes nothing: the sandbox then ends with its caller.
+    pub(super) fn send(self, pipe: BorrowedFd<'_>) {
+        let bytes = self.encode();
+        while let Err(Errno::INTR) = rustix::io::write(pipe, &bytes) {}
+    }
+}
+
+/// A set-up step that failed, on its way to becoming a record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Failure(pub(super) Layer, pub(super) Errno);
+
+/// Names the layer of a failed call.
+pub(super) trait At<T> {
+    /// The same result, the error carrying the layer.
+    fn at(self, layer: Layer) -> Result<T, Failure>;
+}
+
+impl<T> At<T> for Result<T, Errno> {
+    fn at(self, layer: Layer) -> Result<T, Failure> {
+        self.map_err(|errno| Failure(layer, errno))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_sent_and_parsed_is_the_same() {
+        let records = [
+            Record::SetUpFailed(Layer::Landlock, 95),
+            Record::ExecuteFailed(2),
+            Record::Exited(255),
+            Record::Signaled(9),
+            Record::Stopped(Limit::Memory),
+            Record::Stopped(Limit::WorkBytes),
+            Record::Stopped(Limit::WorkFiles),
+        ];
+        for record in records {
+            assert_eq!(Record::parse(&record.encode()), Some(record));
+        }
+    }
+
+    #[test]
+    fn record_of_other_bytes_is_none() {
+        assert_eq!(Record::parse(&[0; 8]), None);
+        assert_eq!(Record::parse(&[1, 99, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(Record::parse(&[3, 0, 0]), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! The system calls that have no safe wrapper in the crates we use: fork, execve, close_range,
+//! mount_setattr, unshare and signal dispositions. The only place of this crate with `unsafe`.
+//!
+//! Invariant of [`spawn_child`]: the closure runs in a process with one thread, and that process
+//! never returns into the caller's code, not even by a panic.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, c_char, c_uint};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::ptr;
+
+use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::thread::UnshareFlags;
+
+/// Exit code of a child that ended by a bug of ours.
+const CHILD_PANICKED: i32 = 125;
+
+/// Ends the process at once, without running anything of the program it was forked from.
+fn exit_now(code: i32) -> ! {
+    // SAFETY: `_exit` takes no memory and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Turns unwinding into the end of the process: a child must not run its parent's code.
+struct ExitGuard;
+
+impl Drop for ExitGuard {
+    fn drop(&mut self) {
+        exit_now(CHILD_PANICKED)
+    }
+}
+
+/// Forks; the child runs `work` and ends with the code it returns.
+///
+/// `work` may allocate: libc's `fork` makes its allocator usable in the child of a process with
+/// several threads (glibc always, musl since 1.2.2). It must not take locks of this program,
+/// start threads or print.
+pub(super) fn spawn_child(work: impl FnOnce() -> i32) -> io::Result<Pid> {
+    // SAFETY: the child has one thread and only runs `work`, which keeps to the rules above, then
+    // ends by `_exit`; the guard covers unwinding.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let _guard = ExitGuard;
+            let code = work();
+            exit_now(code)
+        }
+        pid => Pid::from_raw(pid).ok_or_else(|| io::Error::other("fork answered no process id")),
+    }
+}
+
+/// Closes every file descriptor from 3 up but those in `keep`. Only for a fresh child: values
+/// that own other descriptors are stale afterwards and must not be used.
+pub(super) fn close_all_but(keep: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+    let mut sorted: Vec<RawFd> = keep
+        .iter()
+        .map(AsRawFd::as_raw_fd)
+        .filter(|fd| *fd > 2)
+        .collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut first: c_uint = 3;
+    for fd in sorted {
+        let fd = fd.unsigned_abs();
+        if fd > first {
+            close_range(first, fd - 1)?;
+        }
+        first = fd + 1;
+    }
+    close_range(first, c_uint::MAX)
+}
+
+fn close_range(first: c_uint, last: c_uint) -> Result<(), Errno> {
+    // SAFETY: numbers only; the caller's contract covers what becomes stale.
+    let answer = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0 as c_uint) };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(last_errno())
+    }
+}
+
+/// Adds attributes to a mount, and to all mounts below it where `recursive`.
+pub(super) fn add_mount_attributes(
+    mount: BorrowedFd<'_>,
+    attributes: u64,
+    recursive: bool,
+) -> Result<(), Errno> {
+    // SAFETY: the structure is plain numbers, for which zero is valid.
+    let mut change: libc::mount_attr = unsafe { std::mem::zeroed() };
+    change.attr_set = attributes;
+    let mut flags = libc::AT_EMPTY_PATH;
+    if recursive {
+        flags |= libc::AT_RECURSIVE;
+    }
+    // SAFETY: the path is an empty C string, the structure lives through the call and its size
+    // is the one given.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            ptr::from_mut(&mut change),
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(last_errno())
+    }
+}
+
+/// Leaves the namespaces named by `flags` for new ones. Never with the file table's flag.
+pub(super) fn unshare(flags: UnshareFlags) -> Result<(), Errno> {
+    debug_assert!(!flags.contains(UnshareFlags::FILES));
+    // SAFETY: without FILES no descriptor changes its meaning.
+    unsafe { rustix::thread::unshare_unsafe(flags) }
+}
+
+/// Gives every signal its default action and unblocks all of them: both are inherited through
+/// execve, and the program this was forked from ignores SIGPIPE.
+pub(super) fn reset_signals() {
+    // SAFETY: default actions run no code of ours; numbers that cannot be set are refused by the
+    // system without effect. The set is initialized before it is used.
+    unsafe {
+        for signal in 1..=64 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+    }
+}
+
+/// A list of C strings with the closing null pointer that execve wants.
+pub(super) struct StringList {
+    _strings: Vec<CString>,
+    pointers: Vec<*const c_char>,
+}
+
+impl StringList {
+    /// Keeps the strings and points at them.
+    pub(super) fn new(strings: Vec<CString>) -> StringList {
+        let mut pointers: Vec<*const c_char> = strings.iter().map(|text| text.as_ptr()).collect();
+        pointers.push(ptr::null());
+        StringList {
+            _strings: strings,
+            pointers,
+        }
+    }
+}
+
+/// Replaces the process; answers only when that failed.
+pub(super) fn execute(program: &CStr, arguments: &StringList, environment: &StringList) -> Errno {
+    // SAFETY: both lists end in null and point into strings that they own.
+    unsafe {
+        libc::execve(
+            program.as_ptr(),
+            arguments.pointers.as_ptr(),
+            environment.pointers.as_ptr(),
+        );
+    }
+    last_errno()
+}
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+}

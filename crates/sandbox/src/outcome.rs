@@ -1,0 +1,95 @@
+//! How a command ended. Pure data; the caller turns it into evidence.
+
+use std::time::Duration;
+
+/// The limit that ended a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// It ran longer than allowed.
+    WallTime,
+    /// It printed more to standard output than allowed.
+    Stdout,
+    /// It printed more to standard error than allowed.
+    Stderr,
+    /// All its processes together used more memory than allowed.
+    Memory,
+    /// The work folder took more disk space than allowed.
+    WorkBytes,
+    /// The work folder held more files and folders than allowed.
+    WorkFiles,
+}
+
+/// How the command's first process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this exit code.
+    Exited(u8),
+    /// By a signal that was not ours.
+    Signaled(i32),
+    /// Stopped because it reached a limit.
+    Stopped(Limit),
+}
+
+/// What one stream printed, up to its limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The bytes, never more than the limit.
+    pub bytes: Vec<u8>,
+    /// Whether there were more.
+    pub truncated: bool,
+}
+
+/// How a command ended and what it printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// Standard output.
+    pub stdout: Captured,
+    /// Standard error.
+    pub stderr: Captured,
+    /// How long it took, set-up included. Differs between runs.
+    pub duration: Duration,
+}
+
+impl Outcome {
+    /// Whether the command ended by itself with exit code 0.
+    pub fn success(&self) -> bool {
+        self.ending == Ending::Exited(0)
+    }
+
+    /// The exit code, where the command ended by itself.
+    pub fn exit_code(&self) -> Option<u8> {
+        match self.ending {
+            Ending::Exited(code) => Some(code),
+            Ending::Signaled(_) | Ending::Stopped(_) => None,
+        }
+    }
+
+    /// The signal that ended it, where it was one. A limit counts as SIGKILL.
+    pub fn signal(&self) -> Option<i32> {
+        match self.ending {
+            Ending::Exited(_) => None,
+            Ending::Signaled(signal) => Some(signal),
+            Ending::Stopped(_) => Some(9),
+        }
+    }
+
+    /// The limit it ran into.
+    pub fn limit(&self) -> Option<Limit> {
+        match self.ending {
+            Ending::Stopped(limit) => Some(limit),
+            Ending::Exited(_) | Ending::Signaled(_) => None,
+        }
+    }
+
+    /// Whether the time limit ended it.
+    pub fn timed_out(&self) -> bool {
+        self.limit() == Some(Limit::WallTime)
+    }
+
+    /// Whether the memory limit ended it.
+    pub fn out_of_memory(&self) -> bool {
+        self.limit() == Some(Limit::Memory)
+    }
+}

@@ -1,0 +1,119 @@
+//! A command without isolation, for those who ask for it by name: an ordinary child in its own
+//! process group with the fixed environment, a time limit and bounded output. Everything else of
+//! the limits is not enforced, and a process that leaves the group outlives the run.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal};
+
+use crate::error::SandboxError;
+use crate::outcome::{Ending, Outcome};
+use crate::pump::Pump;
+use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
+
+/// Runs the command of a checked specification.
+pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
+    let began = Instant::now();
+    let mut child = start(spec)?;
+    let stdin = child.stdin.take();
+    let input = spec.stdin.clone();
+    let feeder = thread::spawn(move || {
+        if let Some(mut pipe) = stdin {
+            // A command that does not read its input is no error.
+            let _ = pipe.write_all(&input);
+        }
+    });
+    let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err(SandboxError::NoReport);
+    };
+    let limits = &spec.limits;
+    let mut pump = Pump::new(
+        (OwnedFd::from(stdout), limits.stdout_bytes),
+        (OwnedFd::from(stderr), limits.stderr_bytes),
+        began + limits.wall_time,
+    )
+    .map_err(reading)?;
+    let mut ended: Option<ExitStatus> = None;
+    let limit = pump.run(None, || {
+        ended = child.try_wait()?;
+        Ok(ended.is_some())
+    });
+    // Whatever it left running in its group ends with it.
+    if let Ok(Some(group)) = i32::try_from(child.id()).map(Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    let status = child.wait().map_err(|source| SandboxError::System {
+        what: "wait for the command",
+        source,
+    })?;
+    let limit = limit.map_err(reading)?;
+    let _ = feeder.join();
+    let (stdout, stderr) = pump.finish();
+    let ending = match (limit, status.code(), status.signal()) {
+        (Some(limit), _, _) => Ending::Stopped(limit),
+        (None, Some(code), _) => Ending::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
+        (None, None, Some(signal)) => Ending::Signaled(signal),
+        (None, None, None) => return Err(SandboxError::NoReport),
+    };
+    Ok(Outcome {
+        ending,
+        stdout,
+        stderr,
+        duration: began.elapsed(),
+    })
+}
+
+fn start(spec: &Spec) -> Result<Child, SandboxError> {
+    let (Some(program), arguments) = (spec.command.first(), spec.command.get(1..)) else {
+        return Err(SandboxError::NoReport);
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments.unwrap_or_default())
+        .current_dir(on_host(spec, &spec.current_dir))
+        .env_clear()
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, value) in spec.environment() {
+        // Folders that exist only inside stand for the work folder here.
+        let is_private =
+            name == "HOME" && value == INSIDE_HOME || name == "TMPDIR" && value == INSIDE_TMP;
+        if is_private {
+            command.env(name, &spec.work_folder);
+        } else {
+            command.env(name, value);
+        }
+    }
+    command.spawn().map_err(|source| SandboxError::Execute {
+        program: program.to_string_lossy().into_owned(),
+        source,
+    })
+}
+
+/// What an inside path is on the host, where nothing is mounted anywhere.
+fn on_host(spec: &Spec, inside: &Path) -> PathBuf {
+    if let Ok(below) = inside.strip_prefix(INSIDE_WORK) {
+        return spec.work_folder.join(below);
+    }
+    for mount in &spec.mounts {
+        if let Ok(below) = inside.strip_prefix(&mount.inside) {
+            return mount.host.join(below);
+        }
+    }
+    inside.to_owned()
+}
+
+fn reading(source: io::Error) -> SandboxError {
+    SandboxError::System {
+        what: "read the command's output",
+        source,
+    }
+}

@@ -1,0 +1,315 @@
+//! What to run and with what. A [`Spec`] is plain data; [`Spec::check`] refuses what no system
+//! could run, before any process exists.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::SpecError;
+
+/// Where the work folder appears inside.
+pub const INSIDE_WORK: &str = "/work";
+/// The private, empty folder for temporary files inside; gone after the run.
+pub const INSIDE_TMP: &str = "/tmp";
+/// The home folder inside; private and empty, gone after the run.
+pub const INSIDE_HOME: &str = "/tmp/home";
+
+/// The environment every command gets. [`Spec::env`] adds to it and may replace values.
+pub const FIXED_ENVIRONMENT: [(&str, &str); 6] = [
+    ("HOME", INSIDE_HOME),
+    ("LANG", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"),
+    (
+        "PATH",
+        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ),
+    ("TMPDIR", INSIDE_TMP),
+    ("TZ", "UTC"),
+];
+
+/// Bounds on what one command may use. Each stops one way of hurting the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Time from start to end; stops sleepers and endless loops.
+    pub wall_time: Duration,
+    /// Memory of all processes together, and of each one; stops memory bombs.
+    pub memory_bytes: u64,
+    /// Processes and threads at one time; stops fork bombs.
+    pub processes: u32,
+    /// Size of one file; stops one huge (or hugely sparse) file.
+    pub file_bytes: u64,
+    /// Disk space of the work folder; stops disk fillers.
+    pub work_bytes: u64,
+    /// Files and folders in the work folder; stops inode fillers.
+    pub work_files: u64,
+    /// Size of the private temporary folder, which lives in memory.
+    pub tmp_bytes: u64,
+    /// Bytes kept of standard output; more stops the command.
+    pub stdout_bytes: usize,
+    /// Bytes kept of standard error; more stops the command.
+    pub stderr_bytes: usize,
+    /// Open files of one process.
+    pub open_files: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const MIB: u64 = 1 << 20;
+        Limits {
+            wall_time: Duration::from_secs(60),
+            memory_bytes: 2048 * MIB,
+            processes: 256,
+            file_bytes: 256 * MIB,
+            work_bytes: 512 * MIB,
+            work_files: 20_000,
+            tmp_bytes: 256 * MIB,
+            stdout_bytes: 16 << 20,
+            stderr_bytes: 4 << 20,
+            open_files: 1024,
+        }
+    }
+}
+
+/// A file or folder of the host that appears, read-only, inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Absolute path on the host.
+    pub host: PathBuf,
+    /// Absolute path inside; not below [`INSIDE_WORK`], [`INSIDE_TMP`], /proc or /dev.
+    pub inside: PathBuf,
+}
+
+/// One command and everything it is given.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// Program and arguments. A program without a slash is looked for in the inside `PATH`.
+    pub command: Vec<OsString>,
+    /// The folder on the host that is the command's only writable one ([`INSIDE_WORK`]). When
+    /// the caller is root it becomes the property of the unprivileged user commands run as.
+    pub work_folder: PathBuf,
+    /// Working directory inside.
+    pub current_dir: PathBuf,
+    /// Further things to see, read-only.
+    pub mounts: Vec<Mount>,
+    /// Added to [`FIXED_ENVIRONMENT`].
+    pub env: BTreeMap<String, String>,
+    /// What the command reads on standard input.
+    pub stdin: Vec<u8>,
+    /// Whether it may make Unix sockets at all (to reach one that was mounted for it).
+    pub unix_sockets: bool,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+impl Spec {
+    /// A command in a work folder, everything else as default: nothing extra to see, empty
+    /// input, working directory [`INSIDE_WORK`].
+    pub fn new<I, S>(command: I, work_folder: impl Into<PathBuf>) -> Spec
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<OsString>,
+    {
+        Spec {
+            command: command.into_iter().map(Into::into).collect(),
+            work_folder: work_folder.into(),
+            current_dir: PathBuf::from(INSIDE_WORK),
+            mounts: Vec::new(),
+            env: BTreeMap::new(),
+            stdin: Vec::new(),
+            unix_sockets: false,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The whole environment of the command, sorted by name.
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        let mut environment: BTreeMap<String, String> = FIXED_ENVIRONMENT
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        environment.extend(self.env.clone());
+        environment
+    }
+
+    /// Refuses what cannot be run.
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        match self.command.first() {
+            Some(program) if !program.is_empty() => {}
+            _ => return Err(SpecError::EmptyCommand),
+        }
+        if self
+            .command
+            .iter()
+            .any(|part| part.as_encoded_bytes().contains(&0))
+        {
+            return Err(SpecError::Nul {
+                what: "the command",
+            });
+        }
+        for (name, value) in &self.env {
+            if name.is_empty() || name.contains('=') {
+                return Err(SpecError::EnvironmentName { name: name.clone() });
+            }
+            if name.contains('\0') || value.contains('\0') {
+                return Err(SpecError::Nul {
+                    what: "the environment",
+                });
+            }
+        }
+        check_host_path(&self.work_folder)?;
+        check_inside_path(&self.current_dir)?;
+        for mount in &self.mounts {
+            check_host_path(&mount.host)?;
+            check_mount_point(&mount.inside)?;
+        }
+        self.limits.check()
+    }
+}
+
+impl Limits {
+    fn check(&self) -> Result<(), SpecError> {
+        let zero = [
+            ("wall_time", self.wall_time.is_zero()),
+            ("memory_bytes", self.memory_bytes == 0),
+            ("processes", self.processes == 0),
+            ("work_files", self.work_files == 0),
+            ("open_files", self.open_files == 0),
+        ];
+        match zero.iter().find(|(_, is_zero)| *is_zero) {
+            Some((name, _)) => Err(SpecError::ZeroLimit { name }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_host_path(path: &Path) -> Result<(), SpecError> {
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(SpecError::Nul {
+            what: "a host path",
+        });
+    }
+    if path.is_absolute() {
+        Ok(())
+    } else {
+        Err(SpecError::HostPath {
+            path: path.to_owned(),
+        })
+    }
+}
+
+fn check_inside_path(path: &Path) -> Result<(), SpecError> {
+    let plain = path
+        .components()
+        .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    if path.is_absolute() && plain && !path.as_os_str().as_encoded_bytes().contains(&0) {
+        Ok(())
+    } else {
+        Err(SpecError::InsidePath {
+            path: path.to_owned(),
+        })
+    }
+}
+
+/// Mount points may not lie where the sandbox has its own mounts: below the work folder they
+/// would leave files on the host, elsewhere they could hide what the sandbox put there.
+fn check_mount_point(path: &Path) -> Result<(), SpecError> {
+    check_inside_path(path)?;
+    let reserved = [INSIDE_WORK, INSIDE_TMP, "/proc", "/dev", "/etc", "/usr"];
+    if path == Path::new("/") || reserved.iter().any(|place| path.starts_with(place)) {
+        return Err(SpecError::InsidePath {
+            path: path.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> Spec {
+        Spec::new(["true"], "/tmp")
+    }
+
+    #[test]
+    fn spec_with_defaults_passes() {
+        assert_eq!(spec().check(), Ok(()));
+    }
+
+    #[test]
+    fn spec_without_program_is_refused() {
+        assert_eq!(
+            Spec::new([""], "/tmp").check(),
+            Err(SpecError::EmptyCommand)
+        );
+        assert_eq!(
+            Spec::new(Vec::<String>::new(), "/tmp").check(),
+            Err(SpecError::EmptyCommand)
+        );
+    }
+
+    #[test]
+    fn spec_with_nul_is_refused() {
+        let command = Spec::new(["a\0b"], "/tmp");
+        assert_eq!(
+            command.check(),
+            Err(SpecError::Nul {
+                what: "the command"
+            })
+        );
+        let mut env = spec();
+        env.env.insert("A".into(), "x\0".into());
+        assert_eq!(
+            env.check(),
+            Err(SpecError::Nul {
+                what: "the environment"
+            })
+        );
+    }
+
+    #[test]
+    fn mount_point_in_a_reserved_place_is_refused() {
+        for inside in [
+            "/",
+            "/work",
+            "/work/x",
+            "/tmp/x",
+            "/proc/1",
+            "/dev/x",
+            "a",
+            "/a/../usr",
+        ] {
+            let mut bad = spec();
+            bad.mounts.push(Mount {
+                host: "/usr".into(),
+                inside: inside.into(),
+            });
+            assert_eq!(
+                bad.check(),
+                Err(SpecError::InsidePath {
+                    path: inside.into()
+                }),
+                "{inside}"
+            );
+        }
+    }
+
+    #[test]
+    fn limit_of_zero_is_refused() {
+        let mut bad = spec();
+        bad.limits.processes = 0;
+        assert_eq!(bad.check(), Err(SpecError::ZeroLimit { name: "processes" }));
+    }
+
+    #[test]
+    fn environment_holds_fixed_and_given_names_only() {
+        let mut given = spec();
+        given.env.insert("B".into(), "1".into());
+        let names: Vec<String> = given.environment().into_keys().collect();
+        assert_eq!(
+            names,
+            ["B", "HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ"]
+        );
+    }
+}
