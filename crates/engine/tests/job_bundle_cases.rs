@@ -1,5 +1,11 @@
 //! The bundles of the conformance data, verified one by one.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test code: a failure is meant to stop the test"
+)]
+
 mod conformance;
 
 use std::fs;

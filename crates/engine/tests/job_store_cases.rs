@@ -1,5 +1,11 @@
 //! The job database of the conformance data: gates, builds and their hashes.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test code: a failure is meant to stop the test"
+)]
+
 mod conformance;
 
 use std::fs;

@@ -1,5 +1,11 @@
 //! Receipts, chains, Merkle roots, attestations and policies of the conformance data.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test code: a failure is meant to stop the test"
+)]
+
 mod conformance;
 
 use std::collections::BTreeMap;
