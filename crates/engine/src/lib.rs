@@ -4,6 +4,7 @@
 //! `runseal-core`. Files are opened without following links and judged on the open handle, and
 //! whatever is written appears whole or not at all.
 
+pub mod archive;
 pub mod atomic;
 pub mod directory;
 pub mod input;

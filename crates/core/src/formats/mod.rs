@@ -1,5 +1,6 @@
 //! The formats: one module each, with its rules.
 
+pub mod archive;
 pub mod context_bundle;
 pub mod job_bundle;
 pub mod patch;
@@ -36,11 +37,13 @@ pub enum Format {
     Ledger,
     /// An engine's contracts.
     Engine,
+    /// A tar or zip that any of the others may come in.
+    Archive,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::ContextBundle,
         Self::JobBundle,
         Self::Pack,
@@ -53,6 +56,7 @@ impl Format {
         Self::Evidence,
         Self::Ledger,
         Self::Engine,
+        Self::Archive,
     ];
 
     /// The name in machine output.
@@ -70,6 +74,7 @@ impl Format {
             Self::Evidence => "evidence",
             Self::Ledger => "ledger",
             Self::Engine => "engine",
+            Self::Archive => "archive",
         }
     }
 
@@ -88,6 +93,7 @@ impl Format {
             Self::Evidence => "evidence",
             Self::Ledger => "ledger",
             Self::Engine => "engine",
+            Self::Archive => "archive",
         }
     }
 }
@@ -106,6 +112,7 @@ pub fn all_rules() -> Vec<&'static RuleInfo> {
     rules.extend(infos(&job_bundle::RULES));
     rules.extend(infos(&receipt::RULES));
     rules.extend(infos(&patch::RULES));
+    rules.extend(infos(&archive::RULES));
     rules
 }
 
