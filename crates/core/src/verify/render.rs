@@ -96,7 +96,7 @@ pub fn render_human(report: &Report, subject: &str) -> String {
 }
 
 /// Text from outside, made safe to print: no line break or other control character gets through.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let escape = |c: char| match c {
         c if c.is_control() => c.escape_debug().collect::<String>(),
         c => c.to_string(),
