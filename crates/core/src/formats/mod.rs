@@ -1,11 +1,13 @@
 //! The formats: one module each, with its rules.
 
 pub mod context_bundle;
+pub mod job_bundle;
 pub mod patch;
+pub mod receipt;
 
 use std::fmt;
 
-use crate::verify::RuleInfo;
+use crate::verify::{Rule, RuleInfo, Subject};
 
 /// A format that runseal knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,8 +101,14 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    let bundle = context_bundle::RULES.iter().map(|rule| &rule.info);
-    bundle
-        .chain(patch::RULES.iter().map(|rule| &rule.info))
-        .collect()
+    let mut rules = Vec::new();
+    rules.extend(infos(&context_bundle::RULES));
+    rules.extend(infos(&job_bundle::RULES));
+    rules.extend(infos(&receipt::RULES));
+    rules.extend(infos(&patch::RULES));
+    rules
+}
+
+fn infos<S: Subject>(table: &'static [Rule<S>]) -> impl Iterator<Item = &'static RuleInfo> {
+    table.iter().map(|rule| &rule.info)
 }
