@@ -6,6 +6,7 @@
 mod commands;
 mod error;
 mod intent_input;
+mod progress;
 mod ui;
 mod verdict;
 

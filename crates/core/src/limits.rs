@@ -3,8 +3,8 @@
 /// Entries that a source lists at the most. Stops a tree of folders that would fill the memory.
 pub const MAX_ENTRIES: u64 = 2_000_000;
 
-/// Bytes that an archive may unpack to whatever its ratio: 256 MiB.
-pub const ARCHIVE_FREE_BYTES: u64 = 256 << 20;
+/// Bytes that an archive may unpack to whatever its ratio: 64 MiB.
+pub const ARCHIVE_FREE_BYTES: u64 = 64 << 20;
 
 /// Beyond [`ARCHIVE_FREE_BYTES`], how many times its own size an archive may unpack to. Stops a
 /// small file that would keep a machine busy for hours.

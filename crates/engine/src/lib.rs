@@ -11,3 +11,4 @@ pub mod input;
 pub mod job;
 pub mod keys;
 pub mod store;
+pub mod survey;

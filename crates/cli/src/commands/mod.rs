@@ -15,6 +15,7 @@ mod patch;
 mod receipt;
 mod rules;
 mod transform;
+mod verify;
 
 use std::ffi::OsString;
 
@@ -46,6 +47,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Verify(verify::Args),
     Transform(transform::Args),
     Clarify(clarify::Args),
     Bundle(bundle::Args),
@@ -63,6 +65,7 @@ enum Command {
 impl Command {
     fn surface(&self) -> Surface {
         match self {
+            Self::Verify(_) => Surface::Verify,
             Self::Patch(_) => Surface::Format(Format::Patch),
             Self::Bundle(_) => Surface::Format(Format::ContextBundle),
             Self::Job(args) => args.surface(),
@@ -80,6 +83,7 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Verify(args) => verify::run(args),
             Self::Transform(args) => transform::run(args),
             Self::Clarify(args) => clarify::run(args),
             Self::Bundle(args) => bundle::run(args),
@@ -111,6 +115,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, &arguments),
     };
+    ui::set_quiet(cli.quiet);
     let surface = cli.command.surface();
     match cli.command.run() {
         Ok(outcome) => exit_code(surface, outcome),

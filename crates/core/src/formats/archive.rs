@@ -112,7 +112,7 @@ pub static RULES: [Rule<Archive>; 7] = [
     rule(
         "AR4",
         "it does not unpack to far more than it is",
-        "Beyond 256 MiB an archive may unpack to at most 200 times its size, and entries of a zip \
+        "Beyond 64 MiB an archive may unpack to at most 200 times its size, and entries of a zip \
          do not share bytes. Reading stops where this is broken.",
         |view, findings| add(FaultKind::Bomb, view, findings),
     ),

@@ -231,7 +231,10 @@ mod tests {
         assert_eq!(survey.outcome(), Outcome::Invalid);
         let survey = Survey::new(vec![valid(), invalid(), lost()], 0);
         assert_eq!(survey.outcome(), Outcome::Unreadable);
-        assert_eq!((survey.checked(), survey.invalid(), survey.not_checked()), (2, 1, 1));
+        assert_eq!(
+            (survey.checked(), survey.invalid(), survey.not_checked()),
+            (2, 1, 1)
+        );
         let order: Vec<_> = survey.results().iter().map(|r| r.path.as_str()).collect();
         assert_eq!(order, ["a", "b", "c"]);
     }

@@ -20,17 +20,29 @@ pub fn render_survey_human(survey: &Survey) -> String {
     for result in survey.results() {
         let path = one_line(&result.path);
         match &result.verdict {
-            Verdict::Valid if few => line(&mut text, 0, &format!("ok       {path} ({})", title(result))),
+            Verdict::Valid if few => line(
+                &mut text,
+                0,
+                &format!("ok       {path} ({})", title(result)),
+            ),
             Verdict::Valid => {}
             Verdict::Invalid { findings, not_run } => {
-                line(&mut text, 0, &format!("INVALID  {path} ({})", title(result)));
+                line(
+                    &mut text,
+                    0,
+                    &format!("INVALID  {path} ({})", title(result)),
+                );
                 write_findings(&mut text, result.format, findings);
                 for (rule, because) in not_run {
                     line(&mut text, 1, &format!("{rule} was not checked: {because}"));
                 }
             }
             Verdict::NotChecked(why) => {
-                line(&mut text, 0, &format!("NOT CHECKED  {path}: {}", one_line(why)));
+                line(
+                    &mut text,
+                    0,
+                    &format!("NOT CHECKED  {path}: {}", one_line(why)),
+                );
             }
         }
     }
@@ -57,12 +69,12 @@ fn write_findings(text: &mut String, format: Option<Format>, findings: &[Finding
             line(text, 2, &format!("… and {} more", of_rule.len() - SHOWN));
         }
         match rule {
-            Some(rule) => {
-                line(text, 2, &format!("means: {}", rule.explanation));
-                line(text, 2, &format!("hint: {}", advice(format, id)));
-            }
+            Some(rule) => line(text, 2, &format!("means: {}", rule.explanation)),
             None => line(text, 2, &format!("hint: {}", meaning_of(id).1)),
         }
+    }
+    if let Some(advice) = advice(format, findings) {
+        line(text, 1, &format!("hint: {advice}"));
     }
 }
 
@@ -70,22 +82,41 @@ fn write_finding(text: &mut String, finding: &Finding) {
     let place = finding.path.as_deref().unwrap_or("the whole");
     match &finding.difference {
         Some(difference) => {
-            let what = finding.message.split(": expected ").next().unwrap_or_default();
+            let what = finding
+                .message
+                .split(": expected ")
+                .next()
+                .unwrap_or_default();
             line(text, 2, &one_line(&format!("{place}: {what}")));
-            line(text, 3, &one_line(&format!("expected  {}", difference.expected)));
-            line(text, 3, &one_line(&format!("actual    {}", difference.actual)));
+            line(
+                text,
+                3,
+                &one_line(&format!("expected  {}", difference.expected)),
+            );
+            line(
+                text,
+                3,
+                &one_line(&format!("actual    {}", difference.actual)),
+            );
         }
         None => line(text, 2, &one_line(&format!("{place}: {}", finding.message))),
     }
 }
 
-/// What to do about a broken rule.
-fn advice(format: Option<Format>, id: &str) -> String {
-    if id.starts_with("AR") {
-        return "get the archive again from whoever made it, or pack the folder anew".to_owned();
+/// What to do about broken rules.
+fn advice(format: Option<Format>, findings: &[Finding]) -> Option<String> {
+    if findings
+        .iter()
+        .all(|finding| finding.rule_id.starts_with("AR"))
+    {
+        let again = "get the archive again from whoever made it, or pack the folder anew";
+        return Some(again.to_owned());
     }
-    let title = format.map_or("thing", Format::title);
-    format!("do not rely on this {title}; ask its maker for it, or make it again and compare with `runseal diff`")
+    let title = format?.title();
+    Some(format!(
+        "do not rely on this {title}; ask its maker for it, or make it again and compare with \
+         `runseal diff`"
+    ))
 }
 
 /// What stands behind an id that belongs to no table, and what to do.
@@ -99,7 +130,10 @@ pub(super) fn meaning_of(id: &str) -> (&'static str, &'static str) {
             "it is of no known format, or of several",
             "name the folder or file itself; `runseal verify --help` lists the formats",
         ),
-        NO_ACCESS => ("it could not be read", "check the name and the rights, and run again"),
+        NO_ACCESS => (
+            "it could not be read",
+            "check the name and the rights, and run again",
+        ),
         _ => ("a rule is broken", "`runseal rules` lists the rules"),
     }
 }
@@ -107,7 +141,10 @@ pub(super) fn meaning_of(id: &str) -> (&'static str, &'static str) {
 fn summary(survey: &Survey) -> String {
     let checked = survey.checked();
     let valid = checked - survey.invalid();
-    let mut text = format!("{checked} checked: {valid} valid, {} invalid", survey.invalid());
+    let mut text = format!(
+        "{checked} checked: {valid} valid, {} invalid",
+        survey.invalid()
+    );
     if survey.not_checked() > 0 {
         let _ = write!(text, "; {} NOT CHECKED", survey.not_checked());
     }

@@ -17,7 +17,10 @@ pub fn render_survey_junit(survey: &Survey) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Writing into a string cannot fail.
     let _ = writeln!(xml, "<testsuites name=\"runseal verify\" {counts}>");
-    let _ = writeln!(xml, "  <testsuite name=\"runseal verify\" {counts} skipped=\"0\">");
+    let _ = writeln!(
+        xml,
+        "  <testsuite name=\"runseal verify\" {counts} skipped=\"0\">"
+    );
     for result in survey.results() {
         write_case(&mut xml, result);
     }

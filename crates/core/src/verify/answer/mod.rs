@@ -41,7 +41,10 @@ pub fn render_survey_json(survey: &Survey) -> Value {
     object.insert("invalid", survey.invalid() as u64);
     object.insert("not_checked", survey.not_checked() as u64);
     object.insert("ok", survey.outcome() == super::Outcome::Valid);
-    object.insert("results", Value::array(survey.results().iter().map(result_json)));
+    object.insert(
+        "results",
+        Value::array(survey.results().iter().map(result_json)),
+    );
     object
 }
 
@@ -50,7 +53,10 @@ fn result_json(result: &Checked) -> Value {
         Verdict::Valid => Vec::new(),
         Verdict::Invalid { findings, .. } => findings.iter().map(violation_json).collect(),
         Verdict::NotChecked(why) => {
-            vec![Value::object([("rule_id", NO_ACCESS), ("message", why.as_str())])]
+            vec![Value::object([
+                ("rule_id", NO_ACCESS),
+                ("message", why.as_str()),
+            ])]
         }
     };
     let mut object = Value::object([

@@ -32,10 +32,7 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
     });
     let results: Vec<Value> = results.collect();
     let notifications: Vec<Value> = survey.results().iter().filter_map(notification).collect();
-    let mut driver = Value::object([
-        ("name", "runseal"),
-        ("version", env!("CARGO_PKG_VERSION")),
-    ]);
+    let mut driver = Value::object([("name", "runseal"), ("version", env!("CARGO_PKG_VERSION"))]);
     driver.insert("rules", Value::array(rules.into_values()));
     let mut invocation = Value::object([("executionSuccessful", notifications.is_empty())]);
     invocation.insert("toolExecutionNotifications", Value::array(notifications));
@@ -94,7 +91,9 @@ fn location(result: &Checked, finding: &Finding) -> Value {
     let path = finding.path.as_deref();
     let names_files = matches!(
         result.format,
-        Some(Format::JobBundle | Format::Pack | Format::RunBundle | Format::Engine | Format::Archive)
+        Some(
+            Format::JobBundle | Format::Pack | Format::RunBundle | Format::Engine | Format::Archive
+        )
     );
     let file = match path {
         Some(path) if names_files && !path.starts_with('$') && !path.starts_with('/') => {

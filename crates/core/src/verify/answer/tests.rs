@@ -51,7 +51,7 @@ fn survey_human_tells_what_where_expected_actual_meaning_and_advice() {
         "      expected  aa",
         "      actual    bb",
         "    means: ",
-        "    hint: do not rely on this job bundle",
+        "  hint: do not rely on this job bundle",
         "ok       runs/a (patch set)",
         "NOT CHECKED  runs/c: no permission",
         "2 checked: 1 valid, 1 invalid; 1 NOT CHECKED; 3 other files passed over",
