@@ -134,7 +134,7 @@ fn confusion_conformance_set_meets_the_thresholds() {
 
 #[test]
 fn confusion_development_set_meets_the_thresholds() {
-    for file in ["labelled_a.txt", "labelled_b.txt"] {
+    for file in ["labelled_a.txt", "labelled_b.txt", "labelled_c.txt"] {
         check(file, &own_set(file));
     }
 }
