@@ -1,6 +1,11 @@
 //! The confusion table per kind, over the conformance data and our own development set.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
 
 mod labels;
 

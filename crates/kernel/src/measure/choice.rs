@@ -484,7 +484,9 @@ fn open_or(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
     if ors.iter().all(|&i| has_digits_only(i)) {
         return None;
     }
-    if ors.len() >= 2 && !conditional {
+    // `Passengers choose single or return`: their choice, not ours.
+    let theirs = t.any((range.0, first), class::PERSON);
+    if ors.len() >= 2 && !conditional && !theirs {
         return Some(first);
     }
     // Two products for one job: `Kafka or RabbitMQ`. Formats and platforms are often both supported.
