@@ -95,6 +95,7 @@ pub fn build_job_bundle(
         let path = path.to_owned();
         move |source| BuildError::Write { path, source }
     };
+    fs::create_dir_all(parent).map_err(fail(parent))?;
     let staging = tempfile::Builder::new()
         .prefix(".runseal-")
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
