@@ -3,7 +3,9 @@
 //! To add one: write the file, add a variant to [`Command`] and a line to each of its two
 //! matches. Help, man pages and completions follow from the `Args` types.
 
+mod bundle;
 mod canon;
+mod clarify;
 mod completions;
 mod hash;
 mod job;
@@ -12,6 +14,7 @@ mod man;
 mod patch;
 mod receipt;
 mod rules;
+mod transform;
 
 use std::ffi::OsString;
 
@@ -43,6 +46,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Transform(transform::Args),
+    Clarify(clarify::Args),
+    Bundle(bundle::Args),
     Canon(canon::Args),
     Hash(hash::Args),
     Patch(patch::Args),
@@ -58,9 +64,12 @@ impl Command {
     fn surface(&self) -> Surface {
         match self {
             Self::Patch(_) => Surface::Format(Format::Patch),
+            Self::Bundle(_) => Surface::Format(Format::ContextBundle),
             Self::Job(args) => args.surface(),
             Self::Receipt(_) => Surface::Format(Format::Receipt),
-            Self::Canon(_)
+            Self::Transform(_)
+            | Self::Clarify(_)
+            | Self::Canon(_)
             | Self::Hash(_)
             | Self::Keygen(_)
             | Self::Rules(_)
@@ -71,6 +80,9 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Transform(args) => transform::run(args),
+            Self::Clarify(args) => clarify::run(args),
+            Self::Bundle(args) => bundle::run(args),
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args),
             Self::Patch(args) => patch::run(args),
