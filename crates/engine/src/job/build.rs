@@ -19,7 +19,7 @@ use runseal_core::formats::job_bundle::plan::StepBody;
 use runseal_core::source::SourceError;
 use thiserror::Error;
 
-use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_text};
+use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_range};
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
 use crate::store::{JobRecord, StepRecord, StoreError, StoreReader};
 
@@ -224,16 +224,20 @@ fn write_artifacts(
     let mut reasons: BTreeMap<usize, String> = BTreeMap::new();
     for (path, readers) in by_file {
         let text = tree.read_text(path);
+        // A section that many steps read is checked once.
+        let mut section = (String::new(), Ok(0..0));
         for at in readers {
             let read = &reads[at];
             if written.contains_key(&read.artifact_id) {
                 continue;
             }
+            let wanted = &read.resolved.section;
             let cut = text.as_ref().map_err(Clone::clone).and_then(|text| {
-                cut_slice(
-                    section_text(text, &read.resolved.section)?,
-                    &read.resolved.slice,
-                )
+                if section.0 != wanted.section_id {
+                    section = (wanted.section_id.clone(), section_range(text, wanted));
+                }
+                let range = section.1.clone()?;
+                cut_slice(&text[range], &read.resolved.slice)
             });
             match cut {
                 Ok(cut) => {
