@@ -10,6 +10,7 @@ use runseal_core::canon::{
     Dialect, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
 };
 use runseal_core::digest::{Digest, Hasher};
+use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
 use runseal_core::formats::job_bundle::plan::Plan;
 use runseal_engine::job::index::index_paths;
@@ -53,7 +54,7 @@ pub fn make_bundle(folder: &Path, count: usize, size: usize) {
     let root = compute_root_hash(
         artifacts
             .iter()
-            .map(|(id, (_, sha256))| (id.as_str(), *sha256)),
+            .map(|(id, (_, sha256))| (ArtifactKey::parse(id.as_bytes()).unwrap(), *sha256)),
     );
     let sums = artifacts
         .iter()

@@ -13,6 +13,7 @@ use runseal_core::canon::{
     Dialect, NoCanonicalForm, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
 };
 use runseal_core::digest::Digest;
+use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
 use runseal_core::formats::job_bundle::manifest::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
@@ -308,7 +309,10 @@ fn make_manifest(
             artifact
         });
     }
-    let root_hash = compute_root_hash(written.iter().map(|(id, file)| (id.as_str(), file.sha256)));
+    let root_hash =
+        compute_root_hash(written.iter().filter_map(|(id, file)| {
+            ArtifactKey::parse(id.as_bytes()).map(|key| (key, file.sha256))
+        }));
     let refs = || reads.iter().map(|read| read.reference.as_str());
     let sorted = |texts: BTreeSet<&str>| Value::array(texts);
     let inputs = Value::object([

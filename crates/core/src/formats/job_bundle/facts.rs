@@ -5,6 +5,8 @@
 //! the real `artifacts` folder and nothing else: no path that a manifest declares is ever
 //! opened, it is only compared.
 
+use std::fmt;
+
 use crate::digest::Digest;
 
 /// The 16 hex digits of an artifact id, as a number; ordered like the text.
@@ -42,7 +44,14 @@ impl ArtifactKey {
 
     /// The file name it stands for.
     pub fn file_name(self) -> String {
-        format!("{:016x}.txt", self.0)
+        format!("{self}.txt")
+    }
+}
+
+/// The 16 hex digits.
+impl fmt::Display for ArtifactKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
     }
 }
 

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::facts::ArtifactKey;
-use super::hashes::compute_bundle_id;
+use super::hashes::{STEP_FIELDS, artifact_digest, compute_bundle_id, compute_root_hash};
 use crate::canon::{Integer, JsonString, Kind, NoCanonicalForm, Node};
-use crate::digest::Digest;
+use crate::digest::{Digest, decode_lower_hex};
 
 /// A fault of the schema: where in the manifest, and what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,11 +162,12 @@ pub struct Artifact<'a> {
     pub sha256: Option<Digest>,
     /// The size its file is said to have.
     pub bytes: Option<Integer<'a>>,
+    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
+    pub is_in_place: bool,
 }
 
 impl Artifact<'_> {
-    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
-    pub fn is_in_place(&self) -> bool {
+    fn find_in_place(&self) -> bool {
         match (&self.path, &self.artifact_id, self.key) {
             (Some(Text::Plain(path)), Some(Text::Plain(id)), Some(_)) => path
                 .strip_prefix("artifacts/")
@@ -206,7 +207,23 @@ pub struct Manifest<'a> {
     pub inputs: [Vec<Text<'a>>; 3],
     /// The bundle id of §4.2, where it can be computed.
     pub computed_id: Option<Result<Digest, NoCanonicalForm>>,
+    /// The root hash of §4.1, where every artifact has an id and a hash.
+    pub computed_root: Option<Digest>,
+    /// Whether every step has the artifact of its derived id and every artifact such a step.
+    /// Where not, they may still belong together by ref and slice.
+    pub pairs_off: bool,
 }
+
+/// The members of an artifact, sorted.
+pub const ARTIFACT_FIELDS: [&str; 7] = [
+    "artifact_id",
+    "bytes",
+    "kind",
+    "path",
+    "ref",
+    "sha256",
+    "slice",
+];
 
 /// The lists of `inputs`, in the order of [`Manifest::inputs`].
 pub const INPUT_LISTS: [&str; 3] = ["symbols", "files", "slices"];
@@ -257,6 +274,9 @@ impl Reading {
 
     fn digest(&mut self, value: Option<Node<'_>>, path: impl Fn() -> String) -> Option<Digest> {
         let text = self.text(value, &path)?;
+        if let Some(bytes) = text.as_str().and_then(decode_lower_hex) {
+            return Some(Digest::from_bytes(bytes));
+        }
         match Digest::parse_hex(&text.to_lossy()) {
             Ok(digest) => Some(digest),
             Err(error) => {
@@ -307,6 +327,8 @@ impl<'a> Manifest<'a> {
                 artifacts: Vec::new(),
                 inputs: Default::default(),
                 computed_id: None,
+                computed_root: None,
+                pairs_off: false,
             };
         }
         if let Some(version) = reading.text(field("bundle_version"), top("bundle_version"))
@@ -355,10 +377,12 @@ impl<'a> Manifest<'a> {
             bundle_id,
             plan_hash,
             root_hash,
-            steps,
-            artifacts,
             inputs,
             computed_id: compute_bundle_id(root),
+            computed_root: root_of(&artifacts),
+            pairs_off: pairs_by_id(&steps, &artifacts),
+            steps,
+            artifacts,
         }
     }
 
@@ -366,6 +390,25 @@ impl<'a> Manifest<'a> {
     pub fn text(&self, key: &str) -> Option<Text<'a>> {
         self.root.get(key).and_then(Text::of)
     }
+}
+
+/// The members of an object that are named in `names`, which are sorted. One pass over both:
+/// a manifest may have a million members, and looking up each by itself would take longer than
+/// parsing them did.
+fn fields<'a, const N: usize>(object: Node<'a>, names: [&str; N]) -> [Option<Node<'a>>; N] {
+    let mut found = [None; N];
+    let mut at = 0;
+    for (key, value) in object.members() {
+        let Some(key) = key.as_str() else { continue };
+        while at < N && names[at] < &*key {
+            at += 1;
+        }
+        if at < N && names[at] == key {
+            found[at] = Some(value);
+            at += 1;
+        }
+    }
+    found
 }
 
 fn read_list<'a, T>(
@@ -396,9 +439,10 @@ fn read_step<'a>(reading: &mut Reading, node: Node<'a>, path: &dyn Fn() -> Strin
         return step;
     }
     let at = |key: &'static str| move || format!("{}.{key}", path());
-    step.step_id = reading.text(node.get("step_id"), at("step_id"));
-    step.ordinal = reading.integer(node.get("ordinal"), at("ordinal"));
-    if let Some(op) = reading.text(node.get("op"), at("op")) {
+    let [constraints, outputs, op, ordinal, refs, step_id] = fields(node, STEP_FIELDS);
+    step.step_id = reading.text(step_id, at("step_id"));
+    step.ordinal = reading.integer(ordinal, at("ordinal"));
+    if let Some(op) = reading.text(op, at("op")) {
         step.op = op.as_str().and_then(Op::parse);
         if step.op.is_none() {
             let found = op.to_lossy();
@@ -406,21 +450,15 @@ fn read_step<'a>(reading: &mut Reading, node: Node<'a>, path: &dyn Fn() -> Strin
             reading.add(at("op"), message);
         }
     }
-    let refs = reading.typed(node.get("refs"), Kind::Object, at("refs"));
+    let refs = reading.typed(refs, Kind::Object, at("refs"));
     if let (Some(refs), Some(op)) = (refs, step.op) {
         let key = op.ref_key();
         step.reference = reading.text(refs.get(key), || format!("{}.refs.{key}", path()));
     }
-    if let Some(constraints) =
-        reading.typed(node.get("constraints"), Kind::Object, at("constraints"))
-    {
+    if let Some(constraints) = reading.typed(constraints, Kind::Object, at("constraints")) {
         step.slice = reading.text(constraints.get("slice"), at("constraints.slice"));
     }
-    reading.typed(
-        node.get("expected_outputs"),
-        Kind::Object,
-        at("expected_outputs"),
-    );
+    reading.typed(outputs, Kind::Object, at("expected_outputs"));
     step
 }
 
@@ -439,12 +477,14 @@ fn read_artifact<'a>(
         path: None,
         sha256: None,
         bytes: None,
+        is_in_place: false,
     };
     if reading.typed(Some(node), Kind::Object, path).is_none() {
         return artifact;
     }
     let at = |key: &'static str| move || format!("{}.{key}", path());
-    artifact.artifact_id = reading.text(node.get("artifact_id"), at("artifact_id"));
+    let [id, bytes, kind, place, reference, sha256, slice] = fields(node, ARTIFACT_FIELDS);
+    artifact.artifact_id = reading.text(id, at("artifact_id"));
     if let Some(id) = &artifact.artifact_id {
         artifact.key = id.as_str().and_then(|id| ArtifactKey::parse(id.as_bytes()));
         if artifact.key.is_none() {
@@ -453,7 +493,7 @@ fn read_artifact<'a>(
             reading.add(at("artifact_id"), message);
         }
     }
-    if let Some(kind) = reading.text(node.get("kind"), at("kind")) {
+    if let Some(kind) = reading.text(kind, at("kind")) {
         artifact.kind = [Op::ReadSymbol, Op::ReadSection]
             .into_iter()
             .find(|op| kind.as_str() == Some(op.kind()));
@@ -463,11 +503,11 @@ fn read_artifact<'a>(
             reading.add(at("kind"), message);
         }
     }
-    artifact.reference = reading.text(node.get("ref"), at("ref"));
-    artifact.slice = reading.text(node.get("slice"), at("slice"));
-    artifact.path = reading.text(node.get("path"), at("path"));
-    artifact.sha256 = reading.digest(node.get("sha256"), at("sha256"));
-    artifact.bytes = reading.integer(node.get("bytes"), at("bytes"));
+    artifact.reference = reading.text(reference, at("ref"));
+    artifact.slice = reading.text(slice, at("slice"));
+    artifact.path = reading.text(place, at("path"));
+    artifact.sha256 = reading.digest(sha256, at("sha256"));
+    artifact.bytes = reading.integer(bytes, at("bytes"));
     if let Some(bytes) = artifact.bytes
         && bytes.is_negative()
     {
@@ -476,7 +516,46 @@ fn read_artifact<'a>(
             "expected a size of 0 or more, actual a negative one".to_owned(),
         );
     }
+    artifact.is_in_place = artifact.find_in_place();
     artifact
+}
+
+/// The root hash of the artifacts as declared.
+fn root_of(artifacts: &[Artifact<'_>]) -> Option<Digest> {
+    let pair = |artifact: &Artifact<'_>| Some((artifact.key?, artifact.sha256?));
+    let mut pairs = artifacts.iter().map(pair).collect::<Option<Vec<_>>>()?;
+    if !pairs.is_sorted_by_key(|(key, _)| *key) {
+        pairs.sort_by_key(|(key, _)| *key);
+    }
+    Some(compute_root_hash(pairs))
+}
+
+/// Whether steps and artifacts pair off by derived ids. This is how a bundle of ours looks, and
+/// it is found out without sorting a hundred thousand texts; anything else takes the long way.
+fn pairs_by_id(steps: &[Step<'_>], artifacts: &[Artifact<'_>]) -> bool {
+    // Ids by themselves are small enough to be searched within the cache.
+    let keys: Option<Vec<_>> = artifacts.iter().map(|artifact| artifact.key).collect();
+    let Some(keys) = keys.filter(|keys| keys.is_sorted()) else {
+        return false;
+    };
+    let mut referenced = vec![false; artifacts.len()];
+    for step in steps {
+        let (Some(Text::Plain(reference)), Some(Text::Plain(slice))) =
+            (&step.reference, &step.slice)
+        else {
+            return false;
+        };
+        let key = ArtifactKey::of_digest(&artifact_digest(reference, slice));
+        let Ok(at) = keys.binary_search(&key) else {
+            return false;
+        };
+        let artifact = &artifacts[at];
+        if artifact.reference != step.reference || artifact.slice != step.slice {
+            return false;
+        }
+        referenced[at] = true;
+    }
+    referenced.iter().all(|&referenced| referenced)
 }
 
 /// `5.N.N`, numbers without leading zeros, nothing after them.
