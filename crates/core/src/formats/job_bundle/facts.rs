@@ -31,12 +31,6 @@ impl ArtifactKey {
             .map(Self)
     }
 
-    /// From the first 16 hex digits of a digest.
-    pub fn of_digest(digest: &Digest) -> Self {
-        let first = digest.as_bytes().iter().take(8);
-        Self(first.fold(0, |key, byte| key << 8 | u64::from(*byte)))
-    }
-
     /// From a file name `<16 hex>.txt`.
     pub fn parse_file_name(name: &[u8]) -> Option<Self> {
         name.strip_suffix(b".txt").and_then(Self::parse)

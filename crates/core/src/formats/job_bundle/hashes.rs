@@ -19,15 +19,11 @@ pub const STEP_FIELDS: [&str; 6] = [
 /// The id of the artifact that holds `slice` of `reference`: 16 hex digits of SHA-256 over
 /// `<ref>_<slice>` (rulings).
 pub fn derive_artifact_id(reference: &str, slice: &str) -> String {
-    artifact_digest(reference, slice).hex_prefix(16)
-}
-
-pub(super) fn artifact_digest(reference: &str, slice: &str) -> Digest {
     let mut hasher = Hasher::new();
     hasher.update(reference.as_bytes());
     hasher.update(b"_");
     hasher.update(slice.as_bytes());
-    hasher.finish()
+    hasher.finish().hex_prefix(16)
 }
 
 /// The root hash over `(artifact_id, sha256)` pairs that are sorted by artifact id (§4.1).

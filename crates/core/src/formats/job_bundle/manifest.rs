@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::facts::ArtifactKey;
-use super::hashes::{STEP_FIELDS, artifact_digest, compute_bundle_id, compute_root_hash};
+use super::hashes::{STEP_FIELDS, compute_bundle_id, compute_root_hash};
 use crate::canon::{Integer, JsonString, Kind, NoCanonicalForm, Node};
-use crate::digest::{Digest, decode_lower_hex};
+use crate::digest::{Digest, Hasher, decode_lower_hex};
 
 /// A fault of the schema: where in the manifest, and what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,8 +209,7 @@ pub struct Manifest<'a> {
     pub computed_id: Option<Result<Digest, NoCanonicalForm>>,
     /// The root hash of §4.1, where every artifact has an id and a hash.
     pub computed_root: Option<Digest>,
-    /// Whether every step has the artifact of its derived id and every artifact such a step.
-    /// Where not, they may still belong together by ref and slice.
+    /// Whether the steps read exactly what the artifacts hold, by ref and slice.
     pub pairs_off: bool,
 }
 
@@ -380,7 +379,7 @@ impl<'a> Manifest<'a> {
             inputs,
             computed_id: compute_bundle_id(root),
             computed_root: root_of(&artifacts),
-            pairs_off: pairs_by_id(&steps, &artifacts),
+            pairs_off: pairs_off(&steps, &artifacts),
             steps,
             artifacts,
         }
@@ -530,32 +529,39 @@ fn root_of(artifacts: &[Artifact<'_>]) -> Option<Digest> {
     Some(compute_root_hash(pairs))
 }
 
-/// Whether steps and artifacts pair off by derived ids. This is how a bundle of ours looks, and
-/// it is found out without sorting a hundred thousand texts; anything else takes the long way.
-fn pairs_by_id(steps: &[Step<'_>], artifacts: &[Artifact<'_>]) -> bool {
-    // Ids by themselves are small enough to be searched within the cache.
-    let keys: Option<Vec<_>> = artifacts.iter().map(|artifact| artifact.key).collect();
-    let Some(keys) = keys.filter(|keys| keys.is_sorted()) else {
-        return false;
-    };
-    let mut referenced = vec![false; artifacts.len()];
-    for step in steps {
-        let (Some(Text::Plain(reference)), Some(Text::Plain(slice))) =
-            (&step.reference, &step.slice)
-        else {
-            return false;
-        };
-        let key = ArtifactKey::of_digest(&artifact_digest(reference, slice));
-        let Ok(at) = keys.binary_search(&key) else {
-            return false;
-        };
-        let artifact = &artifacts[at];
-        if artifact.reference != step.reference || artifact.slice != step.slice {
-            return false;
-        }
-        referenced[at] = true;
+/// Whether steps and artifacts name the same pairs of ref and slice. Compared by digests of the
+/// pairs, which are small and lie together: comparing a hundred thousand texts would go all over
+/// the memory. Anything that does not pair off takes the long way and is told in full.
+fn pairs_off(steps: &[Step<'_>], artifacts: &[Artifact<'_>]) -> bool {
+    let steps = steps.iter().map(|step| (&step.reference, &step.slice));
+    let artifacts = artifacts
+        .iter()
+        .map(|artifact| (&artifact.reference, &artifact.slice));
+    match (pair_digests(steps), pair_digests(artifacts)) {
+        (Some(read), Some(held)) => read == held,
+        _ => false,
     }
-    referenced.iter().all(|&referenced| referenced)
+}
+
+/// The digests of all pairs, sorted, each once; `None` where a pair is not whole.
+fn pair_digests<'t, 'a: 't>(
+    pairs: impl Iterator<Item = (&'t Option<Text<'a>>, &'t Option<Text<'a>>)>,
+) -> Option<Vec<Digest>> {
+    let digest = |(reference, slice): (&Option<Text<'_>>, &Option<Text<'_>>)| {
+        let (Some(Text::Plain(reference)), Some(Text::Plain(slice))) = (reference, slice) else {
+            return None;
+        };
+        let mut hasher = Hasher::new();
+        // The length tells where one text ends and the other begins.
+        hasher.update(&(reference.len() as u64).to_le_bytes());
+        hasher.update(reference.as_bytes());
+        hasher.update(slice.as_bytes());
+        Some(hasher.finish())
+    };
+    let mut digests = pairs.map(digest).collect::<Option<Vec<_>>>()?;
+    digests.sort_unstable();
+    digests.dedup();
+    Some(digests)
 }
 
 /// `5.N.N`, numbers without leading zeros, nothing after them.
