@@ -1,5 +1,7 @@
 //! The confusion table per kind, over the conformance data and our own development set.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+
 mod labels;
 
 use labels::{Case, conformance_set, own_set};

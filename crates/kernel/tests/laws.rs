@@ -1,6 +1,8 @@
 //! Laws of the kernel as properties: answers converge, nothing but the normalized intent reaches the bytes, and every
 //! bundle passes its own verifier in strict mode.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+
 mod labels;
 
 use labels::{conformance_set, own_set};
