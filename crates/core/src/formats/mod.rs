@@ -1,6 +1,13 @@
 //! The formats: one module each, with its rules.
 
+pub mod evidence;
+pub mod ledger;
+pub mod model_io;
 pub mod patch;
+pub mod policy;
+pub mod proposal;
+pub mod run;
+pub mod runner;
 
 use std::fmt;
 
@@ -98,5 +105,12 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    patch::RULES.iter().map(|rule| &rule.info).collect()
+    let mut rules: Vec<&'static RuleInfo> = Vec::new();
+    rules.extend(proposal::RULES.iter().map(|rule| &rule.info));
+    rules.extend(patch::RULES.iter().map(|rule| &rule.info));
+    rules.extend(model_io::RULES.iter().map(|rule| &rule.info));
+    rules.extend(runner::RULES.iter().map(|rule| &rule.info));
+    rules.extend(evidence::RULES.iter().map(|rule| &rule.info));
+    rules.extend(ledger::RULES.iter().map(|rule| &rule.info));
+    rules
 }
