@@ -11,6 +11,8 @@
     reason = "test code: a failure is meant to stop the test"
 )]
 
+pub mod cli;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,16 @@ use runseal_core::verify::Report;
 /// The root of the project.
 pub fn project_root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The folders in `folder`, sorted: vectors are discovered, not listed.
+pub fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
 }
 
 /// The conformance folder, or `None` with a message where it is not part of the checkout.

@@ -103,8 +103,8 @@ impl Profile for KernelProfile {
 
     fn write_piece(out: &mut Vec<u8>, piece: Piece<'_>) -> Result<(), NoFormKind> {
         match piece {
-            Piece::Plain(text) => write_escaped(out, text, |c| c >= ' '),
-            Piece::Char(c) => write_escaped(out, c.encode_utf8(&mut [0; 4]), |c| c >= ' '),
+            Piece::Plain(text) => write_escaped(out, text, false),
+            Piece::Char(c) => write_escaped(out, c.encode_utf8(&mut [0; 4]), false),
             Piece::Lone(unit) => write_unicode_escape(out, unit),
         }
         Ok(())
@@ -136,10 +136,9 @@ impl Profile for JobProfile {
     const UTF16_ORDER: bool = false;
 
     fn write_piece(out: &mut Vec<u8>, piece: Piece<'_>) -> Result<(), NoFormKind> {
-        let printable = |c| matches!(c, ' '..='~');
         match piece {
-            Piece::Plain(text) => write_escaped(out, text, printable),
-            Piece::Char(c) => write_escaped(out, c.encode_utf8(&mut [0; 4]), printable),
+            Piece::Plain(text) => write_escaped(out, text, true),
+            Piece::Char(c) => write_escaped(out, c.encode_utf8(&mut [0; 4]), true),
             Piece::Lone(unit) => write_unicode_escape(out, unit),
         }
         Ok(())
@@ -160,15 +159,23 @@ fn finite(is_finite: bool, text: &str) -> Result<(), NoFormKind> {
     }
 }
 
-/// Appends `text`, escaping quotes, backslashes and all that is not `plain`.
-fn write_escaped(out: &mut Vec<u8>, text: &str, plain: impl Fn(char) -> bool) {
-    let mut done = 0;
-    for (at, c) in text.char_indices() {
-        if plain(c) && c != '"' && c != '\\' {
-            continue;
-        }
-        out.extend_from_slice(&text.as_bytes()[done..at]);
-        done = at + c.len_utf8();
+/// Appends `text`, escaping quotes, backslashes, controls and, where `ascii_only`, all that is
+/// not printable ASCII.
+fn write_escaped(out: &mut Vec<u8>, text: &str, ascii_only: bool) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let run = bytes[at..].iter().position(|&byte| match byte {
+            b'"' | b'\\' | 0..=0x1F => true,
+            _ => ascii_only && byte >= 0x7F,
+        });
+        let end = run.map_or(bytes.len(), |run| at + run);
+        out.extend_from_slice(&bytes[at..end]);
+        // The run ended before a whole character: bytes of longer ones all count as stops.
+        let Some(c) = text[end..].chars().next() else {
+            return;
+        };
+        at = end + c.len_utf8();
         match c {
             '"' | '\\' => out.extend([b'\\', c as u8]),
             '\u{8}' => out.extend(b"\\b"),
@@ -176,13 +183,14 @@ fn write_escaped(out: &mut Vec<u8>, text: &str, plain: impl Fn(char) -> bool) {
             '\n' => out.extend(b"\\n"),
             '\u{c}' => out.extend(b"\\f"),
             '\r' => out.extend(b"\\r"),
-            _ => c
-                .encode_utf16(&mut [0; 2])
-                .iter()
-                .for_each(|&unit| write_unicode_escape(out, unit)),
+            _ => {
+                let mut units = [0; 2];
+                c.encode_utf16(&mut units)
+                    .iter()
+                    .for_each(|&unit| write_unicode_escape(out, unit));
+            }
         }
     }
-    out.extend_from_slice(&text.as_bytes()[done..]);
 }
 
 fn write_unicode_escape(out: &mut Vec<u8>, unit: u16) {

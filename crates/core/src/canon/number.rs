@@ -111,7 +111,7 @@ pub(crate) struct NumberShape {
     pub integer_is_zero: bool,
     /// Digits after the point, 0 where there is none.
     pub fraction_digits: usize,
-    /// Zeros directly after the point.
+    /// Zeros directly after the point; counted only where nothing stands before it.
     pub fraction_leading_zeros: usize,
     /// Whether the last digit after the point is a zero.
     pub fraction_ends_in_zero: bool,
@@ -149,17 +149,27 @@ impl NumberShape {
 
 /// Appends the double of `text` as ECMAScript's Number::toString, or says that it is infinite.
 pub(crate) fn write_ecmascript(out: &mut Vec<u8>, text: &str) -> bool {
-    write_ecmascript_double(out, parse_double(text))
-}
-
-pub(crate) fn write_ecmascript_double(out: &mut Vec<u8>, value: f64) -> bool {
+    let value = parse_double(text);
     if !value.is_finite() {
         return false;
     }
     if value == 0.0 {
         out.push(b'0');
-    } else {
-        out.extend_from_slice(ryu_js::Buffer::new().format_finite(value).as_bytes());
+        return true;
+    }
+    let mut buffer = zmij::Buffer::new();
+    let shortest = buffer.format_finite(value);
+    match split_exponent(shortest) {
+        None => {
+            let whole = shortest.strip_suffix(".0").unwrap_or(shortest);
+            out.extend_from_slice(whole.as_bytes());
+        }
+        // ECMAScript goes on without an exponent a little longer at both ends.
+        Some((mantissa, exponent)) => match parse_exponent(exponent) {
+            -6 => write_shifted_right(out, mantissa, 6),
+            exponent @ 16..=20 => write_shifted_left(out, mantissa, exponent.unsigned_abs()),
+            _ => out.extend_from_slice(shortest.as_bytes()),
+        },
     }
     true
 }
@@ -176,64 +186,79 @@ pub(crate) fn write_python(out: &mut Vec<u8>, text: &str) -> bool {
     if !value.is_finite() {
         return false;
     }
-    write_python_float(out, value);
+    let mut buffer = zmij::Buffer::new();
+    let shortest = buffer.format_finite(value);
+    match split_exponent(shortest) {
+        // Python begins with the exponent a little earlier: 0.00001 is 1e-05.
+        None if value != 0.0 && value.abs() < 1e-4 => write_python_fifth(out, shortest),
+        None => out.extend_from_slice(shortest.as_bytes()),
+        // And it writes at least two digits of it.
+        Some((mantissa, exponent)) => {
+            out.extend_from_slice(mantissa.as_bytes());
+            let (sign, digits) = exponent.split_at(1);
+            out.push(b'e');
+            out.extend_from_slice(sign.as_bytes());
+            out.extend_from_slice(if digits.len() < 2 { b"0" } else { b"" });
+            out.extend_from_slice(digits.as_bytes());
+        }
+    }
     true
 }
 
-fn write_python_float(out: &mut Vec<u8>, value: f64) {
-    if value.is_sign_negative() {
-        out.push(b'-');
-    }
-    if value == 0.0 {
-        out.extend_from_slice(b"0.0");
-        return;
-    }
-    let mut buffer = ryu_js::Buffer::new();
-    let (digits, point) = split_decimal(buffer.format_finite(value.abs()));
-    // `point` digits stand before the decimal point; Python's exponent is one less.
-    match point {
-        -3..=0 => {
-            out.extend_from_slice(b"0.");
-            out.resize(out.len() + point.unsigned_abs() as usize, b'0');
-            out.extend_from_slice(&digits);
-        }
-        1..=16 => {
-            let before = point as usize;
-            let (whole, fraction) = digits.split_at(before.min(digits.len()));
-            out.extend_from_slice(whole);
-            out.resize(out.len() + (before - whole.len()), b'0');
-            out.push(b'.');
-            out.extend_from_slice(if fraction.is_empty() { b"0" } else { fraction });
-        }
-        _ => {
-            let (first, rest) = digits.split_at(1);
-            out.extend_from_slice(first);
-            if !rest.is_empty() {
-                out.push(b'.');
-                out.extend_from_slice(rest);
-            }
-            let exponent = point - 1;
-            let sign = if exponent < 0 { '-' } else { '+' };
-            out.extend_from_slice(format!("e{sign}{:02}", exponent.abs()).as_bytes());
-        }
-    }
+/// Splits a shortest text such as `1.25e-7` at its exponent, which has a sign and one to three
+/// digits.
+fn split_exponent(shortest: &str) -> Option<(&str, &str)> {
+    let bytes = shortest.as_bytes();
+    let tail = bytes.len().saturating_sub(5);
+    let at = tail + bytes[tail..].iter().position(|&b| b == b'e')?;
+    Some((&shortest[..at], &shortest[at + 1..]))
 }
 
-/// The significant digits of an ECMAScript number text, without zeros at either end, and how
-/// many of them stand before the decimal point (negative: zeros that stand after it).
-fn split_decimal(text: &str) -> (Vec<u8>, i32) {
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-    let leading = digits.iter().take_while(|&&b| b == b'0').count();
-    let trailing = digits[leading..]
-        .iter()
-        .rev()
-        .take_while(|&&b| b == b'0')
-        .count();
-    let point = whole.len() as i32 + exponent - leading as i32;
-    (digits[leading..digits.len() - trailing].to_vec(), point)
+/// The exponent of a number text: a sign and digits.
+fn parse_exponent(text: &str) -> i32 {
+    text.parse().unwrap_or_default()
+}
+
+/// Splits a mantissa such as `-1.25` into its sign and its digits.
+fn split_mantissa(mantissa: &str) -> (&str, &str, &str) {
+    let digits = mantissa.strip_prefix('-').unwrap_or(mantissa);
+    let sign = &mantissa[..mantissa.len() - digits.len()];
+    let (first, rest) = digits.split_once('.').unwrap_or((digits, ""));
+    (sign, first, rest)
+}
+
+/// Appends a mantissa whose point moves to the left: `1.25` by 6 is `0.00000125`.
+fn write_shifted_right(out: &mut Vec<u8>, mantissa: &str, places: usize) {
+    let (sign, first, rest) = split_mantissa(mantissa);
+    out.extend_from_slice(sign.as_bytes());
+    out.extend_from_slice(b"0.");
+    out.resize(out.len() + places - 1, b'0');
+    out.extend_from_slice(first.as_bytes());
+    out.extend_from_slice(rest.as_bytes());
+}
+
+/// Appends a mantissa whose point moves to the right, beyond its last digit: `1.25` by 4 is
+/// `12500`. A double has at most 17 digits, so with 16 places or more at most one digit is left
+/// of the point's new place, and that is the last one.
+fn write_shifted_left(out: &mut Vec<u8>, mantissa: &str, places: u32) {
+    let (sign, first, rest) = split_mantissa(mantissa);
+    out.extend_from_slice(sign.as_bytes());
+    out.extend_from_slice(first.as_bytes());
+    out.extend_from_slice(rest.as_bytes());
+    out.resize(out.len() + (places as usize - rest.len()), b'0');
+}
+
+/// Appends a number from 0.00001 up to 0.0001, such as `-0.0000125`, as Python does: `-1.25e-05`.
+fn write_python_fifth(out: &mut Vec<u8>, plain: &str) {
+    let digits = plain.trim_start_matches(['-', '0', '.']);
+    out.extend_from_slice(if plain.starts_with('-') { b"-" } else { b"" });
+    let (first, rest) = digits.split_at(1);
+    out.extend_from_slice(first.as_bytes());
+    if !rest.is_empty() {
+        out.push(b'.');
+        out.extend_from_slice(rest.as_bytes());
+    }
+    out.extend_from_slice(b"e-05");
 }
 
 #[cfg(test)]
@@ -278,6 +303,33 @@ mod tests {
             assert_eq!(python(text), repr, "{text}");
         }
         assert!(!write_python(&mut Vec::new(), "1e400"));
+    }
+
+    #[test]
+    fn ecmascript_numbers_agree_with_an_independent_printer() {
+        // Every exponent, with mantissas that are round, odd, full and halfway.
+        let mantissas = [
+            0,
+            1,
+            1 << 51,
+            (1 << 52) - 1,
+            0x5_5555_5555_5555,
+            0xA_AAAA_AAAA_AAAA,
+        ];
+        let mut dice = 1_u64;
+        for exponent in 0..2047_u64 {
+            for round in 0..40 {
+                dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let mantissa = mantissas.get(round).copied().unwrap_or(dice >> 12);
+                for sign in [0, 1 << 63] {
+                    let value = f64::from_bits(sign | exponent << 52 | mantissa);
+                    let mut out = Vec::new();
+                    assert!(write_ecmascript(&mut out, &format!("{value:e}")));
+                    let expected = ryu_js::Buffer::new().format(value).to_owned();
+                    assert_eq!(String::from_utf8(out).unwrap(), expected);
+                }
+            }
+        }
     }
 
     #[test]

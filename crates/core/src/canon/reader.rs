@@ -348,7 +348,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let negative = self.peek() == Some(b'-');
         self.at += usize::from(negative);
-        if self.peek() == Some(b'I') && self.rest_begins_with("Infinity") {
+        if negative && self.rest_begins_with("Infinity") {
             return self.fail(JsonErrorKind::NotANumber);
         }
         let integer_is_zero = self.peek() == Some(b'0');
@@ -373,7 +373,10 @@ impl<'a> Reader<'a> {
             let digits = self.digits("a digit must follow the point")?;
             let fraction = &self.bytes[self.at - digits..self.at];
             shape.fraction_digits = digits;
-            shape.fraction_leading_zeros = fraction.iter().take_while(|&&b| b == b'0').count();
+            if integer_is_zero {
+                let zeros = fraction.iter().take_while(|&&b| b == b'0');
+                shape.fraction_leading_zeros = zeros.count();
+            }
             shape.fraction_ends_in_zero = fraction.last() == Some(&b'0');
         }
         if let Some(b'e' | b'E') = self.peek() {
@@ -389,10 +392,7 @@ impl<'a> Reader<'a> {
     /// Takes a run of digits, of which there must be one.
     #[inline]
     fn digits(&mut self, why: &'static str) -> Read<usize> {
-        let count = self.bytes[self.at..]
-            .iter()
-            .take_while(|b| b.is_ascii_digit())
-            .count();
+        let count = scan::digits_end(self.bytes, self.at) - self.at;
         if count == 0 {
             return self.fail(JsonErrorKind::BadNumber { why });
         }

@@ -1,4 +1,4 @@
-//! Finding the end of a string eight bytes at a time.
+//! Finding the end of a string, or of a run of digits, eight bytes at a time.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -10,10 +10,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 pub(super) fn plain_run(bytes: &[u8], from: usize) -> (usize, bool) {
     let mut at = from;
     let mut wide = 0_u64;
-    while let Some(chunk) = bytes.get(at..at + 8) {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        let word = u64::from_le_bytes(word);
+    while let Some(word) = word_at(bytes, at) {
         // A byte is flagged in its high bit. The subtraction may also flag bytes above a flagged
         // one, never below, so the lowest flag is exact.
         let stops = (zero_bytes(word ^ (ONES * u64::from(b'"')))
@@ -44,6 +41,32 @@ pub(super) fn plain_run(bytes: &[u8], from: usize) -> (usize, bool) {
     (at, wide)
 }
 
+/// The first byte at or after `from` that is no ASCII digit.
+#[inline]
+pub(super) fn digits_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(word) = word_at(bytes, at) {
+        // 30-39 is the only range that neither wraps below zero nor reaches the high bit.
+        let others = (word.wrapping_add(ONES * 0x46) | word.wrapping_sub(ONES * 0x30)) & HIGH;
+        if others != 0 {
+            // A borrow or carry starts at a byte that is itself flagged, so the lowest is exact.
+            return at + (others.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let mut word = [0; 8];
+    word.copy_from_slice(bytes.get(at..at + 8)?);
+    Some(u64::from_le_bytes(word))
+}
+
 #[inline]
 fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word
@@ -65,7 +88,7 @@ mod tests {
 
     #[test]
     fn plain_run_every_byte_at_every_place_agrees_with_the_slow_way() {
-        for fill in [b'a', b'!', b' ', b'~', 0xC3] {
+        for fill in [b'a', b'!', b' ', b'~', b'0', b'9', 0xC3] {
             for byte in 0..=0xFE_u8 {
                 for at in 0..20 {
                     for second in [b'a', b'"', 0x7F, 0x1F] {
@@ -74,6 +97,9 @@ mod tests {
                         bytes[(at + 3) % 20] = second;
                         assert_eq!(plain_run(&bytes, 0), plain_run_slowly(&bytes, 0));
                         assert_eq!(plain_run(&bytes, 3), plain_run_slowly(&bytes, 3));
+                        let digit = |at: &usize| bytes.get(*at).is_some_and(u8::is_ascii_digit);
+                        let end = (0..).find(|at| !digit(at)).unwrap();
+                        assert_eq!(digits_end(&bytes, 0), end);
                     }
                 }
             }

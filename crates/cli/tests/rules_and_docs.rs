@@ -1,0 +1,103 @@
+//! `rules`, `completions`, `man`, and the documents that are made from tables.
+
+#![allow(clippy::unwrap_used, reason = "test code")]
+
+use std::collections::BTreeSet;
+
+use runseal_core::formats::all_rules;
+use runseal_core::verify::catalogue;
+use runseal_testkit::cli::Bench;
+use runseal_testkit::project_root;
+
+fn bench() -> (tempfile::TempDir, Bench) {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
+    (folder, bench)
+}
+
+#[test]
+fn rules_page_is_what_the_table_says() {
+    let page = std::fs::read_to_string(project_root().join("docs/rules.md")).unwrap();
+    let made = catalogue::render_markdown(&all_rules());
+    assert!(
+        page == made,
+        "docs/rules.md is stale: cargo run -- rules --format markdown > docs/rules.md"
+    );
+}
+
+#[test]
+fn rules_table_has_unique_ids_and_says_all_there_is_to_say() {
+    let mut seen = BTreeSet::new();
+    for rule in all_rules() {
+        assert!(
+            seen.insert((rule.format, rule.id)),
+            "{} {} twice",
+            rule.format,
+            rule.id
+        );
+        for (what, text) in [
+            ("title", rule.title),
+            ("section", rule.section),
+            ("explanation", rule.explanation),
+        ] {
+            assert!(
+                !text.trim().is_empty(),
+                "{} {} has no {what}",
+                rule.format,
+                rule.id
+            );
+        }
+        assert!(
+            rule.explanation.ends_with('.'),
+            "{} {}",
+            rule.format,
+            rule.id
+        );
+    }
+}
+
+#[test]
+fn rules_command_lists_and_explains_every_rule() {
+    let (_folder, bench) = bench();
+    let list = bench.run(&["rules"]).stdout;
+    for rule in all_rules() {
+        assert!(list.contains(rule.title), "{}", rule.id);
+        let explained = bench.run(&["rules", rule.id]);
+        assert_eq!(explained.code, Some(0));
+        assert!(explained.stdout.contains(rule.explanation), "{}", rule.id);
+        assert!(explained.stdout.contains(rule.section), "{}", rule.id);
+    }
+    let json = bench.run(&["rules", "--format", "json"]).stdout;
+    assert!(json.starts_with("[{\"explanation\":") && json.ends_with("}]\n"));
+}
+
+#[test]
+fn completions_and_man_cover_every_command() {
+    let (_folder, bench) = bench();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = bench.run(&["completions", shell]).stdout;
+        assert!(
+            script.contains("canon") && script.contains("dialect"),
+            "{shell}"
+        );
+    }
+    assert_eq!(bench.run(&["man", "man1"]).code, Some(0));
+    for page in [
+        "runseal.1",
+        "runseal-canon.1",
+        "runseal-hash.1",
+        "runseal-rules.1",
+    ] {
+        assert!(
+            bench.read(&format!("man1/{page}")).starts_with(".ie"),
+            "{page}"
+        );
+    }
+}
+
+#[test]
+fn version_is_the_packages() {
+    let (_folder, bench) = bench();
+    let version = format!("runseal {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(bench.run(&["--version"]).stdout, version);
+}
