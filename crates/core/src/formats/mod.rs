@@ -3,6 +3,7 @@
 pub mod evidence;
 pub mod ledger;
 pub mod model_io;
+pub mod pack;
 pub mod patch;
 pub mod policy;
 pub mod proposal;
@@ -106,6 +107,7 @@ impl fmt::Display for Format {
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
     let mut rules: Vec<&'static RuleInfo> = Vec::new();
+    rules.extend(pack::RULES.iter().map(|rule| &rule.info));
     rules.extend(proposal::RULES.iter().map(|rule| &rule.info));
     rules.extend(patch::RULES.iter().map(|rule| &rule.info));
     rules.extend(model_io::RULES.iter().map(|rule| &rule.info));
