@@ -18,11 +18,6 @@ use runseal_core::verify::Strictness;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_testkit::{conformance, for_each_line, text};
 
-/// Until context bundles have their rules here, PK4 is left out on both sides.
-fn no_bundle_check(_: Node<'_>, _: Strictness) -> Vec<String> {
-    Vec::new()
-}
-
 #[test]
 fn pack_every_case_has_the_expected_findings() {
     let Some(folder) = conformance() else { return };
@@ -60,7 +55,7 @@ fn check_case(name: &str, expect: Node<'_>, pack: &Path) {
     assert_ne!(exit, 2, "{name}");
     let path = "pack";
     let files = PackFiles::read(&source).unwrap();
-    let view = PackView::new(path, &files, no_bundle_check, Strictness::Default);
+    let view = PackView::new(path, &files, Strictness::Default);
     let report = verify_pack(&view);
     let expected: BTreeSet<(String, Option<String>)> = expect
         .get("violations")
@@ -70,12 +65,10 @@ fn check_case(name: &str, expect: Node<'_>, pack: &Path) {
             let mut parts = pair.items().map(|part| part.as_str().map(String::from));
             (parts.next().unwrap().unwrap(), parts.next().unwrap())
         })
-        .filter(|(rule, _)| rule != "PK4")
         .collect();
     let found: BTreeSet<(String, Option<String>)> = report
         .findings()
         .iter()
-        .filter(|finding| finding.rule_id != "PK4")
         .map(|finding| (finding.rule_id.to_owned(), finding.path.clone()))
         .collect();
     assert_eq!(found, expected, "{name}");

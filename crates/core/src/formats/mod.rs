@@ -1,5 +1,6 @@
 //! The formats: one module each, with its rules.
 
+pub mod context_bundle;
 pub mod evidence;
 pub mod ledger;
 pub mod model_io;
@@ -107,6 +108,7 @@ impl fmt::Display for Format {
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
     let mut rules: Vec<&'static RuleInfo> = Vec::new();
+    rules.extend(context_bundle::RULES.iter().map(|rule| &rule.info));
     rules.extend(pack::RULES.iter().map(|rule| &rule.info));
     rules.extend(proposal::RULES.iter().map(|rule| &rule.info));
     rules.extend(patch::RULES.iter().map(|rule| &rule.info));

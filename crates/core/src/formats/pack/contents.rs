@@ -3,6 +3,7 @@
 use super::PackView;
 use crate::canon::{Dialect, Node, canonical_bytes};
 use crate::digest::ContentHash;
+use crate::formats::context_bundle::{BundleView, verify_bundle};
 use crate::formats::evidence::REQUIRED as EVIDENCE_FIELDS;
 use crate::formats::ledger::find_entry_faults;
 use crate::formats::model_io::{ModelIoView, verify_model_io};
@@ -38,7 +39,11 @@ pub(super) fn check_run(view: &PackView<'_>, findings: &mut Findings) {
 /// PK4: bundle.json is a valid context bundle.
 pub(super) fn check_bundle(view: &PackView<'_>, findings: &mut Findings) {
     with_document(view, "bundle.json", findings, |root| {
-        (view.bundle_check)(root, view.strictness)
+        let bundle = BundleView {
+            root,
+            transformed: None,
+        };
+        messages(&verify_bundle(&bundle, view.strictness))
     });
 }
 

@@ -38,10 +38,6 @@ pub const MANIFEST: [&str; 9] = [
     "runner.json",
 ];
 
-/// Verifies a context bundle; gives what is wrong with it, in words. The pack's own rules do not
-/// know bundles.
-pub type BundleCheck = fn(Node<'_>, Strictness) -> Vec<String>;
-
 /// The bytes of a pack, as they were when they were read.
 pub struct PackFiles {
     entries: Vec<(String, EntryKind)>,
@@ -92,18 +88,12 @@ pub struct PackView<'a> {
     files: &'a PackFiles,
     documents: BTreeMap<&'static str, Result<Document<'a>, JsonError>>,
     ledger: Vec<Line<'a>>,
-    bundle_check: BundleCheck,
     strictness: Strictness,
 }
 
 impl<'a> PackView<'a> {
     /// Parses what was read.
-    pub fn new(
-        pack_path: &'a str,
-        files: &'a PackFiles,
-        bundle_check: BundleCheck,
-        strictness: Strictness,
-    ) -> Self {
+    pub fn new(pack_path: &'a str, files: &'a PackFiles, strictness: Strictness) -> Self {
         let mut documents = BTreeMap::new();
         let mut ledger = Vec::new();
         for (name, bytes) in &files.bytes {
@@ -118,7 +108,6 @@ impl<'a> PackView<'a> {
             files,
             documents,
             ledger,
-            bundle_check,
             strictness,
         }
     }
