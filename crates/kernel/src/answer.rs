@@ -83,7 +83,13 @@ impl Edits {
         self.add_texts(intent.goal(), intent.constraints(), finding, answer);
     }
 
-    fn add_texts(&mut self, goal: &str, constraints: &[String], finding: Option<&Finding>, answer: &str) {
+    fn add_texts(
+        &mut self,
+        goal: &str,
+        constraints: &[String],
+        finding: Option<&Finding>,
+        answer: &str,
+    ) {
         let Some(finding) = finding else {
             self.added.push(rest_decision(answer));
             return;
@@ -92,12 +98,20 @@ impl Edits {
             FindingKind::Gap => {
                 let label = element_label(finding.element.unwrap_or(Element::Output));
                 let plain = format!("{label}: {answer}");
-                self.added.push(if count_open(&plain) == 0 { plain } else { format!("{DECIDED} {plain}") });
+                self.added.push(if count_open(&plain) == 0 {
+                    plain
+                } else {
+                    format!("{DECIDED} {plain}")
+                });
             }
             FindingKind::Contradiction => self.settle(goal, constraints, finding, answer),
             FindingKind::Choice => self.decide(goal, constraints, finding, answer),
             FindingKind::Placeholder => {
-                let (Some(place), Some(sentence)) = (finding.places.first(), finding.sentence.as_ref()) else { return };
+                let (Some(place), Some(sentence)) =
+                    (finding.places.first(), finding.sentence.as_ref())
+                else {
+                    return;
+                };
                 let text = text_of(goal, constraints, place.origin);
                 if place.end > text.len() || !is_blank(&text[place.start..place.end]) {
                     self.decide(goal, constraints, finding, answer);
@@ -108,7 +122,11 @@ impl Edits {
                 let filled = format!("{before}{answer}{after}");
                 let was = format!("{before}{}{after}", &text[place.start..place.end]);
                 if count_open(&filled) < count_open(&was) {
-                    self.spans.entry(place.origin).or_default().push((place.start, place.end, answer.to_owned()));
+                    self.spans.entry(place.origin).or_default().push((
+                        place.start,
+                        place.end,
+                        answer.to_owned(),
+                    ));
                 } else {
                     self.decide(goal, constraints, finding, answer);
                 }
@@ -118,7 +136,9 @@ impl Edits {
 
     /// A contradiction: the sentence that was not chosen goes; with an answer of its own both go.
     fn settle(&mut self, goal: &str, constraints: &[String], finding: &Finding, answer: &str) {
-        let [a, b] = finding.places.as_slice() else { return };
+        let [a, b] = finding.places.as_slice() else {
+            return;
+        };
         let (keep, drop) = match (same(answer, a), same(answer, b)) {
             (true, false) => (Some(a), vec![b]),
             (false, true) => (Some(b), vec![a]),
@@ -128,25 +148,42 @@ impl Edits {
             self.remove(place);
         }
         self.added.push(match keep {
-            Some(kept) => format!("{DECIDED} {}, not {}", quoted(&whole(goal, constraints, kept)), quoted(&whole(goal, constraints, drop[0]))),
-            None => format!("{DECIDED} {answer} (instead of {} and {})", quoted(&whole(goal, constraints, a)), quoted(&whole(goal, constraints, b))),
+            Some(kept) => format!(
+                "{DECIDED} {}, not {}",
+                quoted(&whole(goal, constraints, kept)),
+                quoted(&whole(goal, constraints, drop[0]))
+            ),
+            None => format!(
+                "{DECIDED} {answer} (instead of {} and {})",
+                quoted(&whole(goal, constraints, a)),
+                quoted(&whole(goal, constraints, b))
+            ),
         });
     }
 
     /// A decision takes the place of the sentence. In the goal the sentence stays and the decision quotes it.
     fn decide(&mut self, goal: &str, constraints: &[String], finding: &Finding, answer: &str) {
-        let Some(place) = finding.places.first() else { return };
+        let Some(place) = finding.places.first() else {
+            return;
+        };
         let sentence = finding.sentence.as_ref().unwrap_or(place);
         if place.origin == Origin::Goal {
-            self.added.push(format!("{DECIDED} {}: {answer}", quoted(&place.quote)));
+            self.added
+                .push(format!("{DECIDED} {}: {answer}", quoted(&place.quote)));
         } else {
             self.remove(sentence);
-            self.added.push(format!("{DECIDED} {}: {answer}", quoted(&whole(goal, constraints, sentence))));
+            self.added.push(format!(
+                "{DECIDED} {}: {answer}",
+                quoted(&whole(goal, constraints, sentence))
+            ));
         }
     }
 
     fn remove(&mut self, place: &Place) {
-        self.spans.entry(place.origin).or_default().push((place.start, place.end, String::new()));
+        self.spans
+            .entry(place.origin)
+            .or_default()
+            .push((place.start, place.end, String::new()));
     }
 
     fn apply(self, intent: &Intent) -> (String, Vec<String>) {
@@ -154,7 +191,10 @@ impl Edits {
     }
 
     fn apply_texts(mut self, goal: &str, constraints: &[String]) -> (String, Vec<String>) {
-        let new_goal = self.spans.remove(&Origin::Goal).map_or_else(|| goal.to_owned(), |spans| rewrite(goal, spans));
+        let new_goal = self
+            .spans
+            .remove(&Origin::Goal)
+            .map_or_else(|| goal.to_owned(), |spans| rewrite(goal, spans));
         let mut out: Vec<String> = constraints
             .iter()
             .enumerate()
@@ -184,7 +224,11 @@ fn text_of<'t>(goal: &'t str, constraints: &'t [String], origin: Origin) -> &'t 
 
 /// The whole text of a place on one line; its quote may be clipped.
 fn whole(goal: &str, constraints: &[String], place: &Place) -> String {
-    one_line(text_of(goal, constraints, place.origin).get(place.start..place.end).unwrap_or(&place.quote))
+    one_line(
+        text_of(goal, constraints, place.origin)
+            .get(place.start..place.end)
+            .unwrap_or(&place.quote),
+    )
 }
 
 fn same(answer: &str, place: &Place) -> bool {
@@ -197,7 +241,11 @@ fn rewrite(text: &str, mut spans: Vec<(usize, usize, String)>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for (start, end, with) in spans {
-        if start < at || end > text.len() || !text.is_char_boundary(start) || !text.is_char_boundary(end) {
+        if start < at
+            || end > text.len()
+            || !text.is_char_boundary(start)
+            || !text.is_char_boundary(end)
+        {
             continue;
         }
         let mut end = end;

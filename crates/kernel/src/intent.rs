@@ -35,7 +35,8 @@ impl Refusal {
     /// The message behind the colon.
     pub fn message(&self) -> String {
         let text = self.to_string();
-        text.split_once(": ").map_or(text.clone(), |(_, m)| m.to_owned())
+        text.split_once(": ")
+            .map_or(text.clone(), |(_, m)| m.to_owned())
     }
 }
 
@@ -55,8 +56,11 @@ impl Intent {
         if goal.is_empty() {
             return Err(Refusal::EmptyGoal);
         }
-        let mut constraints: Vec<String> =
-            constraints.iter().map(|c| normalize_constraint(c)).filter(|c| !c.is_empty()).collect();
+        let mut constraints: Vec<String> = constraints
+            .iter()
+            .map(|c| normalize_constraint(c))
+            .filter(|c| !c.is_empty())
+            .collect();
         constraints.sort_by(|a, b| compare_utf16(a, b));
         constraints.dedup();
         Self::assemble(goal, constraints, context)
@@ -70,15 +74,28 @@ impl Intent {
     ) -> Result<Self, NoCanonicalForm> {
         let value = Value::object([
             ("goal", Value::from(goal.as_str())),
-            ("constraints", Value::array(constraints.iter().map(String::as_str))),
+            (
+                "constraints",
+                Value::array(constraints.iter().map(String::as_str)),
+            ),
             ("context", context),
         ]);
         let hash = canonical_digest(&value, Dialect::Kernel)?;
         let Value::Object(mut members) = value else {
-            return Ok(Intent { goal, constraints, context: Value::Null, hash });
+            return Ok(Intent {
+                goal,
+                constraints,
+                context: Value::Null,
+                hash,
+            });
         };
         let context = members.remove(&"context".into()).unwrap_or(Value::Null);
-        Ok(Intent { goal, constraints, context, hash })
+        Ok(Intent {
+            goal,
+            constraints,
+            context,
+            hash,
+        })
     }
 
     /// The goal: not empty, NFC, trimmed.
@@ -105,7 +122,10 @@ impl Intent {
     pub fn to_value(&self) -> Value {
         Value::object([
             ("goal", Value::from(self.goal.as_str())),
-            ("constraints", Value::array(self.constraints.iter().map(String::as_str))),
+            (
+                "constraints",
+                Value::array(self.constraints.iter().map(String::as_str)),
+            ),
             ("context", self.context.clone()),
         ])
     }
@@ -160,7 +180,10 @@ fn text_of(node: Node<'_>, place: &str) -> Result<String, Refusal> {
 }
 
 fn malformed(place: &str, must: &str, node: Node<'_>) -> Refusal {
-    Refusal::InvalidIntent(format!("{place} {must}, not {}", node.kind().with_article()))
+    Refusal::InvalidIntent(format!(
+        "{place} {must}, not {}",
+        node.kind().with_article()
+    ))
 }
 
 #[cfg(test)]
@@ -175,10 +198,22 @@ mod tests {
 
     #[test]
     fn intent_malformed_is_refused_with_code_and_message() {
-        assert_eq!(refusal("[]"), "INVALID_GOAL: Intent must have a string goal");
-        assert_eq!(refusal("{}"), "INVALID_GOAL: Intent must have a string goal");
-        assert_eq!(refusal(r#"{"goal":5}"#), "INVALID_GOAL: Intent must have a string goal");
-        assert_eq!(refusal(r#"{"goal":" \u3000"}"#), "EMPTY_GOAL: Intent goal cannot be empty");
+        assert_eq!(
+            refusal("[]"),
+            "INVALID_GOAL: Intent must have a string goal"
+        );
+        assert_eq!(
+            refusal("{}"),
+            "INVALID_GOAL: Intent must have a string goal"
+        );
+        assert_eq!(
+            refusal(r#"{"goal":5}"#),
+            "INVALID_GOAL: Intent must have a string goal"
+        );
+        assert_eq!(
+            refusal(r#"{"goal":" \u3000"}"#),
+            "EMPTY_GOAL: Intent goal cannot be empty"
+        );
         assert_eq!(
             refusal(r#"{"goal":"x","constraints":"y"}"#),
             "INVALID_INTENT: constraints must be a list of strings, not a string"
@@ -189,7 +224,7 @@ mod tests {
         );
         assert_eq!(
             refusal(r#"{"goal":"x","context":[]}"#),
-            "INVALID_INTENT: context must be an object, not an array"
+            "INVALID_INTENT: context must be an object, not a list"
         );
         assert_eq!(
             refusal(r#"{"goal":"\ud800"}"#),

@@ -5,6 +5,11 @@
 //! answers in, [`tree`] decomposes, [`output`] writes instructions, [`transform`] puts it all together. [`proposal`]
 //! turns a bundle into actions and tests (document 003).
 
+/// Whether a text is one of the words: `matches!` for long lists, which stay readable as blocks.
+macro_rules! any_of {
+    ($text:expr, $($word:literal)+) => { matches!($text, $($word)|+) };
+}
+
 pub mod answer;
 pub mod intent;
 mod lexicon;

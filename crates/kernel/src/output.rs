@@ -34,7 +34,10 @@ impl Output {
             ("path", Value::from(self.path.as_str())),
             ("content", Value::from(self.content.as_str())),
             ("content_hash", Value::from(self.content_hash.to_string())),
-            ("source_constraints", Value::array(self.source_constraints.iter().map(String::as_str))),
+            (
+                "source_constraints",
+                Value::array(self.source_constraints.iter().map(String::as_str)),
+            ),
             ("confidence", Value::from(self.confidence)),
         ])
     }
@@ -54,10 +57,14 @@ pub enum OutputError {
 /// Checks an output path with the messages of 000 §6.1.
 pub fn check_output_path(path: &str) -> Result<SafePath, OutputError> {
     if path.starts_with('/') {
-        return Err(OutputError::Path(format!("Absolute paths not allowed in bundle: {path}")));
+        return Err(OutputError::Path(format!(
+            "Absolute paths not allowed in bundle: {path}"
+        )));
     }
     if path.contains("..") {
-        return Err(OutputError::Path(format!("Parent directory references not allowed: {path}")));
+        return Err(OutputError::Path(format!(
+            "Parent directory references not allowed: {path}"
+        )));
     }
     SafePath::parse(path).map_err(|e| OutputError::Path(format!("{e}: {path}")))
 }
@@ -77,7 +84,10 @@ pub fn make_output(leaf: &TreeNode) -> Result<Output, OutputError> {
         ("type", "instruction"),
     ]))?;
     let content_hash = ContentHash::of(content.as_bytes());
-    let (entropy, density) = (leaf.measured.entropy.entropy_score, leaf.measured.density.density_score);
+    let (entropy, density) = (
+        leaf.measured.entropy.entropy_score,
+        leaf.measured.density.density_score,
+    );
     Ok(Output {
         id,
         path,
@@ -111,11 +121,18 @@ const TOPICS: [(Topic, &str); 6] = [
 /// The first topic that a word of the constraint names; failure before the rest, because it is the easiest to miss.
 fn topic_of(constraint: &str) -> Topic {
     let mut seen = 0u64;
-    for word in constraint.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '#'))).take(60) {
+    for word in constraint
+        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '#')))
+        .take(60)
+    {
         let lower = word.trim_matches(['.', '-']).to_lowercase();
         if !lower.is_empty() {
             let c = classes_of(&lower);
-            seen |= if c & class::THING != 0 { c & !class::PERSON } else { c };
+            seen |= if c & class::THING != 0 {
+                c & !class::PERSON
+            } else {
+                c
+            };
         }
     }
     let order = [
@@ -125,7 +142,10 @@ fn topic_of(constraint: &str) -> Topic {
         (class::FORMAT | class::DATA, Topic::Data),
         (class::OUTPUT, Topic::Result),
     ];
-    order.iter().find(|(c, _)| seen & c != 0).map_or(Topic::Other, |(_, t)| *t)
+    order
+        .iter()
+        .find(|(c, _)| seen & c != 0)
+        .map_or(Topic::Other, |(_, t)| *t)
 }
 
 fn render_instruction(leaf: &TreeNode) -> String {
@@ -133,8 +153,12 @@ fn render_instruction(leaf: &TreeNode) -> String {
     out.push_str("# Goal\n\n");
     out.push_str(&leaf.goal);
     out.push('\n');
-    let plain: Vec<(&String, Topic)> =
-        leaf.constraints.iter().filter(|c| !crate::measure::is_decision(c)).map(|c| (c, topic_of(c))).collect();
+    let plain: Vec<(&String, Topic)> = leaf
+        .constraints
+        .iter()
+        .filter(|c| !crate::measure::is_decision(c))
+        .map(|c| (c, topic_of(c)))
+        .collect();
     for (topic, title) in TOPICS {
         if plain.iter().any(|(_, t)| *t == topic) {
             heading(&mut out, title);
@@ -143,8 +167,12 @@ fn render_instruction(leaf: &TreeNode) -> String {
             }
         }
     }
-    let decisions: Vec<&str> =
-        leaf.constraints.iter().filter_map(|c| c.strip_prefix(DECIDED)).map(str::trim_start).collect();
+    let decisions: Vec<&str> = leaf
+        .constraints
+        .iter()
+        .filter_map(|c| c.strip_prefix(DECIDED))
+        .map(str::trim_start)
+        .collect();
     if !decisions.is_empty() {
         heading(&mut out, "Decisions");
         for decision in decisions {
@@ -159,7 +187,13 @@ fn render_instruction(leaf: &TreeNode) -> String {
     }
     heading(&mut out, "Metrics");
     let (e, d) = (&leaf.measured.entropy, &leaf.measured.density);
-    let count = |kind| leaf.measured.findings.iter().filter(|f| f.kind == kind).count();
+    let count = |kind| {
+        leaf.measured
+            .findings
+            .iter()
+            .filter(|f| f.kind == kind)
+            .count()
+    };
     for line in [
         format!("Entropy: {}/100", e.entropy_score),
         format!("Density: {}/100", d.density_score),

@@ -94,13 +94,19 @@ impl Question {
         let mut value = Value::object([
             ("id", Value::from(self.id.as_str())),
             ("text", Value::from(self.text.as_str())),
-            ("expected_answer_type", Value::from(self.expected_answer_type.name())),
+            (
+                "expected_answer_type",
+                Value::from(self.expected_answer_type.name()),
+            ),
             ("why_needed", Value::from(self.why_needed)),
             ("information_gain", Value::from(self.information_gain)),
             ("priority", Value::from(self.priority)),
         ]);
         if !self.options.is_empty() {
-            value.insert("options", Value::array(self.options.iter().map(String::as_str)));
+            value.insert(
+                "options",
+                Value::array(self.options.iter().map(String::as_str)),
+            );
         }
         value
     }
@@ -125,7 +131,9 @@ pub fn derive_questions(findings: &[Finding]) -> Result<Vec<Question>, NoCanonic
     }
     if left > 0 {
         out.push(Question::new(
-            format!("{left} further points are open beside these: how should all of them be settled?"),
+            format!(
+                "{left} further points are open beside these: how should all of them be settled?"
+            ),
             AnswerType::Text,
             "So many points are open that they cannot be asked one by one.",
             (100, 100),
@@ -164,10 +172,17 @@ fn derive_question(finding: &Finding) -> Result<Question, NoCanonicalForm> {
             let text = if sentence.is_empty() || sentence == quote(0) {
                 format!("“{}” is still open: what should stand there?", quote(0))
             } else {
-                format!("“{sentence}” leaves “{}” open: what should stand there?", quote(0))
+                format!(
+                    "“{sentence}” leaves “{}” open: what should stand there?",
+                    quote(0)
+                )
             };
             let number = is_number_blank(quote(0), sentence);
-            let expected = if number { AnswerType::Number } else { AnswerType::Text };
+            let expected = if number {
+                AnswerType::Number
+            } else {
+                AnswerType::Text
+            };
             Question::new(
                 text,
                 expected,
@@ -180,15 +195,31 @@ fn derive_question(finding: &Finding) -> Result<Question, NoCanonicalForm> {
         FindingKind::Gap => {
             let element = finding.element.unwrap_or(Element::Output);
             let goal = finding.places.first().map_or(String::new(), |p| {
-                clip(&p.quote, 0, p.quote.len().min(floor(&p.quote, GOAL_QUOTE)), 0)
+                clip(
+                    &p.quote,
+                    0,
+                    p.quote.len().min(floor(&p.quote, GOAL_QUOTE)),
+                    0,
+                )
             });
             let (question, why, weights, expected) = gap_texts(element);
-            Question::new(format!("{question} (goal: “{goal}”)"), expected, why, weights, Vec::new(), own)
+            Question::new(
+                format!("{question} (goal: “{goal}”)"),
+                expected,
+                why,
+                weights,
+                Vec::new(),
+                own,
+            )
         }
         FindingKind::Choice => {
             let closed = finding.options.len() >= 2;
             let text = format!("“{}” leaves a choice open: what is it to be?", quote(0));
-            let expected = if closed { AnswerType::Choice } else { AnswerType::Text };
+            let expected = if closed {
+                AnswerType::Choice
+            } else {
+                AnswerType::Text
+            };
             let weights = if closed { (60, 62) } else { (50, 58) };
             Question::new(
                 text,
@@ -213,8 +244,10 @@ fn floor(text: &str, at: usize) -> usize {
 
 /// `<N> days`, `XX percent`: a number is wanted.
 fn is_number_blank(quote: &str, sentence: &str) -> bool {
-    let bare = quote.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    let named = matches!(bare.as_str(), "n" | "x" | "xx" | "xxx" | "nn" | "number" | "amount" | "count");
+    let bare = quote
+        .trim_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase();
+    let named = any_of!(bare.as_str(), "n" "x" "xx" "xxx" "nn" "number" "amount" "count");
     let unit = sentence.split_once(quote).is_some_and(|(_, after)| {
         let word = after.split_whitespace().next().unwrap_or("");
         crate::lexicon::classes_of(&word.to_lowercase()) & crate::lexicon::class::TIME_UNIT != 0

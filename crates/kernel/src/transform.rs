@@ -4,7 +4,7 @@
 //! else is `incomplete` with questions. `error` is for a fault inside the kernel and is never a quiet success.
 
 use crate::intent::{Intent, Refusal};
-use crate::output::{Output, OutputError, make_output};
+use crate::output::{Output, make_output};
 use crate::question::Question;
 use crate::tree::{TreeLimits, TreeNode, build_tree};
 use runseal_core::canon::{Dialect, NoCanonicalForm, Value, canonical_digest};
@@ -25,9 +25,6 @@ pub enum KernelError {
     /// Something has no canonical form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
-    /// An output could not be made.
-    #[error(transparent)]
-    Output(#[from] OutputError),
 }
 
 /// The outcome of a transform that was not refused (000 §2.8).
@@ -37,6 +34,8 @@ pub enum ResultKind {
     Bundle,
     /// Questions are open.
     Clarify,
+    /// A fault inside the kernel: the bundle's status is error (rulings: its outcome is REFUSE).
+    Refuse,
 }
 
 impl ResultKind {
@@ -45,6 +44,7 @@ impl ResultKind {
         match self {
             ResultKind::Bundle => "BUNDLE",
             ResultKind::Clarify => "CLARIFY",
+            ResultKind::Refuse => "REFUSE",
         }
     }
 }
@@ -60,13 +60,22 @@ pub struct Bundle {
     pub root: TreeNode,
     /// Outputs, by path.
     pub outputs: Vec<Output>,
+    /// What went wrong inside the kernel, where something did.
+    pub failure: Option<String>,
     value: Value,
 }
 
 impl Bundle {
-    /// BUNDLE or CLARIFY.
+    /// BUNDLE, CLARIFY, or REFUSE after a fault.
     pub fn kind(&self) -> ResultKind {
-        if self.questions.is_empty() { ResultKind::Bundle } else { ResultKind::Clarify }
+        if self.failure.is_some() {
+            return ResultKind::Refuse;
+        }
+        if self.questions.is_empty() {
+            ResultKind::Bundle
+        } else {
+            ResultKind::Clarify
+        }
     }
 
     /// The bundle as JSON.
@@ -92,9 +101,20 @@ pub fn transform_with(intent: &Intent, limits: &TreeLimits) -> Result<Bundle, Ke
     let mut leaves = root.leaves();
     leaves.sort_by(|a, b| a.id.cmp(&b.id));
     leaves.dedup_by(|a, b| a.id == b.id);
-    let mut outputs = leaves.iter().map(|leaf| make_output(leaf)).collect::<Result<Vec<_>, _>>()?;
+    let made = leaves
+        .iter()
+        .map(|leaf| make_output(leaf))
+        .collect::<Result<Vec<_>, _>>();
+    let (mut outputs, failure) = match made {
+        Ok(outputs) => (outputs, None),
+        Err(fault) => (Vec::new(), Some(fault.to_string())),
+    };
     outputs.sort_by(|a, b| runseal_core::canon::compare_utf16(a.path.as_str(), b.path.as_str()));
-    let status = if questions.is_empty() { "complete" } else { "incomplete" };
+    let status = match (&failure, questions.is_empty()) {
+        (Some(_), _) => "error",
+        (None, true) => "complete",
+        (None, false) => "incomplete",
+    };
     let stats = make_stats(&root, &leaves, outputs.len(), questions.len());
     let mut value = Value::object([
         ("schema_version", Value::from(SCHEMA_VERSION)),
@@ -102,14 +122,30 @@ pub fn transform_with(intent: &Intent, limits: &TreeLimits) -> Result<Bundle, Ke
         ("source_intent_hash", Value::from(intent.hash().to_string())),
         ("status", Value::from(status)),
         ("root_node", node_value(&root)),
-        ("terminal_nodes", Value::Array(leaves.iter().map(|leaf| node_value(leaf)).collect())),
-        ("outputs", Value::Array(outputs.iter().map(Output::to_value).collect())),
-        ("unresolved_questions", Value::Array(questions.iter().map(Question::to_value).collect())),
+        (
+            "terminal_nodes",
+            Value::Array(leaves.iter().map(|leaf| node_value(leaf)).collect()),
+        ),
+        (
+            "outputs",
+            Value::Array(outputs.iter().map(Output::to_value).collect()),
+        ),
+        (
+            "unresolved_questions",
+            Value::Array(questions.iter().map(Question::to_value).collect()),
+        ),
         ("stats", stats),
     ]);
     let id = BundleId::derive(&value)?;
     value.insert("id", id.as_str());
-    Ok(Bundle { id, questions, root, outputs, value })
+    Ok(Bundle {
+        id,
+        questions,
+        root,
+        outputs,
+        failure,
+        value,
+    })
 }
 
 /// Node {id, parent_id, status, goal, constraints, entropy, density, children, unresolved_questions,
@@ -119,10 +155,16 @@ fn node_value(node: &TreeNode) -> Value {
     let d = &node.measured.density;
     let mut value = Value::object([
         ("id", Value::from(node.id.as_str())),
-        ("parent_id", Value::from(node.parent_id.as_ref().map(|p| p.as_str()))),
+        (
+            "parent_id",
+            Value::from(node.parent_id.as_ref().map(|p| p.as_str())),
+        ),
         ("status", Value::from(node.status())),
         ("goal", Value::from(node.goal.as_str())),
-        ("constraints", Value::array(node.constraints.iter().map(String::as_str))),
+        (
+            "constraints",
+            Value::array(node.constraints.iter().map(String::as_str)),
+        ),
         (
             "entropy",
             Value::object([
@@ -142,8 +184,14 @@ fn node_value(node: &TreeNode) -> Value {
                 ("density_score", Value::from(d.density_score)),
             ]),
         ),
-        ("children", Value::Array(node.children.iter().map(node_value).collect())),
-        ("unresolved_questions", Value::Array(node.questions.iter().map(Question::to_value).collect())),
+        (
+            "children",
+            Value::Array(node.children.iter().map(node_value).collect()),
+        ),
+        (
+            "unresolved_questions",
+            Value::Array(node.questions.iter().map(Question::to_value).collect()),
+        ),
     ]);
     if let Some(split) = &node.split
         && let Some(question) = node.questions.get(split.question)
@@ -158,7 +206,10 @@ fn node_value(node: &TreeNode) -> Value {
             ])
         });
         let branches = Value::Array(branches.collect());
-        value.insert("splitting_question", Value::object([("question", question.to_value()), ("branches", branches)]));
+        value.insert(
+            "splitting_question",
+            Value::object([("question", question.to_value()), ("branches", branches)]),
+        );
     }
     value
 }
@@ -172,7 +223,9 @@ fn make_stats(root: &TreeNode, leaves: &[&TreeNode], outputs: usize, questions: 
     // Averages round half up (rulings).
     let average = |of: fn(&TreeNode) -> u8| {
         let sum: usize = leaves.iter().map(|leaf| usize::from(of(leaf))).sum();
-        (2 * sum + leaves.len()).checked_div(2 * leaves.len()).unwrap_or(0)
+        (2 * sum + leaves.len())
+            .checked_div(2 * leaves.len())
+            .unwrap_or(0)
     };
     Value::object([
         ("total_nodes", Value::from(nodes)),
@@ -180,8 +233,14 @@ fn make_stats(root: &TreeNode, leaves: &[&TreeNode], outputs: usize, questions: 
         ("max_depth", Value::from(depth)),
         ("total_outputs", Value::from(outputs)),
         ("unresolved_count", Value::from(questions)),
-        ("avg_terminal_entropy", Value::from(average(|n| n.measured.entropy.entropy_score))),
-        ("avg_terminal_density", Value::from(average(|n| n.measured.density.density_score))),
+        (
+            "avg_terminal_entropy",
+            Value::from(average(|n| n.measured.entropy.entropy_score)),
+        ),
+        (
+            "avg_terminal_density",
+            Value::from(average(|n| n.measured.density.density_score)),
+        ),
     ])
 }
 
@@ -190,17 +249,29 @@ pub fn result_value(outcome: &Result<Bundle, Refusal>) -> Value {
     let (kind, accepted, reason, bundle) = match outcome {
         Ok(bundle) => {
             let reason = match bundle.questions.len() {
+                _ if bundle.failure.is_some() => bundle.failure.clone().unwrap_or_default(),
                 0 => "Nothing is left to ask".to_owned(),
                 1 => "1 question is open".to_owned(),
                 n => format!("{n} questions are open"),
             };
-            (bundle.kind().name(), bundle.questions.is_empty(), reason, bundle.value().clone())
+            (
+                bundle.kind().name(),
+                bundle.kind() == ResultKind::Bundle,
+                reason,
+                bundle.value().clone(),
+            )
         }
         Err(refusal) => ("REFUSE", false, refusal.message(), Value::Null),
     };
     Value::object([
         ("kernel_result_kind", Value::from(kind)),
-        ("decision", Value::object([("accepted", Value::from(accepted)), ("reason", Value::from(reason))])),
+        (
+            "decision",
+            Value::object([
+                ("accepted", Value::from(accepted)),
+                ("reason", Value::from(reason)),
+            ]),
+        ),
         ("bundle", bundle),
     ])
 }

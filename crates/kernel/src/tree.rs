@@ -25,7 +25,12 @@ pub struct TreeLimits {
 
 impl Default for TreeLimits {
     fn default() -> Self {
-        TreeLimits { max_depth: 10, max_nodes: 100, entropy_limit: 20, max_remeasured: 4096 }
+        TreeLimits {
+            max_depth: 10,
+            max_nodes: 100,
+            entropy_limit: 20,
+            max_remeasured: 4096,
+        }
     }
 }
 
@@ -120,8 +125,10 @@ pub fn build_tree(
     limits: &TreeLimits,
 ) -> Result<TreeNode, NoCanonicalForm> {
     let mut root = make_node(goal.to_owned(), constraints.to_vec(), None)?;
-    let mut budget =
-        Budget { nodes: limits.max_nodes.saturating_sub(1), remeasured: limits.max_remeasured };
+    let mut budget = Budget {
+        nodes: limits.max_nodes.saturating_sub(1),
+        remeasured: limits.max_remeasured,
+    };
     expand(&mut root, 0, limits, &mut budget)?;
     Ok(root)
 }
@@ -134,11 +141,26 @@ fn make_node(
     let measured = measure(&goal, &constraints);
     let questions = derive_questions(&measured.findings)?;
     let id = NodeId::derive(&Value::object([
-        ("constraints", Value::array(constraints.iter().map(String::as_str))),
+        (
+            "constraints",
+            Value::array(constraints.iter().map(String::as_str)),
+        ),
         ("goal", Value::from(goal.as_str())),
-        ("parent_id", Value::from(parent_id.as_ref().map(NodeId::as_str))),
+        (
+            "parent_id",
+            Value::from(parent_id.as_ref().map(NodeId::as_str)),
+        ),
     ]))?;
-    Ok(TreeNode { id, parent_id, goal, constraints, measured, questions, split: None, children: Vec::new() })
+    Ok(TreeNode {
+        id,
+        parent_id,
+        goal,
+        constraints,
+        measured,
+        questions,
+        split: None,
+        children: Vec::new(),
+    })
 }
 
 /// Level by level, so that a tight budget is spent near the root.
@@ -151,7 +173,10 @@ fn expand(
     if depth >= limits.max_depth || root.measured.entropy.entropy_score <= limits.entropy_limit {
         return Ok(());
     }
-    let splitting = root.questions.iter().position(|q| q.options.len() >= 2 && q.finding.is_some());
+    let splitting = root
+        .questions
+        .iter()
+        .position(|q| q.options.len() >= 2 && q.finding.is_some());
     let Some(at) = splitting else { return Ok(()) };
     let question = &root.questions[at];
     let cost = question.options.len() * root.constraints.len().max(1);
@@ -163,13 +188,19 @@ fn expand(
     let mut branches = Vec::new();
     let mut children: Vec<TreeNode> = Vec::new();
     for option in &question.options {
-        let Some(finding) = &question.finding else { continue };
+        let Some(finding) = &question.finding else {
+            continue;
+        };
         let (goal, constraints, added) = choose(&root.goal, &root.constraints, finding, option);
         let branch_id = BranchId::derive(&Value::object([
             ("answer", option.as_str()),
             ("question_id", question.id.as_str()),
         ]))?;
-        branches.push(Branch { branch_id, answer: option.clone(), added_constraints: added });
+        branches.push(Branch {
+            branch_id,
+            answer: option.clone(),
+            added_constraints: added,
+        });
         let child = make_node(goal, constraints, Some(root.id.clone()))?;
         if children.iter().all(|c| c.id != child.id) {
             children.push(child);
@@ -177,7 +208,10 @@ fn expand(
     }
     branches.sort_by(|a, b| a.branch_id.cmp(&b.branch_id));
     children.sort_by(|a, b| a.id.cmp(&b.id));
-    root.split = Some(Split { question: at, branches });
+    root.split = Some(Split {
+        question: at,
+        branches,
+    });
     root.children = children;
     for child in &mut root.children {
         expand(child, depth + 1, limits, budget)?;

@@ -1,6 +1,8 @@
 //! Laws of the kernel as properties: answers converge, nothing but the normalized intent reaches the bytes, and every
 //! bundle passes its own verifier in strict mode.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+
 mod labels;
 
 use labels::{conformance_set, own_set};
@@ -32,7 +34,10 @@ fn intent(goal: &str, constraints: &[String]) -> Intent {
 fn check_strict(bundle: &Bundle) {
     let bytes = canonical_bytes(bundle.value(), Dialect::Kernel).unwrap();
     let document = parse_document(&bytes, &ReadOptions::default()).unwrap();
-    let view = BundleView { root: document.root(), transformed: Some(bundle.compute_hash().unwrap()) };
+    let view = BundleView {
+        root: document.root(),
+        transformed: Some(bundle.compute_hash().unwrap()),
+    };
     let report = verify_bundle(&view, Strictness::Strict);
     assert!(report.is_valid(), "{:?}", report.findings());
 }
@@ -45,9 +50,24 @@ fn converge(start: &Intent, answer: impl Fn(usize, &[String]) -> String) {
         if bundle.kind() == ResultKind::Bundle {
             return;
         }
-        assert!(round < 8, "still asking after 8 rounds: {:#?}\n{:?}", bundle.questions.iter().map(|q| &q.text).collect::<Vec<_>>(), current);
-        let given: Vec<String> = bundle.questions.iter().enumerate().map(|(i, q)| answer(round + i, &q.options)).collect();
-        let pairs: Vec<_> = bundle.questions.iter().zip(&given).map(|(q, a)| (q, a.as_str())).collect();
+        assert!(
+            round < 8,
+            "still asking after 8 rounds: {:#?}\n{:?}",
+            bundle.questions.iter().map(|q| &q.text).collect::<Vec<_>>(),
+            current
+        );
+        let given: Vec<String> = bundle
+            .questions
+            .iter()
+            .enumerate()
+            .map(|(i, q)| answer(round + i, &q.options))
+            .collect();
+        let pairs: Vec<_> = bundle
+            .questions
+            .iter()
+            .zip(&given)
+            .map(|(q, a)| (q, a.as_str()))
+            .collect();
         current = answer_round(&current, &pairs).unwrap();
     }
 }
@@ -66,7 +86,12 @@ fn answers_labelled_intents_converge_within_eight_rounds() {
         for plain in ANSWERS {
             converge(&start, |_, _| (*plain).to_owned());
         }
-        converge(&start, |n, options| options.get(n % options.len().max(1)).cloned().unwrap_or_else(|| "as today".to_owned()));
+        converge(&start, |n, options| {
+            options
+                .get(n % options.len().max(1))
+                .cloned()
+                .unwrap_or_else(|| "as today".to_owned())
+        });
     }
 }
 
@@ -79,7 +104,10 @@ fn bundle_labelled_intents_pass_the_strict_verifier() {
 
 /// Sentences of the labelled intents, mixed at random: everything the detectors know meets everything else.
 fn pool() -> Vec<String> {
-    labelled().into_iter().flat_map(|case| case.constraints).collect()
+    labelled()
+        .into_iter()
+        .flat_map(|case| case.constraints)
+        .collect()
 }
 
 fn mixed() -> impl Strategy<Value = (String, Vec<String>)> {
@@ -90,7 +118,10 @@ fn mixed() -> impl Strategy<Value = (String, Vec<String>)> {
         1 => "\\PC{0,60}",
         1 => "[ a-z<>{}\\[\\]?./,;:%_\"'-]{0,40}",
     ];
-    (prop::sample::select(goals), prop::collection::vec(line, 0..14))
+    (
+        prop::sample::select(goals),
+        prop::collection::vec(line, 0..14),
+    )
 }
 
 proptest! {
@@ -131,5 +162,8 @@ proptest! {
 
 /// NFD of the letters that the pool uses.
 fn decompose(text: &str) -> String {
-    text.replace('ä', "a\u{308}").replace('ö', "o\u{308}").replace('ü', "u\u{308}").replace('é', "e\u{301}")
+    text.replace('ä', "a\u{308}")
+        .replace('ö', "o\u{308}")
+        .replace('ü', "u\u{308}")
+        .replace('é', "e\u{301}")
 }

@@ -3,12 +3,15 @@
 //! To add one: write the file, add a variant to [`Command`] and a line to each of its two
 //! matches. Help, man pages and completions follow from the `Args` types.
 
+mod bundle;
 mod canon;
+mod clarify;
 mod completions;
 mod hash;
 mod man;
 mod patch;
 mod rules;
+mod transform;
 
 use std::ffi::OsString;
 
@@ -40,6 +43,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Transform(transform::Args),
+    Clarify(clarify::Args),
+    Bundle(bundle::Args),
     Canon(canon::Args),
     Hash(hash::Args),
     Patch(patch::Args),
@@ -52,7 +58,10 @@ impl Command {
     fn surface(&self) -> Surface {
         match self {
             Self::Patch(_) => Surface::Format(Format::Patch),
-            Self::Canon(_)
+            Self::Bundle(_) => Surface::Format(Format::ContextBundle),
+            Self::Transform(_)
+            | Self::Clarify(_)
+            | Self::Canon(_)
             | Self::Hash(_)
             | Self::Rules(_)
             | Self::Completions(_)
@@ -62,6 +71,9 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Transform(args) => transform::run(args),
+            Self::Clarify(args) => clarify::run(args),
+            Self::Bundle(args) => bundle::run(args),
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args),
             Self::Patch(args) => patch::run(args),

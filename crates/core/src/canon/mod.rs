@@ -14,6 +14,7 @@ mod error;
 mod number;
 mod reader;
 mod scan;
+mod shortest;
 mod text;
 mod value;
 mod writer;

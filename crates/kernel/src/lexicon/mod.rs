@@ -148,13 +148,23 @@ fn build() -> Lexicon {
         for phrase in text.split('|') {
             let mut parts = phrase.split_ascii_whitespace();
             if let Some(first) = parts.next().map(stem_mark) {
-                list.push(Phrase { first, rest: parts.collect(), cue });
+                list.push(Phrase {
+                    first,
+                    rest: parts.collect(),
+                    cue,
+                });
                 flat.push((first, class::CUE));
             }
         }
     }
     // Longer phrases first, so that the most telling one is met first.
-    list.sort_by(|a, b| a.first.cmp(b.first).then(b.rest.len().cmp(&a.rest.len())).then(a.rest.cmp(&b.rest)).then(a.cue.cmp(&b.cue)));
+    list.sort_by(|a, b| {
+        a.first
+            .cmp(b.first)
+            .then(b.rest.len().cmp(&a.rest.len()))
+            .then(a.rest.cmp(&b.rest))
+            .then(a.cue.cmp(&b.cue))
+    });
     flat.sort_unstable();
     let mut entries: Vec<Entry> = Vec::with_capacity(flat.len());
     for (word, classes) in flat {
@@ -163,7 +173,11 @@ fn build() -> Lexicon {
             _ => {
                 let from = list.partition_point(|p| p.first < word);
                 let to = list.partition_point(|p| p.first <= word);
-                entries.push(Entry { word, classes, phrases: (from as u32, to as u32) });
+                entries.push(Entry {
+                    word,
+                    classes,
+                    phrases: (from as u32, to as u32),
+                });
             }
         }
     }
@@ -171,7 +185,11 @@ fn build() -> Lexicon {
     for (b, slot) in by_byte.iter_mut().enumerate() {
         *slot = entries.partition_point(|e| usize::from(e.word.as_bytes()[0]) < b) as u32;
     }
-    Lexicon { entries, by_byte, phrases: list }
+    Lexicon {
+        entries,
+        by_byte,
+        phrases: list,
+    }
 }
 
 /// `~cached` is kept as `~cach`: a stem is a prefix of its word.
@@ -190,7 +208,10 @@ fn lexicon() -> &'static Lexicon {
 fn find(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
     let b = usize::from(*word.as_bytes().first()?);
     let range = &lex.entries[lex.by_byte[b] as usize..lex.by_byte[b + 1] as usize];
-    range.binary_search_by(|e| e.word.cmp(word)).ok().map(|i| &range[i])
+    range
+        .binary_search_by(|e| e.word.cmp(word))
+        .ok()
+        .map(|i| &range[i])
 }
 
 /// A cue found in a text: tokens `from..to`.
@@ -219,26 +240,51 @@ fn lookup(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
     if let Some(e) = find(lex, word) {
         return Some(e);
     }
-    let bare = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).or_else(|| word.strip_suffix('\'')).unwrap_or(word);
-    let singular = bare.strip_suffix('s').filter(|w| w.len() > 2 && !w.ends_with('s'));
+    let bare = word
+        .strip_suffix("'s")
+        .or_else(|| word.strip_suffix("’s"))
+        .or_else(|| word.strip_suffix('\''))
+        .unwrap_or(word);
+    let singular = bare
+        .strip_suffix('s')
+        .filter(|w| w.len() > 2 && !w.ends_with('s'));
     find(lex, bare)
         .or_else(|| singular.and_then(|w| find(lex, w)))
-        .or_else(|| bare.strip_suffix("ies").filter(|w| w.len() > 2).and_then(|w| find_with_y(lex, w)))
-        .or_else(|| bare.strip_suffix("es").filter(|w| w.len() > 2).and_then(|w| find(lex, w)))
+        .or_else(|| {
+            bare.strip_suffix("ies")
+                .filter(|w| w.len() > 2)
+                .and_then(|w| find_with_y(lex, w))
+        })
+        .or_else(|| {
+            bare.strip_suffix("es")
+                .filter(|w| w.len() > 2)
+                .and_then(|w| find(lex, w))
+        })
         .or_else(|| {
             let cut = bare.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-            (cut.len() < bare.len() && cut.len() >= 2).then(|| find(lex, cut)).flatten()
+            (cut.len() < bare.len() && cut.len() >= 2)
+                .then(|| find(lex, cut))
+                .flatten()
         })
 }
 
 fn find_with_y(lex: &'static Lexicon, base: &str) -> Option<&'static Entry> {
     let b = usize::from(*base.as_bytes().first()?);
     let range = &lex.entries[lex.by_byte[b] as usize..lex.by_byte[b + 1] as usize];
-    range.binary_search_by(|e| e.word.bytes().cmp(base.bytes().chain(std::iter::once(b'y')))).ok().map(|i| &range[i])
+    range
+        .binary_search_by(|e| {
+            e.word
+                .bytes()
+                .cmp(base.bytes().chain(std::iter::once(b'y')))
+        })
+        .ok()
+        .map(|i| &range[i])
 }
 
 fn matches_word(pattern: &str, lexed: &Lexed<'_>, at: usize) -> bool {
-    let Some(token) = lexed.tokens.get(at) else { return false };
+    let Some(token) = lexed.tokens.get(at) else {
+        return false;
+    };
     if let Some(want) = pattern.strip_prefix('~') {
         token.kind == TokenKind::Word && token.key == fnv(stem(want))
     } else if pattern == "#" {
@@ -274,13 +320,26 @@ pub(crate) fn tag(text: &str) -> Tagged<'_> {
         ranges[1] = find(lex, &buffer);
         for entry in ranges.into_iter().flatten() {
             for phrase in &lex.phrases[entry.phrases.0 as usize..entry.phrases.1 as usize] {
-                if phrase.rest.iter().enumerate().all(|(k, p)| matches_word(p, &lexed, i + 1 + k)) {
-                    hits.push(Hit { cue: phrase.cue, from: i, to: i + 1 + phrase.rest.len() });
+                if phrase
+                    .rest
+                    .iter()
+                    .enumerate()
+                    .all(|(k, p)| matches_word(p, &lexed, i + 1 + k))
+                {
+                    hits.push(Hit {
+                        cue: phrase.cue,
+                        from: i,
+                        to: i + 1 + phrase.rest.len(),
+                    });
                 }
             }
         }
     }
-    Tagged { lexed, classes, hits }
+    Tagged {
+        lexed,
+        classes,
+        hits,
+    }
 }
 
 impl Tagged<'_> {
@@ -291,7 +350,8 @@ impl Tagged<'_> {
 
     /// Whether any unquoted token of the range has any of `classes`.
     pub fn any(&self, range: (usize, usize), classes: u64) -> bool {
-        (range.0..range.1.min(self.classes.len())).any(|i| !self.lexed.tokens[i].quoted && self.classes[i] & classes != 0)
+        (range.0..range.1.min(self.classes.len()))
+            .any(|i| !self.lexed.tokens[i].quoted && self.classes[i] & classes != 0)
     }
 
     /// The cues that begin inside the token range.

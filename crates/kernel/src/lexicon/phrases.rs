@@ -63,8 +63,20 @@ pub(crate) struct Family {
     pub b: &'static str,
 }
 
-const fn family(name: &'static str, scope: Scope, flips: bool, a: &'static str, b: &'static str) -> Family {
-    Family { name, scope, flips, a, b }
+const fn family(
+    name: &'static str,
+    scope: Scope,
+    flips: bool,
+    a: &'static str,
+    b: &'static str,
+) -> Family {
+    Family {
+        name,
+        scope,
+        flips,
+        a,
+        b,
+    }
 }
 
 use Scope::{Close, Shared, Whole};
@@ -267,8 +279,20 @@ pub(crate) const FAMILIES: &[Family] = &[
         "monolith|monolithic|single binary|one binary|one process|a single executable|one executable|single jar|one container|a single container",
         "microservices|micro-services|separate services|several services|services that|own container|separate containers|own service|separate process|separate processes",
     ),
-    family("time zone", Shared, false, "utc|gmt", "local time|local timezone|local time zone|browser's time zone|user's time zone|cet|cest|mez|est|pst|time zone of the"),
-    family("units", Shared, false, "metric|celsius|kilometres|kilometers|kilograms|metres|24-hour|24 hour", "imperial|fahrenheit|miles|pounds|feet|inches|12-hour|12 hour|am/pm|am and pm"),
+    family(
+        "time zone",
+        Shared,
+        false,
+        "utc|gmt",
+        "local time|local timezone|local time zone|browser's time zone|user's time zone|cet|cest|mez|est|pst|time zone of the",
+    ),
+    family(
+        "units",
+        Shared,
+        false,
+        "metric|celsius|kilometres|kilometers|kilograms|metres|24-hour|24 hour",
+        "imperial|fahrenheit|miles|pounds|feet|inches|12-hour|12 hour|am/pm|am and pm",
+    ),
     family(
         "caching",
         Shared,
@@ -311,8 +335,20 @@ pub(crate) const FAMILIES: &[Family] = &[
         "secret|nobody can see|nobody sees|no one can see|no one sees|nobody can find out|nobody knows|nobody can tell|hidden from|cannot see|can not see|cannot be seen|must not see|may not see|never see|never sees|cannot read|can not read|must not read|may not read|end-to-end encrypted|blind|not visible|invisible to",
         "sees|can see|may see|can read|may read|is shown to|are shown to|visible to|scans|analyses|analyzes|inspects|displays|reads the|is listed with|are listed with",
     ),
-    family("before or after", Close, false, "before", "after|only after|once"),
-    family("orientation", Close, false, "portrait|horizontal|horizontally|left-aligned|top|left|light|landscape-free", "landscape|vertical|vertically|right-aligned|bottom|right|dark"),
+    family(
+        "before or after",
+        Close,
+        false,
+        "before",
+        "after|only after|once",
+    ),
+    family(
+        "orientation",
+        Close,
+        false,
+        "portrait|horizontal|horizontally|left-aligned|top|left|light|landscape-free",
+        "landscape|vertical|vertically|right-aligned|bottom|right|dark",
+    ),
     family(
         "speed of delivery",
         Shared,
@@ -380,16 +416,28 @@ const CUES: &[(Cue, &str)] = &[
         Cue::Lower,
         "at least|no less than|not less than|no fewer than|not fewer than|a minimum of|minimum of|minimum|min|minimum is|must exceed|not below|never below|not under|never less than|no shorter than|not shorter than|not before|must be over|must be above|must be more than|must be longer than|should be over|should be above|no earlier than|waits at least",
     ),
-    (Cue::Takes, "~take|~wait|~last|~sleep|~pause|~need|~require|~run for|~hold|~delay"),
-    (Cue::Retention, "~keep for|~store for|~retain for|~archive for|deleted after|removed after|purged after|erased after|expire after|expires after|expired after|dropped after|retention|retention of|retention is|retention period|retention time|available for|wiped after|~keep|discarded after|delete after|remove after|anonymised after|stored at least|valid for|deleted #|removed #|purged #|erased #|kept at least|kept up to|kept #|deleted within|stored #|retained #|wiped #|anonymised #|kept for #|deleted at|disappear after|vanish after"),
-    (Cue::Forever, "forever|indefinitely|permanently|for ever|never deleted|for good"),
+    (
+        Cue::Takes,
+        "~take|~wait|~last|~sleep|~pause|~need|~require|~run for|~hold|~delay",
+    ),
+    (
+        Cue::Retention,
+        "~keep for|~store for|~retain for|~archive for|deleted after|removed after|purged after|erased after|expire after|expires after|expired after|dropped after|retention|retention of|retention is|retention period|retention time|available for|wiped after|~keep|discarded after|delete after|remove after|anonymised after|stored at least|valid for|deleted #|removed #|purged #|erased #|kept at least|kept up to|kept #|deleted within|stored #|retained #|wiped #|anonymised #|kept for #|deleted at|disappear after|vanish after",
+    ),
+    (
+        Cue::Forever,
+        "forever|indefinitely|permanently|for ever|never deleted|for good",
+    ),
 ];
 
 /// Every cue with its phrases.
 pub(super) fn all() -> impl Iterator<Item = (Cue, &'static str)> {
     let families = FAMILIES.iter().enumerate().flat_map(|(i, f)| {
         let i = i as u8;
-        [(Cue::Family(i, Side::A), f.a), (Cue::Family(i, Side::B), f.b)]
+        [
+            (Cue::Family(i, Side::A), f.a),
+            (Cue::Family(i, Side::B), f.b),
+        ]
     });
     CUES.iter().map(|(c, t)| (*c, *t)).chain(families)
 }

@@ -44,7 +44,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         director directors leader leaders chief boss supervisor supervisors foreman foremen superintendent warden wardens
         sre sres devops qa department departments office sales marketing finance accounting helpdesk desk management board committee council agency ministry authority authorities
         partner partners contractor contractors consultant consultants freelancer freelancers intern interns trainee trainees apprentice apprentices villager villagers commuter commuters tourist tourists
-        traveller travellers traveler travelers family families postdocs postdoc professor professors scholar scholars merchandiser merchandisers instructor instructors agent agents pensioner pensioners couple couples senior seniors youth adult adults girl boy friend friends follower followers spectator spectators
+        traveller travellers traveler travelers family families postdocs postdoc professor professors scholar scholars merchandiser merchandisers instructor instructors agent agents pensioner pensioners clubs companies firms households institutions organisations organizations couple couples senior seniors youth adult adults girl boy friend friends follower followers spectator spectators
         dresser dressers porter porters steward stewards conductor conductors composer composers adviser advisers advisor advisors broker brokers banker bankers insurer insurers adjuster adjusters
         underwriter underwriters claimant claimants operators' users' crews shift shifts personnel workforce"),
     (THING, "number numbers order orders server servers folder folders header headers footer footers buffer buffers counter counters sensor sensors monitor monitors error errors vector vectors

@@ -13,7 +13,35 @@ use std::collections::BTreeSet;
 const REACH: usize = 60;
 
 /// Words that open a request to fill something in.
-const FILL: &[&str] = &["insert", "your", "enter", "add", "fill", "specify", "choose", "put", "set", "tbd", "tbc", "tba", "todo", "fixme", "replace", "provide", "select", "missing", "unknown", "ask", "pending", "link", "placeholder", "define", "xxx", "to", "name"];
+const FILL: &[&str] = &[
+    "insert",
+    "your",
+    "enter",
+    "add",
+    "fill",
+    "specify",
+    "choose",
+    "put",
+    "set",
+    "tbd",
+    "tbc",
+    "tba",
+    "todo",
+    "fixme",
+    "replace",
+    "provide",
+    "select",
+    "missing",
+    "unknown",
+    "ask",
+    "pending",
+    "link",
+    "placeholder",
+    "define",
+    "xxx",
+    "to",
+    "name",
+];
 
 /// Names that a text uses outside brackets: the definition of a `{tank}` is a sentence about the tank.
 pub(super) struct Defined<'a> {
@@ -27,8 +55,20 @@ pub(super) struct Defined<'a> {
 impl<'a> Defined<'a> {
     /// Collects the words of the intent.
     pub fn new(goal: &'a Source<'a>, sources: &'a [Source<'a>]) -> Self {
-        let mut out = Defined { words: BTreeSet::new(), braced: BTreeSet::new(), routes: false, markup: false, templates: false };
-        let bracketed = std::iter::once(goal).chain(sources).any(|s| s.tagged.lexed.text.bytes().any(|b| matches!(b, b'{' | b'<' | b'[' | b'%')));
+        let mut out = Defined {
+            words: BTreeSet::new(),
+            braced: BTreeSet::new(),
+            routes: false,
+            markup: false,
+            templates: false,
+        };
+        let bracketed = std::iter::once(goal).chain(sources).any(|s| {
+            s.tagged
+                .lexed
+                .text
+                .bytes()
+                .any(|b| matches!(b, b'{' | b'<' | b'[' | b'%'))
+        });
         if !bracketed {
             return out;
         }
@@ -37,18 +77,28 @@ impl<'a> Defined<'a> {
             let bytes = lexed.text.as_bytes();
             for (i, t) in lexed.tokens.iter().enumerate() {
                 let word = lexed.word(i);
-                out.routes |= matches!(lexed.raw(i), "GET" | "POST" | "PUT" | "DELETE" | "PATCH") || matches!(word, "endpoint" | "endpoints" | "route" | "routes" | "openapi" | "rest" | "paths");
-                out.markup |= matches!(word, "html" | "xml" | "xsd" | "xslt" | "markup" | "element" | "elements" | "svg" | "dom" | "xhtml" | "docbook" | "rss" | "wcag" | "css" | "tag" | "tags");
-                out.templates |= matches!(word, "template" | "templates" | "jinja" | "jinja2" | "handlebars" | "mustache" | "helm" | "liquid" | "twig" | "blade" | "interpolation");
+                out.routes |= any_of!(lexed.raw(i), "GET" "POST" "PUT" "DELETE" "PATCH")
+                    || any_of!(word,
+                        "endpoint" "endpoints" "route" "routes" "openapi" "rest" "paths");
+                out.markup |= any_of!(word,
+                    "html" "xml" "xsd" "xslt" "markup" "element" "elements" "svg" "dom" "xhtml"
+                    "docbook" "rss" "wcag" "css" "tag" "tags");
+                out.templates |= any_of!(word,
+                    "template" "templates" "jinja" "jinja2" "handlebars" "mustache" "helm"
+                    "liquid" "twig" "blade" "interpolation");
                 let before = bytes[..t.start].last().copied().unwrap_or(b' ');
                 let after = bytes.get(t.end).copied().unwrap_or(b' ');
-                let inside = matches!(before, b'{' | b'<' | b'[' | b'%') || matches!(after, b'}' | b'>' | b']');
+                let inside = matches!(before, b'{' | b'<' | b'[' | b'%')
+                    || matches!(after, b'}' | b'>' | b']');
                 if !inside {
                     out.words.insert(word);
                 } else if before == b'{' && after == b'}' || before == b'<' && after == b'>' {
                     // `{id} is a UUID`, `where {slug} is …`, `{n} an integer`
                     let next = lexed.word(i + 2);
-                    if matches!(next, "is" | "are" | "an" | "a" | "being" | "means" | "stands" | "comes" | "=" | "the" | "must" | ":") && (i < 2 || before_path(bytes, t.start)) {
+                    if any_of!(next,
+                        "is" "are" "an" "a" "being" "means" "stands" "comes" "=" "the" "must" ":")
+                        && (i < 2 || before_path(bytes, t.start))
+                    {
                         out.braced.insert(word);
                     }
                 }
@@ -86,7 +136,10 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
             }
         };
         let inner = at + if double { 2 } else { 1 };
-        let Some(len) = bytes[inner.min(bytes.len())..bytes.len().min(inner + REACH)].iter().position(|b| *b == close || *b == b'\n') else {
+        let Some(len) = bytes[inner.min(bytes.len())..bytes.len().min(inner + REACH)]
+            .iter()
+            .position(|b| *b == close || *b == b'\n')
+        else {
             at += 1;
             continue;
         };
@@ -99,7 +152,12 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
             end += 1;
         }
         let token = source.tagged.lexed.tokens.partition_point(|t| t.start < at);
-        let quoted = source.tagged.lexed.tokens.get(token).is_some_and(|t| t.quoted);
+        let quoted = source
+            .tagged
+            .lexed
+            .tokens
+            .get(token)
+            .is_some_and(|t| t.quoted);
         let body = text[inner..inner + len].trim();
         let blank = !quoted
             && match bytes[at] {
@@ -120,41 +178,78 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
 
 /// Words of a blank: letters, digits, spaces, hyphens, underscores, apostrophes, slashes; at least one letter.
 fn is_wordy(body: &str) -> bool {
-    !body.is_empty() && body.chars().any(char::is_alphabetic) && body.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '\'' | '’' | '/' | ',' | '.' | ':' | '?' | '#'))
+    !body.is_empty()
+        && body.chars().any(char::is_alphabetic)
+        && body.chars().all(|c| {
+            c.is_alphanumeric()
+                || matches!(
+                    c,
+                    ' ' | '-' | '_' | '\'' | '’' | '/' | ',' | '.' | ':' | '?' | '#'
+                )
+        })
 }
 
 fn first_word(body: &str) -> String {
-    body.split([' ', '_', '-', ':']).next().unwrap_or_default().to_lowercase()
+    body.split([' ', '_', '-', ':'])
+        .next()
+        .unwrap_or_default()
+        .to_lowercase()
 }
 
 fn last_word(body: &str) -> String {
-    body.rsplit([' ', '_', '-']).next().unwrap_or_default().to_lowercase()
+    body.rsplit([' ', '_', '-'])
+        .next()
+        .unwrap_or_default()
+        .to_lowercase()
 }
 
 fn asks_to_fill(body: &str) -> bool {
     let first = first_word(body);
-    FILL.contains(&first.as_str()) || body.to_lowercase().contains("tbd") || body.ends_with(" here") || body.ends_with("_HERE") || body.ends_with("_here")
+    FILL.contains(&first.as_str())
+        || body.to_lowercase().contains("tbd")
+        || body.ends_with(" here")
+        || body.ends_with("_HERE")
+        || body.ends_with("_here")
 }
 
 fn preceding(source: &Source<'_>, at: usize) -> char {
-    source.tagged.lexed.text[..at].chars().next_back().unwrap_or(' ')
+    source.tagged.lexed.text[..at]
+        .chars()
+        .next_back()
+        .unwrap_or(' ')
 }
 
 fn word_before<'s>(source: &'s Source<'_>, token: usize) -> &'s str {
-    if token == 0 { "" } else { source.tagged.lexed.word(token - 1) }
+    if token == 0 {
+        ""
+    } else {
+        source.tagged.lexed.word(token - 1)
+    }
 }
 
 fn talks_of_usage(source: &Source<'_>, token: usize) -> bool {
     let lexed = &source.tagged.lexed;
     let (from, to) = lexed.sentence_of(token);
-    (from..to).any(|i| matches!(lexed.word(i), "usage" | "syntax" | "invoked" | "called" | "options" | "synopsis" | "cli" | "arguments" | "argument") || lexed.raw(i).starts_with("--"))
-        || lexed.text.contains(" --")
+    (from..to).any(|i| {
+        any_of!(lexed.word(i),
+            "usage" "syntax" "invoked" "called" "options" "synopsis" "cli" "arguments" "argument")
+            || lexed.raw(i).starts_with("--")
+    }) || lexed.text.contains(" --")
 }
 
 fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token: usize) -> bool {
     let before = preceding(source, at);
-    let after = source.tagged.lexed.text[end..].chars().next().unwrap_or(' ');
-    if before.is_alphanumeric() || matches!(before, '_' | ')' | ']' | '\\' | '^' | '[' | '$' | '!' | '=' | '&' | '*' | '<' | '|' | ',') || matches!(after, '(' | '[' | '+' | '*' | '{') {
+    let after = source.tagged.lexed.text[end..]
+        .chars()
+        .next()
+        .unwrap_or(' ');
+    if before.is_alphanumeric()
+        || matches!(
+            before,
+            '_' | ')' | ']' | '\\' | '^' | '[' | '$' | '!' | '=' | '&' | '*' | '<' | '|' | ','
+        )
+        || matches!(after, '(' | '[' | '+' | '*' | '{')
+    {
         // Type or index, Markdown link or image, regex. `[x][y]` of a regex begins with a class, seen below.
         return before == '=' && asks_to_fill(body) && is_wordy(body);
     }
@@ -168,37 +263,103 @@ fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token
         return false;
     }
     let prev = word_before(source, token);
-    let syntax = classes_of(prev) & class::SYNTAX != 0 || matches!(prev, "level" | "prefix" | "label" | "group" | "marker" | "line" | "lines" | "subject" | "with" | "table" | "block" | "section") && !body.contains(' ');
-    let levels = matches!(body, "INFO" | "WARN" | "WARNING" | "ERROR" | "DEBUG" | "ALERT" | "FATAL" | "TRACE" | "OK" | "FAIL" | "EXTERNAL" | "dependencies" | "package" | "sic" | "x");
+    let syntax = classes_of(prev) & class::SYNTAX != 0
+        || any_of!(prev,
+            "level" "prefix" "label" "group" "marker" "line" "lines" "subject" "with" "table"
+            "block" "section")
+            && !body.contains(' ');
+    let levels = any_of!(body,
+        "INFO" "WARN" "WARNING" "ERROR" "DEBUG" "ALERT" "FATAL" "TRACE" "OK" "FAIL" "EXTERNAL"
+        "dependencies" "package" "sic" "x");
     if syntax || levels || body.contains(',') {
         return false;
     }
     let words = body.split_whitespace().count();
-    let known = body.split([' ', '_', '-', '/']).any(|w| classes_of(&w.to_lowercase()) & (class::BLANK | class::PERSON) != 0);
+    let known = body
+        .split([' ', '_', '-', '/'])
+        .any(|w| classes_of(&w.to_lowercase()) & (class::BLANK | class::PERSON) != 0);
     // Where a noun belongs: `hosted by [provider]`.
-    let noun_place = matches!(prev, "by" | "from" | "to" | "at" | "in" | "on" | "until" | "is" | "are" | "for" | "of" | "via" | "the" | "as" | "called" | "named" | "migrate" | ":" | "=");
+    let noun_place = any_of!(prev,
+        "by" "from" "to" "at" "in" "on" "until" "is" "are" "for" "of" "via" "the" "as" "called"
+        "named" "migrate" ":" "=");
     words <= 6 && (known || noun_place || words >= 2 || body.chars().all(|c| !c.is_lowercase()))
 }
 
 /// `a-z`, `0-9A-F`: a character class.
 fn is_range(body: &str) -> bool {
     let b = body.as_bytes();
-    b.windows(3).any(|w| w[1] == b'-' && w[0].is_ascii_alphanumeric() && w[2].is_ascii_alphanumeric()) && b.len() <= 12 && !body.contains(' ') && body.split('-').all(|p| p.len() <= 3)
+    b.windows(3)
+        .any(|w| w[1] == b'-' && w[0].is_ascii_alphanumeric() && w[2].is_ascii_alphanumeric())
+        && b.len() <= 12
+        && !body.contains(' ')
+        && body.split('-').all(|p| p.len() <= 3)
 }
 
 /// File name parts that a program fills at run time.
 const RUNTIME: &[&str] = &[
-    "id", "n", "i", "no", "nr", "number", "date", "time", "year", "month", "day", "hour", "timestamp", "uuid", "hash", "slug", "name", "filename", "file", "ext", "lang", "locale", "version", "key", "index", "page", "user", "station", "yyyy", "mm", "dd", "seq", "code", "type", "title", "count", "x", "y", "z", "sha", "week",
+    "id",
+    "n",
+    "i",
+    "no",
+    "nr",
+    "number",
+    "date",
+    "time",
+    "year",
+    "month",
+    "day",
+    "hour",
+    "timestamp",
+    "uuid",
+    "hash",
+    "slug",
+    "name",
+    "filename",
+    "file",
+    "ext",
+    "lang",
+    "locale",
+    "version",
+    "key",
+    "index",
+    "page",
+    "user",
+    "station",
+    "yyyy",
+    "mm",
+    "dd",
+    "seq",
+    "code",
+    "type",
+    "title",
+    "count",
+    "x",
+    "y",
+    "z",
+    "sha",
+    "week",
 ];
 
-fn is_brace_blank(source: &Source<'_>, defined: &Defined<'_>, at: usize, end: usize, body: &str, double: bool, token: usize) -> bool {
+fn is_brace_blank(
+    source: &Source<'_>,
+    defined: &Defined<'_>,
+    at: usize,
+    end: usize,
+    body: &str,
+    double: bool,
+    token: usize,
+) -> bool {
     let text = source.tagged.lexed.text;
     let before = preceding(source, at);
     let after = text[end..].chars().next().unwrap_or(' ');
     if before == '$' || before == '#' || before == '%' || before == '\\' {
         return asks_to_fill(body) && first_word(body) == "your";
     }
-    let name_like = body.split_whitespace().count() <= 5 && body.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '?')) && body.chars().next().is_some_and(char::is_alphabetic);
+    let name_like = body.split_whitespace().count() <= 5
+        && body
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '?'))
+        && body.chars().next().is_some_and(char::is_alphabetic);
     if !name_like {
         return false;
     }
@@ -210,29 +371,49 @@ fn is_brace_blank(source: &Source<'_>, defined: &Defined<'_>, at: usize, end: us
     if asks_to_fill(body) && lower != "name" && lower != "to" {
         return true;
     }
-    if before.is_alphanumeric() && !matches!(after, '.' | '_' | '-' | '/' | ' ') || before == ')' || body.contains(' ') && matches!(before, ')' | '>') {
+    if before.is_alphanumeric() && !matches!(after, '.' | '_' | '-' | '/' | ' ')
+        || before == ')'
+        || body.contains(' ') && matches!(before, ')' | '>')
+    {
         // Code: `fn(){…}`, `[0-9]{n}`.
         return false;
     }
     let chunk_start = text[..at].rfind(char::is_whitespace).map_or(0, |i| i + 1);
-    let chunk_end = text[end..].find(char::is_whitespace).map_or(text.len(), |i| end + i);
+    let chunk_end = text[end..]
+        .find(char::is_whitespace)
+        .map_or(text.len(), |i| end + i);
     let chunk = &text[chunk_start..chunk_end];
     let in_url = chunk.contains("://");
     let path_like = before == '/' || after == '/';
-    let embedded = chunk.trim_matches(|c: char| matches!(c, '{' | '}' | ',' | '.' | ';' | ':' | '(' | ')' | '"' | '\'')).len() > body.len();
-    let route = path_like && !in_url && (chunk.trim_start_matches(['(', '"', '`']).starts_with('/') || defined.routes);
+    let embedded = chunk
+        .trim_matches(|c: char| {
+            matches!(
+                c,
+                '{' | '}' | ',' | '.' | ';' | ':' | '(' | ')' | '"' | '\''
+            )
+        })
+        .len()
+        > body.len();
+    let route = path_like
+        && !in_url
+        && (chunk.trim_start_matches(['(', '"', '`']).starts_with('/') || defined.routes);
     if defined.defines(&lower) && (embedded || defined.braced.contains(lower.as_str())) {
         return false;
     }
     if route {
-        return !(defined.routes || RUNTIME.contains(&lower.as_str()) || RUNTIME.contains(&last_word(body).as_str()));
+        return !(defined.routes
+            || RUNTIME.contains(&lower.as_str())
+            || RUNTIME.contains(&last_word(body).as_str()));
     }
     if embedded && !in_url {
-        let runtime = RUNTIME.contains(&lower.as_str()) || RUNTIME.contains(&last_word(body).as_str()) || defined.defines(&lower);
+        let runtime = RUNTIME.contains(&lower.as_str())
+            || RUNTIME.contains(&last_word(body).as_str())
+            || defined.defines(&lower);
         return !runtime && !talks_of_format(source, token);
     }
     if in_url {
-        return !(RUNTIME.contains(&lower.as_str()) && before == '/' || matches!(lower.as_str(), "z" | "x" | "y"));
+        return !(RUNTIME.contains(&lower.as_str()) && before == '/'
+            || matches!(lower.as_str(), "z" | "x" | "y"));
     }
     // Standing free: `the database {db_name}`.
     !(defined.braced.contains(lower.as_str()) || talks_of_format(source, token))
@@ -241,23 +422,44 @@ fn is_brace_blank(source: &Source<'_>, defined: &Defined<'_>, at: usize, end: us
 fn talks_of_format(source: &Source<'_>, token: usize) -> bool {
     let lexed = &source.tagged.lexed;
     let (from, to) = lexed.sentence_of(token);
-    (from..to).any(|i| matches!(lexed.word(i), "pattern" | "template" | "format" | "placeholder" | "placeholders" | "interpolated" | "named" | "regex" | "braces" | "scheme" | "set" | "css"))
+    (from..to).any(|i| {
+        any_of!(lexed.word(i),
+            "pattern" "template" "format" "placeholder" "placeholders" "interpolated" "named"
+            "regex" "braces" "scheme" "set" "css")
+    })
 }
 
-fn is_angle_blank(source: &Source<'_>, defined: &Defined<'_>, at: usize, body: &str, token: usize) -> bool {
+fn is_angle_blank(
+    source: &Source<'_>,
+    defined: &Defined<'_>,
+    at: usize,
+    body: &str,
+    token: usize,
+) -> bool {
     let text = source.tagged.lexed.text;
     let before = preceding(source, at);
     let raw_first = text[at + 1..].chars().next().unwrap_or(' ');
-    if before.is_alphanumeric() && !before.is_ascii_digit() || matches!(before, '_' | ':' | '-' | '>' | '=' | '<' | ')') && !matches!(before, ':' | '=' | '-') {
+    if before.is_alphanumeric() && !before.is_ascii_digit()
+        || matches!(before, '_' | ':' | '-' | '>' | '=' | '<' | ')')
+            && !matches!(before, ':' | '=' | '-')
+    {
         return false;
     }
     if !(raw_first.is_alphabetic() || raw_first == '<' || raw_first == '_') || !is_wordy(body) {
         return false;
     }
-    if body.contains('.') && !body.contains(' ') || body.contains('@') || body.ends_with('/') || body.contains("//") {
+    if body.contains('.') && !body.contains(' ')
+        || body.contains('@')
+        || body.ends_with('/')
+        || body.contains("//")
+    {
         return false;
     }
-    if asks_to_fill(body) && body.to_lowercase() != "link" && body.to_lowercase() != "select" && body.to_lowercase() != "name" {
+    if asks_to_fill(body)
+        && body.to_lowercase() != "link"
+        && body.to_lowercase() != "select"
+        && body.to_lowercase() != "name"
+    {
         return true;
     }
     let single = !body.contains(' ');
@@ -266,15 +468,35 @@ fn is_angle_blank(source: &Source<'_>, defined: &Defined<'_>, at: usize, body: &
         return false;
     }
     if single {
-        let html = classes_of(&lower) & class::HTML != 0 || lower.starts_with('h') && lower.len() == 2;
-        let plain_blank = matches!(lower.as_str(), "address" | "link" | "time" | "title" | "label" | "source" | "table" | "map") && !defined.markup;
-        let next = source.tagged.lexed.tokens.iter().position(|t| t.start > at + body.len()).unwrap_or(usize::MAX);
-        let next_word = source.tagged.lexed.word(next.saturating_add(1).min(source.tagged.lexed.tokens.len()));
-        let element = matches!(next_word, "element" | "elements" | "tag" | "tags" | "node" | "nodes" | "attribute");
-        if html && !plain_blank || element || (defined.markup && !lower.contains('_') && classes_of(&lower) & class::BLANK == 0) {
+        let html =
+            classes_of(&lower) & class::HTML != 0 || lower.starts_with('h') && lower.len() == 2;
+        let plain_blank = any_of!(lower.as_str(),
+            "address" "link" "time" "title" "label" "source" "table" "map")
+            && !defined.markup;
+        let next = source
+            .tagged
+            .lexed
+            .tokens
+            .iter()
+            .position(|t| t.start > at + body.len())
+            .unwrap_or(usize::MAX);
+        let next_word = source
+            .tagged
+            .lexed
+            .word(next.saturating_add(1).min(source.tagged.lexed.tokens.len()));
+        let element = any_of!(next_word,
+            "element" "elements" "tag" "tags" "node" "nodes" "attribute");
+        if html && !plain_blank
+            || element
+            || (defined.markup && !lower.contains('_') && classes_of(&lower) & class::BLANK == 0)
+        {
             return false;
         }
-        if defined.markup && matches!(word_before(source, token), "element" | "elements" | "tag" | "tags" | "node" | "in" | "the" | "each" | "every" | "a" | "an" | "inside") {
+        if defined.markup
+            && any_of!(word_before(source, token),
+                "element" "elements" "tag" "tags" "node" "in" "the" "each" "every" "a" "an"
+                "inside")
+        {
             return false;
         }
     }
@@ -291,15 +513,37 @@ fn is_round_blank(body: &str) -> bool {
     if words == 0 || words > 6 || !is_wordy(body) {
         return false;
     }
-    let starts = matches!(first.as_str(), "fill" | "insert" | "tbd" | "tbc" | "tba" | "todo" | "fixme" | "missing" | "placeholder" | "xxx") && !(first == "missing" && words > 2) && !lower.starts_with("todo app") && !lower.starts_with("todo list");
-    let asks = matches!(first.as_str(), "ask" | "enter" | "add" | "your" | "specify" | "unknown" | "pending" | "open") && words <= 5 && (first != "open" && first != "pending" && first != "unknown" || words == 1 || lower.contains("yet"));
-    starts || asks && !lower.contains("add-on") || lower.ends_with(" here") && words <= 5 || lower == "to come" || lower == "to follow"
+    let starts = any_of!(first.as_str(),
+        "fill" "insert" "tbd" "tbc" "tba" "todo" "fixme" "missing" "placeholder" "xxx");
+    let starts = starts && (first != "missing" || words <= 2);
+    let starts = starts && !lower.starts_with("todo app") && !lower.starts_with("todo list");
+    let asks = any_of!(first.as_str(),
+        "ask" "enter" "add" "your" "specify" "unknown" "pending" "open")
+        && words <= 5
+        && (first != "open" && first != "pending" && first != "unknown"
+            || words == 1
+            || lower.contains("yet"));
+    starts
+        || asks && !lower.contains("add-on")
+        || lower.ends_with(" here") && words <= 5
+        || lower == "to come"
+        || lower == "to follow"
 }
 
 /// `%DB_HOST%` in capitals, but not the variables of Windows.
 fn is_percent_blank(source: &Source<'_>, at: usize, end: usize, body: &str) -> bool {
-    let after = source.tagged.lexed.text[end..].chars().next().unwrap_or(' ');
-    let windows = matches!(body, "APPDATA" | "TEMP" | "TMP" | "USERPROFILE" | "PATH" | "LOCALAPPDATA" | "PROGRAMDATA" | "PROGRAMFILES" | "HOME" | "HOMEPATH" | "USERNAME" | "SYSTEMROOT" | "WINDIR" | "COMPUTERNAME");
+    let after = source.tagged.lexed.text[end..]
+        .chars()
+        .next()
+        .unwrap_or(' ');
+    let windows = any_of!(body,
+        "APPDATA" "TEMP" "TMP" "USERPROFILE" "PATH" "LOCALAPPDATA" "PROGRAMDATA" "PROGRAMFILES"
+        "HOME" "HOMEPATH" "USERNAME" "SYSTEMROOT" "WINDIR" "COMPUTERNAME");
     let _ = (at, after);
-    body.len() >= 3 && !windows && body.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_') && body.bytes().any(|b| b.is_ascii_uppercase())
+    body.len() >= 3
+        && !windows
+        && body
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        && body.bytes().any(|b| b.is_ascii_uppercase())
 }

@@ -40,7 +40,11 @@ pub(crate) struct Closed {
 impl Closed {
     /// Reads the decisions among the constraints.
     pub fn new(constraints: &[String]) -> Self {
-        let mut closed = Closed { decisions: String::new(), elements: Vec::new(), rest: false };
+        let mut closed = Closed {
+            decisions: String::new(),
+            elements: Vec::new(),
+            rest: false,
+        };
         for c in constraints {
             let body = c.strip_prefix(DECIDED).map(str::trim_start);
             for element in Element::ALL {
@@ -78,7 +82,9 @@ impl Closed {
         }
         match finding.kind {
             FindingKind::Gap => false,
-            _ => finding.places.first().is_some_and(|p| p.origin == Origin::Goal && self.decisions.contains(&quoted(&p.quote))),
+            _ => finding.places.first().is_some_and(|p| {
+                p.origin == Origin::Goal && self.decisions.contains(&quoted(&p.quote))
+            }),
         }
     }
 }

@@ -100,7 +100,11 @@ pub(crate) fn clip(text: &str, start: usize, end: usize, focus: usize) -> String
         }
     }
     let cut = text[from..to].trim();
-    if cut.contains('\n') { cut.split_whitespace().collect::<Vec<_>>().join(" ") } else { cut.to_owned() }
+    if cut.contains('\n') {
+        cut.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        cut.to_owned()
+    }
 }
 
 /// A tagged text with its origin.
@@ -112,24 +116,40 @@ pub(crate) struct Source<'a> {
 impl Source<'_> {
     /// The place of a byte span.
     pub fn place(&self, start: usize, end: usize) -> Place {
-        Place { origin: self.origin, start, end, quote: clip(self.tagged.lexed.text, start, end, start) }
+        Place {
+            origin: self.origin,
+            start,
+            end,
+            quote: clip(self.tagged.lexed.text, start, end, start),
+        }
     }
 
     /// The place of the sentence that holds token `i`, without its closing mark.
     pub fn sentence_place(&self, i: usize) -> Place {
         let lexed = &self.tagged.lexed;
         let (start, mut end) = lexed.span(lexed.sentence_of(i));
-        while end > start && lexed.text.as_bytes()[end - 1].is_ascii() && matches!(lexed.text.as_bytes()[end - 1], b'.' | b';' | b'\n' | b' ') {
+        while end > start
+            && lexed.text.as_bytes()[end - 1].is_ascii()
+            && matches!(lexed.text.as_bytes()[end - 1], b'.' | b';' | b'\n' | b' ')
+        {
             end -= 1;
         }
         let focus = lexed.tokens.get(i).map_or(start, |t| t.start);
-        Place { origin: self.origin, start, end, quote: clip(lexed.text, start, end, focus) }
+        Place {
+            origin: self.origin,
+            start,
+            end,
+            quote: clip(lexed.text, start, end, focus),
+        }
     }
 }
 
 /// How many placeholders and open choices a text has by itself.
 pub(crate) fn count_open(text: &str) -> usize {
-    let source = Source { origin: Origin::Constraint(0), tagged: tag(text) };
+    let source = Source {
+        origin: Origin::Constraint(0),
+        tagged: tag(text),
+    };
     let mut findings = Vec::new();
     let sources = [];
     let defined = brackets::Defined::new(&source, &sources);
@@ -141,12 +161,18 @@ pub(crate) fn count_open(text: &str) -> usize {
 /// Measures a goal with its constraints (normalized texts).
 pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     let closed = closed::Closed::new(constraints);
-    let goal_source = Source { origin: Origin::Goal, tagged: tag(goal) };
+    let goal_source = Source {
+        origin: Origin::Goal,
+        tagged: tag(goal),
+    };
     let sources: Vec<Source<'_>> = constraints
         .iter()
         .enumerate()
         .filter(|(_, c)| !is_decision(c))
-        .map(|(i, c)| Source { origin: Origin::Constraint(i), tagged: tag(c) })
+        .map(|(i, c)| Source {
+            origin: Origin::Constraint(i),
+            tagged: tag(c),
+        })
         .collect();
     let mut findings = Vec::new();
     let defined = brackets::Defined::new(&goal_source, &sources);
@@ -159,11 +185,18 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
         .iter()
         .enumerate()
         .filter(|(_, c)| is_decision(c))
-        .map(|(i, c)| Source { origin: Origin::Constraint(i), tagged: tag(c) })
+        .map(|(i, c)| Source {
+            origin: Origin::Constraint(i),
+            tagged: tag(c),
+        })
         .collect();
     let profile = gap::find_gaps(&goal_source, &sources, &decisions, &closed, &mut findings);
     findings.retain(|f| !closed.covers(f));
     let entropy = Entropy::from_findings(&findings);
     let density = Density::from_profile(&profile, constraints.len());
-    Measurement { findings, entropy, density }
+    Measurement {
+        findings,
+        entropy,
+        density,
+    }
 }

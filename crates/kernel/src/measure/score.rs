@@ -63,7 +63,11 @@ impl Density {
         let elements = profile.seen.iter().filter(|s| **s).count() * 10;
         let concrete = (profile.concrete_constraints * 5).min(25);
         let output = if profile.specified_outputs > 0 { 5 } else { 0 };
-        let depth = if constraints == 0 { 0 } else { profile.constraint_depth.min(10) };
+        let depth = if constraints == 0 {
+            0
+        } else {
+            profile.constraint_depth.min(10)
+        };
         Density {
             concrete_constraints: profile.concrete_constraints,
             specified_outputs: profile.specified_outputs,

@@ -42,17 +42,22 @@ pub(crate) struct Lexed<'a> {
 
 /// FNV-1a, used as a stable key for stems.
 pub(crate) fn fnv(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// Abbreviations after which a full stop ends no sentence.
-const ABBREVIATIONS: &[&str] =
-    &["al", "approx", "ca", "cf", "dr", "e.g", "eg", "etc", "fig", "i.e", "ie", "incl", "max", "min", "mr", "mrs", "no", "nr", "resp", "st", "vs"];
+const ABBREVIATIONS: &[&str] = &[
+    "al", "approx", "ca", "cf", "dr", "e.g", "eg", "etc", "fig", "i.e", "ie", "incl", "max", "min",
+    "mr", "mrs", "no", "nr", "resp", "st", "vs",
+];
 
 /// Units that may stand right after a number (`64KB`); other letters make the whole a word (`4xx`).
 const ATTACHED_UNITS: &[&str] = &[
-    "b", "cm", "d", "days", "eur", "fps", "gb", "ghz", "gib", "h", "hz", "k", "kb", "kg", "khz", "kib", "km", "kw", "kwh", "l", "m", "mb", "mbit", "mhz",
-    "mib", "min", "mm", "ms", "mw", "ns", "px", "s", "sec", "t", "tb", "tib", "usd", "v", "w",
+    "b", "cm", "d", "days", "eur", "fps", "gb", "ghz", "gib", "h", "hz", "k", "kb", "kg", "khz",
+    "kib", "km", "kw", "kwh", "l", "m", "mb", "mbit", "mhz", "mib", "min", "mm", "ms", "mw", "ns",
+    "px", "s", "sec", "t", "tb", "tib", "usd", "v", "w",
 ];
 
 fn lower_same_length(text: &str) -> String {
@@ -78,28 +83,43 @@ impl<'a> Lexed<'a> {
         scan(text, &lower, &mut tokens);
         mark_quotes(text, &mut tokens);
         let sentences = split_sentences(text, &lower, &tokens);
-        Lexed { text, lower, tokens, sentences }
+        Lexed {
+            text,
+            lower,
+            tokens,
+            sentences,
+        }
     }
 
     /// Lower-case text of token `i`; empty beyond the end.
     pub fn word(&self, i: usize) -> &str {
-        self.tokens.get(i).map_or("", |t| &self.lower[t.start..t.end])
+        self.tokens
+            .get(i)
+            .map_or("", |t| &self.lower[t.start..t.end])
     }
 
     /// Text of token `i` as written.
     pub fn raw(&self, i: usize) -> &'a str {
-        self.tokens.get(i).map_or("", |t| &self.text[t.start..t.end])
+        self.tokens
+            .get(i)
+            .map_or("", |t| &self.text[t.start..t.end])
     }
 
     /// Whether token `i` is the symbol `s`.
     pub fn is_symbol(&self, i: usize, s: &str) -> bool {
-        self.tokens.get(i).is_some_and(|t| t.kind == TokenKind::Symbol) && self.raw(i) == s
+        self.tokens
+            .get(i)
+            .is_some_and(|t| t.kind == TokenKind::Symbol)
+            && self.raw(i) == s
     }
 
     /// The sentence (index) that token `i` belongs to.
     pub fn sentence_of(&self, i: usize) -> (usize, usize) {
         let at = self.sentences.partition_point(|s| s.1 <= i);
-        self.sentences.get(at).copied().unwrap_or((0, self.tokens.len()))
+        self.sentences
+            .get(at)
+            .copied()
+            .unwrap_or((0, self.tokens.len()))
     }
 
     /// Text of a token range, trimmed of a closing mark.
@@ -122,7 +142,15 @@ fn scan(text: &str, lower: &str, tokens: &mut Vec<Token>) {
         if c.is_whitespace() {
             spaced = true;
             if c == '\n' {
-                push(tokens, lower, start, start + 1, TokenKind::Symbol, spaced, false);
+                push(
+                    tokens,
+                    lower,
+                    start,
+                    start + 1,
+                    TokenKind::Symbol,
+                    spaced,
+                    false,
+                );
             }
             continue;
         }
@@ -140,7 +168,11 @@ fn scan(text: &str, lower: &str, tokens: &mut Vec<Token>) {
                     chars.next();
                 } else if (is_joiner(d) || (digits_only && matches!(d, ',' | ':')))
                     && text[at + d.len_utf8()..].chars().next().is_some_and(|e| {
-                        if digits_only && d != '-' { e.is_ascii_digit() } else { e.is_alphanumeric() || e == '_' }
+                        if digits_only && d != '-' {
+                            e.is_ascii_digit()
+                        } else {
+                            e.is_alphanumeric() || e == '_'
+                        }
                     })
                 {
                     if digits_only && d == '-' {
@@ -158,19 +190,41 @@ fn scan(text: &str, lower: &str, tokens: &mut Vec<Token>) {
             if c.is_ascii_digit() && !digits_only {
                 let tail = &lower[digits_end..end];
                 if ATTACHED_UNITS.binary_search(&tail).is_ok() {
-                    push(tokens, lower, start, digits_end, TokenKind::Number, spaced, false);
-                    push(tokens, lower, digits_end, end, TokenKind::Word, false, false);
+                    push(
+                        tokens,
+                        lower,
+                        start,
+                        digits_end,
+                        TokenKind::Number,
+                        spaced,
+                        false,
+                    );
+                    push(
+                        tokens,
+                        lower,
+                        digits_end,
+                        end,
+                        TokenKind::Word,
+                        false,
+                        false,
+                    );
                     spaced = false;
                     continue;
                 }
             }
-            let kind = if digits_only { TokenKind::Number } else { TokenKind::Word };
+            let kind = if digits_only {
+                TokenKind::Number
+            } else {
+                TokenKind::Word
+            };
             push(tokens, lower, start, end, kind, spaced, c.is_uppercase());
         } else {
             let mut end = start + c.len_utf8();
             if matches!(c, '?' | '.' | '<' | '>' | '=' | '!' | '-') {
                 while let Some(&(at, d)) = chars.peek() {
-                    if d == c || (matches!(c, '<' | '>' | '!' | '-' | '=') && matches!(d, '=' | '>')) {
+                    if d == c
+                        || (matches!(c, '<' | '>' | '!' | '-' | '=') && matches!(d, '=' | '>'))
+                    {
                         chars.next();
                         end = at + 1;
                     } else {
@@ -184,10 +238,30 @@ fn scan(text: &str, lower: &str, tokens: &mut Vec<Token>) {
     }
 }
 
-fn push(tokens: &mut Vec<Token>, lower: &str, start: usize, end: usize, kind: TokenKind, spaced: bool, upper: bool) {
+fn push(
+    tokens: &mut Vec<Token>,
+    lower: &str,
+    start: usize,
+    end: usize,
+    kind: TokenKind,
+    spaced: bool,
+    upper: bool,
+) {
     let word = &lower[start..end];
-    let key = fnv(if kind == TokenKind::Word { stem(word) } else { word });
-    tokens.push(Token { start, end, kind, quoted: false, spaced, upper, key });
+    let key = fnv(if kind == TokenKind::Word {
+        stem(word)
+    } else {
+        word
+    });
+    tokens.push(Token {
+        start,
+        end,
+        kind,
+        quoted: false,
+        spaced,
+        upper,
+        key,
+    });
 }
 
 fn closing(open: &str) -> Option<&'static [&'static str]> {
@@ -210,7 +284,10 @@ fn mark_quotes(text: &str, tokens: &mut [Token]) {
     let mut i = 0;
     while i < tokens.len() {
         let t = tokens[i];
-        let Some(close) = (t.kind == TokenKind::Symbol).then(|| closing(&text[t.start..t.end])).flatten() else {
+        let Some(close) = (t.kind == TokenKind::Symbol)
+            .then(|| closing(&text[t.start..t.end]))
+            .flatten()
+        else {
             i += 1;
             continue;
         };
@@ -226,7 +303,11 @@ fn mark_quotes(text: &str, tokens: &mut [Token]) {
                     let u = tokens[j];
                     u.kind == TokenKind::Symbol
                         && close.contains(&&text[u.start..u.end])
-                        && (!single || text[u.end..].chars().next().is_none_or(|c| !c.is_alphanumeric()))
+                        && (!single
+                            || text[u.end..]
+                                .chars()
+                                .next()
+                                .is_none_or(|c| !c.is_alphanumeric()))
                 })
             })
             .flatten();
@@ -256,7 +337,9 @@ fn split_sentences(text: &str, lower: &str, tokens: &[Token]) -> Vec<(usize, usi
                 let open = next.is_none_or(char::is_whitespace);
                 let abbreviation = s == "."
                     && i > 0
-                    && ABBREVIATIONS.binary_search(&&lower[tokens[i - 1].start..tokens[i - 1].end]).is_ok()
+                    && ABBREVIATIONS
+                        .binary_search(&&lower[tokens[i - 1].start..tokens[i - 1].end])
+                        .is_ok()
                     && next.is_some();
                 open && !abbreviation && (i == 0 || !t.spaced || s.starts_with('?'))
             }
@@ -292,7 +375,19 @@ mod tests {
 
     #[test]
     fn scan_units_codes_and_names_split_right() {
-        assert_eq!(words("64KB, 4xx node.js C++17 read-only 3,100"), ["64", "kb", ",", "4xx", "node.js", "c++17", "read-only", "3,100"]);
+        assert_eq!(
+            words("64KB, 4xx node.js C++17 read-only 3,100"),
+            [
+                "64",
+                "kb",
+                ",",
+                "4xx",
+                "node.js",
+                "c++17",
+                "read-only",
+                "3,100"
+            ]
+        );
     }
 
     #[test]
@@ -303,7 +398,10 @@ mod tests {
     #[test]
     fn quotes_inch_mark_opens_nothing() {
         let l = Lexed::new("a 19\" rack and \"x y\" z");
-        let quoted: Vec<&str> = (0..l.tokens.len()).filter(|&i| l.tokens[i].quoted).map(|i| l.raw(i)).collect();
+        let quoted: Vec<&str> = (0..l.tokens.len())
+            .filter(|&i| l.tokens[i].quoted)
+            .map(|i| l.raw(i))
+            .collect();
         assert_eq!(quoted, ["\"", "x", "y", "\""]);
     }
 }

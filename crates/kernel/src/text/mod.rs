@@ -6,4 +6,6 @@ pub(crate) mod lex;
 mod normalize;
 pub(crate) mod stem;
 
-pub use normalize::{is_ecmascript_space, normalize_constraint, normalize_goal, normalize_text, trim_ecmascript};
+pub use normalize::{
+    is_ecmascript_space, normalize_constraint, normalize_goal, normalize_text, trim_ecmascript,
+};

@@ -45,14 +45,22 @@ pub fn normalize_text(text: &str) -> String {
     } else {
         text.to_owned()
     };
-    if unix.is_ascii() || is_nfc(&unix) { unix } else { unix.nfc().collect() }
+    if unix.is_ascii() || is_nfc(&unix) {
+        unix
+    } else {
+        unix.nfc().collect()
+    }
 }
 
 /// A goal: normalized text, trimmed (rulings: "Goal: trim only").
 pub fn normalize_goal(text: &str) -> String {
     let text = normalize_text(text);
     let trimmed = trim_ecmascript(&text);
-    if trimmed.len() == text.len() { text } else { trimmed.to_owned() }
+    if trimmed.len() == text.len() {
+        text
+    } else {
+        trimmed.to_owned()
+    }
 }
 
 /// A constraint: normalized text, runs of space and tab as one space, three or more LF as two, then trimmed.
@@ -85,7 +93,11 @@ pub fn normalize_constraint(text: &str) -> String {
         }
     }
     let trimmed = trim_ecmascript(&out);
-    if trimmed.len() == out.len() { out } else { trimmed.to_owned() }
+    if trimmed.len() == out.len() {
+        out
+    } else {
+        trimmed.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -94,7 +106,10 @@ mod tests {
 
     #[test]
     fn constraint_spaces_and_newlines_collapse() {
-        assert_eq!(normalize_constraint("\u{feff} a \t b\r\n\r\n\r\rc "), "a b\n\nc");
+        assert_eq!(
+            normalize_constraint("\u{feff} a \t b\r\n\r\n\r\rc "),
+            "a b\n\nc"
+        );
     }
 
     #[test]
@@ -109,6 +124,9 @@ mod tests {
 
     #[test]
     fn trim_next_line_stays() {
-        assert_eq!(trim_ecmascript("\u{85}x\u{200b}\u{feff}"), "\u{85}x\u{200b}");
+        assert_eq!(
+            trim_ecmascript("\u{85}x\u{200b}\u{feff}"),
+            "\u{85}x\u{200b}"
+        );
     }
 }

@@ -69,7 +69,10 @@ fn is_vowel(b: u8) -> bool {
 
 /// The stem of a lower-case word: a prefix of it, or the stem of the regular form.
 pub(crate) fn stem(word: &str) -> &str {
-    let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
+    let word = word
+        .strip_suffix("'s")
+        .or_else(|| word.strip_suffix("’s"))
+        .unwrap_or(word);
     if !word.is_ascii() || word.len() < 3 {
         return word;
     }
@@ -85,7 +88,13 @@ pub(crate) fn stem(word: &str) -> &str {
         undouble(&word[..n - 3])
     } else if n > 4 && word.ends_with("ed") && !word.ends_with("eed") {
         undouble(&word[..n - 2])
-    } else if n > 4 && (word.ends_with("sses") || word.ends_with("shes") || word.ends_with("ches") || word.ends_with("xes") || word.ends_with("zes")) {
+    } else if n > 4
+        && (word.ends_with("sses")
+            || word.ends_with("shes")
+            || word.ends_with("ches")
+            || word.ends_with("xes")
+            || word.ends_with("zes"))
+    {
         &word[..n - 2]
     } else if n > 3 && word.ends_with('s') && !matches!(b[n - 2], b's' | b'u' | b'i') {
         &word[..n - 1]
@@ -93,12 +102,14 @@ pub(crate) fn stem(word: &str) -> &str {
         word
     };
     // encryption, deletion, authentication: the noun of the verb.
-    let cut = if cut.len() > 6 && cut.ends_with("ion") { &cut[..cut.len() - 3] } else { cut };
+    let cut = if cut.len() > 6 && cut.ends_with("ion") {
+        &cut[..cut.len() - 3]
+    } else {
+        cut
+    };
     let n = cut.len();
     let c = cut.as_bytes();
-    if n > 3 && c[n - 1] == b'e' {
-        &cut[..n - 1]
-    } else if n > 3 && c[n - 1] == b'y' && !is_vowel(c[n - 2]) {
+    if n > 3 && (c[n - 1] == b'e' || c[n - 1] == b'y' && !is_vowel(c[n - 2])) {
         &cut[..n - 1]
     } else {
         cut

@@ -1,5 +1,11 @@
 //! Labelled intents: the development set of the kernel and the conformance data, in one form.
 
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "shared by several tests, of which each uses a part; a failure is meant to stop it"
+)]
+
 use runseal_testkit::{conformance, for_each_line, text};
 use std::path::PathBuf;
 
@@ -23,13 +29,24 @@ pub struct Case {
 
 /// A file of the development set.
 pub fn own_set(name: &str) -> Vec<Case> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
     let text = std::fs::read_to_string(path).unwrap();
     let mut cases: Vec<Case> = Vec::new();
-    for line in text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
+    for line in text
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+    {
         if let Some(head) = line.strip_prefix("= ") {
             let (id, expect) = head.split_once(' ').unwrap();
-            cases.push(Case { id: id.into(), goal: String::new(), constraints: vec![], clarify: expect == "CLARIFY", labels: vec![] });
+            cases.push(Case {
+                id: id.into(),
+                goal: String::new(),
+                constraints: vec![],
+                clarify: expect == "CLARIFY",
+                labels: vec![],
+            });
             continue;
         }
         let case = cases.last_mut().unwrap();
@@ -38,8 +55,14 @@ pub fn own_set(name: &str) -> Vec<Case> {
         } else if let Some(l) = line.strip_prefix("! ") {
             let kind = l.chars().next().unwrap();
             let rest = l[1..].trim();
-            let (wheres, quote) = rest.split_once('|').map_or((rest, ""), |(w, q)| (w.trim(), q.trim()));
-            let mut label = Label { kind, wheres: vec![], quotes: vec![] };
+            let (wheres, quote) = rest
+                .split_once('|')
+                .map_or((rest, ""), |(w, q)| (w.trim(), q.trim()));
+            let mut label = Label {
+                kind,
+                wheres: vec![],
+                quotes: vec![],
+            };
             if kind == 'G' {
                 label.quotes = wheres.split(',').map(Into::into).collect();
                 label.wheres = vec![None];
@@ -65,7 +88,9 @@ pub fn conformance_set() -> Option<Vec<Case>> {
     for_each_line(&folder.join("kernel/clarify.jsonl"), |line| {
         let intent = line.get("intent").unwrap();
         let strings = |list: runseal_core::canon::Node<'_>| -> Vec<String> {
-            list.items().map(|item| item.as_str().unwrap().into_owned()).collect()
+            list.items()
+                .map(|item| item.as_str().unwrap().into_owned())
+                .collect()
         };
         let label = |finding: runseal_core::canon::Node<'_>| {
             let quote = finding.get("quote").unwrap();
@@ -74,7 +99,10 @@ pub fn conformance_set() -> Option<Vec<Case>> {
                 None => strings(quote),
             };
             let place = |place: runseal_core::canon::Node<'_>| {
-                place.as_number().and_then(|n| n.to_exact_i64()).map(|n| n as usize)
+                place
+                    .as_number()
+                    .and_then(|n| n.to_exact_i64())
+                    .map(|n| n as usize)
             };
             Label {
                 kind: text(finding, "kind").unwrap().chars().next().unwrap(),

@@ -4,14 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::BundleView;
 use super::walk::{Part, branches, nodes, outputs, questions, top};
-use crate::canon::{Dialect, Kind, Node, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document};
+use crate::canon::{
+    Dialect, Kind, Node, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
+};
 use crate::digest::ContentHash;
 use crate::ids::{BranchId, BundleId, NodeId, OutputId, QuestionId};
 use crate::verify::Findings;
 
 pub(super) fn check_transformed(view: &BundleView<'_>, findings: &mut Findings) {
-    let (Some(expected), Ok(actual)) = (view.transformed, canonical_digest(view.root, Dialect::Kernel))
-    else {
+    let (Some(expected), Ok(actual)) = (
+        view.transformed,
+        canonical_digest(view.root, Dialect::Kernel),
+    ) else {
         findings.add("$", "the bundle has no hash to compare");
         return;
     };
@@ -43,7 +47,9 @@ pub(super) fn check_canonical(view: &BundleView<'_>, findings: &mut Findings) {
 
 /// An object of some members of `node`; absent ones are left out.
 fn subset(node: Node<'_>, names: &[&str]) -> Value {
-    let members = names.iter().filter_map(|name| Some((*name, node.get(name)?.to_value())));
+    let members = names
+        .iter()
+        .filter_map(|name| Some((*name, node.get(name)?.to_value())));
     Value::object(members)
 }
 
@@ -77,7 +83,10 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
         compare(&node, "id", id, findings);
     }
     for question in questions(view.root) {
-        let content = subset(question.node, &["expected_answer_type", "text", "why_needed"]);
+        let content = subset(
+            question.node,
+            &["expected_answer_type", "text", "why_needed"],
+        );
         let id = QuestionId::derive(&content).ok().map(|id| id.to_string());
         compare(&question, "id", id, findings);
     }
@@ -125,16 +134,12 @@ fn read_tree(view: &BundleView<'_>) -> Tree {
 
 fn terminal_ids<'a>(view: &BundleView<'a>) -> BTreeMap<String, Part<'a>> {
     let list = top(view.root).elements("terminal_nodes").into_iter();
-    list.filter_map(|node| Some((node.text("id")?, node))).collect()
+    list.filter_map(|node| Some((node.text("id")?, node)))
+        .collect()
 }
 
 /// Depth is bounded by the reader's limit on brackets: an id child is a leaf of what is given.
-fn descend(
-    node: &Part<'_>,
-    depth: usize,
-    terminal: &BTreeMap<String, Part<'_>>,
-    tree: &mut Tree,
-) {
+fn descend(node: &Part<'_>, depth: usize, terminal: &BTreeMap<String, Part<'_>>, tree: &mut Tree) {
     tree.nodes += 1;
     tree.depth = tree.depth.max(depth);
     let children = node.elements("children");
@@ -160,7 +165,10 @@ fn descend(
 
 fn check_stats(view: &BundleView<'_>, findings: &mut Findings) {
     let bundle = top(view.root);
-    let Some(stats) = bundle.member("stats").filter(|stats| stats.node.kind() == Kind::Object) else {
+    let Some(stats) = bundle
+        .member("stats")
+        .filter(|stats| stats.node.kind() == Kind::Object)
+    else {
         return;
     };
     let tree = read_tree(view);
@@ -181,7 +189,10 @@ fn check_stats(view: &BundleView<'_>, findings: &mut Findings) {
         ("terminal_nodes", terminal.len() as f64),
         ("max_depth", tree.depth as f64),
         ("total_outputs", bundle.elements("outputs").len() as f64),
-        ("unresolved_count", bundle.elements("unresolved_questions").len() as f64),
+        (
+            "unresolved_count",
+            bundle.elements("unresolved_questions").len() as f64,
+        ),
         ("avg_terminal_entropy", average("entropy", "entropy_score")),
         ("avg_terminal_density", average("density", "density_score")),
     ];
@@ -203,13 +214,19 @@ fn check_stats(view: &BundleView<'_>, findings: &mut Findings) {
 pub(super) fn check_leaves(view: &BundleView<'_>, findings: &mut Findings) {
     let tree = read_tree(view);
     for (place, id) in &tree.unresolved {
-        findings.add(place.clone(), format!("no terminal node has the id `{}`", id.escape_debug()));
+        findings.add(
+            place.clone(),
+            format!("no terminal node has the id `{}`", id.escape_debug()),
+        );
     }
     let terminal = terminal_ids(view);
     for (id, node) in &terminal {
         if !tree.leaves.contains(id) {
             let shown = id.escape_debug();
-            findings.add(node.place.clone(), format!("`{shown}` is no leaf of the tree"));
+            findings.add(
+                node.place.clone(),
+                format!("`{shown}` is no leaf of the tree"),
+            );
         }
     }
     for id in &tree.leaves {
@@ -218,14 +235,19 @@ pub(super) fn check_leaves(view: &BundleView<'_>, findings: &mut Findings) {
             findings.add("$.terminal_nodes", format!("the leaf `{shown}` is missing"));
         }
     }
-    let whole = nodes(view.root).into_iter().filter(|(node, _)| node.place.starts_with("$.root_node"));
+    let whole = nodes(view.root)
+        .into_iter()
+        .filter(|(node, _)| node.place.starts_with("$.root_node"));
     for (leaf, _) in whole.filter(|(node, _)| node.elements("children").is_empty()) {
         let Some(listed) = leaf.text("id").and_then(|id| terminal.get(&id).cloned()) else {
             continue;
         };
         let form = |node| canonical_digest(node, Dialect::Kernel).ok();
         if form(listed.node) != form(leaf.node) {
-            findings.add(listed.place, "the terminal node differs from the leaf in the tree");
+            findings.add(
+                listed.place,
+                "the terminal node differs from the leaf in the tree",
+            );
         }
     }
 }

@@ -9,7 +9,10 @@ use crate::path::{has_drive_prefix, is_control};
 use crate::verify::Findings;
 
 pub(super) fn check_version(view: &BundleView<'_>, findings: &mut Findings) {
-    let version = view.root.get("schema_version").and_then(|node| node.as_lossy_str());
+    let version = view
+        .root
+        .get("schema_version")
+        .and_then(|node| node.as_lossy_str());
     match version {
         None => findings.add("$.schema_version", "the version is no string"),
         Some(version) if !is_semver(&version) => findings.add(
@@ -38,7 +41,10 @@ fn is_semver(text: &str) -> bool {
     let numbers: Vec<&str> = core.split('.').collect();
     numbers.len() == 3
         && numbers.into_iter().all(number)
-        && pre.is_none_or(|pre| pre.split('.').all(|part| word(part) && (!digits(part) || number(part))))
+        && pre.is_none_or(|pre| {
+            pre.split('.')
+                .all(|part| word(part) && (!digits(part) || number(part)))
+        })
         && build.is_none_or(|build| build.split('.').all(word))
 }
 
@@ -50,7 +56,10 @@ pub(super) fn check_safe_paths(view: &BundleView<'_>, findings: &mut Findings) {
     for output in outputs(view.root) {
         if let Some(path) = output.text("path").filter(|path| is_unsafe(path)) {
             let place = format!("{}.path", output.place);
-            findings.add(place, format!("`{}` could leave the folder", path.escape_debug()));
+            findings.add(
+                place,
+                format!("`{}` could leave the folder", path.escape_debug()),
+            );
         }
     }
 }
@@ -66,7 +75,10 @@ pub(super) fn check_normalized_paths(view: &BundleView<'_>, findings: &mut Findi
             "holds a control character"
         } else if has_drive_prefix(&path) {
             "begins with a drive letter"
-        } else if path.split('/').any(|segment| segment.is_empty() || segment == ".") {
+        } else if path
+            .split('/')
+            .any(|segment| segment.is_empty() || segment == ".")
+        {
             "has an empty segment or a `.` segment"
         } else {
             continue;
@@ -80,31 +92,47 @@ pub(super) fn check_ids(view: &BundleView<'_>, findings: &mut Findings) {
     let mut check = |part: &Part<'_>, name: &str, form: &str, fits: fn(&str) -> bool| {
         if let Some(text) = part.text(name).filter(|text| !fits(text)) {
             let place = format!("{}.{name}", part.place);
-            findings.add(place, format!("`{}` has not the form {form}", text.escape_debug()));
+            findings.add(
+                place,
+                format!("`{}` has not the form {form}", text.escape_debug()),
+            );
         }
     };
     let bundle = top(view.root);
     let node_id = |text: &str| NodeId::parse(text).is_ok();
-    check(&bundle, "id", "bundle_{hash16}", |text| BundleId::parse(text).is_ok());
-    check(&bundle, "source_intent_hash", "of 64 hex digits", |text| Digest::parse_hex(text).is_ok());
+    check(&bundle, "id", "bundle_{hash16}", |text| {
+        BundleId::parse(text).is_ok()
+    });
+    check(&bundle, "source_intent_hash", "of 64 hex digits", |text| {
+        Digest::parse_hex(text).is_ok()
+    });
     for (node, _) in nodes(view.root) {
         check(&node, "id", "node_{hash16}", node_id);
         check(&node, "parent_id", "node_{hash16}", node_id);
     }
     for question in questions(view.root) {
-        check(&question, "id", "q_{hash16}", |text| QuestionId::parse(text).is_ok());
+        check(&question, "id", "q_{hash16}", |text| {
+            QuestionId::parse(text).is_ok()
+        });
     }
     for output in outputs(view.root) {
-        check(&output, "id", "out_{hash16}", |text| OutputId::parse(text).is_ok());
+        check(&output, "id", "out_{hash16}", |text| {
+            OutputId::parse(text).is_ok()
+        });
     }
     for (branch, _) in branches(view.root) {
-        check(&branch, "branch_id", "of 8 hex digits", |text| BranchId::parse(text).is_some());
+        check(&branch, "branch_id", "of 8 hex digits", |text| {
+            BranchId::parse(text).is_some()
+        });
     }
     for (node, _) in nodes(view.root) {
         for child in node.elements("children") {
             if let Some(id) = child.node.as_lossy_str().filter(|id| !node_id(id)) {
                 let shown = id.escape_debug();
-                findings.add(child.place, format!("`{shown}` has not the form node_{{hash16}}"));
+                findings.add(
+                    child.place,
+                    format!("`{shown}` has not the form node_{{hash16}}"),
+                );
             }
         }
     }
@@ -113,7 +141,9 @@ pub(super) fn check_ids(view: &BundleView<'_>, findings: &mut Findings) {
 pub(super) fn check_scores(view: &BundleView<'_>, findings: &mut Findings) {
     let mut check = |part: Option<Part<'_>>| {
         let Some(part) = part else { return };
-        let Some(number) = part.node.as_number() else { return };
+        let Some(number) = part.node.as_number() else {
+            return;
+        };
         let value = number.to_f64();
         if !(value.fract() == 0.0 && (0.0..=100.0).contains(&value)) {
             let text = number.text();
@@ -121,8 +151,14 @@ pub(super) fn check_scores(view: &BundleView<'_>, findings: &mut Findings) {
         }
     };
     for (node, _) in nodes(view.root) {
-        check(node.member("entropy").and_then(|m| m.member("entropy_score")));
-        check(node.member("density").and_then(|m| m.member("density_score")));
+        check(
+            node.member("entropy")
+                .and_then(|m| m.member("entropy_score")),
+        );
+        check(
+            node.member("density")
+                .and_then(|m| m.member("density_score")),
+        );
     }
     for question in questions(view.root) {
         check(question.member("information_gain"));
@@ -139,7 +175,10 @@ pub(super) fn check_scores(view: &BundleView<'_>, findings: &mut Findings) {
 
 pub(super) fn check_status(view: &BundleView<'_>, findings: &mut Findings) {
     let count = |name: &str| {
-        let list = view.root.get(name).filter(|node| node.kind() == Kind::Array);
+        let list = view
+            .root
+            .get(name)
+            .filter(|node| node.kind() == Kind::Array);
         list.map(|node| node.len())
     };
     let Some(status) = view.root.get("status").and_then(|node| node.as_lossy_str()) else {
@@ -172,7 +211,9 @@ mod tests {
         for good in ["0.1.0", "1.0.0-alpha.1", "1.0.0+build.01", "10.20.30-0a"] {
             assert!(is_semver(good), "{good}");
         }
-        for bad in ["", "1", "1.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "v1.0.0", "1.0.0.0"] {
+        for bad in [
+            "", "1", "1.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "v1.0.0", "1.0.0.0",
+        ] {
             assert!(!is_semver(bad), "{bad}");
         }
     }

@@ -18,11 +18,18 @@ fn check_sorted<T>(
         .windows(2)
         .position(|pair| order(&pair[0], &pair[1]) == Ordering::Greater);
     if let Some(at) = misplaced {
-        let message = format!("not in order: element {} belongs before element {at}", at + 1);
+        let message = format!(
+            "not in order: element {} belongs before element {at}",
+            at + 1
+        );
         findings.add(place, message);
     }
 }
 
+#[allow(
+    clippy::ptr_arg,
+    reason = "an order of the elements of a list of strings"
+)]
 fn by_text(a: &String, b: &String) -> Ordering {
     compare_utf16(a, b)
 }
@@ -53,7 +60,12 @@ pub(super) fn check_constraints(view: &BundleView<'_>, findings: &mut Findings) 
     }
     for output in outputs(view.root) {
         let place = format!("{}.source_constraints", output.place);
-        check_sorted(place, &texts(&output, "source_constraints"), by_text, findings);
+        check_sorted(
+            place,
+            &texts(&output, "source_constraints"),
+            by_text,
+            findings,
+        );
     }
 }
 
@@ -71,7 +83,12 @@ fn check_question_list(part: &Part<'_>, findings: &mut Findings) {
         let by_priority = b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal);
         by_priority.then_with(|| compare_utf16(&a.1, &b.1))
     };
-    check_sorted(format!("{}.unresolved_questions", part.place), &list, order, findings);
+    check_sorted(
+        format!("{}.unresolved_questions", part.place),
+        &list,
+        order,
+        findings,
+    );
 }
 
 pub(super) fn check_questions(view: &BundleView<'_>, findings: &mut Findings) {
@@ -111,6 +128,11 @@ pub(super) fn check_inner_lists(view: &BundleView<'_>, findings: &mut Findings) 
     }
     for (branch, _) in branches(view.root) {
         let place = format!("{}.added_constraints", branch.place);
-        check_sorted(place, &texts(&branch, "added_constraints"), by_text, findings);
+        check_sorted(
+            place,
+            &texts(&branch, "added_constraints"),
+            by_text,
+            findings,
+        );
     }
 }

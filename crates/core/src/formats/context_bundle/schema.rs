@@ -132,7 +132,10 @@ fn check_fields(part: &Part<'_>, fields: &[(&str, Shape)], findings: &mut Findin
         let kind = node.kind();
         let (fits, wanted) = match shape {
             Shape::Text => (kind == Kind::String, "a string"),
-            Shape::TextOrNull => (matches!(kind, Kind::String | Kind::Null), "a string or null"),
+            Shape::TextOrNull => (
+                matches!(kind, Kind::String | Kind::Null),
+                "a string or null",
+            ),
             Shape::Number => (kind == Kind::Number, "a number"),
             Shape::Object => (kind == Kind::Object, "an object"),
             Shape::List => (kind == Kind::Array, "a list"),
@@ -148,7 +151,10 @@ fn check_fields(part: &Part<'_>, fields: &[(&str, Shape)], findings: &mut Findin
             }
         };
         if !fits {
-            findings.add(place, format!("{name} is {wanted}, not {}", kind.with_article()));
+            findings.add(
+                place,
+                format!("{name} is {wanted}, not {}", kind.with_article()),
+            );
         }
     }
 }
@@ -168,7 +174,10 @@ fn check_texts(part: &Part<'_>, name: &str, findings: &mut Findings) {
     for element in part.elements(name) {
         if !element.node.is_string() {
             let found = element.node.kind().with_article();
-            findings.add(element.place, format!("an element of {name} is a string, not {found}"));
+            findings.add(
+                element.place,
+                format!("an element of {name} is a string, not {found}"),
+            );
         }
     }
 }
@@ -221,7 +230,9 @@ fn check_node(node: &Part<'_>, findings: &mut Findings) {
             ),
         }
     }
-    let Some(split) = node.member("splitting_question").filter(|split| !split.node.is_null())
+    let Some(split) = node
+        .member("splitting_question")
+        .filter(|split| !split.node.is_null())
     else {
         return;
     };
@@ -233,7 +244,10 @@ fn check_node(node: &Part<'_>, findings: &mut Findings) {
         &[("question", Shape::Object), ("branches", Shape::List)],
         findings,
     );
-    if let Some(question) = split.member("question").filter(|q| q.node.kind() == Kind::Object) {
+    if let Some(question) = split
+        .member("question")
+        .filter(|q| q.node.kind() == Kind::Object)
+    {
         check_question(&question, findings);
     }
     for branch in split.elements("branches") {

@@ -20,17 +20,25 @@ pub fn summarize_bundle(root: Node<'_>) -> Result<Value, NoCanonicalForm> {
         ("artifact_paths", sorted(&bundle, "outputs", "path")),
         ("bundle_hash", Value::from(hash.to_string())),
         ("outcome", Value::from(outcome)),
-        ("question_ids", sorted(&bundle, "unresolved_questions", "id")),
+        (
+            "question_ids",
+            sorted(&bundle, "unresolved_questions", "id"),
+        ),
         ("schema_version", Value::from(bundle.text("schema_version"))),
         ("terminal_node_ids", sorted(&bundle, "terminal_nodes", "id")),
         ("terminal_nodes_count", Value::from(count("terminal_nodes"))),
-        ("unresolved_questions_count", Value::from(count("unresolved_questions"))),
+        (
+            "unresolved_questions_count",
+            Value::from(count("unresolved_questions")),
+        ),
     ]))
 }
 
 fn sorted(bundle: &Part<'_>, list: &str, member: &str) -> Value {
     let elements = bundle.elements(list).into_iter();
-    let mut texts: Vec<String> = elements.filter_map(|element| element.text(member)).collect();
+    let mut texts: Vec<String> = elements
+        .filter_map(|element| element.text(member))
+        .collect();
     texts.sort_by(|a, b| compare_utf16(a, b));
     Value::array(texts)
 }

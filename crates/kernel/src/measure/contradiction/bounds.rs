@@ -63,12 +63,18 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         let s = &statements[a.statement as usize];
         for key in s.content.iter().filter(|k| !a.own.contains(k)) {
             let from = index.partition_point(|e| (e.0, e.1) < (a.dimension, *key));
-            let same = index[from..].iter().take_while(|e| e.0 == a.dimension && e.1 == *key);
+            let same = index[from..]
+                .iter()
+                .take_while(|e| e.0 == a.dimension && e.1 == *key);
             for &(_, _, m) in same.take(CANDIDATES).filter(|e| e.2 as usize > n) {
                 let b = &all[m as usize];
                 let o = &statements[b.statement as usize];
                 if s.source != o.source && !s.apart(o) && excluded(s, o, a, b) {
-                    pairs.add(a.statement as usize, b.statement as usize, "numbers that exclude each other");
+                    pairs.add(
+                        a.statement as usize,
+                        b.statement as usize,
+                        "numbers that exclude each other",
+                    );
                 }
             }
         }
@@ -110,7 +116,10 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             _ => weight >= 2 && coverage >= 50,
         },
         _ if low.dimension == Dimension::Retention => weight >= 2,
-        _ => weight >= 4 && coverage >= 60 || weight >= 2 && s.subject == o.subject && s.subject.is_some(),
+        _ => {
+            weight >= 4 && coverage >= 60
+                || weight >= 2 && s.subject == o.subject && s.subject.is_some()
+        }
     };
     over && enough && (!conditional || bound_pair && weight >= 4)
 }
@@ -212,7 +221,13 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             };
             // `Daily report` names the thing; `reported daily` says when.
             if at > s.range.0 {
-                out.push(Quantity { statement: n, dimension: Dimension::Period, bound: Bound::Value, value, own: vec![token.key] });
+                out.push(Quantity {
+                    statement: n,
+                    dimension: Dimension::Period,
+                    bound: Bound::Value,
+                    value,
+                    own: vec![token.key],
+                });
             }
             continue;
         }
@@ -221,44 +236,78 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             let next = lexed.word(at + 1);
             let value = seconds(next).or(match next {
                 "morning" | "evening" | "noon" | "midnight" => Some(86_400.0),
-                "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday" | "weekend" => Some(604_800.0),
+                "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday"
+                | "sunday" | "weekend" => Some(604_800.0),
                 _ => None,
             });
             if let Some(value) = value {
                 let own = vec![token.key, lexed.tokens[at + 1].key];
-                out.push(Quantity { statement: n, dimension: Dimension::Period, bound: Bound::Value, value, own });
+                out.push(Quantity {
+                    statement: n,
+                    dimension: Dimension::Period,
+                    bound: Bound::Value,
+                    value,
+                    own,
+                });
                 i += 1;
             }
             continue;
         }
         if let Some(value) = clock(word) {
             let negated = (at.saturating_sub(5).max(s.range.0)..at).any(|k| t.is(k, class::NEG));
-            let bound = match (if at > s.range.0 { lexed.word(at - 1) } else { "" }, negated) {
+            let bound = match (
+                if at > s.range.0 {
+                    lexed.word(at - 1)
+                } else {
+                    ""
+                },
+                negated,
+            ) {
                 ("before" | "by" | "until", false) | ("after", true) => Bound::Upper,
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
                 _ => continue,
             };
-            out.push(Quantity { statement: n, dimension: Dimension::Clock, bound, value, own: vec![token.key] });
+            out.push(Quantity {
+                statement: n,
+                dimension: Dimension::Clock,
+                bound,
+                value,
+                own: vec![token.key],
+            });
             continue;
         }
-        let value = if token.kind == TokenKind::Number { number(word) } else { numeral(word) };
+        let value = if token.kind == TokenKind::Number {
+            number(word)
+        } else {
+            numeral(word)
+        };
         let Some(mut value) = value else { continue };
         let next = lexed.word(at + 1);
-        let prev = if at > s.range.0 { lexed.word(at - 1) } else { "" };
-        if token.kind == TokenKind::Word && matches!(word, "a" | "an") && !matches!(prev, "once" | "twice" | "times" | "for" | "within" | "after" | "every") {
+        let prev = if at > s.range.0 {
+            lexed.word(at - 1)
+        } else {
+            ""
+        };
+        if token.kind == TokenKind::Word
+            && matches!(word, "a" | "an")
+            && !any_of!(prev, "once" "twice" "times" "for" "within" "after" "every")
+        {
             continue;
         }
-        let unit_at = if matches!(next, "million" | "thousand" | "hundred" | "k") && !t.is(at + 2, class::STOP) {
-            value *= match next {
-                "million" => 1e6,
-                "hundred" => 100.0,
-                _ => 1e3,
+        let unit_at =
+            if any_of!(next, "million" "thousand" "hundred" "k") && !t.is(at + 2, class::STOP) {
+                value *= match next {
+                    "million" => 1e6,
+                    "hundred" => 100.0,
+                    _ => 1e3,
+                };
+                at + 2
+            } else {
+                at + 1
             };
-            at + 2
-        } else {
-            at + 1
-        };
-        let unit_at = unit_at + usize::from(matches!(lexed.word(unit_at), "working" | "business" | "full" | "calendar" | "whole" | "more" | "consecutive"));
+        let unit_at = unit_at
+            + usize::from(any_of!(lexed.word(unit_at),
+                "working" "business" "full" "calendar" "whole" "more" "consecutive"));
         let unit = lexed.word(unit_at);
         let mut own = vec![token.key];
         if let Some(u) = lexed.tokens.get(unit_at) {
@@ -266,7 +315,8 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
         }
         let (bound, cue_keys, retention) = bound_before(t, s, at);
         own.extend(cue_keys);
-        let every = matches!(prev, "every" | "each") || matches!(prev, "once" | "twice" | "times") && matches!(word, "a" | "an" | "one");
+        let every = matches!(prev, "every" | "each")
+            || matches!(prev, "once" | "twice" | "times") && matches!(word, "a" | "an" | "one");
         let dimension = if lexed.is_symbol(unit_at, "%") || unit == "percent" {
             Dimension::Of(crate::text::lex::fnv("percent"))
         } else if let Some(k) = seconds(unit) {
@@ -286,7 +336,11 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             Dimension::Size
         } else if token.kind == TokenKind::Number || bound != Bound::Value {
             // The thing counted: the next noun.
-            let Some(noun) = (unit_at..(unit_at + 3).min(s.range.1)).find(|&k| lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)) else { continue };
+            let Some(noun) = (unit_at..(unit_at + 3).min(s.range.1))
+                .find(|&k| lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP))
+            else {
+                continue;
+            };
             if (unit_at..noun).any(|k| lexed.tokens[k].kind == TokenKind::Symbol) {
                 continue;
             }
@@ -294,7 +348,17 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
         } else {
             continue;
         };
-        out.push(Quantity { statement: n, dimension, bound: if dimension == Dimension::Retention && bound == Bound::Takes { Bound::Value } else { bound }, value, own });
+        out.push(Quantity {
+            statement: n,
+            dimension,
+            bound: if dimension == Dimension::Retention && bound == Bound::Takes {
+                Bound::Value
+            } else {
+                bound
+            },
+            value,
+            own,
+        });
     }
 }
 

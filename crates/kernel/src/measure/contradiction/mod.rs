@@ -32,15 +32,28 @@ impl Pairs<'_, '_> {
         if sa.source == sb.source || !self.seen.insert((a.min(b), a.max(b))) {
             return;
         }
-        let (first, second) = if sa.source < sb.source { (sa, sb) } else { (sb, sa) };
+        let (first, second) = if sa.source < sb.source {
+            (sa, sb)
+        } else {
+            (sb, sa)
+        };
         let places = vec![
-            self.sources[first.source].sentence_place(first.focus.clamp(first.range.0, first.range.1 - 1)),
-            self.sources[second.source].sentence_place(second.focus.clamp(second.range.0, second.range.1 - 1)),
+            self.sources[first.source]
+                .sentence_place(first.focus.clamp(first.range.0, first.range.1 - 1)),
+            self.sources[second.source]
+                .sentence_place(second.focus.clamp(second.range.0, second.range.1 - 1)),
         ];
         let mut options: Vec<String> = places.iter().map(|p| p.quote.clone()).collect();
         options.sort_by(|x, y| x.encode_utf16().cmp(y.encode_utf16()));
         options.dedup();
-        self.out.push(Finding { kind: FindingKind::Contradiction, places, sentence: None, element: None, topic: Some(topic), options });
+        self.out.push(Finding {
+            kind: FindingKind::Contradiction,
+            places,
+            sentence: None,
+            element: None,
+            topic: Some(topic),
+            options,
+        });
     }
 }
 
@@ -51,7 +64,12 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
     }
     let statements = read_statements(sources);
     let index = Index::new(&statements);
-    let mut pairs = Pairs { sources, statements: &statements, seen: BTreeSet::new(), out: Vec::new() };
+    let mut pairs = Pairs {
+        sources,
+        statements: &statements,
+        seen: BTreeSet::new(),
+        out: Vec::new(),
+    };
     polarity::find(sources, &statements, &index, &mut pairs);
     families::find(sources, &statements, &mut pairs);
     bounds::find(sources, &statements, &mut pairs);

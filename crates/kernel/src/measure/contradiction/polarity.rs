@@ -7,7 +7,12 @@ use crate::lexicon::class;
 use crate::text::lex::TokenKind;
 
 /// Finds pairs of opposite polarity.
-pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], index: &Index, pairs: &mut Pairs<'_, '_>) {
+pub(super) fn find(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    index: &Index,
+    pairs: &mut Pairs<'_, '_>,
+) {
     frames(sources, statements, index, pairs);
     for (i, s) in statements.iter().enumerate() {
         if s.negative {
@@ -18,7 +23,13 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], index: &Ind
 }
 
 /// All words of the denial (but at most one of five) stand in a positive statement.
-fn denied(sources: &[Source<'_>], statements: &[Statement], index: &Index, i: usize, pairs: &mut Pairs<'_, '_>) {
+fn denied(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    index: &Index,
+    i: usize,
+    pairs: &mut Pairs<'_, '_>,
+) {
     let s = &statements[i];
     let mut words = s.main.clone();
     words.sort_unstable();
@@ -33,26 +44,40 @@ fn denied(sources: &[Source<'_>], statements: &[Statement], index: &Index, i: us
     let first_two: Vec<u64> = rare.iter().take(2).map(|r| r.1).collect();
     let mut keys = first_two.clone();
     // The rarest word of the core meets the statements that share only the core.
-    keys.extend(rare.iter().map(|r| r.1).filter(|k| core.contains(k) && !first_two.contains(k)).take(1));
+    keys.extend(
+        rare.iter()
+            .map(|r| r.1)
+            .filter(|k| core.contains(k) && !first_two.contains(k))
+            .take(1),
+    );
     for key in keys {
         for &(_, j) in index.of(key).iter().take(CANDIDATES) {
             let other = &statements[j as usize];
             if other.negative || other.source == s.source {
                 continue;
             }
-            let held = words.iter().filter(|k| other.content.binary_search(k).is_ok()).count();
+            let held = words
+                .iter()
+                .filter(|k| other.content.binary_search(k).is_ok())
+                .count();
             let enough = held == words.len() || (words.len() >= 5 && held + 1 == words.len());
-            let firm = s.same_condition(other) || !s.conditional && s.absolute && held == words.len();
+            let firm =
+                s.same_condition(other) || !s.conditional && s.absolute && held == words.len();
             if enough && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
             }
             // `No participant is left out of …` against `participants with … are left out`.
             let core = &s.main[..s.core];
-            let in_core = core.len() >= 2 && s.subject == other.subject && core.iter().all(|k| other.content.binary_search(k).is_ok());
+            let in_core = core.len() >= 2
+                && s.subject == other.subject
+                && core.iter().all(|k| other.content.binary_search(k).is_ok());
             if in_core && s.absolute && !s.conditional && !other.conditional && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
-            } else if in_core && waits(&sources[s.source], s) && hurries(&sources[other.source], other) {
+            } else if in_core
+                && waits(&sources[s.source], s)
+                && hurries(&sources[other.source], other)
+            {
                 pairs.add(i, j as usize, "when it happens");
             }
         }
@@ -66,20 +91,35 @@ fn waits(source: &Source<'_>, s: &Statement) -> bool {
 
 /// `within 1 minute`, `at once`
 fn hurries(source: &Source<'_>, s: &Statement) -> bool {
-    (s.range.0..s.range.1).any(|i| matches!(source.tagged.lexed.word(i), "within" | "immediately" | "instantly" | "once" | "straight" | "seconds" | "directly"))
+    (s.range.0..s.range.1).any(|i| {
+        any_of!(source.tagged.lexed.word(i),
+            "within" "immediately" "instantly" "once" "straight" "seconds" "directly")
+    })
 }
 
 /// `No cookies are set`, `must not use sudo`, `cookies are forbidden` against a statement that uses the thing.
-fn forbidden(sources: &[Source<'_>], statements: &[Statement], index: &Index, i: usize, pairs: &mut Pairs<'_, '_>) {
+fn forbidden(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    index: &Index,
+    i: usize,
+    pairs: &mut Pairs<'_, '_>,
+) {
     let s = &statements[i];
-    let Some(thing) = forbidden_thing(&sources[s.source], s) else { return };
-    let Some(&rarest) = thing.iter().min_by_key(|k| (index.of(**k).len(), **k)) else { return };
+    let Some(thing) = forbidden_thing(&sources[s.source], s) else {
+        return;
+    };
+    let Some(&rarest) = thing.iter().min_by_key(|k| (index.of(**k).len(), **k)) else {
+        return;
+    };
     for &(_, j) in index.of(rarest).iter().take(CANDIDATES) {
         let other = &statements[j as usize];
         if other.negative || other.conditional || other.source == s.source || s.apart(other) {
             continue;
         }
-        if thing.iter().all(|k| other.content.binary_search(k).is_ok()) && is_used(&sources[other.source], other, &thing) {
+        if thing.iter().all(|k| other.content.binary_search(k).is_ok())
+            && is_used(&sources[other.source], other, &thing)
+        {
             pairs.add(i, j as usize, "whether it may be used");
         }
     }
@@ -93,12 +133,25 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
         if lexed.tokens[i].quoted {
             continue;
         }
-        let clause_start = i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–");
-        let after_use = |k: usize| matches!(lexed.word(k), "use" | "uses" | "using" | "contain" | "depend" | "rely" | "require" | "set" | "need");
+        let clause_start = i == s.range.0 || any_of!(lexed.raw(i - 1), "," ":" "-" "–");
+        let after_use = |k: usize| {
+            any_of!(lexed.word(k),
+                "use" "uses" "using" "contain" "depend" "rely" "require" "set" "need")
+        };
         let from = match lexed.word(i) {
             "no" if clause_start => i + 1,
-            "without" if clause_start || i > 0 && matches!(lexed.word(i - 1), "work" | "works" | "run" | "runs" | "operate" | "function" | "functions" | "do" | "done" | "made" | "built") => i + 1,
-            "not" | "never" | "don't" if after_use(i + 1) && !s.conditional => i + 2 + usize::from(lexed.word(i + 2) == "on"),
+            "without"
+                if clause_start
+                    || i > 0
+                        && any_of!(lexed.word(i - 1),
+                            "work" "works" "run" "runs" "operate" "function" "functions" "do"
+                            "done" "made" "built") =>
+            {
+                i + 1
+            }
+            "not" | "never" | "don't" if after_use(i + 1) && !s.conditional => {
+                i + 2 + usize::from(lexed.word(i + 2) == "on")
+            }
             "avoid" if clause_start => i + 1,
             _ => continue,
         };
@@ -108,7 +161,10 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
             if t.is(k, class::STOP | class::NEG) && !t.is(k, class::UNIVERSAL) {
                 break;
             }
-            if matches!(lexed.word(k), "new" | "additional" | "further" | "other" | "more" | "extra" | "longer" | "client-side" | "external" | "server-side") {
+            if any_of!(lexed.word(k),
+                "new" "additional" "further" "other" "more" "extra" "longer" "client-side"
+                "external" "server-side")
+            {
                 // `no new packages` leaves the old ones.
                 return None;
             }
@@ -118,7 +174,9 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
             k += 1;
         }
         // `No street at all: …` names a case.
-        let case = lexed.is_symbol(k, ":") || matches!(lexed.raw(k), "->" | "=>" | "→") || matches!(lexed.word(k), "gives" | "means" | "at" | "shows" | "than" | "found" | "after");
+        let case = lexed.is_symbol(k, ":")
+            || matches!(lexed.raw(k), "->" | "=>" | "→")
+            || any_of!(lexed.word(k), "gives" "means" "at" "shows" "than" "found" "after");
         if thing.is_empty() || case || thing.iter().all(|x| s.generic.contains(x)) {
             return None;
         }
@@ -136,15 +194,27 @@ fn is_used(source: &Source<'_>, other: &Statement, thing: &[u64]) -> bool {
     (other.range.0..other.range.1).any(|i| {
         thing.contains(&lexed.tokens[i].key) && !lexed.tokens[i].quoted && {
             let near = i.saturating_sub(4).max(other.range.0)..i;
-            let used = near.clone().any(|k| matches!(lexed.word(k), "use" | "uses" | "used" | "using" | "with" | "in" | "via" | "by" | "through" | "set" | "sets" | "as" | "needs" | "requires" | "send" | "sends" | "store" | "stores" | "every" | "each" | "all" | "from" | "to" | "show" | "shows" | "print" | "prints" | "write" | "writes" | "keep" | "keeps" | "add" | "adds" | "make" | "makes" | "open" | "opens" | "into"));
-            let narrowed = (i..(i + 3).min(other.range.1)).any(|k| t.is(k, class::NEG)) || near.clone().any(|k| t.is(k, class::NEG));
+            let used = near.clone().any(|k| {
+                any_of!(lexed.word(k),
+                    "use" "uses" "used" "using" "with" "in" "via" "by" "through" "set" "sets"
+                    "as" "needs" "requires" "send" "sends" "store" "stores" "every" "each" "all"
+                    "from" "to" "show" "shows" "print" "prints" "write" "writes" "keep" "keeps"
+                    "add" "adds" "make" "makes" "open" "opens" "into")
+            });
+            let narrowed = (i..(i + 3).min(other.range.1)).any(|k| t.is(k, class::NEG))
+                || near.clone().any(|k| t.is(k, class::NEG));
             (used || i <= other.range.0 + 2) && !narrowed
         }
     })
 }
 
 /// One sentence said twice with another ending: same subject, most words the same, a few exchanged.
-fn frames(sources: &[Source<'_>], statements: &[Statement], index: &Index, pairs: &mut Pairs<'_, '_>) {
+fn frames(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    index: &Index,
+    pairs: &mut Pairs<'_, '_>,
+) {
     for (i, s) in statements.iter().enumerate() {
         let Some(subject) = s.subject else { continue };
         if s.content.len() < 3 || s.content.len() > 12 {
@@ -152,14 +222,31 @@ fn frames(sources: &[Source<'_>], statements: &[Statement], index: &Index, pairs
         }
         for &(_, j) in index.of(subject).iter().take(CANDIDATES) {
             let o = &statements[j as usize];
-            if j as usize <= i || o.subject != s.subject || o.source == s.source || o.content.len() < 3 || o.content.len() > 12 {
+            if j as usize <= i
+                || o.subject != s.subject
+                || o.source == s.source
+                || o.content.len() < 3
+                || o.content.len() > 12
+            {
                 continue;
             }
             let both = common(&s.content, &o.content);
             let (left, right) = (s.content.len() - both, o.content.len() - both);
             let union = both + left + right;
-            let close = both >= 2 && left <= 2 && right <= 2 && left + right >= 1 && both * 100 >= union * 50;
-            if close && left >= 1 && right >= 1 && s.same_condition(o) && s.negative == o.negative && !s.apart(o) && s.shared_weight(o, &[]) >= 4 && !is_list_item(sources, s, o) {
+            let close = both >= 2
+                && left <= 2
+                && right <= 2
+                && left + right >= 1
+                && both * 100 >= union * 50;
+            if close
+                && left >= 1
+                && right >= 1
+                && s.same_condition(o)
+                && s.negative == o.negative
+                && !s.apart(o)
+                && s.shared_weight(o, &[]) >= 4
+                && !is_list_item(sources, s, o)
+            {
                 pairs.add(i, j as usize, "the same thing said in two ways");
             }
         }
@@ -170,9 +257,12 @@ fn frames(sources: &[Source<'_>], statements: &[Statement], index: &Index, pairs
 fn is_list_item(sources: &[Source<'_>], s: &Statement, o: &Statement) -> bool {
     let second = |st: &Statement| {
         let t = &sources[st.source].tagged;
-        let mut words = (st.range.0..st.range.1).filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol);
+        let mut words =
+            (st.range.0..st.range.1).filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol);
         words.find(|&i| Some(t.lexed.tokens[i].key) == st.subject);
-        words.next().map(|i| (t.lexed.tokens[i].key, t.is(i, class::STOP)))
+        words
+            .next()
+            .map(|i| (t.lexed.tokens[i].key, t.is(i, class::STOP)))
     };
     match (second(s), second(o)) {
         // The subject goes on with a different word before any verb: another subject.

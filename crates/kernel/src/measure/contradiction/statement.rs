@@ -46,7 +46,11 @@ pub(super) struct Index {
 
 impl Index {
     pub fn new(statements: &[Statement]) -> Self {
-        let mut entries: Vec<(u64, u32)> = statements.iter().enumerate().flat_map(|(i, s)| s.content.iter().map(move |k| (*k, i as u32))).collect();
+        let mut entries: Vec<(u64, u32)> = statements
+            .iter()
+            .enumerate()
+            .flat_map(|(i, s)| s.content.iter().map(move |k| (*k, i as u32)))
+            .collect();
         entries.sort_unstable();
         Index { entries }
     }
@@ -107,7 +111,7 @@ impl Statement {
         let a = without(&self.content, ignore);
         let b = without(&other.content, ignore);
         let least = a.len().min(b.len());
-        if least == 0 { 0 } else { common(&a, &b) * 100 / least }
+        (common(&a, &b) * 100).checked_div(least).unwrap_or(0)
     }
 
     /// Both unconditional, or both under the same condition.
@@ -115,7 +119,10 @@ impl Statement {
         if !self.conditional && !other.conditional {
             return true;
         }
-        if self.conditional != other.conditional || self.condition.is_empty() || other.condition.is_empty() {
+        if self.conditional != other.conditional
+            || self.condition.is_empty()
+            || other.condition.is_empty()
+        {
             return false;
         }
         let both = common(&self.condition, &other.condition);
@@ -130,12 +137,16 @@ impl Statement {
 
     /// About different people.
     pub fn apart_in_people(&self, other: &Statement) -> bool {
-        !self.persons.is_empty() && !other.persons.is_empty() && common(&self.persons, &other.persons) == 0
+        !self.persons.is_empty()
+            && !other.persons.is_empty()
+            && common(&self.persons, &other.persons) == 0
     }
 }
 
 /// Words that begin a reason or an aside, after which the main clause is over.
-const ASIDE: &[&str] = &["because", "since", "so", "for", "as", "which", "who", "whose", "where"];
+const ASIDE: &[&str] = &[
+    "because", "since", "so", "for", "as", "which", "who", "whose", "where",
+];
 
 /// Reads all statements.
 pub(super) fn read_statements(sources: &[Source<'_>]) -> Vec<Statement> {
@@ -168,7 +179,8 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         persons: Vec::new(),
         scopes: Vec::new(),
     };
-    let mut in_main = !matches!(lexed.word(range.0), "if" | "when" | "whenever" | "unless" | "once" | "while" | "where");
+    let mut in_main = !any_of!(lexed.word(range.0),
+        "if" "when" "whenever" "unless" "once" "while" "where");
     let mut main_done = false;
     // The clause after if, when, unless … up to a comma.
     let mut in_condition = false;
@@ -181,7 +193,11 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
                 in_condition = false;
                 if !in_main {
                     in_main = true;
-                } else if s.main.len() >= 2 && (ASIDE.contains(&lexed.word(i + 1)) || t.is(i + 1, class::STOP) && !matches!(lexed.word(i + 1), "and" | "or") || s.main.len() >= 5) {
+                } else if s.main.len() >= 2
+                    && (ASIDE.contains(&lexed.word(i + 1))
+                        || t.is(i + 1, class::STOP) && !matches!(lexed.word(i + 1), "and" | "or")
+                        || s.main.len() >= 5)
+                {
                     main_done = true;
                 }
             }
@@ -191,28 +207,50 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {
                 // `without` and `no` inside a noun phrase narrow it; they do not negate the sentence.
-                let post = matches!(word, "without") && s.main.len() >= 2 || word == "no" && s.main.len() >= 3 && !matches!(lexed.word(i.wrapping_sub(1)), "is" | "are" | "has" | "have" | "uses" | "makes" | "needs" | "sends");
+                let post = matches!(word, "without") && s.main.len() >= 2
+                    || word == "no"
+                        && s.main.len() >= 3
+                        && !any_of!(lexed.word(i.wrapping_sub(1)),
+                            "is" "are" "has" "have" "uses" "makes" "needs" "sends");
                 if !post {
                     s.negative = !s.negative;
-                    s.absolute |= matches!(word, "never" | "no" | "none" | "nothing" | "nobody" | "without") || lexed.word(i.wrapping_sub(1)) == "must";
+                    s.absolute |= any_of!(word, "never" "no" "none" "nothing" "nobody" "without")
+                        || lexed.word(i.wrapping_sub(1)) == "must";
                 }
             }
-            if c & class::CONDITION != 0 && !matches!(word, "where" | "once" | "provided" | "until" | "during") || matches!(word, "once") && i == range.0 || matches!(word, "provided") && i == range.0 || word == "only" && matches!(lexed.word(i + 1), "if" | "when" | "for" | "during" | "in" | "at") {
+            if c & class::CONDITION != 0
+                && !any_of!(word, "where" "once" "provided" "until" "during")
+                || matches!(word, "once") && i == range.0
+                || matches!(word, "provided") && i == range.0
+                || word == "only"
+                    && any_of!(lexed.word(i + 1), "if" "when" "for" "during" "in" "at")
+            {
                 s.conditional = true;
                 in_condition = true;
             }
-            if s.main.len() >= 2 && matches!(word, "of" | "in" | "on" | "at" | "to" | "from" | "for" | "by" | "with" | "into" | "before" | "until" | "after" | "during" | "unless" | "if" | "when") {
+            if s.main.len() >= 2
+                && any_of!(word,
+                    "of" "in" "on" "at" "to" "from" "for" "by" "with" "into" "before" "until"
+                    "after" "during" "unless" "if" "when")
+            {
                 core_done = true;
             }
-            s.universal |= c & class::UNIVERSAL != 0 && !matches!(word, "any" | "each") || matches!(word, "must" | "shall");
+            s.universal |= c & class::UNIVERSAL != 0 && !matches!(word, "any" | "each")
+                || matches!(word, "must" | "shall");
         }
-        if c & class::PERSON != 0 && c & (class::THING | class::UNIVERSAL | class::GENERIC) == 0 && word != "public" && word != "people" {
+        if c & class::PERSON != 0
+            && c & (class::THING | class::UNIVERSAL | class::GENERIC) == 0
+            && word != "public"
+            && word != "people"
+        {
             s.persons.push(token.key);
         }
         if c & class::SCOPE != 0 {
             s.scopes.push(token.key);
         }
-        let telling = c & (class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL) == 0;
+        let telling = c
+            & (class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL)
+            == 0;
         if telling {
             if in_condition {
                 s.condition.push(token.key);

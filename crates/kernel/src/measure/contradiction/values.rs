@@ -17,13 +17,21 @@ const SETS: &[(u64, &str)] = &[
 ];
 
 /// Finds statements that give one subject two members of a set.
-pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], index: &Index, pairs: &mut Pairs<'_, '_>) {
+pub(super) fn find(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    index: &Index,
+    pairs: &mut Pairs<'_, '_>,
+) {
     for &(set, topic) in SETS {
         let members: Vec<Vec<u64>> = statements
             .iter()
             .map(|s| {
                 let t = &sources[s.source].tagged;
-                let mut keys: Vec<u64> = (s.range.0..s.range.1).filter(|&i| t.is(i, set) && !t.lexed.tokens[i].quoted).map(|i| t.lexed.tokens[i].key).collect();
+                let mut keys: Vec<u64> = (s.range.0..s.range.1)
+                    .filter(|&i| t.is(i, set) && !t.lexed.tokens[i].quoted)
+                    .map(|i| t.lexed.tokens[i].key)
+                    .collect();
                 keys.sort_unstable();
                 keys.dedup();
                 keys
@@ -37,7 +45,13 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], index: &Ind
             for key in s.content.iter().filter(|k| !members[i].contains(k)) {
                 for &(_, j) in index.of(*key).iter().take(CANDIDATES) {
                     let other = &statements[j as usize];
-                    if j as usize <= i || other.source == s.source || members[j as usize].is_empty() || other.conditional || other.negative || tried.contains(&j) {
+                    if j as usize <= i
+                        || other.source == s.source
+                        || members[j as usize].is_empty()
+                        || other.conditional
+                        || other.negative
+                        || tried.contains(&j)
+                    {
                         continue;
                     }
                     tried.push(j);
@@ -48,9 +62,17 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], index: &Ind
                     ignore.extend(&members[j as usize]);
                     let coverage = s.coverage(other, &ignore);
                     let weight = s.shared_weight(other, &ignore);
-                    let exclusive = is_exclusive(&sources[s.source], s) || is_exclusive(&sources[other.source], other);
+                    let exclusive = is_exclusive(&sources[s.source], s)
+                        || is_exclusive(&sources[other.source], other);
                     let single = members[i].len() == 1 && members[j as usize].len() == 1;
-                    if exclusive && weight >= 2 && coverage >= 50 || single && weight >= 4 && coverage >= 80 || single && weight >= 2 && coverage == 100 && s.content.len() <= 5 && other.content.len() <= 5 {
+                    if exclusive && weight >= 2 && coverage >= 50
+                        || single && weight >= 4 && coverage >= 80
+                        || single
+                            && weight >= 2
+                            && coverage == 100
+                            && s.content.len() <= 5
+                            && other.content.len() <= 5
+                    {
                         pairs.add(i, j as usize, topic);
                     }
                 }
@@ -61,5 +83,9 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], index: &Ind
 
 fn is_exclusive(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
-    (s.range.0..s.range.1).any(|i| matches!(lexed.word(i), "only" | "always" | "all" | "every" | "exclusively" | "solely" | "must" | "entire" | "entirely" | "nothing" | "whole"))
+    (s.range.0..s.range.1).any(|i| {
+        any_of!(lexed.word(i),
+            "only" "always" "all" "every" "exclusively" "solely" "must" "entire" "entirely"
+            "nothing" "whole")
+    })
 }
