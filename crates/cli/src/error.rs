@@ -59,6 +59,29 @@ impl CliError {
         }
     }
 
+    /// An error that a command words itself.
+    pub fn new(outcome: Outcome, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            code,
+            message: message.into(),
+            place: None,
+            hint: None,
+        }
+    }
+
+    /// The same error with a place.
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.place = Some(place.into());
+        self
+    }
+
+    /// The same error with advice on how to go on.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
     /// A JSON text that could not be read.
     pub fn json(error: &JsonError, place: &str) -> Self {
         Self {

@@ -7,3 +7,6 @@
 pub mod atomic;
 pub mod directory;
 pub mod input;
+pub mod job;
+pub mod keys;
+pub mod store;

@@ -8,8 +8,11 @@ mod canon;
 mod clarify;
 mod completions;
 mod hash;
+mod job;
+mod keygen;
 mod man;
 mod patch;
+mod receipt;
 mod rules;
 mod transform;
 
@@ -49,6 +52,9 @@ enum Command {
     Canon(canon::Args),
     Hash(hash::Args),
     Patch(patch::Args),
+    Job(job::Args),
+    Receipt(receipt::Args),
+    Keygen(keygen::Args),
     Rules(rules::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -59,10 +65,13 @@ impl Command {
         match self {
             Self::Patch(_) => Surface::Format(Format::Patch),
             Self::Bundle(_) => Surface::Format(Format::ContextBundle),
+            Self::Job(args) => args.surface(),
+            Self::Receipt(_) => Surface::Format(Format::Receipt),
             Self::Transform(_)
             | Self::Clarify(_)
             | Self::Canon(_)
             | Self::Hash(_)
+            | Self::Keygen(_)
             | Self::Rules(_)
             | Self::Completions(_)
             | Self::Man(_) => Surface::Command,
@@ -77,6 +86,9 @@ impl Command {
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args),
             Self::Patch(args) => patch::run(args),
+            Self::Job(args) => job::run(args),
+            Self::Receipt(args) => receipt::run(args),
+            Self::Keygen(args) => keygen::run(args),
             Self::Rules(args) => rules::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),

@@ -28,4 +28,5 @@ pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
 pub use writer::{
     AnyJson, CanonError, canonical_bytes, canonical_digest, canonicalize, compute_text_digest,
+    update_digest,
 };

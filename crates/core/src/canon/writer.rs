@@ -79,6 +79,20 @@ pub fn canonical_digest<'a>(
     }
 }
 
+/// Adds the canonical text of `value` to `hasher`, without a suffix: for digests over a text that
+/// is put together from several values.
+pub fn update_digest<'a>(
+    hasher: &mut Hasher,
+    value: impl Into<AnyJson<'a>>,
+    dialect: Dialect,
+) -> Result<(), NoCanonicalForm> {
+    match write(value.into(), dialect, b"", hasher) {
+        Err(Failure::NoForm(no_form)) => Err(*no_form),
+        // A hasher takes everything, and nothing is read here.
+        Ok(()) | Err(Failure::Sink(_) | Failure::Fault(_)) => Ok(()),
+    }
+}
+
 /// Reads `text` and writes its canonical form into `sink`, without the LF that the kernel
 /// dialect hashes after it. On an error the sink may already hold a part.
 pub fn canonicalize(

@@ -2,18 +2,20 @@
 
 pub mod context_bundle;
 pub mod evidence;
+pub mod job_bundle;
 pub mod ledger;
 pub mod model_io;
 pub mod pack;
 pub mod patch;
 pub mod policy;
 pub mod proposal;
+pub mod receipt;
 pub mod run;
 pub mod runner;
 
 use std::fmt;
 
-use crate::verify::RuleInfo;
+use crate::verify::{Rule, RuleInfo, Subject};
 
 /// A format that runseal knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,14 +109,20 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    let mut rules: Vec<&'static RuleInfo> = Vec::new();
-    rules.extend(context_bundle::RULES.iter().map(|rule| &rule.info));
-    rules.extend(pack::RULES.iter().map(|rule| &rule.info));
-    rules.extend(proposal::RULES.iter().map(|rule| &rule.info));
-    rules.extend(patch::RULES.iter().map(|rule| &rule.info));
-    rules.extend(model_io::RULES.iter().map(|rule| &rule.info));
-    rules.extend(runner::RULES.iter().map(|rule| &rule.info));
-    rules.extend(evidence::RULES.iter().map(|rule| &rule.info));
-    rules.extend(ledger::RULES.iter().map(|rule| &rule.info));
+    let mut rules = Vec::new();
+    rules.extend(infos(&context_bundle::RULES));
+    rules.extend(infos(&job_bundle::RULES));
+    rules.extend(infos(&receipt::RULES));
+    rules.extend(infos(&pack::RULES));
+    rules.extend(infos(&proposal::RULES));
+    rules.extend(infos(&patch::RULES));
+    rules.extend(infos(&model_io::RULES));
+    rules.extend(infos(&runner::RULES));
+    rules.extend(infos(&evidence::RULES));
+    rules.extend(infos(&ledger::RULES));
     rules
+}
+
+fn infos<S: Subject>(table: &'static [Rule<S>]) -> impl Iterator<Item = &'static RuleInfo> {
+    table.iter().map(|rule| &rule.info)
 }
