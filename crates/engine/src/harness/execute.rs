@@ -53,11 +53,21 @@ pub(super) struct Step {
 
 impl Step {
     fn of(status: Status) -> Self {
-        Self { status, exit_code: None, sha256: None, stdout: None, stderr: None, error: None }
+        Self {
+            status,
+            exit_code: None,
+            sha256: None,
+            stdout: None,
+            stderr: None,
+            error: None,
+        }
     }
 
     fn failed(error: impl Into<String>) -> Self {
-        Self { error: Some(error.into()), ..Self::of(Status::Failure) }
+        Self {
+            error: Some(error.into()),
+            ..Self::of(Status::Failure)
+        }
     }
 }
 
@@ -119,8 +129,10 @@ pub(super) fn execute(
     sandbox: &Sandbox,
     model: Option<&ModelServer>,
 ) -> Result<Executed, SandboxError> {
-    let tree = WorkTree::new()
-        .map_err(|source| SandboxError::System { what: "make a work folder", source })?;
+    let tree = WorkTree::new().map_err(|source| SandboxError::System {
+        what: "make a work folder",
+        source,
+    })?;
     let mut executor = Executor {
         proposal,
         policy,
@@ -140,10 +152,12 @@ pub(super) fn execute(
     let mut actions = Vec::with_capacity(proposal.actions.len());
     let mut has_failed = false;
     for action in &proposal.actions {
-        let step =
-            if has_failed { Step::of(Status::Skipped) } else { executor.do_action(action)? };
-        has_failed |=
-            action.required && matches!(step.status, Status::Failure | Status::Timeout);
+        let step = if has_failed {
+            Step::of(Status::Skipped)
+        } else {
+            executor.do_action(action)?
+        };
+        has_failed |= action.required && matches!(step.status, Status::Failure | Status::Timeout);
         actions.push(step);
     }
     let mut tests = Vec::with_capacity(proposal.tests.len());
@@ -154,8 +168,16 @@ pub(super) fn execute(
         Ok(outputs) => outputs,
         Err(error) => {
             // What is there cannot be told; the last action that worked is to blame.
-            if let Some(step) = actions.iter_mut().rev().find(|s| s.status == Status::Success) {
-                *step = Step { error: Some(error), status: Status::Failure, ..step.clone() };
+            if let Some(step) = actions
+                .iter_mut()
+                .rev()
+                .find(|s| s.status == Status::Success)
+            {
+                *step = Step {
+                    error: Some(error),
+                    status: Status::Failure,
+                    ..step.clone()
+                };
             }
             Vec::new()
         }
@@ -218,9 +240,15 @@ impl Executor<'_> {
         self.usage.0 += u64::from(action.kind == ActionKind::CreateFile);
         self.usage.1 += content.len() as u64;
         if let Err(error) = self.check_usage() {
-            return Step { sha256: Some(hash), ..Step::failed(error) };
+            return Step {
+                sha256: Some(hash),
+                ..Step::failed(error)
+            };
         }
-        Step { sha256: Some(hash), ..Step::of(Status::Success) }
+        Step {
+            sha256: Some(hash),
+            ..Step::of(Status::Success)
+        }
     }
 
     fn do_command(&mut self, target: &str) -> Result<Step, SandboxError> {
@@ -246,8 +274,12 @@ impl Executor<'_> {
         spec.limits.file_bytes = self.policy.max_total_output_bytes.saturating_add(1);
         if let Some(model) = self.model {
             spec.unix_sockets = true;
-            spec.mounts.push(Mount { host: model.folder().to_owned(), inside: "/model".into() });
-            spec.env.insert("RUNSEAL_MODEL_IO".into(), "/model/socket".into());
+            spec.mounts.push(Mount {
+                host: model.folder().to_owned(),
+                inside: "/model".into(),
+            });
+            spec.env
+                .insert("RUNSEAL_MODEL_IO".into(), "/model/socket".into());
         }
         let outcome = match self.sandbox.run(&spec) {
             Ok(outcome) => outcome,
@@ -270,7 +302,11 @@ impl Executor<'_> {
             Ending::Signaled(signal) => {
                 self.signal = Some(signal);
                 let code = u8::try_from(signal.saturating_add(128)).unwrap_or(u8::MAX);
-                (Status::Failure, code, Some(format!("ended by signal {signal}")))
+                (
+                    Status::Failure,
+                    code,
+                    Some(format!("ended by signal {signal}")),
+                )
             }
             Ending::Stopped(Limit::WallTime) => {
                 let error = "the policy's time is over".to_owned();
@@ -292,12 +328,20 @@ impl Executor<'_> {
         if step.status == Status::Success
             && let Some(miss) = self.model.and_then(ModelServer::fault)
         {
-            step = Step { error: Some(miss), status: Status::Failure, ..step };
+            step = Step {
+                error: Some(miss),
+                status: Status::Failure,
+                ..step
+            };
         }
         if step.error.is_none()
             && let Err(error) = self.check_policy()
         {
-            step = Step { error: Some(error), status: Status::Failure, ..step };
+            step = Step {
+                error: Some(error),
+                status: Status::Failure,
+                ..step
+            };
         }
         Ok(step)
     }
@@ -329,8 +373,14 @@ impl Executor<'_> {
         };
         let sha256 = content.map(|bytes| ContentHash::of(&bytes));
         match fault {
-            None => Step { sha256, ..Step::of(Status::Success) },
-            Some(fault) => Step { sha256, ..Step::failed(fault) },
+            None => Step {
+                sha256,
+                ..Step::of(Status::Success)
+            },
+            Some(fault) => Step {
+                sha256,
+                ..Step::failed(fault)
+            },
         }
     }
 
@@ -343,10 +393,17 @@ impl Executor<'_> {
         let seen = self.do_test(test)?;
         let step = seen.step.unwrap_or_else(|| Step::of(Status::Success));
         if seen.passed {
-            return Ok(Step { status: Status::Success, ..step });
+            return Ok(Step {
+                status: Status::Success,
+                ..step
+            });
         }
         let error = format!("the test did not pass: {}", seen.actual);
-        Ok(Step { status: Status::Failure, error: Some(error), ..step })
+        Ok(Step {
+            status: Status::Failure,
+            error: Some(error),
+            ..step
+        })
     }
 
     fn do_test(&mut self, test: &Test) -> Result<Seen, SandboxError> {
@@ -357,10 +414,14 @@ impl Executor<'_> {
                 (None, Some(error)) => error.clone(),
                 (None, None) => step.status.name().to_owned(),
             };
-            let is_clean = matches!(step.status, Status::Success | Status::Failure)
-                && step.error.is_none();
+            let is_clean =
+                matches!(step.status, Status::Success | Status::Failure) && step.error.is_none();
             let passed = is_clean && actual == test.expected;
-            return Ok(Seen { passed, actual, step: Some(step) });
+            return Ok(Seen {
+                passed,
+                actual,
+                step: Some(step),
+            });
         }
         let content = SafePath::parse(&test.target)
             .map_err(|_| "the path leaves the work folder".to_owned())
@@ -387,7 +448,11 @@ impl Executor<'_> {
                 (is_same, actual)
             }
         };
-        Ok(Seen { passed, actual, step: None })
+        Ok(Seen {
+            passed,
+            actual,
+            step: None,
+        })
     }
 
     /// What the policy says about the files that are there now.
@@ -399,13 +464,18 @@ impl Executor<'_> {
         let (mut files, mut bytes) = (0_u64, 0_u64);
         for entry in &entries {
             let shown = entry.path.to_string_lossy().escape_debug().to_string();
-            let root = entry.path.to_str().map(|path| path.split('/').next().unwrap_or(path));
+            let root = entry
+                .path
+                .to_str()
+                .map(|path| path.split('/').next().unwrap_or(path));
             let roots = self.policy.allowed_write_roots;
             // The folders that the harness itself laid out may be there, empty, for everyone.
             let is_laid_out = FOLDERS.iter().any(|name| entry.path == *name);
             if !roots.is_empty() && !is_laid_out && !root.is_some_and(|root| roots.contains(&root))
             {
-                return Err(violation(&format!("`{shown}` is outside allowed_write_roots")));
+                return Err(violation(&format!(
+                    "`{shown}` is outside allowed_write_roots"
+                )));
             }
             if entry.fault.is_some() && root != Some("tmp") {
                 return Err(violation(&format!("`{shown}` is no file with a safe name")));
@@ -433,17 +503,28 @@ impl Executor<'_> {
     /// The files that are there at the end, sorted by name. One name is one file.
     fn collect(&self) -> Result<Vec<OutputFile>, String> {
         let most = self.policy.max_output_files.saturating_mul(4).max(10_000);
-        let entries = self.tree.list(most).map_err(|error| violation(&error.to_string()))?;
+        let entries = self
+            .tree
+            .list(most)
+            .map_err(|error| violation(&error.to_string()))?;
         let mut outputs = BTreeMap::new();
         for entry in entries.iter().filter(|entry| entry.fault.is_none()) {
-            let Some(name) = output_name(entry) else { continue };
+            let Some(name) = output_name(entry) else {
+                continue;
+            };
             let sha256 = self
                 .tree
                 .hash(&entry.path, LARGEST_FILE)
                 .map_err(|error| violation(&error.to_string()))?;
-            let file = OutputFile { path: name.clone(), sha256, bytes: entry.bytes };
+            let file = OutputFile {
+                path: name.clone(),
+                sha256,
+                bytes: entry.bytes,
+            };
             if outputs.insert(name.clone(), file).is_some() {
-                return Err(violation(&format!("two files would be the output `{name}`")));
+                return Err(violation(&format!(
+                    "two files would be the output `{name}`"
+                )));
             }
         }
         let mut outputs: Vec<OutputFile> = outputs.into_values().collect();

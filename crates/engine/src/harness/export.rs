@@ -14,7 +14,10 @@ use super::error::HarnessError;
 /// Writes a pack of the given files. JSON files are stored canonically with one LF.
 pub(super) fn export_pack(target: &Path, files: &[(&str, &Value)]) -> Result<(), HarnessError> {
     let fail = |source: io::Error| {
-        HarnessError::Internal(format!("`{}` cannot be written: {source}", target.display()))
+        HarnessError::Internal(format!(
+            "`{}` cannot be written: {source}",
+            target.display()
+        ))
     };
     check_target(target)?;
     let parent = match target.parent() {
@@ -22,17 +25,23 @@ pub(super) fn export_pack(target: &Path, files: &[(&str, &Value)]) -> Result<(),
         _ => Path::new("."),
     };
     fs::create_dir_all(parent).map_err(fail)?;
-    let beside = tempfile::Builder::new().prefix(".runseal-pack-").tempdir_in(parent);
+    let beside = tempfile::Builder::new()
+        .prefix(".runseal-pack-")
+        .tempdir_in(parent);
     let beside = beside.map_err(fail)?;
     for (name, value) in files {
         let mut bytes = canonical_bytes(*value, Dialect::Kernel)
             .map_err(|error| HarnessError::Internal(format!("{name}: {error}")))?;
         bytes.push(b'\n');
         let mut file = File::create_new(beside.path().join(name)).map_err(fail)?;
-        file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(fail)?;
+        file.write_all(&bytes)
+            .and_then(|()| file.sync_all())
+            .map_err(fail)?;
     }
     set_folder_mode(beside.path()).map_err(fail)?;
-    File::open(beside.path()).and_then(|folder| folder.sync_all()).map_err(fail)?;
+    File::open(beside.path())
+        .and_then(|folder| folder.sync_all())
+        .map_err(fail)?;
     // Onto an empty folder this replaces it; onto anything else it fails.
     match fs::rename(beside.path(), target) {
         Ok(()) => {}
@@ -43,7 +52,9 @@ pub(super) fn export_pack(target: &Path, files: &[(&str, &Value)]) -> Result<(),
     }
     // It has another name now, so there is nothing left to remove.
     let _ = beside.keep();
-    File::open(parent).and_then(|folder| folder.sync_all()).map_err(fail)
+    File::open(parent)
+        .and_then(|folder| folder.sync_all())
+        .map_err(fail)
 }
 
 /// Temporary folders are private; a pack is as readable as the person's umask says.
@@ -61,14 +72,18 @@ pub(super) fn check_target(target: &Path) -> Result<(), HarnessError> {
     match fs::symlink_metadata(target) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Ok(metadata) if metadata.is_dir() => {
-            let mut entries = fs::read_dir(target)
-                .map_err(|error| HarnessError::Internal(format!("{}: {error}", target.display())))?;
+            let mut entries = fs::read_dir(target).map_err(|error| {
+                HarnessError::Internal(format!("{}: {error}", target.display()))
+            })?;
             match entries.next() {
                 None => Ok(()),
                 Some(_) => Err(HarnessError::TargetExists(target.to_owned())),
             }
         }
         Ok(_) => Err(HarnessError::TargetExists(target.to_owned())),
-        Err(error) => Err(HarnessError::Internal(format!("{}: {error}", target.display()))),
+        Err(error) => Err(HarnessError::Internal(format!(
+            "{}: {error}",
+            target.display()
+        ))),
     }
 }

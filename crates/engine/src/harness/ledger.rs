@@ -50,7 +50,10 @@ impl LockedLedger {
     /// # Errors
     /// When the file cannot be opened, locked or read.
     pub fn lock(path: &Path) -> Result<Self, LedgerError> {
-        let fail = |source: io::Error| LedgerError::Io { path: path.to_owned(), source };
+        let fail = |source: io::Error| LedgerError::Io {
+            path: path.to_owned(),
+            source,
+        };
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -79,7 +82,9 @@ impl LockedLedger {
                 continue;
             };
             let text = |name: &str| document.root().get(name).and_then(|node| node.as_str());
-            ledger.run_ids.extend(text("run_id").map(|id| id.into_owned()));
+            ledger
+                .run_ids
+                .extend(text("run_id").map(|id| id.into_owned()));
             let time = text("timestamp").and_then(|time| parse_utc(&time));
             ledger.last_time = ledger.last_time.max(time);
         }
@@ -114,7 +119,10 @@ impl LockedLedger {
         if !self.ends_whole {
             line.push(b'\n');
         }
-        let fail = |source: io::Error| LedgerError::Io { path: self.path.clone(), source };
+        let fail = |source: io::Error| LedgerError::Io {
+            path: self.path.clone(),
+            source,
+        };
         let form = canonical_bytes(entry, Dialect::Kernel);
         line.extend(form.map_err(|error| fail(io::Error::other(error.to_string())))?);
         line.push(b'\n');
@@ -159,7 +167,9 @@ mod tests {
                     for number in 0..20 {
                         let mut ledger = LockedLedger::lock(path).unwrap();
                         let run = format!("run-{writer}-{number}");
-                        ledger.append(&entry(&run, "2026-01-01T00:00:00.000Z")).unwrap();
+                        ledger
+                            .append(&entry(&run, "2026-01-01T00:00:00.000Z"))
+                            .unwrap();
                     }
                 });
             }
@@ -175,14 +185,19 @@ mod tests {
     fn ledger_with_a_torn_line_keeps_it_and_tells() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.jsonl");
-        LockedLedger::lock(&path).unwrap().append(&entry("a", "2026-01-01T00:00:00.000Z")).unwrap();
+        LockedLedger::lock(&path)
+            .unwrap()
+            .append(&entry("a", "2026-01-01T00:00:00.000Z"))
+            .unwrap();
         let whole = std::fs::read(&path).unwrap();
         let torn = [whole.as_slice(), b"{\"run_id\":\"b"].concat();
         std::fs::write(&path, &torn).unwrap();
 
         let mut ledger = LockedLedger::lock(&path).unwrap();
         assert_eq!(ledger.torn_line(), Some(2));
-        ledger.append(&entry("c", "2026-01-01T00:00:00.000Z")).unwrap();
+        ledger
+            .append(&entry("c", "2026-01-01T00:00:00.000Z"))
+            .unwrap();
         let bytes = std::fs::read(&path).unwrap();
         assert!(bytes.starts_with(&torn));
         let lines = parse_lines(&bytes);
@@ -195,7 +210,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.jsonl");
         let mut ledger = LockedLedger::lock(&path).unwrap();
-        ledger.append(&entry("a", "2026-01-02T00:00:00.000Z")).unwrap();
+        ledger
+            .append(&entry("a", "2026-01-02T00:00:00.000Z"))
+            .unwrap();
         let again = ledger.append(&entry("a", "2026-01-03T00:00:00.000Z"));
         assert!(matches!(again, Err(LedgerError::Repeated(_))));
         let back = ledger.append(&entry("b", "2026-01-01T00:00:00.000Z"));

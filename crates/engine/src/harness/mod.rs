@@ -117,7 +117,11 @@ pub struct Finished {
 /// What the kernel made of the intent.
 enum Planned {
     Refused(String),
-    Made { bundle: Box<Bundle>, hash: ContentHash, extras: Option<Value> },
+    Made {
+        bundle: Box<Bundle>,
+        hash: ContentHash,
+        extras: Option<Value>,
+    },
 }
 
 /// What an execution left.
@@ -145,7 +149,14 @@ pub fn run_intent(options: &Options) -> Result<Finished, HarnessError> {
         Mode::ExecuteSandbox => Some(open_sandbox(options.isolation)?),
     };
     let mut outcome = None;
-    if let (Planned::Made { bundle, hash, extras }, Some(sandbox)) = (&planned, &sandbox)
+    if let (
+        Planned::Made {
+            bundle,
+            hash,
+            extras,
+        },
+        Some(sandbox),
+    ) = (&planned, &sandbox)
         && bundle.questions.is_empty()
     {
         let proposal = take_proposal(options, bundle, *hash, extras.as_ref())?;
@@ -153,7 +164,16 @@ pub fn run_intent(options: &Options) -> Result<Finished, HarnessError> {
         outcome = Some(run_proposal(options, proposal, sandbox)?);
     }
     let (accepted, reasons) = decide(options, &planned, outcome.as_ref());
-    finish(options, started, intent_hash, &planned, outcome, accepted, &reasons, sandbox.as_ref())
+    finish(
+        options,
+        started,
+        intent_hash,
+        &planned,
+        outcome,
+        accepted,
+        &reasons,
+        sandbox.as_ref(),
+    )
 }
 
 /// PL4, PL5.
@@ -181,7 +201,9 @@ fn now(options: &Options) -> i64 {
     options.epoch.map_or_else(
         || {
             let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+            since.map_or(0, |since| {
+                i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+            })
         },
         |seconds| seconds.saturating_mul(1000),
     )
@@ -195,9 +217,17 @@ fn read_input(path: &Path) -> Result<Vec<u8>, HarnessError> {
 }
 
 fn plan(bytes: &[u8], path: &Path) -> Result<Planned, HarnessError> {
-    let options = ReadOptions { strip_bom: true, ..ReadOptions::default() };
+    let options = ReadOptions {
+        strip_bom: true,
+        ..ReadOptions::default()
+    };
     let document = parse_document(bytes, &options).map_err(|error| {
-        HarnessError::NotJson(format!("{}: {} {}", error.kind, path.display(), error.position))
+        HarnessError::NotJson(format!(
+            "{}: {} {}",
+            error.kind,
+            path.display(),
+            error.position
+        ))
     })?;
     let intent: Intent = match parse_intent(&document) {
         Ok(intent) => intent,
@@ -209,7 +239,11 @@ fn plan(bytes: &[u8], path: &Path) -> Result<Planned, HarnessError> {
                 .compute_hash()
                 .map_err(|error| HarnessError::Internal(error.to_string()))?;
             let extras = intent.context().get("proposal").cloned();
-            Ok(Planned::Made { bundle: Box::new(bundle), hash: hash.into(), extras })
+            Ok(Planned::Made {
+                bundle: Box::new(bundle),
+                hash: hash.into(),
+                extras,
+            })
         }
         Err(KernelError::Refused(refusal)) => Ok(Planned::Refused(refusal.to_string())),
         Err(error) => Err(HarnessError::Internal(error.to_string())),
@@ -237,21 +271,32 @@ fn take_proposal(
     let Some(path) = &options.proposal else {
         let bytes =
             canonical_bytes(bundle.value(), Dialect::Kernel).map_err(|error| internal(&error))?;
-        let document =
-            parse_document(&bytes, &ReadOptions::default()).map_err(|error| internal(&error.kind))?;
+        let document = parse_document(&bytes, &ReadOptions::default())
+            .map_err(|error| internal(&error.kind))?;
         return generate_proposal(document.root(), extras)
             .map_err(|error| HarnessError::Invalid(error.to_string()));
     };
     let bytes = read_input(path)?;
     let document = parse_document(&bytes, &ReadOptions::default()).map_err(|error| {
-        HarnessError::NotJson(format!("{}: {} {}", error.kind, path.display(), error.position))
+        HarnessError::NotJson(format!(
+            "{}: {} {}",
+            error.kind,
+            path.display(),
+            error.position
+        ))
     })?;
-    let source = SourceBundle { id: bundle.id.to_string(), hash };
+    let source = SourceBundle {
+        id: bundle.id.to_string(),
+        hash,
+    };
     let view = ProposalView::new(document.root(), Some(&source));
     let report = verify_proposal(&view, Strictness::Default);
     if !report.is_valid() {
         let shown = path.display();
-        return Err(HarnessError::Invalid(format!("{}: {shown}", first_finding(&report))));
+        return Err(HarnessError::Invalid(format!(
+            "{}: {shown}",
+            first_finding(&report)
+        )));
     }
     Proposal::parse(document.root()).map_err(|error| HarnessError::Invalid(error.to_string()))
 }
@@ -261,7 +306,12 @@ fn first_finding(report: &Report) -> String {
         || "not everything could be checked".to_owned(),
         |finding| {
             let place = finding.path.as_deref().map(|path| format!(" {path}"));
-            format!("{}{}: {}", finding.rule_id, place.unwrap_or_default(), finding.message)
+            format!(
+                "{}{}: {}",
+                finding.rule_id,
+                place.unwrap_or_default(),
+                finding.message
+            )
         },
     )
 }
@@ -269,7 +319,11 @@ fn first_finding(report: &Report) -> String {
 /// What the rules of proposals leave to the executor: safe targets, each file once.
 fn check_proposal(proposal: &Proposal) -> Result<(), HarnessError> {
     let mut seen = std::collections::BTreeSet::new();
-    for action in proposal.actions.iter().filter(|action| action.kind.is_file_operation()) {
+    for action in proposal
+        .actions
+        .iter()
+        .filter(|action| action.kind.is_file_operation())
+    {
         let target = action.target.escape_debug();
         if action.target.contains("..") || SafePath::parse(&action.target).is_err() {
             let message = format!("action {}: `{target}` is no safe path", action.id);
@@ -301,7 +355,11 @@ fn run_proposal(
         crate::atomic::write_bytes(path, &bytes)
             .map_err(|error| HarnessError::Internal(format!("{error}: {}", error.source)))?;
     }
-    Ok(Outcome { proposal, done, model_io })
+    Ok(Outcome {
+        proposal,
+        done,
+        model_io,
+    })
 }
 
 fn sandbox_error(error: &SandboxError) -> HarnessError {
@@ -310,7 +368,10 @@ fn sandbox_error(error: &SandboxError) -> HarnessError {
         SandboxError::Missing(missing) => missing.hint().to_owned(),
         _ => String::new(),
     };
-    HarnessError::Sandbox { message: format!("{error}{}", source.unwrap_or_default()), hint }
+    HarnessError::Sandbox {
+        message: format!("{error}{}", source.unwrap_or_default()),
+        hint,
+    }
 }
 
 fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
@@ -320,7 +381,10 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
             let identity = Identity {
                 adapter_id: "runseal-model-cmd".to_owned(),
                 // What was asked, without telling how: a command line may hold a key.
-                model_id: format!("cmd-{}", ContentHash::of(command.as_bytes()).digest().hex_prefix(16)),
+                model_id: format!(
+                    "cmd-{}",
+                    ContentHash::of(command.as_bytes()).digest().hex_prefix(16)
+                ),
                 mode: "record",
             };
             (Answers::Command(command.clone()), identity)
@@ -335,7 +399,10 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
             let report = verify_model_io(&ModelIoView { root }, Strictness::Default);
             if !report.is_valid() {
                 let shown = path.display();
-                return Err(HarnessError::Invalid(format!("{}: {shown}", first_finding(&report))));
+                return Err(HarnessError::Invalid(format!(
+                    "{}: {shown}",
+                    first_finding(&report)
+                )));
             }
             let (said, identity) = parse_recording(root)
                 .ok_or_else(|| HarnessError::Internal("the recording cannot be used".to_owned()))?;
@@ -348,11 +415,7 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
 }
 
 /// Accept, reject or review, and why.
-fn decide(
-    options: &Options,
-    planned: &Planned,
-    outcome: Option<&Outcome>,
-) -> (bool, Vec<String>) {
+fn decide(options: &Options, planned: &Planned, outcome: Option<&Outcome>) -> (bool, Vec<String>) {
     let bundle = match planned {
         Planned::Refused(_) => return (false, vec!["reject: the intent was refused".to_owned()]),
         Planned::Made { bundle, .. } => bundle,
@@ -362,7 +425,10 @@ fn decide(
         return (false, vec![format!("review: {count} questions are open")]);
     }
     let Some(Outcome { proposal, done, .. }) = outcome else {
-        return (true, vec!["accept: the plan is complete; nothing was executed".to_owned()]);
+        return (
+            true,
+            vec!["accept: the plan is complete; nothing was executed".to_owned()],
+        );
     };
     let mut faults = Vec::new();
     for (action, step) in proposal.actions.iter().zip(&done.actions) {
@@ -382,7 +448,10 @@ fn decide(
     }
     for (test, seen) in proposal.tests.iter().zip(&done.tests) {
         if test.required && !seen.passed {
-            faults.push(format!("reject: test {} did not pass: {}", test.id, seen.actual));
+            faults.push(format!(
+                "reject: test {} did not pass: {}",
+                test.id, seen.actual
+            ));
         }
     }
     if !faults.is_empty() {
@@ -391,7 +460,10 @@ fn decide(
     let worked = "accept: every required action and test succeeded".to_owned();
     match (proposal.requires_approval, options.approve) {
         (false, _) => (true, vec![worked]),
-        (true, true) => (true, vec![worked, "accept: approved by the caller".to_owned()]),
+        (true, true) => (
+            true,
+            vec![worked, "accept: approved by the caller".to_owned()],
+        ),
         (true, false) => {
             let open = "review: the proposal needs a person's approval (--approve)".to_owned();
             (false, vec![worked, open])
@@ -399,7 +471,10 @@ fn decide(
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "the parts of one run, all of them")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the parts of one run, all of them"
+)]
 fn finish(
     options: &Options,
     started: i64,
@@ -426,22 +501,33 @@ fn finish(
             completed = completed.max(ledger.last_time().unwrap_or(completed));
         }
         if let Some(line) = ledger.torn_line() {
-            notes.push(format!("the ledger's line {line} breaks off; it was left as it is"));
+            notes.push(format!(
+                "the ledger's line {line} breaks off; it was left as it is"
+            ));
         }
     }
     let times = Times { started, completed };
-    let run_id = options.run_id.clone().unwrap_or_else(|| make_run_id(times, intent_hash));
+    let run_id = options
+        .run_id
+        .clone()
+        .unwrap_or_else(|| make_run_id(times, intent_hash));
     let questions: Vec<String> = match planned {
-        Planned::Made { bundle, .. } => {
-            bundle.questions.iter().map(|question| question.text.clone()).collect()
-        }
+        Planned::Made { bundle, .. } => bundle
+            .questions
+            .iter()
+            .map(|question| question.text.clone())
+            .collect(),
         Planned::Refused(_) => Vec::new(),
     };
     let (kind, bundle, refusal) = match planned {
         Planned::Refused(reason) => (ResultKind::Refuse, None, Some(reason.as_str())),
         Planned::Made { bundle, hash, .. } => {
             let is_open = !bundle.questions.is_empty();
-            let kind = if is_open { ResultKind::Clarify } else { ResultKind::Bundle };
+            let kind = if is_open {
+                ResultKind::Clarify
+            } else {
+                ResultKind::Bundle
+            };
             (kind, Some((bundle.id.as_str(), *hash)), None)
         }
     };
@@ -476,7 +562,9 @@ fn finish(
         let facts = runner_facts(options, outcome.as_ref(), sandbox);
         let runner = record::make_runner(&record, &facts);
         let policy = options.policy.to_value();
-        let patch = outcome.as_ref().map(|outcome| make_patch(&outcome.proposal));
+        let patch = outcome
+            .as_ref()
+            .map(|outcome| make_patch(&outcome.proposal));
         let mut files: Vec<(&str, &Value)> = vec![
             ("run.json", &run),
             ("policy.json", &policy),
@@ -487,15 +575,25 @@ fn finish(
             files.push(("bundle.json", bundle.value()));
         }
         files.extend(patch.as_ref().map(|patch| ("patch.json", patch)));
-        files.extend(evidence.as_ref().map(|evidence| ("evidence.json", evidence)));
-        let model_io = outcome.as_ref().and_then(|outcome| outcome.model_io.as_ref());
+        files.extend(
+            evidence
+                .as_ref()
+                .map(|evidence| ("evidence.json", evidence)),
+        );
+        let model_io = outcome
+            .as_ref()
+            .and_then(|outcome| outcome.model_io.as_ref());
         files.extend(model_io.map(|recording| ("model_io.json", recording)));
         export::export_pack(target, &files)?;
     }
     if let Some(ledger) = &mut ledger {
         ledger.append(&entry).map_err(ledger_error)?;
     }
-    Ok(Finished { run, accepted, notes })
+    Ok(Finished {
+        run,
+        accepted,
+        notes,
+    })
 }
 
 /// Our own evidence, checked as an outsider would: ids, hash, every action and test.
@@ -505,7 +603,10 @@ fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessEr
     let document = parse_document(&bytes, &ReadOptions::default())
         .map_err(|error| HarnessError::Evidence(error.kind.to_string()))?;
     let root = document.root();
-    let view = EvidenceView { root, proposal_hash: Some(proposal.hash()) };
+    let view = EvidenceView {
+        root,
+        proposal_hash: Some(proposal.hash()),
+    };
     let report = verify_evidence(&view, Strictness::Strict);
     if !report.is_valid() {
         return Err(HarnessError::Evidence(first_finding(&report)));
@@ -518,7 +619,11 @@ fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessEr
             .filter_map(|node| Some(node.get(name)?.as_str()?.into_owned()))
             .collect()
     };
-    let actions: Vec<String> = proposal.actions.iter().map(|action| action.id.clone()).collect();
+    let actions: Vec<String> = proposal
+        .actions
+        .iter()
+        .map(|action| action.id.clone())
+        .collect();
     let tests: Vec<String> = proposal.tests.iter().map(|test| test.id.clone()).collect();
     if ids("action_results", "action_id") != actions || ids("test_results", "test_id") != tests {
         return Err(HarnessError::Evidence("a result is missing".to_owned()));
@@ -552,7 +657,9 @@ fn shown_path(path: &Path) -> String {
         return plain.to_owned();
     }
     let name = path.file_name().and_then(|name| name.to_str());
-    name.filter(|name| SafePath::parse(name).is_ok()).unwrap_or("intent.json").to_owned()
+    name.filter(|name| SafePath::parse(name).is_ok())
+        .unwrap_or("intent.json")
+        .to_owned()
 }
 
 /// An id that two runs do not share: of the time, the process and the intent.
@@ -564,5 +671,10 @@ fn make_run_id(times: Times, intent: ContentHash) -> String {
         ("started", Value::from(times.started)),
     ]);
     let digest = canonical_digest(&seed, Dialect::Kernel);
-    format!("run_{}", digest.map(|digest| digest.hex_prefix(16)).unwrap_or_default())
+    format!(
+        "run_{}",
+        digest
+            .map(|digest| digest.hex_prefix(16))
+            .unwrap_or_default()
+    )
 }

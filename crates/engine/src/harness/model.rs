@@ -86,7 +86,9 @@ pub(super) struct ModelServer {
 impl ModelServer {
     /// Starts answering.
     pub(super) fn start(answers: Answers, identity: Identity) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("runseal-model-").tempdir()?;
+        let folder = tempfile::Builder::new()
+            .prefix("runseal-model-")
+            .tempdir()?;
         // The command may run under another uid.
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
         let socket = folder.path().join("socket");
@@ -104,7 +106,13 @@ impl ModelServer {
                 }
             }
         });
-        Ok(Self { folder, state, identity, is_over, worker: Some(worker) })
+        Ok(Self {
+            folder,
+            state,
+            identity,
+            is_over,
+            worker: Some(worker),
+        })
     }
 
     /// The folder that holds the socket, to be shown inside.
@@ -114,7 +122,11 @@ impl ModelServer {
 
     /// The first call that could not be answered.
     pub(super) fn fault(&self) -> Option<String> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).fault.clone()
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .fault
+            .clone()
     }
 
     /// Ends and gives model_io.json.
@@ -173,7 +185,10 @@ fn serve(mut stream: UnixStream, answers: &Answers, state: &Mutex<State>) {
     });
     let (status, body) = match answered {
         Ok(response) => ("200 OK", Value::object([("response", response)])),
-        Err(error) => ("422 Unprocessable Content", Value::object([("error", error)])),
+        Err(error) => (
+            "422 Unprocessable Content",
+            Value::object([("error", error)]),
+        ),
     };
     let body = canonical_bytes(&body, Dialect::Kernel).unwrap_or_default();
     let head = format!(
@@ -181,16 +196,18 @@ fn serve(mut stream: UnixStream, answers: &Answers, state: &Mutex<State>) {
          Connection: close\r\n\r\n",
         body.len()
     );
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+    let _ = stream
+        .write_all(head.as_bytes())
+        .and_then(|()| stream.write_all(&body));
 }
 
 fn parse_prompt(body: &[u8]) -> Result<String, String> {
     let document = parse_document(body, &ReadOptions::default())
         .map_err(|error| format!("MODEL_IO: the request is no JSON: {}", error.kind))?;
     let prompt = document.root().get("prompt").and_then(|node| node.as_str());
-    prompt.map(|prompt| prompt.into_owned()).ok_or_else(|| {
-        "MODEL_IO: the request has no `prompt`, which is a text".to_owned()
-    })
+    prompt
+        .map(|prompt| prompt.into_owned())
+        .ok_or_else(|| "MODEL_IO: the request has no `prompt`, which is a text".to_owned())
 }
 
 fn answer(prompt: &str, answers: &Answers, state: &mut State) -> Result<String, String> {
@@ -202,7 +219,10 @@ fn answer(prompt: &str, answers: &Answers, state: &mut State) -> Result<String, 
         Answers::Command(command) => ask_command(command, prompt)?,
         Answers::Recording(recorded) => replay(prompt_hash, recorded, &mut state.used)?,
     };
-    state.said.push(Interaction { prompt_hash, response: response.clone() });
+    state.said.push(Interaction {
+        prompt_hash,
+        response: response.clone(),
+    });
     Ok(response)
 }
 
@@ -227,13 +247,24 @@ fn replay(
         return Ok(said.response.clone());
     }
     let was_said = recorded.iter().any(|said| said.prompt_hash == prompt_hash);
-    let why = if was_said { "was asked more often than recorded" } else { "was not recorded" };
-    let due = (0..recorded.len()).find(|at| is_free(*at)).or(recorded.len().checked_sub(1));
+    let why = if was_said {
+        "was asked more often than recorded"
+    } else {
+        "was not recorded"
+    };
+    let due = (0..recorded.len())
+        .find(|at| is_free(*at))
+        .or(recorded.len().checked_sub(1));
     let nearest = due.and_then(|at| Some((at, recorded.get(at)?)));
     let nearest = nearest.map_or("the recording is empty".to_owned(), |(at, said)| {
-        format!("the nearest recorded one is interaction {at} with prompt {}", said.prompt_hash)
+        format!(
+            "the nearest recorded one is interaction {at} with prompt {}",
+            said.prompt_hash
+        )
     });
-    Err(format!("MODEL_IO_MISS: prompt {prompt_hash} {why}; {nearest}"))
+    Err(format!(
+        "MODEL_IO_MISS: prompt {prompt_hash} {why}; {nearest}"
+    ))
 }
 
 /// Asks the command that the user named. It runs on the host with the user's own environment:
@@ -298,7 +329,9 @@ fn read_request(stream: &mut UnixStream) -> Result<Vec<u8>, String> {
             .map(|(_, value)| value.trim().to_owned())
     };
     if header("expect").is_some() {
-        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(fail)?;
+        stream
+            .write_all(b"HTTP/1.1 100 Continue\r\n\r\n")
+            .map_err(fail)?;
     }
     let length: usize = header("content-length")
         .and_then(|length| length.parse().ok())
@@ -316,7 +349,9 @@ fn read_request(stream: &mut UnixStream) -> Result<Vec<u8>, String> {
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
+    haystack
+        .windows(needle.len())
+        .position(|window| window == needle)
 }
 
 #[cfg(test)]
@@ -324,13 +359,22 @@ mod tests {
     use super::*;
 
     fn identity(mode: &'static str) -> Identity {
-        Identity { adapter_id: "a".to_owned(), model_id: "m".to_owned(), mode }
+        Identity {
+            adapter_id: "a".to_owned(),
+            model_id: "m".to_owned(),
+            mode,
+        }
     }
 
     fn ask(server: &ModelServer, prompt: &str) -> String {
         let mut stream = UnixStream::connect(server.folder().join("socket")).unwrap();
         let body = format!("{{\"prompt\":\"{prompt}\"}}");
-        write!(stream, "POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        write!(
+            stream,
+            "POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer.split_once("\r\n\r\n").unwrap().1.to_owned()
@@ -338,7 +382,10 @@ mod tests {
 
     fn recorded(prompt: &str, response: &str) -> Interaction {
         let prompt_hash = ContentHash::of(prompt.as_bytes());
-        Interaction { prompt_hash, response: response.to_owned() }
+        Interaction {
+            prompt_hash,
+            response: response.to_owned(),
+        }
     }
 
     #[test]
@@ -376,7 +423,10 @@ mod tests {
         ask(&server, "p");
         let answer = ask(&server, "unheard");
         let due = ContentHash::of(b"q").to_string();
-        assert!(answer.contains("MODEL_IO_MISS") && answer.contains(&due), "{answer}");
+        assert!(
+            answer.contains("MODEL_IO_MISS") && answer.contains(&due),
+            "{answer}"
+        );
         assert!(answer.contains("interaction 1"), "{answer}");
         assert!(server.fault().unwrap().contains("was not recorded"));
     }

@@ -28,24 +28,28 @@ fn hash_or_null(hash: Option<ContentHash>) -> Value {
 
 /// evidence.json.
 pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) -> Value {
-    let actions = proposal.actions.iter().zip(&done.actions).map(|(action, step)| {
-        let mut result = Value::object([
-            ("action_id", Value::from(action.id.as_str())),
-            ("path", Value::from(action.target.as_str())),
-            ("action", Value::from(action.kind.evidence_name())),
-            ("sha256", hash_or_null(step.sha256)),
-            ("exit_code", Value::from(step.exit_code)),
-            ("status", Value::from(step.status.name())),
-        ]);
-        if action.kind == ActionKind::ExecuteCommand {
-            result.insert("stdout_sha256", hash_or_null(step.stdout));
-            result.insert("stderr_sha256", hash_or_null(step.stderr));
-        }
-        if let Some(error) = &step.error {
-            result.insert("error", error.as_str());
-        }
-        result
-    });
+    let actions = proposal
+        .actions
+        .iter()
+        .zip(&done.actions)
+        .map(|(action, step)| {
+            let mut result = Value::object([
+                ("action_id", Value::from(action.id.as_str())),
+                ("path", Value::from(action.target.as_str())),
+                ("action", Value::from(action.kind.evidence_name())),
+                ("sha256", hash_or_null(step.sha256)),
+                ("exit_code", Value::from(step.exit_code)),
+                ("status", Value::from(step.status.name())),
+            ]);
+            if action.kind == ActionKind::ExecuteCommand {
+                result.insert("stdout_sha256", hash_or_null(step.stdout));
+                result.insert("stderr_sha256", hash_or_null(step.stderr));
+            }
+            if let Some(error) = &step.error {
+                result.insert("error", error.as_str());
+            }
+            result
+        });
     let tests = proposal.tests.iter().zip(&done.tests).map(|(test, seen)| {
         let step = seen.step.as_ref();
         let code = step.and_then(|step| step.exit_code);
@@ -53,8 +57,14 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
             ("test_id", Value::from(test.id.as_str())),
             ("passed", Value::from(seen.passed)),
             ("exit_code", Value::from(code)),
-            ("stdout_sha256", hash_or_null(step.and_then(|step| step.stdout))),
-            ("stderr_sha256", hash_or_null(step.and_then(|step| step.stderr))),
+            (
+                "stdout_sha256",
+                hash_or_null(step.and_then(|step| step.stdout)),
+            ),
+            (
+                "stderr_sha256",
+                hash_or_null(step.and_then(|step| step.stderr)),
+            ),
             ("actual", Value::from(seen.actual.as_str())),
         ])
     });
@@ -68,7 +78,10 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
         ("started_at", Value::from(time(times.started))),
         ("completed_at", Value::from(time(times.completed))),
         ("total_duration_ms", Value::from(duration)),
-        ("executor_id", Value::from(concat!("runseal-", env!("CARGO_PKG_VERSION")))),
+        (
+            "executor_id",
+            Value::from(concat!("runseal-", env!("CARGO_PKG_VERSION"))),
+        ),
         ("working_dir", Value::from("sandbox")),
     ])
 }
@@ -80,7 +93,11 @@ fn evidence_status(done: &Executed) -> &'static str {
     };
     if done.actions.iter().all(is_fine) && done.tests.iter().all(|seen| seen.passed) {
         "complete"
-    } else if done.actions.iter().any(|step| step.status == Status::Success) {
+    } else if done
+        .actions
+        .iter()
+        .any(|step| step.status == Status::Success)
+    {
         "partial"
     } else {
         "failed"
@@ -100,8 +117,11 @@ pub(super) fn exit_code(proposal: &Proposal, done: &Executed) -> u8 {
             };
         }
     }
-    let is_missed =
-        proposal.tests.iter().zip(&done.tests).any(|(test, seen)| test.required && !seen.passed);
+    let is_missed = proposal
+        .tests
+        .iter()
+        .zip(&done.tests)
+        .any(|(test, seen)| test.required && !seen.passed);
     u8::from(is_missed)
 }
 
@@ -122,8 +142,14 @@ pub(super) fn make_execution(proposal: &Proposal, policy: &Profile, done: &Execu
     ]);
     let id = canonical_digest(&place, Dialect::Kernel).map(|digest| digest.hex_prefix(16));
     Value::object([
-        ("sandbox_id", Value::from(format!("sandbox_{}", id.unwrap_or_default()))),
-        ("cmd", Value::array(done.commands.iter().map(String::as_str))),
+        (
+            "sandbox_id",
+            Value::from(format!("sandbox_{}", id.unwrap_or_default())),
+        ),
+        (
+            "cmd",
+            Value::array(done.commands.iter().map(String::as_str)),
+        ),
         ("exit_code", Value::from(exit_code(proposal, done))),
         ("stdout_sha256", Value::from(done.stdout.to_string())),
         ("stderr_sha256", Value::from(done.stderr.to_string())),
@@ -179,7 +205,10 @@ pub(super) fn make_run(record: &RunRecord<'_>) -> Value {
             "decision",
             Value::object([
                 ("accepted", Value::from(record.accepted)),
-                ("reasons", Value::array(record.reasons.iter().map(String::as_str))),
+                (
+                    "reasons",
+                    Value::array(record.reasons.iter().map(String::as_str)),
+                ),
                 ("validated_by_kernel", Value::from(true)),
             ]),
         ),
@@ -231,9 +260,15 @@ pub(super) fn make_runner(record: &RunRecord<'_>, facts: &RunnerFacts) -> Value 
         Value::array(list)
     };
     let started = time(record.times.started);
-    let digits: String = started.chars().filter(char::is_ascii_digit).take(14).collect();
+    let digits: String = started
+        .chars()
+        .filter(char::is_ascii_digit)
+        .take(14)
+        .collect();
     let (date, clock) = digits.split_at_checked(8).unwrap_or(("00000000", "000000"));
-    let tail = ContentHash::of(record.run_id.as_bytes()).digest().hex_prefix(8);
+    let tail = ContentHash::of(record.run_id.as_bytes())
+        .digest()
+        .hex_prefix(8);
     let mut limits = Value::object([
         ("timeout_ms", policy.timeout_ms),
         ("max_output_files", policy.max_output_files),
@@ -254,11 +289,18 @@ pub(super) fn make_runner(record: &RunRecord<'_>, facts: &RunnerFacts) -> Value 
     if let Some(signal) = facts.signal {
         exit.insert("signal", signal_name(signal));
     }
-    let (backend, level) = if is_isolated { ("process", "strict") } else { ("none", "none") };
+    let (backend, level) = if is_isolated {
+        ("process", "strict")
+    } else {
+        ("none", "none")
+    };
     let env: Vec<&str> = FIXED_ENVIRONMENT.iter().map(|(name, _)| *name).collect();
     Value::object([
         ("runner_schema_version", Value::from("1.0.0")),
-        ("runner_id", Value::from(format!("runner_{date}_{clock}_{tail}"))),
+        (
+            "runner_id",
+            Value::from(format!("runner_{date}_{clock}_{tail}")),
+        ),
         ("runner_version", Value::from(env!("CARGO_PKG_VERSION"))),
         (
             "platform",

@@ -27,7 +27,11 @@ pub(super) fn split_command(command: &str, allowed: &[&str]) -> Result<Vec<Strin
         return Err(WordsError::Empty);
     }
     if allowed.is_empty() {
-        return Ok(vec!["/bin/sh".to_owned(), "-c".to_owned(), command.to_owned()]);
+        return Ok(vec![
+            "/bin/sh".to_owned(),
+            "-c".to_owned(),
+            command.to_owned(),
+        ]);
     }
     let words = split_words(command)?;
     match words.first() {
@@ -46,7 +50,9 @@ fn split_words(command: &str) -> Result<Vec<String>, WordsError> {
     while let Some(c) = chars.next() {
         match c {
             ' ' | '\t' => words.extend(word.take()),
-            '\'' => word.get_or_insert_default().push_str(&until(&mut chars, '\'')?),
+            '\'' => word
+                .get_or_insert_default()
+                .push_str(&until(&mut chars, '\'')?),
             '"' => {
                 let quoted = until(&mut chars, '"')?;
                 // Inside double quotes a shell would still look at these.
@@ -92,20 +98,32 @@ mod tests {
 
     #[test]
     fn words_that_need_a_shell_are_refused() {
-        for (command, found) in
-            [("node a | sh", '|'), ("node a; sh", ';'), ("node $(sh)", '$'), ("node > x", '>')]
-        {
-            assert_eq!(split_command(command, NODE), Err(WordsError::NeedsShell(found)));
+        for (command, found) in [
+            ("node a | sh", '|'),
+            ("node a; sh", ';'),
+            ("node $(sh)", '$'),
+            ("node > x", '>'),
+        ] {
+            assert_eq!(
+                split_command(command, NODE),
+                Err(WordsError::NeedsShell(found))
+            );
         }
         assert_eq!(split_command("node 'x", NODE), Err(WordsError::OpenQuote));
-        assert_eq!(split_command("node \"`x`\"", NODE), Err(WordsError::NeedsShell('`')));
+        assert_eq!(
+            split_command("node \"`x`\"", NODE),
+            Err(WordsError::NeedsShell('`'))
+        );
     }
 
     #[test]
     fn program_that_is_not_listed_is_refused() {
         for command in ["sh -c ls", "/usr/bin/node x", "./node", "NODE x"] {
             let program = command.split(' ').next().unwrap().to_owned();
-            assert_eq!(split_command(command, NODE), Err(WordsError::NotAllowed(program)));
+            assert_eq!(
+                split_command(command, NODE),
+                Err(WordsError::NotAllowed(program))
+            );
         }
         assert_eq!(split_command("  ", NODE), Err(WordsError::Empty));
     }

@@ -19,9 +19,13 @@ use tempfile::TempDir;
 /// Folders that always stand in the work folder.
 pub(super) const FOLDERS: [&str; 4] = ["build", "dist", "out", "tmp"];
 
-const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
-const FILE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+const FILE: OFlags = OFlags::CLOEXEC
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK);
 
 /// The work folder; gone, with all in it, when dropped.
 pub(super) struct WorkTree {
@@ -97,14 +101,20 @@ impl WorkTree {
         if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
             Ok(())
         } else {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+            Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ))
         }
     }
 
     /// Reads a regular file; nothing where there is none.
     pub(super) fn read(&self, path: &SafePath, most: u64) -> io::Result<Option<Vec<u8>>> {
         let is_absent = |error: &io::Error| {
-            matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            )
         };
         match self.check_regular(path) {
             Ok(()) => {}
@@ -112,12 +122,21 @@ impl WorkTree {
             Err(error) => return Err(error),
         }
         let folder = self.parent(path, false)?;
-        let file =
-            rustix::fs::openat(&folder, path.file_name(), FILE | OFlags::RDONLY, Mode::empty())?;
+        let file = rustix::fs::openat(
+            &folder,
+            path.file_name(),
+            FILE | OFlags::RDONLY,
+            Mode::empty(),
+        )?;
         let mut content = Vec::new();
-        std::fs::File::from(file).take(most.saturating_add(1)).read_to_end(&mut content)?;
+        std::fs::File::from(file)
+            .take(most.saturating_add(1))
+            .read_to_end(&mut content)?;
         if content.len() as u64 > most {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too long"));
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                "the file is too long",
+            ));
         }
         Ok(Some(content))
     }
@@ -129,7 +148,11 @@ impl WorkTree {
 
     /// The hash of a listed file.
     pub(super) fn hash(&self, path: &OsStr, most: u64) -> Result<ContentHash, OutputError> {
-        Ok(ContentHash::of(&outputs::read(self.folder.path(), path, most)?))
+        Ok(ContentHash::of(&outputs::read(
+            self.folder.path(),
+            path,
+            most,
+        )?))
     }
 }
 
@@ -141,7 +164,9 @@ impl Drop for WorkTree {
         while let Some(folder) = pending.pop() {
             let mode = Mode::from_raw_mode(0o700);
             let _ = rustix::fs::chmodat(CWD, &folder, mode, AtFlags::empty());
-            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+            let Ok(entries) = std::fs::read_dir(&folder) else {
+                continue;
+            };
             for entry in entries.flatten() {
                 // The type of the entry itself: links are not followed.
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -182,7 +207,10 @@ mod tests {
         tree.create(&path("a/b.txt"), b"1").unwrap();
         assert!(tree.create(&path("a/b.txt"), b"2").is_err());
         tree.modify(&path("a/b.txt"), b"3").unwrap();
-        assert_eq!(tree.read(&path("a/b.txt"), 10).unwrap(), Some(b"3".to_vec()));
+        assert_eq!(
+            tree.read(&path("a/b.txt"), 10).unwrap(),
+            Some(b"3".to_vec())
+        );
         tree.delete(&path("a/b.txt")).unwrap();
         assert_eq!(tree.read(&path("a/b.txt"), 10).unwrap(), None);
         assert!(tree.delete(&path("a/b.txt")).is_err());
@@ -201,7 +229,10 @@ mod tests {
         assert!(tree.modify(&path("file"), b"x").is_err());
         assert!(tree.delete(&path("file")).is_err());
         assert!(tree.read(&path("file"), 10).is_err());
-        assert_eq!(std::fs::read_to_string(outside.path().join("victim")).unwrap(), "before");
+        assert_eq!(
+            std::fs::read_to_string(outside.path().join("victim")).unwrap(),
+            "before"
+        );
         assert!(!outside.path().join("new").exists());
     }
 
