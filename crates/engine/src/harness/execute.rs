@@ -325,9 +325,8 @@ impl Executor<'_> {
             stderr: Some(ContentHash::of(&outcome.stderr.bytes)),
             error,
         };
-        if step.status == Status::Success
-            && let Some(miss) = self.model.and_then(ModelServer::fault)
-        {
+        // A call that was not answered explains whatever the command made of it.
+        if let Some(miss) = self.model.and_then(ModelServer::fault) {
             step = Step {
                 error: Some(miss),
                 status: Status::Failure,

@@ -6,6 +6,9 @@
 //!  "tests": [{"type": "file_exists", "target": "a.txt"}]}
 //! ```
 //!
+//! Files are created first, then commands run, then files are modified and deleted, then
+//! validations and tests are done; within each of these in the order given.
+//!
 //! A file's op is create (default), modify or delete. A command is a text, or an object with type
 //! execute_command (default), validate or test, and required. A test has type, target, expected
 //! ("0" for a command and "true" for a file that exists, where not given), name and required.
@@ -43,12 +46,22 @@ pub(super) fn add_extras(
             return Err(error(key.to_lossy(), "files, commands and tests are known"));
         }
     }
+    let mut added = Vec::new();
     for (at, file) in list(extras, "files")?.iter().enumerate() {
-        drafts.push(parse_file(file, &format!("files[{at}]"))?);
+        added.push(parse_file(file, &format!("files[{at}]"))?);
     }
     for (at, command) in list(extras, "commands")?.iter().enumerate() {
-        drafts.push(parse_command(command, &format!("commands[{at}]"))?);
+        added.push(parse_command(command, &format!("commands[{at}]"))?);
     }
+    // A plan begins with an empty folder and names each file once, so what it modifies or deletes
+    // is what its commands made, and what it validates is what is there at the end.
+    added.sort_by_key(|draft| match draft.kind {
+        ActionKind::CreateFile => 0,
+        ActionKind::ExecuteCommand => 1,
+        ActionKind::ModifyFile | ActionKind::DeleteFile => 2,
+        ActionKind::Validate | ActionKind::Test => 3,
+    });
+    drafts.extend(added);
     for (at, test) in list(extras, "tests")?.iter().enumerate() {
         tests.push(parse_test(test, &format!("tests[{at}]"))?);
     }

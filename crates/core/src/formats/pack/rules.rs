@@ -199,9 +199,10 @@ pub static RULES: [Rule<Pack>; 33] = [
         info: in_strict(
             "PK13",
             "the records agree with each other",
-            "The ledger holds one entry, this run's, with run.json's values; patch and evidence \
-             name one proposal; the runner's limits, times and exit code are the run's; files \
-             that the evidence names are among the outputs with the same hash.",
+            "bundle_id and kernel_version in run.json are the bundle's; the ledger holds one entry, \
+             this run's, with run.json's values; patch and evidence name one proposal and the same \
+             files; the runner's limits, times and exit code are the run's; where no command ran, \
+             files that the evidence names are among the outputs with the same hash.",
         ),
         gate: needs_run,
         check: strict::check_agreement,

@@ -88,6 +88,18 @@ pub(super) fn check_agreement(view: &PackView<'_>, findings: &mut Findings) {
         return;
     };
     check_entry(view, run, findings);
+    if let Some(bundle) = view.document("bundle.json") {
+        for (there, here) in [("kernel_version", "kernel_version"), ("bundle_id", "id")] {
+            let path: &[&str] = if there == "bundle_id" {
+                &["bundle", there]
+            } else {
+                &[there]
+            };
+            if member(Some(run), path) != member(Some(bundle), &[here]) {
+                findings.add("run.json", format!("`{there}` is not the bundle's"));
+            }
+        }
+    }
     if let (Some(patch), Some(evidence)) =
         (view.document("patch.json"), view.document("evidence.json"))
     {
@@ -127,50 +139,67 @@ pub(super) fn check_agreement(view: &PackView<'_>, findings: &mut Findings) {
     check_outputs(view, run, findings);
 }
 
-/// Every file that the evidence says is there after the execution is among the run's outputs,
-/// with the same hash.
+/// Each operation of the patch has its result in the evidence; what the evidence says is there
+/// afterwards is among the run's outputs, unless a command may have changed it since.
 fn check_outputs(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
-    let outputs = run.get("execution").and_then(|node| node.get("outputs"));
-    let (Some(outputs), Some(evidence)) = (outputs, view.document("evidence.json")) else {
+    let Some(evidence) = view.document("evidence.json") else {
         return;
     };
-    let results = evidence.get("action_results").map(|node| node.items());
-    let mut last = std::collections::BTreeMap::new();
-    for result in results.into_iter().flatten() {
-        let kind = result.get("action").and_then(|node| node.as_lossy_str());
-        let path = result.get("path").and_then(|node| node.as_lossy_str());
-        if let (Some("create" | "modify" | "delete"), Some(path)) = (kind.as_deref(), path) {
-            last.insert(path, result);
+    let results: Vec<Node<'_>> = list(evidence, "action_results");
+    let is_file = |result: &&Node<'_>| {
+        let action = text(**result, "action");
+        matches!(action.as_deref(), Some("create" | "modify" | "delete"))
+    };
+    let files: Vec<&Node<'_>> = results.iter().filter(is_file).collect();
+    if let Some(patch) = view.document("patch.json") {
+        let operations = list(patch, "operations");
+        let same = |operation: &Node<'_>, result: &Node<'_>| {
+            text(*operation, "path") == text(*result, "path")
+                && text(*operation, "op") == text(*result, "action")
+                && (text(*result, "sha256").is_none()
+                    || text(*operation, "expected_hash").is_none()
+                    || text(*operation, "expected_hash") == text(*result, "sha256"))
+        };
+        let is_told = |operation: &Node<'_>| files.iter().any(|result| same(operation, result));
+        if operations.len() != files.len() || !operations.iter().all(is_told) {
+            findings.add(
+                "evidence.json",
+                "the results are not those of the patch's operations",
+            );
         }
     }
-    // A command may have changed or removed a file afterwards; only a contradiction without one
-    // is a fault.
-    let ran_commands = evidence.get("action_results").is_some_and(|node| {
-        node.items()
-            .any(|result| member(Some(result), &["action"]).as_deref() == Some("\"execute\""))
-    });
-    if ran_commands {
-        return;
-    }
-    for (path, result) in last {
-        let Some(hash) = result.get("sha256").and_then(|node| node.as_lossy_str()) else {
+    let outputs = run
+        .get("execution")
+        .map(|execution| list(execution, "outputs"))
+        .unwrap_or_default();
+    let ran_commands = results
+        .iter()
+        .any(|result| text(*result, "action").as_deref() == Some("execute"));
+    for result in files.iter().filter(|_| !ran_commands) {
+        let (Some(path), Some(hash)) = (text(**result, "path"), text(**result, "sha256")) else {
             continue;
         };
-        let found = outputs.items().find(|output| {
-            output
-                .get("path")
-                .and_then(|node| node.as_lossy_str())
-                .as_ref()
-                == Some(&path)
+        let is_there = outputs.iter().any(|output| {
+            text(*output, "path").as_ref() == Some(&path)
+                && text(*output, "sha256").as_ref() == Some(&hash)
         });
-        let listed = found.and_then(|output| output.get("sha256")?.as_lossy_str());
-        if listed.as_deref() != Some(&*hash) {
+        if !is_there {
             findings.add(
                 "evidence.json",
                 format!("`{path}` is not among the run's outputs so"),
             );
         }
     }
+}
+
+fn list<'a>(node: Node<'a>, name: &str) -> Vec<Node<'a>> {
+    node.get(name)
+        .map(|list| list.items().collect())
+        .unwrap_or_default()
+}
+
+fn text<'a>(node: Node<'a>, name: &str) -> Option<std::borrow::Cow<'a, str>> {
+    node.get(name)?.as_lossy_str()
 }
 
 fn check_entry(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
