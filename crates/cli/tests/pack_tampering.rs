@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use runseal_core::canon::{Node, ReadOptions, parse_document};
+use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::path::SafePath;
 use runseal_core::source::MemorySource;
@@ -128,7 +128,7 @@ fn find_difference(a: Node<'_>, b: Node<'_>) -> Option<String> {
             .map(|(key, _)| key.to_lossy().into_owned())
             .collect()
     };
-    if a.members().len() > 0 && names(a) == names(b) {
+    if a.kind() == Kind::Object && names(a) == names(b) {
         for name in names(a) {
             let (x, y) = (a.get(&name).unwrap(), b.get(&name).unwrap());
             if let Some(below) = find_difference(x, y) {
@@ -136,6 +136,9 @@ fn find_difference(a: Node<'_>, b: Node<'_>) -> Option<String> {
                 return Some(format!("{name}{dot}{below}"));
             }
         }
+    }
+    if a.kind() == Kind::Object {
+        return Some("(a name)".to_owned());
     }
     let below = a
         .items()
