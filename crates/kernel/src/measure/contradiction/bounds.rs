@@ -1,7 +1,7 @@
 //! Numbers that exclude each other: bounds, periods, retention times and plain values of one dimension.
 
 use super::super::Source;
-use super::statement::Statement;
+use super::statement::{Statement, is_label};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Tagged, class};
 use crate::text::lex::TokenKind;
@@ -46,7 +46,7 @@ struct Quantity {
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
     let mut all: Vec<Quantity> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
-        read_quantities(&sources[s.source].tagged, s, n as u32, &mut all);
+        read_quantities(&sources[s.source], s, n as u32, &mut all);
     }
     if all.len() < 2 {
         return;
@@ -197,7 +197,8 @@ fn number(text: &str) -> Option<f64> {
     plain.parse().ok()
 }
 
-fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity>) {
+fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity>) {
+    let t = &source.tagged;
     let lexed = &t.lexed;
     let mut i = s.range.0;
     while i < s.range.1 {
@@ -282,6 +283,9 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             numeral(word)
         };
         let Some(mut value) = value else { continue };
+        if is_label(source, s.range, at) {
+            continue;
+        }
         let next = lexed.word(at + 1);
         let prev = if at > s.range.0 {
             lexed.word(at - 1)

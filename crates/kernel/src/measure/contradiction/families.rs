@@ -5,6 +5,7 @@ use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, FAMILIES, Scope, Side, class};
 use crate::text::lex::TokenKind;
+use std::sync::OnceLock;
 
 /// A statement's stand in a family.
 struct Stand {
@@ -17,15 +18,16 @@ struct Stand {
 
 /// Finds statements on opposite sides of a family.
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
-    let stands = read_stands(sources, statements);
-    for (number, family) in FAMILIES.iter().enumerate() {
-        let of = |side: Side| -> Vec<&Stand> {
-            stands
-                .iter()
-                .filter(|s| usize::from(s.family) == number && s.side == side)
-                .collect()
-        };
-        let (a, b) = (of(Side::A), of(Side::B));
+    let mut stands = read_stands(sources, statements);
+    // By family and side; the order of statements stays.
+    stands.sort_by_key(|stand| (stand.family, stand.side));
+    let mut rest = stands.as_slice();
+    while let Some(first) = rest.first() {
+        let family = &FAMILIES[usize::from(first.family)];
+        let (group, after) =
+            rest.split_at(rest.partition_point(|stand| stand.family == first.family));
+        rest = after;
+        let (a, b) = group.split_at(group.partition_point(|stand| stand.side == Side::A));
         if a.is_empty() || b.is_empty() {
             continue;
         }
@@ -55,7 +57,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
             })
             .collect();
         by_key.sort_unstable();
-        for x in &a {
+        for x in a {
             let s = &statements[x.statement as usize];
             let mut tried: Vec<u32> = Vec::new();
             for key in s.content.iter().filter(|k| !x.cue.contains(k)) {
@@ -69,7 +71,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                         continue;
                     }
                     tried.push(n);
-                    let y = b[n as usize];
+                    let y = &b[n as usize];
                     let o = &statements[y.statement as usize];
                     if s.source != o.source && opposed(s, o, x, y, family.scope, family.name) {
                         pairs.add(x.statement as usize, y.statement as usize, family.name);
@@ -148,17 +150,40 @@ fn governs_whole(source: &Source<'_>, s: &Statement) -> bool {
         || words.len() <= 2
 }
 
-fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
-    let special = |marker: &str| {
+/// The families whose cues are classes of words instead of phrases.
+#[derive(Clone, Copy)]
+struct Special {
+    library: Option<u8>,
+    database: Option<u8>,
+    cloud: Option<u8>,
+    only: Option<u8>,
+}
+
+/// Found once: the markers stand in the long lists of phrases.
+fn special() -> Special {
+    static SPECIAL: OnceLock<Special> = OnceLock::new();
+    let find = |marker: &str| {
+        let holds = |list: &str| list.split('|').any(|phrase| phrase == marker);
         FAMILIES
             .iter()
-            .position(|f| f.a.split('|').chain(f.b.split('|')).any(|p| p == marker))
-            .map(|p| p as u8)
+            .position(|f| holds(f.a) || holds(f.b))
+            .map(|at| at as u8)
     };
-    let library = special("@library");
-    let database = special("@database");
-    let cloud = special("@cloud");
-    let only = special("@only-person");
+    *SPECIAL.get_or_init(|| Special {
+        library: find("@library"),
+        database: find("@database"),
+        cloud: find("@cloud"),
+        only: find("@only-person"),
+    })
+}
+
+fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
+    let Special {
+        library,
+        database,
+        cloud,
+        only,
+    } = special();
     let mut out = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;

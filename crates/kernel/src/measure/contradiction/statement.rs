@@ -37,6 +37,8 @@ pub(super) struct Statement {
     pub persons: Vec<u64>,
     /// Environments that scope it.
     pub scopes: Vec<u64>,
+    /// Names of single things: `Shelf 12`, `code_7`, `K2`.
+    pub labels: Vec<u64>,
 }
 
 /// Word keys to statements, sorted by key.
@@ -132,7 +134,9 @@ impl Statement {
     /// About different people or different environments: `read-only for gardeners`, `agronomists can write`.
     pub fn apart(&self, other: &Statement) -> bool {
         let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
-        differ(&self.persons, &other.persons) || differ(&self.scopes, &other.scopes)
+        differ(&self.persons, &other.persons)
+            || differ(&self.scopes, &other.scopes)
+            || differ(&self.labels, &other.labels)
     }
 
     /// About different people.
@@ -140,6 +144,36 @@ impl Statement {
         !self.persons.is_empty()
             && !other.persons.is_empty()
             && common(&self.persons, &other.persons) == 0
+    }
+}
+
+/// A word with a digit or an underscore in it, or a number that names the noun before it.
+pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let token = lexed.tokens[i];
+    let word = lexed.word(i);
+    match token.kind {
+        TokenKind::Symbol => false,
+        TokenKind::Word => {
+            let coded = word.contains('_') || word.bytes().any(|b| b.is_ascii_digit());
+            coded && t.classes[i] & (class::TECH | class::ENCODING | class::FORMAT) == 0
+        }
+        TokenKind::Number => {
+            let noun = i > range.0
+                && lexed.tokens[i - 1].kind == TokenKind::Word
+                && !t.is(i - 1, class::STOP | class::TECH | class::UNIVERSAL)
+                && token.spaced;
+            let next = i + 1;
+            let counts = next < range.1
+                && lexed.tokens[next].kind == TokenKind::Word
+                && !t.is(next, class::STOP | class::MODAL);
+            let unit = t.is(
+                next,
+                class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT,
+            );
+            noun && !unit && !word.contains(':') && (!counts || i <= range.0 + 2)
+        }
     }
 }
 
@@ -178,6 +212,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         universal: false,
         persons: Vec::new(),
         scopes: Vec::new(),
+        labels: Vec::new(),
     };
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
@@ -245,6 +280,9 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         {
             s.persons.push(token.key);
         }
+        if is_label(source, range, i) {
+            s.labels.push(token.key);
+        }
         if c & class::SCOPE != 0 {
             s.scopes.push(token.key);
         }
@@ -280,5 +318,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     s.persons.dedup();
     s.scopes.sort_unstable();
     s.scopes.dedup();
+    s.labels.sort_unstable();
+    s.labels.dedup();
     s
 }
