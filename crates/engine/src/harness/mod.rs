@@ -5,38 +5,33 @@
 //! the same intent, policy and mode everything but run_id and times is the same bytes, and these
 //! two are given by the caller where they should be too.
 
+mod decide;
 mod error;
 mod execute;
 mod export;
+mod finish;
 mod ledger;
 mod model;
+mod plan;
 mod record;
+mod tally;
 mod versions;
 mod words;
 mod worktree;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use runseal_core::canon::{
-    Dialect, Node, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
-};
+use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::ContentHash;
-use runseal_core::formats::evidence::{EvidenceView, verify_evidence};
 use runseal_core::formats::model_io::{ModelIoView, verify_model_io};
 use runseal_core::formats::policy::Profile;
-use runseal_core::formats::proposal::{ProposalView, SourceBundle, verify_proposal};
-use runseal_core::formats::run::ResultKind;
-use runseal_core::limits::JsonLimits;
-use runseal_core::path::SafePath;
-use runseal_core::verify::{Report, Strictness};
-use runseal_kernel::proposal::{Proposal, generate_proposal, make_patch};
-use runseal_kernel::{Bundle, Intent, KernelError, parse_intent, transform};
+use runseal_core::verify::Strictness;
+use runseal_kernel::proposal::Proposal;
 use runseal_sandbox::{Isolation, Sandbox, SandboxError};
 
-use crate::input::read_file;
-use execute::{Executed, Status, execute};
+use execute::{Executed, execute};
 use model::{Answers, Identity, ModelServer, parse_recording};
-use record::{RunRecord, RunnerFacts, Times};
+use plan::{Planned, check_proposal, first_finding, plan, read_input, take_proposal};
 
 pub use error::HarnessError;
 pub use ledger::{LedgerError, LockedLedger};
@@ -114,16 +109,6 @@ pub struct Finished {
     pub notes: Vec<String>,
 }
 
-/// What the kernel made of the intent.
-enum Planned {
-    Refused(String),
-    Made {
-        bundle: Box<Bundle>,
-        hash: ContentHash,
-        extras: Option<Value>,
-    },
-}
-
 /// What an execution left.
 struct Outcome {
     proposal: Proposal,
@@ -163,8 +148,8 @@ pub fn run_intent(options: &Options) -> Result<Finished, HarnessError> {
         check_proposal(&proposal)?;
         outcome = Some(run_proposal(options, proposal, sandbox)?);
     }
-    let (accepted, reasons) = decide(options, &planned, outcome.as_ref());
-    finish(
+    let (accepted, reasons) = decide::decide(options, &planned, outcome.as_ref());
+    finish::finish(
         options,
         started,
         intent_hash,
@@ -209,47 +194,6 @@ fn now(options: &Options) -> i64 {
     )
 }
 
-fn read_input(path: &Path) -> Result<Vec<u8>, HarnessError> {
-    read_file(path, JsonLimits::LARGEST_DOCUMENT).map_err(|error| {
-        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
-        HarnessError::Unreadable(format!("{error}{}", source.unwrap_or_default()))
-    })
-}
-
-fn plan(bytes: &[u8], path: &Path) -> Result<Planned, HarnessError> {
-    let options = ReadOptions {
-        strip_bom: true,
-        ..ReadOptions::default()
-    };
-    let document = parse_document(bytes, &options).map_err(|error| {
-        HarnessError::NotJson(format!(
-            "{}: {} {}",
-            error.kind,
-            path.display(),
-            error.position
-        ))
-    })?;
-    let intent: Intent = match parse_intent(&document) {
-        Ok(intent) => intent,
-        Err(refusal) => return Ok(Planned::Refused(refusal.to_string())),
-    };
-    match transform(&intent) {
-        Ok(bundle) => {
-            let hash = bundle
-                .compute_hash()
-                .map_err(|error| HarnessError::Internal(error.to_string()))?;
-            let extras = intent.context().get("proposal").cloned();
-            Ok(Planned::Made {
-                bundle: Box::new(bundle),
-                hash: hash.into(),
-                extras,
-            })
-        }
-        Err(KernelError::Refused(refusal)) => Ok(Planned::Refused(refusal.to_string())),
-        Err(error) => Err(HarnessError::Internal(error.to_string())),
-    }
-}
-
 fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
     match isolation {
         Isolation::None => Ok(Sandbox::without_isolation()),
@@ -258,83 +202,6 @@ fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
             hint: missing.hint().to_owned(),
         }),
     }
-}
-
-/// The proposal that was given, verified against the bundle, or ours.
-fn take_proposal(
-    options: &Options,
-    bundle: &Bundle,
-    hash: ContentHash,
-    extras: Option<&Value>,
-) -> Result<Proposal, HarnessError> {
-    let internal = |error: &dyn std::fmt::Display| HarnessError::Internal(error.to_string());
-    let Some(path) = &options.proposal else {
-        let bytes =
-            canonical_bytes(bundle.value(), Dialect::Kernel).map_err(|error| internal(&error))?;
-        let document = parse_document(&bytes, &ReadOptions::default())
-            .map_err(|error| internal(&error.kind))?;
-        return generate_proposal(document.root(), extras)
-            .map_err(|error| HarnessError::Invalid(error.to_string()));
-    };
-    let bytes = read_input(path)?;
-    let document = parse_document(&bytes, &ReadOptions::default()).map_err(|error| {
-        HarnessError::NotJson(format!(
-            "{}: {} {}",
-            error.kind,
-            path.display(),
-            error.position
-        ))
-    })?;
-    let source = SourceBundle {
-        id: bundle.id.to_string(),
-        hash,
-    };
-    let view = ProposalView::new(document.root(), Some(&source));
-    let report = verify_proposal(&view, Strictness::Default);
-    if !report.is_valid() {
-        let shown = path.display();
-        return Err(HarnessError::Invalid(format!(
-            "{}: {shown}",
-            first_finding(&report)
-        )));
-    }
-    Proposal::parse(document.root()).map_err(|error| HarnessError::Invalid(error.to_string()))
-}
-
-fn first_finding(report: &Report) -> String {
-    report.findings().first().map_or_else(
-        || "not everything could be checked".to_owned(),
-        |finding| {
-            let place = finding.path.as_deref().map(|path| format!(" {path}"));
-            format!(
-                "{}{}: {}",
-                finding.rule_id,
-                place.unwrap_or_default(),
-                finding.message
-            )
-        },
-    )
-}
-
-/// What the rules of proposals leave to the executor: safe targets, each file once.
-fn check_proposal(proposal: &Proposal) -> Result<(), HarnessError> {
-    let mut seen = std::collections::BTreeSet::new();
-    for action in proposal
-        .actions
-        .iter()
-        .filter(|action| action.kind.is_file_operation())
-    {
-        let target = action.target.escape_debug();
-        if action.target.contains("..") || SafePath::parse(&action.target).is_err() {
-            let message = format!("action {}: `{target}` is no safe path", action.id);
-            return Err(HarnessError::Invalid(message));
-        }
-        if !seen.insert(action.target.as_str()) {
-            let message = format!("action {}: `{target}` has another action", action.id);
-            return Err(HarnessError::Invalid(message));
-        }
-    }
-    Ok(())
 }
 
 fn run_proposal(
@@ -412,269 +279,4 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
     ModelServer::start(answers, identity)
         .map(Some)
         .map_err(|error| HarnessError::Internal(format!("no socket for models: {error}")))
-}
-
-/// Accept, reject or review, and why.
-fn decide(options: &Options, planned: &Planned, outcome: Option<&Outcome>) -> (bool, Vec<String>) {
-    let bundle = match planned {
-        Planned::Refused(_) => return (false, vec!["reject: the intent was refused".to_owned()]),
-        Planned::Made { bundle, .. } => bundle,
-    };
-    if !bundle.questions.is_empty() {
-        let count = bundle.questions.len();
-        return (false, vec![format!("review: {count} questions are open")]);
-    }
-    let Some(Outcome { proposal, done, .. }) = outcome else {
-        return (
-            true,
-            vec!["accept: the plan is complete; nothing was executed".to_owned()],
-        );
-    };
-    let mut faults = Vec::new();
-    for (action, step) in proposal.actions.iter().zip(&done.actions) {
-        let is_fine = step.status == Status::Success;
-        if action.required && !is_fine {
-            let name = step.status.name();
-            let error = step.error.as_deref().map(|error| format!(": {error}"));
-            let code = step.exit_code.filter(|code| *code != 0);
-            let code = code.map(|code| format!(" with exit code {code}"));
-            faults.push(format!(
-                "reject: action {} ended as {name}{}{}",
-                action.id,
-                code.unwrap_or_default(),
-                error.unwrap_or_default()
-            ));
-        }
-    }
-    for (test, seen) in proposal.tests.iter().zip(&done.tests) {
-        if test.required && !seen.passed {
-            faults.push(format!(
-                "reject: test {} did not pass: {}",
-                test.id, seen.actual
-            ));
-        }
-    }
-    if !faults.is_empty() {
-        return (false, faults);
-    }
-    let worked = "accept: every required action and test succeeded".to_owned();
-    match (proposal.requires_approval, options.approve) {
-        (false, _) => (true, vec![worked]),
-        (true, true) => (
-            true,
-            vec![worked, "accept: approved by the caller".to_owned()],
-        ),
-        (true, false) => {
-            let open = "review: the proposal needs a person's approval (--approve)".to_owned();
-            (false, vec![worked, open])
-        }
-    }
-}
-
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the parts of one run, all of them"
-)]
-fn finish(
-    options: &Options,
-    started: i64,
-    intent_hash: ContentHash,
-    planned: &Planned,
-    outcome: Option<Outcome>,
-    accepted: bool,
-    reasons: &[String],
-    sandbox: Option<&Sandbox>,
-) -> Result<Finished, HarnessError> {
-    let ledger_error = |error: LedgerError| {
-        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
-        HarnessError::Internal(format!("{error}{}", source.unwrap_or_default()))
-    };
-    let mut notes = Vec::new();
-    // Held until the entry is written, so that times in the ledger never go back.
-    let mut ledger = match &options.ledger {
-        None => None,
-        Some(path) => Some(LockedLedger::lock(path).map_err(ledger_error)?),
-    };
-    let mut completed = now(options).max(started);
-    if let Some(ledger) = &ledger {
-        if options.epoch.is_none() {
-            completed = completed.max(ledger.last_time().unwrap_or(completed));
-        }
-        if let Some(line) = ledger.torn_line() {
-            notes.push(format!(
-                "the ledger's line {line} breaks off; it was left as it is"
-            ));
-        }
-    }
-    let times = Times { started, completed };
-    let run_id = options
-        .run_id
-        .clone()
-        .unwrap_or_else(|| make_run_id(times, intent_hash));
-    let questions: Vec<String> = match planned {
-        Planned::Made { bundle, .. } => bundle
-            .questions
-            .iter()
-            .map(|question| question.text.clone())
-            .collect(),
-        Planned::Refused(_) => Vec::new(),
-    };
-    let (kind, bundle, refusal) = match planned {
-        Planned::Refused(reason) => (ResultKind::Refuse, None, Some(reason.as_str())),
-        Planned::Made { bundle, hash, .. } => {
-            let is_open = !bundle.questions.is_empty();
-            let kind = if is_open {
-                ResultKind::Clarify
-            } else {
-                ResultKind::Bundle
-            };
-            (kind, Some((bundle.id.as_str(), *hash)), None)
-        }
-    };
-    let execution = outcome
-        .as_ref()
-        .map(|outcome| record::make_execution(&outcome.proposal, options.policy, &outcome.done));
-    let intent_path = shown_path(&options.intent);
-    let record = RunRecord {
-        run_id: &run_id,
-        times,
-        policy: options.policy,
-        intent_path: &intent_path,
-        intent_hash,
-        bundle,
-        kind,
-        questions: &questions,
-        refusal,
-        execution,
-        accepted,
-        reasons,
-        model_mode: options.model.name(),
-    };
-    let run = record::make_run(&record);
-    let entry = record::make_entry(&record);
-    let evidence = outcome
-        .as_ref()
-        .map(|outcome| record::make_evidence(&outcome.proposal, &outcome.done, times));
-    if let (Some(outcome), Some(evidence)) = (&outcome, &evidence) {
-        check_evidence(&outcome.proposal, evidence)?;
-    }
-    if let Some(target) = &options.pack {
-        let facts = runner_facts(options, outcome.as_ref(), sandbox);
-        let runner = record::make_runner(&record, &facts);
-        let policy = options.policy.to_value();
-        let patch = outcome
-            .as_ref()
-            .map(|outcome| make_patch(&outcome.proposal));
-        let mut files: Vec<(&str, &Value)> = vec![
-            ("run.json", &run),
-            ("policy.json", &policy),
-            ("ledger.jsonl", &entry),
-            ("runner.json", &runner),
-        ];
-        if let Planned::Made { bundle, .. } = planned {
-            files.push(("bundle.json", bundle.value()));
-        }
-        files.extend(patch.as_ref().map(|patch| ("patch.json", patch)));
-        files.extend(
-            evidence
-                .as_ref()
-                .map(|evidence| ("evidence.json", evidence)),
-        );
-        let model_io = outcome
-            .as_ref()
-            .and_then(|outcome| outcome.model_io.as_ref());
-        files.extend(model_io.map(|recording| ("model_io.json", recording)));
-        export::export_pack(target, &files)?;
-    }
-    if let Some(ledger) = &mut ledger {
-        ledger.append(&entry).map_err(ledger_error)?;
-    }
-    Ok(Finished {
-        run,
-        accepted,
-        notes,
-    })
-}
-
-/// Our own evidence, checked as an outsider would: ids, hash, every action and test.
-fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessError> {
-    let bytes = canonical_bytes(evidence, Dialect::Kernel)
-        .map_err(|error| HarnessError::Evidence(error.to_string()))?;
-    let document = parse_document(&bytes, &ReadOptions::default())
-        .map_err(|error| HarnessError::Evidence(error.kind.to_string()))?;
-    let root = document.root();
-    let view = EvidenceView {
-        root,
-        proposal_hash: Some(proposal.hash()),
-    };
-    let report = verify_evidence(&view, Strictness::Strict);
-    if !report.is_valid() {
-        return Err(HarnessError::Evidence(first_finding(&report)));
-    }
-    let ids = |list: &str, name: &str| -> Vec<String> {
-        let items = root.get(list).map(|node| node.items());
-        items
-            .into_iter()
-            .flatten()
-            .filter_map(|node| Some(node.get(name)?.as_str()?.into_owned()))
-            .collect()
-    };
-    let actions: Vec<String> = proposal
-        .actions
-        .iter()
-        .map(|action| action.id.clone())
-        .collect();
-    let tests: Vec<String> = proposal.tests.iter().map(|test| test.id.clone()).collect();
-    if ids("action_results", "action_id") != actions || ids("test_results", "test_id") != tests {
-        return Err(HarnessError::Evidence("a result is missing".to_owned()));
-    }
-    Ok(())
-}
-
-fn runner_facts(
-    options: &Options,
-    outcome: Option<&Outcome>,
-    sandbox: Option<&Sandbox>,
-) -> RunnerFacts {
-    let (node_version, npm_version) = versions::find_versions(sandbox);
-    let done = outcome.map(|outcome| &outcome.done);
-    RunnerFacts {
-        isolation: sandbox.map_or(options.isolation, Sandbox::isolation),
-        node_version,
-        npm_version,
-        exit_code: outcome.map_or(0, |o| record::exit_code(&o.proposal, &o.done)),
-        signal: done.and_then(|done| done.signal),
-        out_of_memory: done.is_some_and(|done| done.out_of_memory),
-        timed_out: done.is_some_and(|done| done.timed_out),
-    }
-}
-
-/// The path as it may be shown to others: relative, without climbing; else its last part.
-fn shown_path(path: &Path) -> String {
-    let text = path.to_str().unwrap_or_default();
-    let plain = text.strip_prefix("./").unwrap_or(text);
-    if !plain.contains("..") && SafePath::parse(plain).is_ok() {
-        return plain.to_owned();
-    }
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.filter(|name| SafePath::parse(name).is_ok())
-        .unwrap_or("intent.json")
-        .to_owned()
-}
-
-/// An id that two runs do not share: of the time, the process and the intent.
-fn make_run_id(times: Times, intent: ContentHash) -> String {
-    let seed = Value::object([
-        ("completed", Value::from(times.completed)),
-        ("intent", Value::from(intent.to_string())),
-        ("process", Value::from(std::process::id())),
-        ("started", Value::from(times.started)),
-    ]);
-    let digest = canonical_digest(&seed, Dialect::Kernel);
-    format!(
-        "run_{}",
-        digest
-            .map(|digest| digest.hex_prefix(16))
-            .unwrap_or_default()
-    )
 }
