@@ -6,6 +6,7 @@
 
 pub mod atomic;
 pub mod directory;
+pub mod harness;
 pub mod input;
 pub mod job;
 pub mod keys;
