@@ -413,7 +413,7 @@ fn check_bundle_id(view: &BundleView<'_>, findings: &mut Findings) {
 
 fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let unbounded = |slice: &Text<'_>| slice.as_str().is_some_and(|s| is_unbounded(s));
+    let unbounded = |slice: &Text<'_>| slice.as_str().is_some_and(is_unbounded);
     let told =
         |slice: &Text<'_>| format!("expected a bounded slice, actual `{}`", slice.to_lossy());
     for (at, step) in manifest.steps.iter().enumerate() {
