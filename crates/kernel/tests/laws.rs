@@ -73,8 +73,7 @@ fn converge(start: &Intent, answer: impl Fn(usize, &[String]) -> String) {
 }
 
 fn labelled() -> Vec<labels::Case> {
-    let mut cases = own_set("labelled_a.txt");
-    cases.extend(own_set("labelled_b.txt"));
+    let mut cases: Vec<labels::Case> = labels::OWN_SETS.into_iter().flat_map(own_set).collect();
     cases.extend(conformance_set().unwrap_or_default());
     cases
 }

@@ -6,16 +6,23 @@ use std::path::Path;
 use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::Format;
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
+use runseal_core::formats::evidence::{EvidenceView, verify_evidence};
+use runseal_core::formats::ledger::{LedgerView, parse_lines, verify_ledger};
+use runseal_core::formats::model_io::{ModelIoView, verify_model_io};
+use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
+use runseal_core::formats::proposal::{ProposalView, verify_proposal};
 use runseal_core::formats::receipt::{self, Receipt, ReceiptsView, TrustDemand};
+use runseal_core::formats::runner::{RunnerView, verify_runner};
 use runseal_core::limits::JsonLimits;
-use runseal_core::source::{SourceError, read_bounded};
+use runseal_core::source::{Source, SourceError, read_bounded};
 use runseal_core::verify::{Checked, NO_FORMAT, NO_JSON, Report, Strictness, run_rules};
 
 use super::archived::look_at_archive;
 use super::detect::{Detected, detect_root, detect_text, several};
 use super::{Looked, Named, SurveyOptions, Unit, shown};
-use crate::archive::{Archive, HEAD, read_archive_file, read_archive_stream, sniff};
+use crate::archive::{Archive, ArchiveSource, HEAD, read_archive_file, read_archive_stream, sniff};
+use crate::directory::{DirectorySource, RootLink};
 use crate::input::{fill, read_file};
 use crate::job::verify::{VerifyOptions, verify_archived_job_bundle, verify_job_bundle};
 
@@ -131,6 +138,12 @@ pub(super) fn judge_text(
         }
     };
     Some(match (&parsed, format) {
+        // A ledger is a document a line.
+        (_, Format::Ledger) => {
+            let lines = parse_lines(bytes);
+            let report = verify_ledger(&LedgerView { lines: &lines }, strictness);
+            Checked::of_report(path, &report)
+        }
         (Ok(document), format) => match verify_root(format, document.root(), strictness) {
             Some(report) => Checked::of_report(path, &report),
             None => Checked::invalid(path, Some(format), NO_FORMAT, NAME_THE_FOLDER),
@@ -180,7 +193,23 @@ fn verify_root(format: Format, root: Node<'_>, strictness: Strictness) -> Option
             verify_patch(&view, strictness)
         }
         Format::Receipt => verify_receipts(root, strictness),
-        _ => return None,
+        Format::Proposal => verify_proposal(&ProposalView::new(root, None), strictness),
+        Format::ModelIo => verify_model_io(&ModelIoView { root }, strictness),
+        Format::Runner => verify_runner(&RunnerView { root }, strictness),
+        Format::Evidence => {
+            let proposal_hash = None;
+            let view = EvidenceView {
+                root,
+                proposal_hash,
+            };
+            verify_evidence(&view, strictness)
+        }
+        Format::JobBundle
+        | Format::Pack
+        | Format::RunBundle
+        | Format::Ledger
+        | Format::Engine
+        | Format::Archive => return None,
     })
 }
 
@@ -217,7 +246,21 @@ fn verify_folder(
             };
             Checked::of_report(name, &verify_job_bundle(path, options).report)
         }
+        Format::Pack => match DirectorySource::open(path, RootLink::Refuse) {
+            Ok(source) => verify_pack_in(&name, &source, strictness),
+            Err(error) => Checked::not_checked(name, Some(format), why(&error)),
+        },
         other => Checked::not_checked(name, Some(other), UNABLE),
+    }
+}
+
+fn verify_pack_in(path: &str, source: &dyn Source, strictness: Strictness) -> Checked {
+    match PackFiles::read(source) {
+        Ok(files) => {
+            let view = PackView::new(path, &files, strictness);
+            Checked::of_report(path, &verify_pack(&view))
+        }
+        Err(error) => Checked::not_checked(path, Some(Format::Pack), why(&error)),
     }
 }
 
@@ -238,6 +281,7 @@ pub(super) fn verify_archived(
             let found = verify_archived_job_bundle(archive, folder, options);
             Checked::of_report(path, &found.report)
         }
+        Format::Pack => verify_pack_in(path, &ArchiveSource::new(archive, folder), strictness),
         other => Checked::not_checked(path, Some(other), UNABLE),
     }
 }

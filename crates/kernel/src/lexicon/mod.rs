@@ -110,6 +110,12 @@ classes! {
     SOFTWARE = 42;
     /// Places where an action sits: file, function, module …
     LOCATION = 43;
+    /// Ways to write names: camelCase, snake_case.
+    NAMING = 44;
+    /// Currencies.
+    CURRENCY = 45;
+    /// Days of the week.
+    WEEKDAY = 46;
     /// Starts a cue phrase.
     CUE = 63;
 }
@@ -251,6 +257,11 @@ pub(crate) struct Tagged<'a> {
 pub(crate) fn classes_of(word: &str) -> u64 {
     let lex = lexicon();
     lookup(lex, word).map_or(0, |e| e.classes)
+}
+
+/// Whether exactly this form is in the table.
+pub(crate) fn is_listed(word: &str) -> bool {
+    find(lexicon(), word).is_some()
 }
 
 fn lookup(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {

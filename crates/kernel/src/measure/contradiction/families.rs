@@ -3,8 +3,9 @@
 use super::super::Source;
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
-use crate::lexicon::{Cue, FAMILIES, Scope, Side, class};
+use crate::lexicon::{Cue, FAMILIES, Scope, Side, Tagged, class};
 use crate::text::lex::TokenKind;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// A statement's stand in a family.
@@ -12,6 +13,8 @@ struct Stand {
     family: u8,
     side: Side,
     statement: u32,
+    /// Where the cue begins.
+    at: usize,
     /// Keys of the cue's words: they are the predicate, not the subject.
     cue: Vec<u64>,
 }
@@ -20,6 +23,15 @@ struct Stand {
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
     let mut stands = read_stands(sources, statements);
     // By family and side; the order of statements stays.
+    stands.sort_by_key(|stand| (stand.family, stand.statement, stand.side));
+    // `lock and unlock a quiz`: a statement on both sides stands nowhere.
+    let both: BTreeSet<(u8, u32)> = stands
+        .windows(2)
+        .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
+        .filter(|w| w[0].side != w[1].side && w[0].at.abs_diff(w[1].at) == 2)
+        .map(|w| (w[0].family, w[0].statement))
+        .collect();
+    stands.retain(|stand| !both.contains(&(stand.family, stand.statement)));
     stands.sort_by_key(|stand| (stand.family, stand.side));
     let mut rest = stands.as_slice();
     while let Some(first) = rest.first() {
@@ -101,7 +113,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             weight >= 4 && s.coverage(o, &cue) >= 75 || weight >= 2 && s.coverage(o, &cue) == 100
         }
         _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
-        _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 34),
+        _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
     }
 }
 
@@ -150,6 +162,15 @@ fn governs_whole(source: &Source<'_>, s: &Statement) -> bool {
         || words.len() <= 2
 }
 
+/// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
+fn is_listed(t: &Tagged<'_>, range: (usize, usize), from: usize, to: usize) -> bool {
+    let lexed = &t.lexed;
+    let colon = (range.0..from).any(|i| matches!(lexed.raw(i), ":" | "("));
+    let before = from > range.0 && matches!(lexed.raw(from - 1), "," | "(" | ":");
+    let after = to >= range.1 || any_of!(lexed.raw(to), "," ")" "." ";");
+    colon && before && after && (range.0..range.1).filter(|&i| lexed.raw(i) == ",").count() >= 2
+}
+
 /// The families whose cues are classes of words instead of phrases.
 #[derive(Clone, Copy)]
 struct Special {
@@ -194,6 +215,7 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 family,
                 side,
                 statement: n as u32,
+                at: from,
                 cue,
             });
         };
@@ -201,6 +223,16 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             let Cue::Family(family, side) = hit.cue else {
                 continue;
             };
+            // `charge` inside `free of charge` is no cue of its own.
+            let inside = t.hits_in(s.range).iter().any(|wide| {
+                matches!(wide.cue, Cue::Family(f, _) if f == family)
+                    && wide.from <= hit.from
+                    && hit.to <= wide.to
+                    && wide.to - wide.from > hit.to - hit.from
+            });
+            if inside || is_listed(t, s.range, hit.from, hit.to) {
+                continue;
+            }
             let negated =
                 (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
             let side = match (negated, FAMILIES[usize::from(family)].flips) {
