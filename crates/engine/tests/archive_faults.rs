@@ -185,7 +185,13 @@ fn tar_changed_anywhere_in_gzip_is_a_fault() {
     for at in 10..packed.len() {
         let mut changed = packed.clone();
         changed[at] ^= 1;
-        assert_ne!(faults(&read(&changed)), [], "byte {at}");
+        // Some bits of a deflate stream say nothing: then nothing may change.
+        let (changed, whole) = (read(&changed), read(&packed));
+        let told = |archive: &Archive| format!("{:?}", archive.below("").collect::<Vec<_>>());
+        assert!(
+            !changed.faults().is_empty() || told(&changed) == told(&whole),
+            "byte {at}"
+        );
     }
 }
 
