@@ -7,3 +7,5 @@
 pub mod atomic;
 pub mod directory;
 pub mod input;
+pub mod run;
+pub mod stream;

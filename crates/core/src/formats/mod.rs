@@ -1,6 +1,7 @@
 //! The formats: one module each, with its rules.
 
 pub mod patch;
+pub mod run_bundle;
 
 use std::fmt;
 
@@ -98,5 +99,7 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    patch::RULES.iter().map(|rule| &rule.info).collect()
+    let patch = patch::RULES.iter().map(|rule| &rule.info);
+    let run_bundle = run_bundle::RULES.iter().map(|rule| &rule.info);
+    run_bundle.chain(patch).collect()
 }
