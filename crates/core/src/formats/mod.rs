@@ -1,5 +1,6 @@
 //! The formats: one module each, with its rules.
 
+pub mod engine_contracts;
 pub mod patch;
 pub mod run_bundle;
 
@@ -101,5 +102,6 @@ impl fmt::Display for Format {
 pub fn all_rules() -> Vec<&'static RuleInfo> {
     let patch = patch::RULES.iter().map(|rule| &rule.info);
     let run_bundle = run_bundle::RULES.iter().map(|rule| &rule.info);
-    run_bundle.chain(patch).collect()
+    let engine = engine_contracts::RULES.iter().map(|rule| &rule.info);
+    run_bundle.chain(patch).chain(engine).collect()
 }

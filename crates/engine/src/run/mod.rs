@@ -7,12 +7,12 @@
 //! - [`replay`]: the same again, and where it differs.
 
 pub mod collect;
-// pub mod command;
-// pub mod contracts;
-// pub mod execute;
-// pub mod replay;
+pub mod command;
+pub mod contracts;
+pub mod execute;
+pub mod replay;
 pub mod schema;
-// pub mod seal;
-// pub mod staging;
-// pub mod upstream;
+pub mod seal;
+pub mod staging;
+pub mod upstream;
 pub mod verify;

@@ -16,7 +16,7 @@ pub mod layout;
 pub mod outputs;
 pub mod pointer;
 pub mod rules;
-pub(crate) mod rules_documents;
+mod rules_documents;
 mod rules_files;
 mod rules_meta;
 pub mod sums;

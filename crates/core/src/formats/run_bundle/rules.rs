@@ -1,6 +1,7 @@
 //! The table of a run bundle's rules. What each one checks is in the three files beside this.
 
 use super::facts::{Doc, RunBundleView};
+pub use super::rules_documents::{allowed_engines, coupling_faults};
 use super::{rules_documents as documents, rules_files as files, rules_meta as meta};
 use crate::formats::Format;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules};
