@@ -32,6 +32,56 @@ impl CliError {
         }
     }
 
+    /// A document that was read and is not what it should be.
+    pub fn content(
+        code: &'static str,
+        message: impl Into<String>,
+        place: &str,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            outcome: Outcome::Malformed,
+            code,
+            message: message.into(),
+            place: Some(place.to_owned()),
+            hint: Some(hint.into()),
+        }
+    }
+
+    /// A fault of ours.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Internal,
+            code: "INTERNAL",
+            message: message.into(),
+            place: None,
+            hint: Some("this is a fault of runseal: please report it with the input".to_owned()),
+        }
+    }
+
+    /// An error that a command words itself.
+    pub fn new(outcome: Outcome, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            code,
+            message: message.into(),
+            place: None,
+            hint: None,
+        }
+    }
+
+    /// The same error with a place.
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.place = Some(place.into());
+        self
+    }
+
+    /// The same error with advice on how to go on.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
     /// A JSON text that could not be read.
     pub fn json(error: &JsonError, place: &str) -> Self {
         Self {

@@ -5,6 +5,7 @@
 
 mod commands;
 mod error;
+mod intent_input;
 mod ui;
 mod verdict;
 

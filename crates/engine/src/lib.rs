@@ -7,5 +7,8 @@
 pub mod atomic;
 pub mod directory;
 pub mod input;
+pub mod job;
+pub mod keys;
 pub mod run;
+pub mod store;
 pub mod stream;

@@ -3,12 +3,18 @@
 //! To add one: write the file, add a variant to [`Command`] and a line to each of its two
 //! matches. Help, man pages and completions follow from the `Args` types.
 
+mod bundle;
 mod canon;
+mod clarify;
 mod completions;
 mod hash;
+mod job;
+mod keygen;
 mod man;
 mod patch;
+mod receipt;
 mod rules;
+mod transform;
 
 use std::ffi::OsString;
 
@@ -40,9 +46,15 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Transform(transform::Args),
+    Clarify(clarify::Args),
+    Bundle(bundle::Args),
     Canon(canon::Args),
     Hash(hash::Args),
     Patch(patch::Args),
+    Job(job::Args),
+    Receipt(receipt::Args),
+    Keygen(keygen::Args),
     Rules(rules::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -52,8 +64,14 @@ impl Command {
     fn surface(&self) -> Surface {
         match self {
             Self::Patch(_) => Surface::Format(Format::Patch),
-            Self::Canon(_)
+            Self::Bundle(_) => Surface::Format(Format::ContextBundle),
+            Self::Job(args) => args.surface(),
+            Self::Receipt(_) => Surface::Format(Format::Receipt),
+            Self::Transform(_)
+            | Self::Clarify(_)
+            | Self::Canon(_)
             | Self::Hash(_)
+            | Self::Keygen(_)
             | Self::Rules(_)
             | Self::Completions(_)
             | Self::Man(_) => Surface::Command,
@@ -62,9 +80,15 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Transform(args) => transform::run(args),
+            Self::Clarify(args) => clarify::run(args),
+            Self::Bundle(args) => bundle::run(args),
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args),
             Self::Patch(args) => patch::run(args),
+            Self::Job(args) => job::run(args),
+            Self::Receipt(args) => receipt::run(args),
+            Self::Keygen(args) => keygen::run(args),
             Self::Rules(args) => rules::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),

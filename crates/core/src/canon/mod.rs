@@ -14,6 +14,7 @@ mod error;
 mod number;
 mod reader;
 mod scan;
+mod shortest;
 mod text;
 mod value;
 mod writer;
@@ -27,4 +28,5 @@ pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
 pub use writer::{
     AnyJson, CanonError, canonical_bytes, canonical_digest, canonicalize, compute_text_digest,
+    update_digest,
 };

@@ -102,51 +102,6 @@ impl PartialOrd for Integer<'_> {
     }
 }
 
-/// What the reader saw of a number, so that most numbers are copied and not converted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NumberShape {
-    /// Digits before the point.
-    pub integer_digits: usize,
-    /// Whether those are the single digit 0.
-    pub integer_is_zero: bool,
-    /// Digits after the point, 0 where there is none.
-    pub fraction_digits: usize,
-    /// Zeros directly after the point; counted only where nothing stands before it.
-    pub fraction_leading_zeros: usize,
-    /// Whether the last digit after the point is a zero.
-    pub fraction_ends_in_zero: bool,
-    /// Whether there is an exponent.
-    pub exponent: bool,
-    /// Whether there is a minus sign.
-    pub negative: bool,
-}
-
-impl NumberShape {
-    /// Whether every dialect prints the number exactly as it is written.
-    ///
-    /// Different decimals of up to 15 significant digits are different doubles, so such a
-    /// decimal, written without superfluous zeros, is itself the shortest text of its double.
-    /// The bounds on zeros keep to where both ECMAScript and Python print without an exponent.
-    pub fn is_verbatim(&self) -> bool {
-        const DIGITS: usize = 15;
-        if self.exponent {
-            return false;
-        }
-        if self.fraction_digits == 0 {
-            let minus_zero = self.negative && self.integer_is_zero;
-            return self.integer_digits <= DIGITS && !minus_zero;
-        }
-        if self.fraction_ends_in_zero {
-            return false;
-        }
-        if self.integer_is_zero {
-            let significant = self.fraction_digits - self.fraction_leading_zeros;
-            return self.fraction_leading_zeros <= 3 && significant <= DIGITS;
-        }
-        self.integer_digits + self.fraction_digits <= DIGITS
-    }
-}
-
 /// Appends the double of `text` as ECMAScript's Number::toString, or says that it is infinite.
 pub(crate) fn write_ecmascript(out: &mut Vec<u8>, text: &str) -> bool {
     let value = parse_double(text);

@@ -9,8 +9,8 @@ use super::document::{
     WIDE,
 };
 use super::error::{JsonError, JsonErrorKind, Position};
-use super::number::NumberShape;
 use super::scan;
+use super::shortest::NumberParts;
 use super::text;
 use crate::limits::JsonLimits;
 
@@ -351,41 +351,36 @@ impl<'a> Reader<'a> {
         if negative && self.rest_begins_with("Infinity") {
             return self.fail(JsonErrorKind::NotANumber);
         }
-        let integer_is_zero = self.peek() == Some(b'0');
-        let integer_digits = self.digits("a digit must follow the minus sign")?;
-        if integer_is_zero && integer_digits > 1 {
-            self.at -= integer_digits;
+        let whole = (self.at, self.digits("a digit must follow the minus sign")?);
+        if whole.1 > 1 && self.bytes[whole.0] == b'0' {
+            self.at = whole.0;
             return self.fail(JsonErrorKind::BadNumber {
                 why: "it begins with a superfluous zero",
             });
         }
-        let mut shape = NumberShape {
-            integer_digits,
-            integer_is_zero,
-            fraction_digits: 0,
-            fraction_leading_zeros: 0,
-            fraction_ends_in_zero: false,
-            exponent: false,
-            negative,
-        };
+        let mut fraction = (self.at, 0);
         if self.peek() == Some(b'.') {
             self.at += 1;
-            let digits = self.digits("a digit must follow the point")?;
-            let fraction = &self.bytes[self.at - digits..self.at];
-            shape.fraction_digits = digits;
-            if integer_is_zero {
-                let zeros = fraction.iter().take_while(|&&b| b == b'0');
-                shape.fraction_leading_zeros = zeros.count();
-            }
-            shape.fraction_ends_in_zero = fraction.last() == Some(&b'0');
+            fraction = (self.at, self.digits("a digit must follow the point")?);
         }
+        let mut exponent = self.at;
         if let Some(b'e' | b'E') = self.peek() {
-            shape.exponent = true;
             self.at += 1;
+            exponent = self.at;
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
             self.digits("a digit must stand in the exponent")?;
         }
-        let flags = if shape.is_verbatim() { VERBATIM } else { 0 };
+        let parts = NumberParts {
+            text: self.bytes,
+            negative,
+            whole,
+            fraction,
+            exponent: &self.bytes[exponent..self.at],
+        };
+        // `E` is read, and printed by nobody.
+        let upper_case = exponent < self.at && self.bytes[exponent - 1] == b'E';
+        let verbatim = parts.is_canonical_everywhere() && !upper_case;
+        let flags = if verbatim { VERBATIM } else { 0 };
         Ok(slot(Tag::Number, flags, start, self.at - start))
     }
 

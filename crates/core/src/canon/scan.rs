@@ -41,23 +41,49 @@ pub(super) fn plain_run(bytes: &[u8], from: usize) -> (usize, bool) {
     (at, wide)
 }
 
-/// The first byte at or after `from` that is no ASCII digit.
+const WIDE_ONES: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
+const WIDE_HIGH: u128 = WIDE_ONES << 7;
+
+/// The first byte at or after `from` that is no ASCII digit. Sixteen bytes at a time: most
+/// numbers then take one look, whatever their length.
 #[inline]
 pub(super) fn digits_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
-    while let Some(word) = word_at(bytes, at) {
+    while let Some(word) = wide_word_at(bytes, at) {
         // 30-39 is the only range that neither wraps below zero nor reaches the high bit.
-        let others = (word.wrapping_add(ONES * 0x46) | word.wrapping_sub(ONES * 0x30)) & HIGH;
+        let others =
+            (word.wrapping_add(WIDE_ONES * 0x46) | word.wrapping_sub(WIDE_ONES * 0x30)) & WIDE_HIGH;
         if others != 0 {
             // A borrow or carry starts at a byte that is itself flagged, so the lowest is exact.
             return at + (others.trailing_zeros() / 8) as usize;
         }
-        at += 8;
+        at += 16;
     }
     while bytes.get(at).is_some_and(u8::is_ascii_digit) {
         at += 1;
     }
     at
+}
+
+/// The value of the `count` ASCII digits at `at`, one to sixteen of them; `None` where fewer
+/// than sixteen bytes are left to look at. Pairs, then fours, then eights are joined at once.
+#[inline]
+pub(super) fn parse_up_to_sixteen_digits(bytes: &[u8], at: usize, count: usize) -> Option<u64> {
+    // What follows the digits is shifted out, and zeros come in before them.
+    let digits = (wide_word_at(bytes, at)? & (WIDE_ONES * 0x0F)) << (128 - 8 * count);
+    let eight = |digits: u64| {
+        let pairs = (digits * 10 + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
+        let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
+        (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF
+    };
+    Some(eight(digits as u64) * 100_000_000 + eight((digits >> 64) as u64))
+}
+
+#[inline]
+fn wide_word_at(bytes: &[u8], at: usize) -> Option<u128> {
+    let mut word = [0; 16];
+    word.copy_from_slice(bytes.get(at..at + 16)?);
+    Some(u128::from_le_bytes(word))
 }
 
 #[inline]
@@ -75,6 +101,30 @@ fn zero_bytes(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parse_up_to_sixteen_digits_is_their_value() {
+        for count in 1..=16 {
+            for value in [
+                0,
+                1,
+                9,
+                10,
+                12_345_678,
+                87_654_321,
+                1_234_567_890_123_456,
+                u64::MAX,
+            ] {
+                let value = value % 10_u64.pow(count as u32);
+                let text = format!("x{value:0count$}.999999999999999");
+                assert_eq!(
+                    parse_up_to_sixteen_digits(text.as_bytes(), 1, count),
+                    Some(value)
+                );
+            }
+        }
+        assert_eq!(parse_up_to_sixteen_digits(b"123456789012345", 0, 3), None);
+    }
 
     /// The same, one byte at a time.
     fn plain_run_slowly(bytes: &[u8], from: usize) -> (usize, bool) {

@@ -79,6 +79,20 @@ pub fn canonical_digest<'a>(
     }
 }
 
+/// Adds the canonical text of `value` to `hasher`, without a suffix: for digests over a text that
+/// is put together from several values.
+pub fn update_digest<'a>(
+    hasher: &mut Hasher,
+    value: impl Into<AnyJson<'a>>,
+    dialect: Dialect,
+) -> Result<(), NoCanonicalForm> {
+    match write(value.into(), dialect, b"", hasher) {
+        Err(Failure::NoForm(no_form)) => Err(*no_form),
+        // A hasher takes everything, and nothing is read here.
+        Ok(()) | Err(Failure::Sink(_) | Failure::Fault(_)) => Ok(()),
+    }
+}
+
 /// Reads `text` and writes its canonical form into `sink`, without the LF that the kernel
 /// dialect hashes after it. On an error the sink may already hold a part.
 pub fn canonicalize(
@@ -237,6 +251,25 @@ impl<'s, P: Profile> Emitter<'s, P> {
         }
     }
 
+    /// Passes on a number or the inside of a string as it is written.
+    #[inline]
+    fn raw(&mut self, node: Node<'_>) -> Written {
+        // Most are short. Copying a fixed number of bytes and dropping what was too much takes a
+        // few instructions where a copy of just so many takes a call.
+        const SHORT: usize = 32;
+        let start = node.slot.start as usize;
+        let len = node.slot.len as usize;
+        match node.text.as_bytes().get(start..start + SHORT) {
+            Some(bytes) if len <= SHORT => {
+                let end = self.out.len() + len;
+                self.out.extend_from_slice(bytes);
+                self.out.truncate(end);
+                self.drain_if_full()
+            }
+            _ => self.run(node.raw().as_bytes()),
+        }
+    }
+
     /// Passes on a run that is printed as it stands.
     #[inline]
     fn run(&mut self, bytes: &[u8]) -> Written {
@@ -260,7 +293,7 @@ impl<'s, P: Profile> Emitter<'s, P> {
             Tag::Null => self.run(b"null"),
             Tag::False => self.run(b"false"),
             Tag::True => self.run(b"true"),
-            Tag::Number if node.slot.flags & VERBATIM != 0 => self.run(node.raw().as_bytes()),
+            Tag::Number if node.slot.flags & VERBATIM != 0 => self.raw(node),
             Tag::Number => P::write_number(&mut self.out, node.raw())
                 .map_err(|kind| no_form(kind, node.position())),
             Tag::String => self.node_string(node),
@@ -322,7 +355,7 @@ impl<'s, P: Profile> Emitter<'s, P> {
     fn node_string(&mut self, node: Node<'_>) -> Written {
         self.byte(b'"');
         if node.slot.flags & P::REWRITTEN == 0 {
-            self.run(node.raw().as_bytes())?;
+            self.raw(node)?;
         } else {
             for piece in RawPieces::new(node.raw()) {
                 P::write_piece(&mut self.out, piece)

@@ -1,12 +1,15 @@
 //! The formats: one module each, with its rules.
 
+pub mod context_bundle;
 pub mod engine_contracts;
+pub mod job_bundle;
 pub mod patch;
+pub mod receipt;
 pub mod run_bundle;
 
 use std::fmt;
 
-use crate::verify::RuleInfo;
+use crate::verify::{Rule, RuleInfo, Subject};
 
 /// A format that runseal knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,8 +103,16 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    let patch = patch::RULES.iter().map(|rule| &rule.info);
-    let run_bundle = run_bundle::RULES.iter().map(|rule| &rule.info);
-    let engine = engine_contracts::RULES.iter().map(|rule| &rule.info);
-    run_bundle.chain(patch).chain(engine).collect()
+    let mut rules = Vec::new();
+    rules.extend(infos(&context_bundle::RULES));
+    rules.extend(infos(&job_bundle::RULES));
+    rules.extend(infos(&run_bundle::RULES));
+    rules.extend(infos(&receipt::RULES));
+    rules.extend(infos(&patch::RULES));
+    rules.extend(infos(&engine_contracts::RULES));
+    rules
+}
+
+fn infos<S: Subject>(table: &'static [Rule<S>]) -> impl Iterator<Item = &'static RuleInfo> {
+    table.iter().map(|rule| &rule.info)
 }

@@ -1,0 +1,81 @@
+//! `runseal job build`: the bundle of a completed job.
+
+use std::error::Error as _;
+use std::path::PathBuf;
+
+use runseal_core::canon::Dialect;
+use runseal_core::verify::Outcome;
+use runseal_engine::job::build::{BuildError, build_job_bundle};
+
+use super::place::{StoreArgs, store_error};
+use super::verify::summary_json;
+use crate::error::CliError;
+use crate::ui;
+
+/// Build the bundle of a completed job: the slices that were read, and nothing else.
+///
+/// The same job gives the same bytes, whoever builds it and whenever.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal job build run-1 job_0123456789abcdef -o out/bundle")]
+pub struct Args {
+    /// The run.
+    run_id: String,
+    /// The job.
+    job_id: String,
+    /// The folder to make; it must not exist, or be empty.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// The root of the sources; where not given, the folder that holds .runseal, else the
+    /// working folder.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let store = args.store.read()?;
+    let root = args.store.root(args.root.as_deref());
+    let summary = build_job_bundle(&store, &root, &args.run_id, &args.job_id, &args.output)
+        .map_err(|error| told(&error))?;
+    ui::print_json(&summary_json(&summary), Dialect::Kernel)?;
+    Ok(Outcome::Valid)
+}
+
+fn told(error: &BuildError) -> CliError {
+    match error {
+        BuildError::Incomplete(reasons) => {
+            reasons_told("INCOMPLETE", reasons).hint("`runseal job work` executes what is pending")
+        }
+        BuildError::Unbundled(reasons) => reasons_told("UNBUNDLED", reasons)
+            .hint("index again, post a plan that can be read, and work it"),
+        BuildError::NoForm(error) => {
+            CliError::new(Outcome::Invalid, "UNBUNDLED", error.to_string())
+        }
+        BuildError::Taken(_) => CliError::new(Outcome::Unreadable, "TAKEN", error.to_string())
+            .hint("name a folder that does not exist yet"),
+        BuildError::Source(error) => CliError::from(error),
+        BuildError::Store(error) => store_error(error),
+        BuildError::Write { .. } | BuildError::Corrupt(_) => {
+            let message = match error.source() {
+                Some(source) => format!("{error}: {source}"),
+                None => error.to_string(),
+            };
+            CliError::new(Outcome::Unreadable, "WRITE", message)
+                .hint("nothing was left behind; check the folder, its rights and its space")
+        }
+    }
+}
+
+/// Tells every reason; the last one as the command's error.
+fn reasons_told(code: &'static str, reasons: &[String]) -> CliError {
+    let (last, before) = match reasons.split_last() {
+        Some((last, before)) => (last.as_str(), before),
+        None => ("the job cannot be bundled", reasons),
+    };
+    for reason in before {
+        ui::tell(&format!("{code}: {reason}"));
+    }
+    CliError::new(Outcome::Invalid, code, last)
+}

@@ -1,0 +1,66 @@
+//! `runseal job index`: sections of text files.
+
+use std::error::Error as _;
+use std::path::PathBuf;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::verify::Outcome;
+use runseal_engine::job::index::{IndexError, index_paths};
+
+use super::place::{StoreArgs, store_error};
+use crate::error::CliError;
+use crate::ui;
+
+/// Index text files: the whole of each, and in Markdown each heading's section.
+///
+/// Files that .gitignore names and hidden files are left out. Only files that changed since the
+/// last time are read again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal job index docs README.md")]
+pub struct Args {
+    /// Files or folders below the root.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The root that section paths are relative to; where not given, the folder that holds
+    /// .runseal, else the working folder.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let mut store = args.store.open()?;
+    let root = args.store.root(args.root.as_deref());
+    let summary = index_paths(&mut store, &root, &args.paths).map_err(|error| told(&error))?;
+    for (path, why) in &summary.skipped {
+        ui::tell(&format!("skipped {path}: {why}"));
+    }
+    let mut printed = Value::object([
+        ("files", summary.files),
+        ("sections", summary.sections),
+        ("changed", summary.changed),
+    ]);
+    printed.insert("index_hash", summary.index_hash.to_string().as_str());
+    ui::print_json(&printed, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
+}
+
+fn told(error: &IndexError) -> CliError {
+    match error {
+        IndexError::Store(error) => store_error(error),
+        IndexError::Root(error) => CliError::from(error),
+        IndexError::Outside { .. } => {
+            CliError::new(Outcome::Unreadable, "OUTSIDE", error.to_string())
+                .hint("name the folder above both with --root")
+        }
+        IndexError::Path { .. } | IndexError::Walk(_) => {
+            let message = match error.source() {
+                Some(source) => format!("{error}: {source}"),
+                None => error.to_string(),
+            };
+            CliError::new(Outcome::Unreadable, "NOT_FOUND", message).hint("check the name")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `runseal job post`: a plan becomes a job.
+
+use std::path::PathBuf;
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
+use runseal_core::formats::job_bundle::plan::{Plan, PlanFault};
+use runseal_core::verify::Outcome;
+use runseal_engine::input::Input;
+use runseal_engine::job::post::{PostError, post_plan};
+use runseal_engine::store::StoreError;
+
+use super::place::{StoreArgs, store_error};
+use crate::error::CliError;
+use crate::ui;
+
+/// Post a plan of reads; the same run and idempotency key always give the same job.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal job post examples/jobs/read-the-docs.json")]
+pub struct Args {
+    /// The plan; standard input where `-`.
+    plan: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let input = Input::from_argument(Some(&args.plan));
+    let options = ReadOptions::default();
+    let bytes = input.read(options.limits.max_bytes)?;
+    // A text that is no JSON is an invalid plan, like one with a wrong field.
+    let document = parse_document(&bytes, &options).map_err(|error| {
+        let mut told = CliError::json(&error, &input.shown());
+        told.outcome = Outcome::Invalid;
+        told
+    })?;
+    let plan = Plan::parse(document.root()).map_err(|faults| invalid(&faults, &input.shown()))?;
+    let mut store = args.store.open()?;
+    let posted = post_plan(&mut store, &plan).map_err(|error| match error {
+        PostError::Faults(faults) => invalid(&faults, &input.shown()),
+        PostError::NoForm(error) => {
+            CliError::new(Outcome::Invalid, "PLAN", error.to_string()).at(input.shown())
+        }
+        PostError::Store(error @ StoreError::StepTaken { .. }) => {
+            CliError::new(Outcome::Invalid, "PLAN", error.to_string()).at(input.shown())
+        }
+        PostError::Store(error) => store_error(&error),
+    })?;
+    if posted.differs {
+        ui::tell(
+            "note: this run and key were posted before with another plan; that job stays as it is",
+        );
+    }
+    let mut printed = Value::object([
+        ("message_id", posted.message_id.as_str()),
+        ("job_id", posted.job_id.as_str()),
+        ("run_id", plan.run_id.as_str()),
+    ]);
+    printed.insert("steps", posted.steps);
+    ui::print_json(&printed, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
+}
+
+/// Tells every fault; the last one as the command's error.
+fn invalid(faults: &[PlanFault], shown: &str) -> CliError {
+    let place = |fault: &PlanFault| format!("{shown} {}", fault.path);
+    if let Some((_, before)) = faults.split_last() {
+        for fault in before {
+            ui::tell(&format!("PLAN: {}: {}", fault.message, place(fault)));
+        }
+    }
+    match faults.last() {
+        Some(fault) => CliError::new(Outcome::Invalid, "PLAN", fault.message.clone())
+            .at(place(fault))
+            .hint("docs/job-bundles.md shows a plan and what each field means"),
+        None => CliError::new(Outcome::Invalid, "PLAN", "the plan is invalid"),
+    }
+}

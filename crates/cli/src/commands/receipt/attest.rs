@@ -1,0 +1,70 @@
+//! `runseal receipt attest`: one signature over a chain.
+
+use std::path::PathBuf;
+
+use runseal_core::canon::Dialect;
+use runseal_core::formats::receipt::attestation::attest_merkle_root;
+use runseal_core::formats::receipt::{RULES, ReceiptsView, TrustDemand, receipt_bytes};
+use runseal_core::verify::{Outcome, Strictness, render_human, render_json, run_rules};
+use runseal_engine::atomic::write_bytes;
+
+use super::load::{order_receipts, parse_files, read_files};
+use super::signer::SignerArgs;
+use crate::error::CliError;
+use crate::ui;
+
+/// Attest a receipt or a chain: sign the Merkle root over the receipts' hashes.
+///
+/// Receipts that do not verify are not attested.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal receipt attest first.json second.json --key key.pem -o merkle.json"
+)]
+pub struct Args {
+    /// Files with receipts; standard input where `-`.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The ed25519 key: 32 raw bytes, 64 hex digits, or PEM.
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// Write the attestation to this file instead of printing it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    signer: SignerArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let key = args.signer.read_key(&args.key)?;
+    let files = read_files(&args.files)?;
+    let documents = parse_files(&files)?;
+    let receipts = order_receipts(&documents)?;
+    let view = ReceiptsView {
+        receipts: &receipts.receipts,
+        is_chain: receipts.is_chain,
+        merkle: None,
+        policy: None,
+        demand: TrustDemand::None,
+    };
+    let report = run_rules(&RULES, &view, Strictness::Default);
+    let root = view.merkle_root().filter(|_| report.is_valid());
+    let Some(root) = root else {
+        ui::print_json(&render_json(&report), Dialect::Kernel)?;
+        let shown: Vec<_> = files.iter().map(|(shown, _)| shown.as_str()).collect();
+        ui::tell(&render_human(&report, &shown.join(", ")));
+        return Ok(Outcome::Invalid);
+    };
+    let attestation = attest_merkle_root(root, &key, &args.signer.identity());
+    let bytes = receipt_bytes(&attestation)
+        .map_err(|error| CliError::no_form(&error, "the attestation"))?;
+    match args
+        .output
+        .as_deref()
+        .filter(|path| *path != std::path::Path::new("-"))
+    {
+        Some(path) => write_bytes(path, &bytes)?,
+        None => ui::print_bytes(&bytes)?,
+    }
+    Ok(Outcome::Valid)
+}

@@ -1,0 +1,80 @@
+//! Reading intents and answers, and writing results, as the kernel's commands share it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use runseal_core::canon::{Dialect, Kind, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_engine::atomic;
+use runseal_engine::input::Input;
+use runseal_kernel::{Intent, KernelError, Refusal, parse_intent};
+
+use crate::error::CliError;
+use crate::ui;
+
+/// Reads an intent: an error where the file is no JSON, a refusal where it is no intent.
+pub fn read_intent(path: &Path) -> Result<Result<Intent, Refusal>, CliError> {
+    let input = Input::from_argument(Some(path));
+    let options = ReadOptions::INTENT;
+    let bytes = input.read(options.limits.max_bytes)?;
+    let document =
+        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    Ok(parse_intent(&document))
+}
+
+/// Reads answers: an object of question ids and texts.
+pub fn read_answers(path: &Path) -> Result<BTreeMap<String, String>, CliError> {
+    let input = Input::from_argument(Some(path));
+    let options = ReadOptions::INTENT;
+    let bytes = input.read(options.limits.max_bytes)?;
+    let document =
+        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let root = document.root();
+    let mut answers = BTreeMap::new();
+    if root.kind() != Kind::Object {
+        return Err(bad_answers(
+            &input.shown(),
+            "answers are an object of question ids and texts",
+        ));
+    }
+    for (key, value) in root.members() {
+        let text = match value.kind() {
+            Kind::String => value.as_str().map(|text| text.into_owned()),
+            Kind::Number => value.as_number().map(|number| number.text().to_owned()),
+            Kind::Bool => value
+                .as_bool()
+                .map(|yes| if yes { "yes" } else { "no" }.to_owned()),
+            _ => None,
+        };
+        let (Some(key), Some(text)) = (key.as_str(), text) else {
+            let message = format!("the answer to `{}` is no text", key.to_lossy());
+            return Err(bad_answers(&input.shown(), &message));
+        };
+        answers.insert(key.into_owned(), text);
+    }
+    Ok(answers)
+}
+
+fn bad_answers(place: &str, message: &str) -> CliError {
+    CliError::content(
+        "ANSWERS",
+        message,
+        place,
+        "{\"q_0123456789abcdef\": \"the answer\"}",
+    )
+}
+
+/// Takes a fault inside the kernel for what it is.
+pub fn internal(error: &KernelError) -> CliError {
+    CliError::internal(error.to_string())
+}
+
+/// Prints canonical JSON with one LF, or writes it to a file, whole or not at all.
+pub fn put_json(value: &Value, output: Option<&Path>) -> Result<(), CliError> {
+    let Some(path) = output.filter(|path| *path != Path::new("-")) else {
+        return ui::print_json(value, Dialect::Kernel);
+    };
+    let mut bytes = canonical_bytes(value, Dialect::Kernel)
+        .map_err(|error| CliError::no_form(&error, "the result"))?;
+    bytes.push(b'\n');
+    Ok(atomic::write_bytes(path, &bytes)?)
+}

@@ -1,0 +1,318 @@
+//! Telling, without converting, that a number is already written as every dialect prints it.
+//!
+//! A canonical number is the shortest decimal that reads back as the same double, and of those
+//! the nearest. Decimals of up to 15 digits are always that. For 16 and 17 digits it can be
+//! proved from one multiplication: with the number as `w · 10^q`, the top 128 bits of `w · 5^q`
+//! show where it lies between two doubles, and how far the next decimals of the same and of
+//! fewer digits are. Where a comparison is closer than the error of the multiplication, or the
+//! number lies outside the table, the answer is "not known", and the number is converted.
+
+use super::scan::parse_up_to_sixteen_digits;
+
+/// The decimal exponents of the table.
+const LOWEST: i32 = -64;
+const HIGHEST: i32 = 40;
+const COUNT: usize = (HIGHEST - LOWEST + 1) as usize;
+
+/// 5^q for each exponent, scaled into 2^127..2^128 and cut off; at most 128 units too small.
+static POWERS: [u128; COUNT] = compute_powers();
+
+/// More than the sum of all errors, in units of the 128-bit product.
+const SLACK: i128 = 1 << 12;
+
+/// Bits of a double's mantissa.
+const MANTISSA_BITS: u32 = 53;
+
+/// The parts of a number's text, as the reader finds them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NumberParts<'a> {
+    /// The whole text, in which the places lie.
+    pub text: &'a [u8],
+    /// Whether there is a minus sign.
+    pub negative: bool,
+    /// Where the digits before the point begin, and how many they are.
+    pub whole: (usize, usize),
+    /// Where the digits after the point begin, and how many they are; none without a point.
+    pub fraction: (usize, usize),
+    /// What stands after the `e` or `E`, empty without one.
+    pub exponent: &'a [u8],
+}
+
+impl NumberParts<'_> {
+    /// Whether the number is known to be what kernel, job and jcs all print for it.
+    #[inline]
+    pub(super) fn is_canonical_everywhere(&self) -> bool {
+        let (whole_at, whole_digits) = self.whole;
+        let (fraction_at, fraction_digits) = self.fraction;
+        let starts_with_zero = self.text[whole_at] == b'0';
+        if fraction_digits == 0 && self.exponent.is_empty() {
+            return whole_digits <= SAFE_DIGITS && !(self.negative && starts_with_zero);
+        }
+        if fraction_digits > 0 && self.text[fraction_at + fraction_digits - 1] == b'0' {
+            return false;
+        }
+        let exponent = if self.exponent.is_empty() {
+            0
+        } else {
+            match parse_shared_exponent(self.exponent) {
+                Some(exponent) if whole_digits == 1 && !starts_with_zero => exponent,
+                _ => return false,
+            }
+        };
+        if starts_with_zero {
+            // Both ECMAScript and Python go on without an exponent down to 0.0001.
+            let fraction = &self.text[fraction_at..fraction_at + fraction_digits];
+            let zeros = fraction.iter().take_while(|&&b| b == b'0').count();
+            return zeros <= 3
+                && is_shortest(
+                    || parse_digits(self.text, fraction_at + zeros, fraction_digits - zeros),
+                    fraction_digits - zeros,
+                    -(fraction_digits as i32),
+                );
+        }
+        let digits = || {
+            let whole = parse_digits(self.text, whole_at, whole_digits)?;
+            let fraction = parse_digits(self.text, fraction_at, fraction_digits)?;
+            Some(whole * POWERS_OF_TEN[fraction_digits] + fraction)
+        };
+        is_shortest(
+            digits,
+            whole_digits + fraction_digits,
+            exponent - fraction_digits as i32,
+        )
+    }
+}
+
+/// Different decimals of up to so many digits are different doubles, so that each is itself the
+/// shortest text of its double.
+const SAFE_DIGITS: usize = 15;
+
+/// No double needs more digits.
+const MOST_DIGITS: usize = 17;
+
+const POWERS_OF_TEN: [u64; MOST_DIGITS + 1] = {
+    let mut powers = [1; MOST_DIGITS + 1];
+    let mut at = 1;
+    while at <= MOST_DIGITS {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// The value of up to 17 digits; `None` too close to the end of the text to look at sixteen bytes.
+#[inline]
+fn parse_digits(text: &[u8], at: usize, count: usize) -> Option<u64> {
+    match count {
+        0 => Some(0),
+        1..=16 => parse_up_to_sixteen_digits(text, at, count),
+        _ => {
+            let digits = parse_up_to_sixteen_digits(text, at, 16)?;
+            Some(digits * 10 + u64::from(text[at + 16] & 15))
+        }
+    }
+}
+
+/// An exponent that every dialect writes, and writes alike: `-10` and below, `+21` and above.
+fn parse_shared_exponent(text: &[u8]) -> Option<i32> {
+    let (&sign, digits) = text.split_first()?;
+    let plain = (2..=3).contains(&digits.len()) && digits[0] != b'0';
+    let value = digits
+        .iter()
+        .fold(0, |value, &digit| value * 10 + i32::from(digit & 15));
+    match sign {
+        b'-' if plain => Some(-value),
+        b'+' if plain && value >= 21 => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether `digits · 10^exponent`, of `count` digits with a last one that is not zero, is the
+/// shortest and nearest decimal of its double.
+#[inline]
+fn is_shortest(digits: impl FnOnce() -> Option<u64>, count: usize, exponent: i32) -> bool {
+    if !(LOWEST..=HIGHEST).contains(&exponent) || count > MOST_DIGITS {
+        return false;
+    }
+    count <= SAFE_DIGITS || digits().is_some_and(|digits| is_proved(digits, exponent))
+}
+
+fn is_proved(digits: u64, exponent: i32) -> bool {
+    let power = POWERS[(exponent - LOWEST) as usize];
+    let zeros = digits.leading_zeros();
+    let product = high_product(digits << zeros, power);
+    // What one unit of the last digit is worth in the product.
+    let unit = (power >> (64 - zeros)) as i128;
+
+    let shift = 128 - MANTISSA_BITS - u32::from(product.leading_zeros() == 1);
+    let half = 1_i128 << (shift - 1);
+    let below = product & ((1 << shift) - 1);
+    let mantissa = product >> shift;
+    // From the nearest double to the number, in units of the product.
+    let offset = below as i128 - if below as i128 > half { half * 2 } else { 0 };
+    let nearest = mantissa + u128::from(offset < 0);
+    // At a power of two the doubles below are closer together than those above.
+    if nearest.is_power_of_two() || half - offset.abs() < SLACK {
+        return false;
+    }
+    let last = i128::from(digits % 10);
+    let shorter_below = offset - last * unit;
+    let shorter_above = offset + (10 - last) * unit;
+    let no_shorter = shorter_below < -half - SLACK && shorter_above > half + SLACK;
+    let none_nearer = 2 * offset.abs() + SLACK < unit;
+    last != 0 && no_shorter && none_nearer
+}
+
+/// The top 128 bits of a product of 192.
+fn high_product(a: u64, b: u128) -> u128 {
+    let a = u128::from(a);
+    let low = a * (b & u128::from(u64::MAX));
+    a * (b >> 64) + (low >> 64)
+}
+
+const fn compute_powers() -> [u128; COUNT] {
+    let mut powers = [0; COUNT];
+    let one = (-LOWEST) as usize;
+    powers[one] = 1 << 127;
+    let mut at = one;
+    while at > 0 {
+        at -= 1;
+        powers[at] = divide_by_five(powers[at + 1]);
+    }
+    let mut exact: u128 = 1;
+    at = one;
+    while at + 1 < COUNT {
+        at += 1;
+        // 5^55 is the last that fits.
+        exact *= 5;
+        powers[at] = exact << exact.leading_zeros();
+    }
+    powers
+}
+
+/// `value / 5`, scaled back into 2^127..2^128.
+const fn divide_by_five(value: u128) -> u128 {
+    let (whole, rest) = (value / 5, value % 5);
+    let shift = whole.leading_zeros();
+    (whole << shift) | ((rest << shift) / 5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::number::{write_ecmascript, write_python};
+
+    /// Reads `text` as the reader does.
+    fn is_canonical_everywhere(text: &str) -> bool {
+        let padded = format!("[{text}                 ]");
+        let document =
+            crate::canon::parse_document(padded.as_bytes(), &Default::default()).unwrap();
+        let number = document.root().items().next().unwrap();
+        number.slot.flags & crate::canon::document::VERBATIM != 0
+    }
+
+    /// What the two printers make of `text`, if they agree.
+    fn printed(text: &str) -> Option<String> {
+        let (mut ecmascript, mut python) = (Vec::new(), Vec::new());
+        assert!(write_ecmascript(&mut ecmascript, text) && write_python(&mut python, text));
+        (ecmascript == python).then(|| String::from_utf8(ecmascript).unwrap())
+    }
+
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0
+        }
+    }
+
+    #[test]
+    fn proof_of_random_decimals_is_never_wrong() {
+        let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+        let mut proved = 0;
+        for _ in 0..200_000 {
+            let digits =
+                (dice.roll() % 90_000_000_000_000_000 + 10_000_000_000_000_000).to_string();
+            let digits = &digits[..15 + (dice.roll() % 3) as usize];
+            let text = match dice.roll() % 4 {
+                0 => format!("0.{}{digits}", "0".repeat((dice.roll() % 5) as usize)),
+                1 => {
+                    let point = 1 + (dice.roll() % 14) as usize;
+                    format!("{}.{}", &digits[..point], &digits[point..])
+                }
+                2 => format!("-{}.{}e-{}", &digits[..1], &digits[1..], dice.roll() % 70),
+                _ => format!("{}.{}e+{}", &digits[..1], &digits[1..], dice.roll() % 60),
+            };
+            if is_canonical_everywhere(&text) {
+                proved += 1;
+                assert_eq!(printed(&text).as_deref(), Some(text.as_str()));
+            }
+        }
+        assert!(proved > 20_000, "{proved}");
+    }
+
+    #[test]
+    fn proof_of_printed_doubles_succeeds_nearly_always() {
+        let mut dice = Dice(7);
+        let (mut proved, mut tried) = (0, 0);
+        for _ in 0..100_000 {
+            let fraction = (dice.roll() >> 11) as f64 / (1_u64 << 53) as f64;
+            let scale = 10_f64.powi((dice.roll() % 40) as i32 - 30);
+            let text = format!("{:?}", fraction * scale);
+            // Whatever Rust prints is only another candidate.
+            if printed(&text).as_deref() == Some(text.as_str()) && text.contains(['.', 'e']) {
+                tried += 1;
+                proved += u32::from(is_canonical_everywhere(&text));
+            }
+        }
+        assert!(
+            tried > 50_000 && f64::from(proved) > 0.99 * f64::from(tried),
+            "{proved} of {tried}"
+        );
+    }
+
+    #[test]
+    fn proof_is_refused_for_every_other_layout() {
+        for text in [
+            "-0",
+            "1234567890123456",
+            "0.0",
+            "1.0",
+            "1.50",
+            "0.00001",
+            "1e5",
+            "1e+20",
+            "1e-9",
+            "1E-10",
+            "1.5e21",
+            "0.5e-10",
+            "12.5e-10",
+            "1e-010",
+            "1.50e-10",
+            "0e-10",
+            "0.0e+30",
+            "1e400",
+            "123456789.123456789",
+            "0.30000000000000005",
+            "9007199254740993.5",
+        ] {
+            assert!(!is_canonical_everywhere(text), "{text}");
+        }
+        for text in [
+            "0",
+            "10",
+            "0.1",
+            "-0.0001",
+            "1.5e-10",
+            "2e+21",
+            "0.30000000000000004",
+            "1234567.8901234567",
+        ] {
+            assert!(is_canonical_everywhere(text), "{text}");
+            assert_eq!(printed(text).as_deref(), Some(text));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The context bundle (document 000): its rules and its summary.
+//!
+//! Paths in findings are JSON paths that begin with `$`. A missing or mistyped field silences only
+//! the rules that need it: every rule walks the document by itself and skips what is not there.
+//! The document is taken as it is; nothing here makes one.
+
+mod content;
+mod fields;
+mod order;
+mod schema;
+mod summary;
+mod walk;
+
+use crate::canon::{Kind, Node};
+use crate::digest::Digest;
+use crate::formats::Format;
+use crate::verify::{
+    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
+};
+
+pub use summary::summarize_bundle;
+
+/// A context bundle as the rules see it.
+#[derive(Debug, Clone, Copy)]
+pub struct BundleView<'a> {
+    /// The parsed document.
+    pub root: Node<'a>,
+    /// The hash of the bundle that the intent gives when it is transformed again; `None` where no
+    /// intent is at hand.
+    pub transformed: Option<Digest>,
+}
+
+/// Names the context bundle as the subject of its rules.
+pub struct ContextBundle;
+
+impl Subject for ContextBundle {
+    type View<'a> = BundleView<'a>;
+    const FORMAT: Format = Format::ContextBundle;
+}
+
+/// Verifies a context bundle.
+pub fn verify_bundle(view: &BundleView<'_>, strictness: Strictness) -> Report {
+    run_rules(&RULES, view, strictness)
+}
+
+const fn rule(
+    id: &'static str,
+    section: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+    check: for<'a> fn(&BundleView<'a>, &mut Findings),
+) -> Rule<ContextBundle> {
+    Rule {
+        info: RuleInfo {
+            id,
+            format: Format::ContextBundle,
+            title,
+            section,
+            level: Level::Must,
+            explanation,
+        },
+        gate: needs_object,
+        check,
+    }
+}
+
+const fn strict(rule: Rule<ContextBundle>) -> Rule<ContextBundle> {
+    Rule {
+        info: RuleInfo {
+            level: Level::Strict,
+            ..rule.info
+        },
+        gate: rule.gate,
+        check: rule.check,
+    }
+}
+
+fn needs_object(view: &BundleView<'_>) -> Gate {
+    match view.root.kind() {
+        Kind::Object => Gate::Ready,
+        _ => Gate::NotRun("the document is no object"),
+    }
+}
+
+/// The rules of a context bundle.
+pub static RULES: [Rule<ContextBundle>; 16] = [
+    Rule {
+        info: RuleInfo {
+            id: "SCHEMA",
+            format: Format::ContextBundle,
+            title: "the fields are there, with their types",
+            section: "000 §3.1",
+            level: Level::Must,
+            explanation: "Every field of the bundle, its nodes, questions, branches, outputs and \
+                          stats is present with its type, at every level; node status, output \
+                          type and answer type are known words.",
+        },
+        gate: |_| Gate::Ready,
+        check: schema::check_schema,
+    },
+    rule(
+        "BS1",
+        "000 §3.1, §7.1",
+        "the schema version is given",
+        "schema_version is a version as SemVer 2.0.0 writes it.",
+        fields::check_version,
+    ),
+    Rule {
+        info: RuleInfo {
+            id: "BS2",
+            format: Format::ContextBundle,
+            title: "the intent gives this bundle again",
+            section: "000 Appendix A",
+            level: Level::Must,
+            explanation: "Transforming the intent again gives a bundle with the same hash. Checked \
+                          where the intent is given.",
+        },
+        gate: |view| match (view.root.kind(), view.transformed) {
+            (Kind::Object, Some(_)) => Gate::Ready,
+            (_, None) => Gate::NotApplicable("no intent was given"),
+            _ => Gate::NotRun("the document is no object"),
+        },
+        check: content::check_transformed,
+    },
+    rule(
+        "BS3",
+        "000 §4.2",
+        "outputs are in order",
+        "outputs are sorted by path, by UTF-16 code units.",
+        order::check_outputs,
+    ),
+    rule(
+        "BS4",
+        "000 §4.2",
+        "constraints are in order",
+        "constraints of every node and source_constraints of every output are sorted by UTF-16 \
+         code units.",
+        order::check_constraints,
+    ),
+    rule(
+        "BS5",
+        "000 §4.2",
+        "questions are in order",
+        "unresolved_questions of the bundle and of the terminal nodes are sorted by priority, \
+         highest first, then by id.",
+        order::check_questions,
+    ),
+    rule(
+        "BS6",
+        "000 §4.2",
+        "terminal nodes are in order",
+        "terminal_nodes are sorted by id.",
+        order::check_terminal_nodes,
+    ),
+    rule(
+        "BS7",
+        "000 §4.5",
+        "output paths are safe",
+        "No output path begins with `/`, holds a backslash, or holds `..` anywhere.",
+        fields::check_safe_paths,
+    ),
+    rule(
+        "BS8",
+        "000 §4.1, Appendix A",
+        "the canonical form exists and is stable",
+        "The bundle has a canonical form, and canonicalizing that form changes nothing. A number \
+         beyond the double range has none.",
+        content::check_canonical,
+    ),
+    rule(
+        "BS9",
+        "000 §3.3",
+        "ids have their form",
+        "bundle_, node_, q_ and out_ ids have 16 lower-case hex digits, branch ids 8, \
+         source_intent_hash 64.",
+        fields::check_ids,
+    ),
+    rule(
+        "BS10",
+        "000 §3.4",
+        "scores are integers from 0 to 100",
+        "entropy_score, density_score, information_gain, priority, confidence and the averages of \
+         the stats are integers from 0 to 100, however they are spelled.",
+        fields::check_scores,
+    ),
+    rule(
+        "BS11",
+        "000 §4.2",
+        "children, options, branches and the tree's questions are in order",
+        "children are sorted by id, options by UTF-16 code units, branches by branch_id, and the \
+         questions of the nodes in the tree like those of BS5.",
+        order::check_inner_lists,
+    ),
+    rule(
+        "BS12",
+        "000 §4.5",
+        "output paths are normalized",
+        "No segment of an output path is empty or `.`; no drive letter, no control character, not \
+         empty. A path that breaks BS7 is named there only.",
+        fields::check_normalized_paths,
+    ),
+    rule(
+        "BS13",
+        "000 §3.2",
+        "the status agrees with the questions",
+        "status is complete, incomplete or error; complete has no open question and at least one \
+         terminal node, incomplete has an open question.",
+        fields::check_status,
+    ),
+    strict(rule(
+        "BS20",
+        "000 §5.4",
+        "ids, hashes and stats are those of the content",
+        "Every content id, content_hash and number of the stats is computed again and compared.",
+        content::check_derived,
+    )),
+    strict(rule(
+        "BS21",
+        "000 §3.1",
+        "terminal nodes are the tree's leaves",
+        "terminal_nodes holds exactly the nodes of the tree that have no children; a child given \
+         as an id is found there.",
+        content::check_leaves,
+    )),
+];

@@ -1,0 +1,138 @@
+//! Orders: BS3, BS4, BS5, BS6, BS11. One finding a list.
+
+use std::cmp::Ordering;
+
+use super::BundleView;
+use super::walk::{Part, Where, branches, nodes, outputs, questions, top};
+use crate::canon::compare_utf16;
+use crate::verify::Findings;
+
+/// Adds a finding at `place` if an element sorts before its predecessor.
+fn check_sorted<T>(
+    place: String,
+    list: &[T],
+    order: impl Fn(&T, &T) -> Ordering,
+    findings: &mut Findings,
+) {
+    let misplaced = list
+        .windows(2)
+        .position(|pair| order(&pair[0], &pair[1]) == Ordering::Greater);
+    if let Some(at) = misplaced {
+        let message = format!(
+            "not in order: element {} belongs before element {at}",
+            at + 1
+        );
+        findings.add(place, message);
+    }
+}
+
+#[allow(
+    clippy::ptr_arg,
+    reason = "an order of the elements of a list of strings"
+)]
+fn by_text(a: &String, b: &String) -> Ordering {
+    compare_utf16(a, b)
+}
+
+/// The strings of a list; other elements are SCHEMA's.
+fn texts(part: &Part<'_>, name: &str) -> Vec<String> {
+    let elements = part.elements(name).into_iter();
+    elements
+        .filter_map(|element| element.node.as_lossy_str().map(|text| text.into_owned()))
+        .collect()
+}
+
+/// The member `key` of each element that has it.
+fn keyed(part: &Part<'_>, name: &str, key: &str) -> Vec<String> {
+    let elements = part.elements(name).into_iter();
+    elements.filter_map(|element| element.text(key)).collect()
+}
+
+pub(super) fn check_outputs(view: &BundleView<'_>, findings: &mut Findings) {
+    let paths = keyed(&top(view.root), "outputs", "path");
+    check_sorted("$.outputs".to_owned(), &paths, by_text, findings);
+}
+
+pub(super) fn check_constraints(view: &BundleView<'_>, findings: &mut Findings) {
+    for (node, _) in nodes(view.root) {
+        let place = format!("{}.constraints", node.place);
+        check_sorted(place, &texts(&node, "constraints"), by_text, findings);
+    }
+    for output in outputs(view.root) {
+        let place = format!("{}.source_constraints", output.place);
+        check_sorted(
+            place,
+            &texts(&output, "source_constraints"),
+            by_text,
+            findings,
+        );
+    }
+}
+
+/// Priority descending, id ascending (000 §4.3); questions without both are SCHEMA's.
+fn check_question_list(part: &Part<'_>, findings: &mut Findings) {
+    let list: Vec<(f64, String)> = part
+        .elements("unresolved_questions")
+        .into_iter()
+        .filter_map(|question| {
+            let priority = question.node.get("priority")?.as_number()?.to_f64();
+            Some((priority, question.text("id")?))
+        })
+        .collect();
+    let order = |a: &(f64, String), b: &(f64, String)| {
+        let by_priority = b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal);
+        by_priority.then_with(|| compare_utf16(&a.1, &b.1))
+    };
+    check_sorted(
+        format!("{}.unresolved_questions", part.place),
+        &list,
+        order,
+        findings,
+    );
+}
+
+pub(super) fn check_questions(view: &BundleView<'_>, findings: &mut Findings) {
+    check_question_list(&top(view.root), findings);
+    for node in top(view.root).elements("terminal_nodes") {
+        check_question_list(&node, findings);
+    }
+}
+
+pub(super) fn check_terminal_nodes(view: &BundleView<'_>, findings: &mut Findings) {
+    let ids = keyed(&top(view.root), "terminal_nodes", "id");
+    check_sorted("$.terminal_nodes".to_owned(), &ids, by_text, findings);
+}
+
+pub(super) fn check_inner_lists(view: &BundleView<'_>, findings: &mut Findings) {
+    for (node, place) in nodes(view.root) {
+        let ids: Vec<String> = node
+            .elements("children")
+            .into_iter()
+            .filter_map(|child| match child.node.as_lossy_str() {
+                Some(id) => Some(id.into_owned()),
+                None => child.text("id"),
+            })
+            .collect();
+        check_sorted(format!("{}.children", node.place), &ids, by_text, findings);
+        if place == Where::Tree {
+            check_question_list(&node, findings);
+        }
+        if let Some(split) = node.member("splitting_question") {
+            let ids = keyed(&split, "branches", "branch_id");
+            check_sorted(format!("{}.branches", split.place), &ids, by_text, findings);
+        }
+    }
+    for question in questions(view.root) {
+        let place = format!("{}.options", question.place);
+        check_sorted(place, &texts(&question, "options"), by_text, findings);
+    }
+    for (branch, _) in branches(view.root) {
+        let place = format!("{}.added_constraints", branch.place);
+        check_sorted(
+            place,
+            &texts(&branch, "added_constraints"),
+            by_text,
+            findings,
+        );
+    }
+}

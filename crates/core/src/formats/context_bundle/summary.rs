@@ -1,0 +1,44 @@
+//! The summary of a context bundle: the same bytes for the same bundle.
+
+use super::walk::{Part, top};
+use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_digest, compare_utf16};
+
+/// artifact_count, artifact_paths, bundle_hash, outcome, question_ids, schema_version,
+/// terminal_node_ids, terminal_nodes_count, unresolved_questions_count. What is missing counts as
+/// empty; an error's outcome is REFUSE (rulings).
+pub fn summarize_bundle(root: Node<'_>) -> Result<Value, NoCanonicalForm> {
+    let bundle = top(root);
+    let hash = canonical_digest(root, Dialect::Kernel)?;
+    let outcome = match bundle.text("status").as_deref() {
+        Some("complete") => "BUNDLE",
+        Some("incomplete") => "CLARIFY",
+        _ => "REFUSE",
+    };
+    let count = |name| bundle.elements(name).len();
+    Ok(Value::object([
+        ("artifact_count", Value::from(count("outputs"))),
+        ("artifact_paths", sorted(&bundle, "outputs", "path")),
+        ("bundle_hash", Value::from(hash.to_string())),
+        ("outcome", Value::from(outcome)),
+        (
+            "question_ids",
+            sorted(&bundle, "unresolved_questions", "id"),
+        ),
+        ("schema_version", Value::from(bundle.text("schema_version"))),
+        ("terminal_node_ids", sorted(&bundle, "terminal_nodes", "id")),
+        ("terminal_nodes_count", Value::from(count("terminal_nodes"))),
+        (
+            "unresolved_questions_count",
+            Value::from(count("unresolved_questions")),
+        ),
+    ]))
+}
+
+fn sorted(bundle: &Part<'_>, list: &str, member: &str) -> Value {
+    let elements = bundle.elements(list).into_iter();
+    let mut texts: Vec<String> = elements
+        .filter_map(|element| element.text(member))
+        .collect();
+    texts.sort_by(|a, b| compare_utf16(a, b));
+    Value::array(texts)
+}

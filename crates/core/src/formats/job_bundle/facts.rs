@@ -1,0 +1,167 @@
+//! What was found on disk, as the rules see it: no handles, no paths to follow, only facts.
+//!
+//! An artifact's file is named `<16 lower-case hex digits>.txt`, so a file is known by the
+//! number its name spells ([`ArtifactKey`]). The collector opens regular files of that form in
+//! the real `artifacts` folder and nothing else: no path that a manifest declares is ever
+//! opened, it is only compared.
+
+use crate::digest::Digest;
+
+/// The 16 hex digits of an artifact id, as a number; ordered like the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ArtifactKey(u64);
+
+impl ArtifactKey {
+    /// From exactly 16 lower-case hex digits.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        if text.len() != 16 {
+            return None;
+        }
+        text.iter()
+            .try_fold(0u64, |key, byte| {
+                let digit = match byte {
+                    b'0'..=b'9' => byte - b'0',
+                    b'a'..=b'f' => byte - b'a' + 10,
+                    _ => return None,
+                };
+                Some(key << 4 | u64::from(digit))
+            })
+            .map(Self)
+    }
+
+    /// From the first 16 hex digits of a digest.
+    pub fn of_digest(digest: &Digest) -> Self {
+        let first = digest.as_bytes().iter().take(8);
+        Self(first.fold(0, |key, byte| key << 8 | u64::from(*byte)))
+    }
+
+    /// From a file name `<16 hex>.txt`.
+    pub fn parse_file_name(name: &[u8]) -> Option<Self> {
+        name.strip_suffix(b".txt").and_then(Self::parse)
+    }
+
+    /// The file name it stands for.
+    pub fn file_name(self) -> String {
+        format!("{:016x}.txt", self.0)
+    }
+}
+
+/// What stands where an entry is, when it is no regular file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryFact {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link; never followed.
+    Link,
+    /// A pipe, socket or device; never opened.
+    Special,
+    /// It could not be looked at, so nothing good is assumed of it.
+    Unknown,
+}
+
+impl EntryFact {
+    /// The entry with its article, for messages.
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Self::File => "a file",
+            Self::Folder => "a folder",
+            Self::Link => "a symbolic link",
+            Self::Special => "a pipe, socket or device",
+            Self::Unknown => "unreadable",
+        }
+    }
+}
+
+/// The bytes of a file, summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentFact {
+    /// How many there are.
+    pub bytes: u64,
+    /// Their digest.
+    pub sha256: Digest,
+    /// Where they stop being UTF-8, if they do.
+    pub bad_utf8: Option<u64>,
+    /// How many LF stand at the end: none, one, or two for more than one.
+    pub final_newlines: u8,
+}
+
+/// What was found under an artifact's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArtifactFact {
+    /// A regular file, read whole.
+    Content(ContentFact),
+    /// Something else, not opened.
+    NotRegular(EntryFact),
+    /// It could not be read.
+    Unreadable(String),
+}
+
+/// What stands at `artifacts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FolderFact {
+    /// A folder that was listed.
+    Listed,
+    /// Nothing.
+    Missing,
+    /// Something else, not looked into.
+    NotFolder(EntryFact),
+    /// It could not be listed.
+    Unreadable(String),
+}
+
+/// Everything found below the bundle's folder, but for the manifest's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BundleFacts {
+    /// The `artifacts` folder.
+    pub folder: FolderFact,
+    /// The files with an artifact's name, sorted by key.
+    pub artifacts: Vec<(ArtifactKey, ArtifactFact)>,
+    /// Every other entry, by path relative to the bundle, sorted; `bundle.json` and `artifacts`
+    /// are here only when they are links.
+    pub others: Vec<(String, EntryFact)>,
+}
+
+impl BundleFacts {
+    /// The facts of nothing at all.
+    pub fn empty() -> Self {
+        Self {
+            folder: FolderFact::Missing,
+            artifacts: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// What was found under an artifact's name.
+    pub fn artifact(&self, key: ArtifactKey) -> Option<&ArtifactFact> {
+        let at = self
+            .artifacts
+            .binary_search_by_key(&key, |(key, _)| *key)
+            .ok()?;
+        Some(&self.artifacts[at].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn artifact_key_of_a_file_name_prints_back() {
+        let key = ArtifactKey::parse_file_name(b"00ffd038de10456d.txt").unwrap();
+        assert_eq!(key.file_name(), "00ffd038de10456d.txt");
+        for name in [
+            "00FFd038de10456d.txt",
+            "00ffd038de10456d",
+            "0ffd038de10456d.txt",
+            ".txt",
+        ] {
+            assert_eq!(
+                ArtifactKey::parse_file_name(name.as_bytes()),
+                None,
+                "{name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The hashes of document 001 §4 and the ids made of them.
+
+use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_bytes, update_digest};
+use crate::digest::{Digest, Hasher};
+
+/// The members of a step that the plan hash covers, in canonical order (§4.3).
+pub const STEP_FIELDS: [&str; 6] = [
+    "constraints",
+    "expected_outputs",
+    "op",
+    "ordinal",
+    "refs",
+    "step_id",
+];
+
+/// The id of the artifact that holds `slice` of `reference`: 16 hex digits of SHA-256 over
+/// `<ref>_<slice>` (rulings).
+pub fn derive_artifact_id(reference: &str, slice: &str) -> String {
+    artifact_digest(reference, slice).hex_prefix(16)
+}
+
+pub(super) fn artifact_digest(reference: &str, slice: &str) -> Digest {
+    let mut hasher = Hasher::new();
+    hasher.update(reference.as_bytes());
+    hasher.update(b"_");
+    hasher.update(slice.as_bytes());
+    hasher.finish()
+}
+
+/// The root hash over `(artifact_id, sha256)` pairs that are sorted by artifact id (§4.1).
+pub fn compute_root_hash<'a>(artifacts: impl IntoIterator<Item = (&'a str, Digest)>) -> Digest {
+    let mut hasher = Hasher::new();
+    let mut empty = true;
+    for (artifact_id, sha256) in artifacts {
+        hasher.update(artifact_id.as_bytes());
+        hasher.update(b":");
+        hasher.update(sha256.to_string().as_bytes());
+        hasher.update(b"\n");
+        empty = false;
+    }
+    if empty {
+        // The document joins the lines with LF and adds one: no lines leave that one.
+        hasher.update(b"\n");
+    }
+    hasher.finish()
+}
+
+/// The bundle id: SHA-256 over the canonical manifest with `bundle_id` and `hashes.root_hash`
+/// emptied (§4.2). `None` where the manifest is no object or lacks one of the two.
+pub fn compute_bundle_id(manifest: Node<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
+    manifest.get("bundle_id")?;
+    manifest.get("hashes")?.get("root_hash")?;
+    let mut hasher = Hasher::new();
+    let written = write_members(&mut hasher, manifest, |hasher, key, value| match key {
+        Some("bundle_id") => {
+            hasher.update(b"\"\"");
+            Ok(())
+        }
+        Some("hashes") => write_members(hasher, value, |hasher, key, value| {
+            if key == Some("root_hash") {
+                hasher.update(b"\"\"");
+                return Ok(());
+            }
+            update_digest(hasher, value, Dialect::Job)
+        }),
+        _ => update_digest(hasher, value, Dialect::Job),
+    });
+    Some(written.map(|()| hasher.finish()))
+}
+
+/// Adds an object's canonical text, with `write` for each member's value. Members come ordered
+/// by code point, which is the job dialect's order.
+fn write_members<'a>(
+    hasher: &mut Hasher,
+    object: Node<'a>,
+    mut write: impl FnMut(&mut Hasher, Option<&str>, Node<'a>) -> Result<(), NoCanonicalForm>,
+) -> Result<(), NoCanonicalForm> {
+    hasher.update(b"{");
+    for (at, (key, value)) in object.members().enumerate() {
+        if at > 0 {
+            hasher.update(b",");
+        }
+        hasher.update(&canonical_bytes(
+            &Value::String(key.to_json_string()),
+            Dialect::Job,
+        )?);
+        hasher.update(b":");
+        write(hasher, key.as_str().as_deref(), value)?;
+    }
+    hasher.update(b"}");
+    Ok(())
+}
+
+/// The plan hash over the run id and the steps in their order (§4.3). A step counts with its six
+/// fields only; `None` where one is missing.
+pub fn compute_plan_hash<'a>(
+    run_id: Node<'a>,
+    steps: impl IntoIterator<Item = Node<'a>>,
+) -> Option<Result<Digest, NoCanonicalForm>> {
+    let mut hasher = Hasher::new();
+    let write = |node: Node<'a>, hasher: &mut Hasher| update_digest(hasher, node, Dialect::Job);
+    hasher.update(b"{\"run_id\":");
+    if let Err(error) = write(run_id, &mut hasher) {
+        return Some(Err(error));
+    }
+    hasher.update(b",\"steps\":[");
+    for (at, step) in steps.into_iter().enumerate() {
+        if at > 0 {
+            hasher.update(b",");
+        }
+        for (before, field) in STEP_FIELDS.iter().enumerate() {
+            hasher.update(if before == 0 { b"{\"" } else { b",\"" });
+            hasher.update(field.as_bytes());
+            hasher.update(b"\":");
+            if let Err(error) = write(step.get(field)?, &mut hasher) {
+                return Some(Err(error));
+            }
+        }
+        hasher.update(b"}");
+    }
+    hasher.update(b"]}");
+    Some(Ok(hasher.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::{ReadOptions, parse_document};
+
+    #[test]
+    fn root_hash_of_nothing_is_the_hash_of_one_newline() {
+        assert_eq!(compute_root_hash([]), Digest::of(b"\n"));
+        let digest = Digest::of(b"x");
+        let lines = format!("aa:{digest}\nbb:{digest}\n");
+        let two = compute_root_hash([("aa", digest), ("bb", digest)]);
+        assert_eq!(two, Digest::of(lines.as_bytes()));
+    }
+
+    #[test]
+    fn bundle_id_leaves_out_the_two_hashes_and_nothing_else() {
+        let text = br#"{"x":1.0,"hashes":{"z":2,"root_hash":"r"},"bundle_id":"b"}"#;
+        let document = parse_document(text, &ReadOptions::default()).unwrap();
+        let id = compute_bundle_id(document.root()).unwrap().unwrap();
+        let emptied = br#"{"bundle_id":"","hashes":{"root_hash":"","z":2},"x":1.0}"#;
+        assert_eq!(id, Digest::of(emptied));
+        let text = br#"{"bundle_id":"","hashes":{}}"#;
+        let document = parse_document(text, &ReadOptions::default()).unwrap();
+        assert!(compute_bundle_id(document.root()).is_none());
+    }
+
+    #[test]
+    fn plan_hash_ignores_members_beyond_the_six() {
+        let hash = |extra: &str| {
+            let text = format!(
+                r#"{{"run_id":"é","steps":[{{"step_id":"s","ordinal":-0,"op":"READ_SYMBOL",
+                "refs":{{}},"constraints":{{}},"expected_outputs":{{}}{extra}}}]}}"#
+            );
+            let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+            let root = document.root();
+            let steps = root.get("steps").unwrap();
+            compute_plan_hash(root.get("run_id").unwrap(), steps.items())
+                .unwrap()
+                .unwrap()
+        };
+        assert_eq!(hash(""), hash(r#","note":1"#));
+        let expected = br#"{"run_id":"\u00e9","steps":[{"constraints":{},"expected_outputs":{},"op":"READ_SYMBOL","ordinal":0,"refs":{},"step_id":"s"}]}"#;
+        assert_eq!(hash(""), Digest::of(expected));
+    }
+
+    #[test]
+    fn artifact_id_is_over_ref_and_slice_as_written() {
+        let expected = Digest::of(b"@a_head(1)").hex_prefix(16);
+        assert_eq!(derive_artifact_id("@a", "head(1)"), expected);
+        assert_ne!(derive_artifact_id("@a", " head(1)"), expected);
+    }
+}

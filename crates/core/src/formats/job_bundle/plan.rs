@@ -1,0 +1,515 @@
+//! Plans: what is posted to make a job, and the steps as the store keeps them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use super::manifest::Op;
+use super::slice::parse_slice;
+use crate::canon::{
+    Dialect, Kind, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,
+};
+
+/// What is wrong with a plan, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}: {path}")]
+pub struct PlanFault {
+    /// The place, as `$.steps[0].op`.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// How much a job may read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budgets {
+    /// Bytes of all slices together.
+    pub max_bytes: Option<i64>,
+    /// Reads of symbols.
+    pub max_symbols: Option<i64>,
+    /// Steps.
+    pub max_steps: Option<i64>,
+}
+
+/// A plan that was read and found sound by itself; whether its symbols and sections exist is for
+/// the store to say.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The run.
+    pub run_id: String,
+    /// What it is for.
+    pub intent: String,
+    /// What makes a second posting the same one.
+    pub idempotency_key: String,
+    /// How much it may read.
+    pub budgets: Budgets,
+    /// Its steps, as written.
+    pub steps: Vec<PlanStep>,
+    /// The plan as canonical JSON.
+    pub canonical: String,
+}
+
+/// A step of a plan.
+#[derive(Clone, Debug)]
+pub struct PlanStep {
+    /// Its id, where the plan gives one.
+    pub step_id: Option<String>,
+    /// Its place: as given, else its position.
+    pub ordinal: i64,
+    /// What it does.
+    pub body: StepBody,
+}
+
+/// What a step does: all of it but its id and place.
+#[derive(Clone, Debug)]
+pub struct StepBody {
+    /// The operation.
+    pub op: Op,
+    /// The symbol or section it reads.
+    pub reference: String,
+    /// Which part of it, where the step says so.
+    pub slice: Option<String>,
+    refs: Value,
+    constraints: Value,
+    expected_outputs: Value,
+}
+
+impl StepBody {
+    /// Reads a step's members; null counts as absent.
+    pub fn parse(node: Node<'_>) -> Result<Self, PlanFault> {
+        let member = |key: &str| node.get(key).filter(|value| !value.is_null());
+        let object = |key: &str| match member(key) {
+            None => Ok(None),
+            Some(value) if value.kind() == Kind::Object => Ok(Some(value)),
+            Some(value) => Err(expected(&format!(".{key}"), "an object", value)),
+        };
+        if node.kind() != Kind::Object {
+            return Err(expected("", "an object", node));
+        }
+        let op = member("op").ok_or_else(|| fault(".op", "the field is missing"))?;
+        let name = op.as_str().ok_or_else(|| expected(".op", "a string", op))?;
+        let op = Op::parse(&name).ok_or_else(|| {
+            fault(
+                ".op",
+                format!("expected READ_SYMBOL or READ_SECTION, actual `{name}`"),
+            )
+        })?;
+        let refs = object("refs")?;
+        let place = format!(".refs.{}", op.ref_key());
+        let reference = refs
+            .and_then(|refs| refs.get(op.ref_key()))
+            .filter(|value| !value.is_null())
+            .ok_or_else(|| fault(&place, "the field is missing"))?;
+        let reference = reference
+            .as_str()
+            .ok_or_else(|| expected(&place, "a string of text", reference))?;
+        let constraints = object("constraints")?;
+        let slice = match constraints
+            .and_then(|constraints| constraints.get("slice"))
+            .filter(|value| !value.is_null())
+        {
+            None => None,
+            Some(value) => {
+                let text = value.as_str();
+                Some(text.ok_or_else(|| expected(".constraints.slice", "a string of text", value))?)
+            }
+        };
+        let to_value = |node: Option<Node<'_>>| {
+            node.map_or_else(|| Value::Object(BTreeMap::new()), |node| node.to_value())
+        };
+        Ok(Self {
+            op,
+            reference: reference.into_owned(),
+            slice: slice.map(|slice| slice.into_owned()),
+            refs: to_value(refs),
+            constraints: to_value(constraints),
+            expected_outputs: to_value(object("expected_outputs")?),
+        })
+    }
+
+    /// The same step reading something else.
+    pub fn set_reference(&mut self, reference: &str) {
+        self.reference = reference.to_owned();
+        self.refs.insert(self.op.ref_key(), reference);
+    }
+
+    /// The same step with the slice written out.
+    pub fn set_slice(&mut self, slice: &str) {
+        self.slice = Some(slice.to_owned());
+        self.constraints.insert("slice", slice);
+    }
+
+    /// The step with its six fields (001 §2.3).
+    pub fn to_step(&self, step_id: &str, ordinal: i64) -> Value {
+        let mut step = Value::object([("step_id", step_id), ("op", self.op.name())]);
+        step.insert("ordinal", ordinal);
+        step.insert("refs", self.refs.clone());
+        step.insert("constraints", self.constraints.clone());
+        step.insert("expected_outputs", self.expected_outputs.clone());
+        step
+    }
+}
+
+impl Plan {
+    /// Reads a plan and checks all that can be checked without a store. Every fault is told.
+    pub fn parse(root: Node<'_>) -> Result<Self, Vec<PlanFault>> {
+        let mut faults = Vec::new();
+        if root.kind() != Kind::Object {
+            return Err(vec![expected("$", "an object", root)]);
+        }
+        let known = ["run_id", "intent", "steps", "budgets", "idempotency_key"];
+        refuse_unknown(root, "$", &known, &mut faults);
+        let run_id = required_text(root, "run_id", &mut faults);
+        let idempotency_key = required_text(root, "idempotency_key", &mut faults);
+        let intent = match root.get("intent") {
+            None => String::new(),
+            Some(value) => value
+                .as_str()
+                .map(|text| text.into_owned())
+                .unwrap_or_else(|| {
+                    faults.push(expected("$.intent", "a string", value));
+                    String::new()
+                }),
+        };
+        let budgets = parse_budgets(root, &mut faults);
+        let mut steps = Vec::new();
+        match root.get("steps") {
+            Some(list) if list.kind() == Kind::Array => {
+                for (at, node) in list.items().enumerate() {
+                    match parse_step(node, at) {
+                        Ok(step) => steps.push(step),
+                        Err(found) => faults.push(PlanFault {
+                            path: format!("$.steps[{at}]{}", found.path),
+                            message: found.message,
+                        }),
+                    }
+                }
+                if list.is_empty() {
+                    faults.push(fault("$.steps", "expected at least one step"));
+                }
+            }
+            Some(other) => faults.push(expected("$.steps", "a list", other)),
+            None => faults.push(fault("$.steps", "the field is missing")),
+        }
+        if let Some(limit) = budgets.max_steps
+            && i64::try_from(steps.len()).is_ok_and(|count| count > limit)
+        {
+            let message = format!("expected at most {limit} steps, actual {}", steps.len());
+            faults.push(fault("$.budgets.max_steps", message));
+        }
+        check_repeats(&steps, &mut faults);
+        let canonical = match canonical_bytes(root, Dialect::Job) {
+            Ok(bytes) => String::from_utf8(bytes).unwrap_or_default(),
+            Err(error) => {
+                faults.push(fault("$", error.to_string()));
+                String::new()
+            }
+        };
+        match (run_id, idempotency_key) {
+            (Some(run_id), Some(idempotency_key)) if faults.is_empty() => Ok(Self {
+                run_id,
+                intent,
+                idempotency_key,
+                budgets,
+                steps,
+                canonical,
+            }),
+            _ => Err(faults),
+        }
+    }
+}
+
+fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep, PlanFault> {
+    let body = StepBody::parse(node)?;
+    let known = [
+        "step_id",
+        "ordinal",
+        "op",
+        "refs",
+        "constraints",
+        "expected_outputs",
+    ];
+    let mut unknown = Vec::new();
+    refuse_unknown(node, "", &known, &mut unknown);
+    if let Some(found) = unknown.pop() {
+        return Err(found);
+    }
+    if let Some(slice) = &body.slice {
+        parse_slice(slice).map_err(|error| fault(".constraints.slice", error.to_string()))?;
+    } else if body.op == Op::ReadSection {
+        return Err(fault(
+            ".constraints.slice",
+            "a section is read with a slice, actual none",
+        ));
+    }
+    let step_id = match node.get("step_id").filter(|value| !value.is_null()) {
+        None => None,
+        Some(value) => {
+            let text = value.as_str().filter(|text| !text.is_empty());
+            Some(
+                text.ok_or_else(|| expected(".step_id", "a name", value))?
+                    .into_owned(),
+            )
+        }
+    };
+    let ordinal = match node.get("ordinal").filter(|value| !value.is_null()) {
+        None => i64::try_from(at).unwrap_or(i64::MAX),
+        Some(value) => {
+            let number = value
+                .as_number()
+                .filter(|number| number.as_integer().is_some());
+            let ordinal = number.and_then(|number| number.text().parse().ok());
+            ordinal.ok_or_else(|| expected(".ordinal", "an integer of 64 bits", value))?
+        }
+    };
+    Ok(PlanStep {
+        step_id,
+        ordinal,
+        body,
+    })
+}
+
+fn parse_budgets(root: Node<'_>, faults: &mut Vec<PlanFault>) -> Budgets {
+    let mut budgets = Budgets::default();
+    let Some(node) = root.get("budgets").filter(|value| !value.is_null()) else {
+        return budgets;
+    };
+    if node.kind() != Kind::Object {
+        faults.push(expected("$.budgets", "an object", node));
+        return budgets;
+    }
+    refuse_unknown(
+        node,
+        "$.budgets",
+        &["max_bytes", "max_symbols", "max_steps"],
+        faults,
+    );
+    for (key, budget) in [
+        ("max_bytes", &mut budgets.max_bytes),
+        ("max_symbols", &mut budgets.max_symbols),
+        ("max_steps", &mut budgets.max_steps),
+    ] {
+        let Some(value) = node.get(key).filter(|value| !value.is_null()) else {
+            continue;
+        };
+        let limit = value
+            .as_number()
+            .and_then(|number| number.text().parse::<i64>().ok());
+        match limit.filter(|limit| *limit >= 0) {
+            Some(limit) => *budget = Some(limit),
+            None => {
+                faults.push(expected(
+                    &format!("$.budgets.{key}"),
+                    "an integer of 0 or more",
+                    value,
+                ));
+            }
+        }
+    }
+    budgets
+}
+
+/// Two steps with one id, or with one place and no ids of their own, could not be told apart.
+fn check_repeats(steps: &[PlanStep], faults: &mut Vec<PlanFault>) {
+    let mut ids = BTreeSet::new();
+    let mut places = BTreeSet::new();
+    for (at, step) in steps.iter().enumerate() {
+        match &step.step_id {
+            Some(step_id) => {
+                if !ids.insert(step_id) {
+                    let message = format!("step_id `{step_id}` appears twice");
+                    faults.push(fault(&format!("$.steps[{at}].step_id"), message));
+                }
+            }
+            None => {
+                if !places.insert(step.ordinal) {
+                    let message = format!(
+                        "ordinal {} appears twice: give the steps a step_id each",
+                        step.ordinal
+                    );
+                    faults.push(fault(&format!("$.steps[{at}].ordinal"), message));
+                }
+            }
+        }
+    }
+}
+
+fn required_text(root: Node<'_>, key: &str, faults: &mut Vec<PlanFault>) -> Option<String> {
+    let place = format!("$.{key}");
+    match root.get(key) {
+        None => faults.push(fault(&place, "the field is missing")),
+        Some(value) => match value.as_str() {
+            Some(text) if !text.is_empty() => return Some(text.into_owned()),
+            _ => faults.push(expected(&place, "a string with text", value)),
+        },
+    }
+    None
+}
+
+fn refuse_unknown(node: Node<'_>, place: &str, known: &[&str], faults: &mut Vec<PlanFault>) {
+    for (key, _) in node.members() {
+        if !key.as_str().is_some_and(|key| known.contains(&&*key)) {
+            let message = format!("unknown member; known are {}", known.join(", "));
+            faults.push(fault(&format!("{place}.{}", key.to_lossy()), message));
+        }
+    }
+}
+
+fn fault(path: &str, message: impl Into<String>) -> PlanFault {
+    PlanFault {
+        path: path.to_owned(),
+        message: message.into(),
+    }
+}
+
+fn expected(path: &str, what: &str, actual: Node<'_>) -> PlanFault {
+    let found = match (actual.as_lossy_str(), actual.as_number()) {
+        (Some(text), _) => format!("`{text}`"),
+        (None, Some(number)) => format!("`{}`", number.text()),
+        (None, None) => actual.kind().with_article().to_owned(),
+    };
+    fault(path, format!("expected {what}, actual {found}"))
+}
+
+/// The 16 digits that the ids of a job are made of (rulings: ids made by us). Where the plan
+/// names a step itself, its id joins in, because several such steps may share a place.
+pub fn derive_job_digits(
+    run_id: &str,
+    idempotency_key: &str,
+    ordinal: Option<i64>,
+    own_step_id: Option<&str>,
+) -> Result<String, NoCanonicalForm> {
+    let mut source = Value::object([("run_id", run_id), ("idempotency_key", idempotency_key)]);
+    if let Some(ordinal) = ordinal {
+        source.insert("ordinal", ordinal);
+    }
+    if let Some(step_id) = own_step_id {
+        source.insert("step_id", step_id);
+    }
+    canonical_digest(&source, Dialect::Job).map(|digest| digest.hex_prefix(16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::{ReadOptions, parse_document};
+
+    fn parse(text: &str) -> Result<Plan, Vec<PlanFault>> {
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        Plan::parse(document.root())
+    }
+
+    fn paths(text: &str) -> Vec<String> {
+        parse(text)
+            .unwrap_err()
+            .into_iter()
+            .map(|fault| fault.path)
+            .collect()
+    }
+
+    fn with_step(step: &str) -> String {
+        format!(r#"{{"run_id":"r","idempotency_key":"k","steps":[{step}]}}"#)
+    }
+
+    #[test]
+    fn plan_with_all_members_is_read() {
+        let plan = parse(
+            r#"{"run_id":"r","intent":"i","idempotency_key":"k","budgets":{"max_bytes":9},
+            "steps":[{"op":"READ_SYMBOL","refs":{"symbol_id":"@a"}},
+            {"op":"READ_SECTION","refs":{"section_id":"s"},"constraints":{"slice":"head(1)"},
+             "ordinal":-4,"step_id":"mine","expected_outputs":{"n":1}}]}"#,
+        )
+        .unwrap();
+        assert_eq!(plan.budgets.max_bytes, Some(9));
+        assert_eq!((plan.steps[0].ordinal, plan.steps[1].ordinal), (0, -4));
+        assert_eq!(plan.steps[1].body.slice.as_deref(), Some("head(1)"));
+        let step = plan.steps[1].body.to_step("mine", -4);
+        let bytes = canonical_bytes(&step, Dialect::Job).unwrap();
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            r#"{"constraints":{"slice":"head(1)"},"expected_outputs":{"n":1},"op":"READ_SECTION","ordinal":-4,"refs":{"section_id":"s"},"step_id":"mine"}"#
+        );
+    }
+
+    #[test]
+    fn plan_faults_are_all_told_with_their_places() {
+        assert_eq!(paths("[]"), ["$"]);
+        assert_eq!(paths("{}"), ["$.run_id", "$.idempotency_key", "$.steps"]);
+        assert_eq!(paths(&with_step("")), ["$.steps"]);
+        assert_eq!(
+            paths(r#"{"run_id":"","idempotency_key":1,"steps":{},"extra":1,"budgets":{"max":1}}"#),
+            [
+                "$.extra",
+                "$.run_id",
+                "$.idempotency_key",
+                "$.budgets.max",
+                "$.steps"
+            ]
+        );
+    }
+
+    #[test]
+    fn plan_steps_bad_in_one_way_each_name_the_field() {
+        let section = r#""refs":{"section_id":"s"},"op":"READ_SECTION""#;
+        for (step, path) in [
+            ("1".to_owned(), "$.steps[0]"),
+            (r#"{"op":"WRITE"}"#.to_owned(), "$.steps[0].op"),
+            (
+                r#"{"op":"READ_SYMBOL"}"#.to_owned(),
+                "$.steps[0].refs.symbol_id",
+            ),
+            (format!("{{{section}}}"), "$.steps[0].constraints.slice"),
+            (
+                format!(r#"{{{section},"constraints":{{"slice":"ALL"}}}}"#),
+                "$.steps[0].constraints.slice",
+            ),
+            (
+                format!(r#"{{{section},"constraints":{{"slice":"lines[3:1]"}}}}"#),
+                "$.steps[0].constraints.slice",
+            ),
+            (
+                format!(r#"{{{section},"constraints":{{"slice":"head(1)"}},"ordinal":1.5}}"#),
+                "$.steps[0].ordinal",
+            ),
+            (
+                format!(r#"{{{section},"constraints":{{"slice":"head(1)"}},"note":1}}"#),
+                "$.steps[0].note",
+            ),
+        ] {
+            assert_eq!(paths(&with_step(&step)), [path], "{step}");
+        }
+    }
+
+    #[test]
+    fn plan_repeated_places_need_ids() {
+        let step = r#"{"op":"READ_SYMBOL","refs":{"symbol_id":"@a"},"ordinal":1}"#;
+        assert_eq!(
+            paths(&with_step(&format!("{step},{step}"))),
+            ["$.steps[1].ordinal"]
+        );
+        let named = |id: &str| step.replace("{\"op\"", &format!("{{\"step_id\":\"{id}\",\"op\""));
+        assert!(parse(&with_step(&format!("{},{}", named("a"), named("b")))).is_ok());
+        let twice = with_step(&format!("{},{}", named("a"), named("a")));
+        assert_eq!(paths(&twice), ["$.steps[1].step_id"]);
+    }
+
+    #[test]
+    fn plan_beyond_its_own_budget_of_steps_is_refused() {
+        let text = r#"{"run_id":"r","idempotency_key":"k","budgets":{"max_steps":0},
+            "steps":[{"op":"READ_SYMBOL","refs":{"symbol_id":"@a"}}]}"#;
+        assert_eq!(paths(text), ["$.budgets.max_steps"]);
+    }
+
+    #[test]
+    fn job_digits_depend_on_all_they_are_given() {
+        let base = derive_job_digits("r", "k", None, None).unwrap();
+        assert_eq!(base.len(), 16);
+        let digest = crate::digest::Digest::of(br#"{"idempotency_key":"k","run_id":"r"}"#);
+        assert_eq!(base, digest.hex_prefix(16));
+        assert_ne!(base, derive_job_digits("r", "k", Some(0), None).unwrap());
+        assert_ne!(
+            derive_job_digits("r", "k", Some(0), None).unwrap(),
+            derive_job_digits("r", "k", Some(0), Some("s")).unwrap()
+        );
+    }
+}

@@ -1,0 +1,521 @@
+//! The ten checks of document 001 §8 as rules, and what they look at.
+
+use super::facts::BundleFacts;
+use super::hashes::compute_root_hash;
+use super::manifest::{INPUT_LISTS, Manifest, Text};
+use super::slice::{is_all, is_blank};
+use super::{rules_files as files, rules_strict as strict};
+use crate::canon::JsonError;
+use crate::formats::Format;
+use crate::formats::job_bundle::hashes::artifact_digest;
+use crate::verify::{Finding, Findings, Gate, Level, Rule, RuleInfo, Subject};
+
+/// A job bundle, as a subject of rules.
+#[derive(Debug)]
+pub struct JobBundle;
+
+impl Subject for JobBundle {
+    type View<'a> = BundleView<'a>;
+    const FORMAT: Format = Format::JobBundle;
+}
+
+/// What became of the manifest.
+#[derive(Debug)]
+pub enum ManifestState<'a> {
+    /// It could not be read; why.
+    Absent(&'a str),
+    /// It is no JSON document.
+    Malformed(&'a JsonError),
+    /// It was read: its bytes and what they say.
+    Read(&'a [u8], &'a Manifest<'a>),
+}
+
+/// What the rules see of a bundle.
+#[derive(Debug)]
+pub struct BundleView<'a> {
+    /// The manifest.
+    pub manifest: ManifestState<'a>,
+    /// The folder.
+    pub facts: &'a BundleFacts,
+    /// Whether what only strict mode minds is looked at too.
+    pub strict: bool,
+}
+
+impl<'a> BundleView<'a> {
+    pub(super) fn read(&self) -> Option<&'a Manifest<'a>> {
+        match self.manifest {
+            ManifestState::Read(_, manifest) => Some(manifest),
+            _ => None,
+        }
+    }
+}
+
+const fn info(
+    id: &'static str,
+    title: &'static str,
+    section: &'static str,
+    level: Level,
+    explanation: &'static str,
+) -> RuleInfo {
+    RuleInfo {
+        id,
+        format: Format::JobBundle,
+        title,
+        section,
+        level,
+        explanation,
+    }
+}
+
+pub(super) const NO_MANIFEST: &str = "the manifest could not be read";
+
+fn always(_: &BundleView<'_>) -> Gate {
+    Gate::Ready
+}
+
+pub(super) fn with_manifest(view: &BundleView<'_>) -> Gate {
+    if view.read().is_some() {
+        Gate::Ready
+    } else {
+        Gate::NotRun(NO_MANIFEST)
+    }
+}
+
+/// The rules of the job bundle, in the order of the document's checks.
+pub static RULES: [Rule<JobBundle>; 15] = [
+    Rule {
+        info: info(
+            "JB1",
+            "The manifest is one JSON document",
+            "001 §8 check 1",
+            Level::Must,
+            "bundle.json is a regular file with one UTF-8 JSON document: no duplicate keys, no \
+             NaN, no text after it, no more than 512 brackets open. Without it nothing else can \
+             be checked.",
+        ),
+        gate: always,
+        check: check_manifest,
+    },
+    Rule {
+        info: info(
+            "JB2",
+            "Every field of the schema is there, with its type",
+            "001 §2, §8 check 2",
+            Level::Must,
+            "All fields of the manifest, its steps and its artifacts are present with the right \
+             type; kinds and ops are known; hashes are lower-case hex of their length; the \
+             version is 5.N.N.",
+        ),
+        gate: with_manifest,
+        check: |view, findings| {
+            for problem in view
+                .read()
+                .into_iter()
+                .flat_map(|manifest| &manifest.problems)
+            {
+                findings.add(problem.path.clone(), problem.message.clone());
+            }
+        },
+    },
+    Rule {
+        info: info(
+            "JB3",
+            "Steps, artifacts and inputs are in order",
+            "001 §2.3, §2.4, §8 check 3",
+            Level::Must,
+            "Steps ascend by (ordinal, step_id), artifacts by artifact_id, each list of inputs \
+             by code point; none of them holds the same entry twice.",
+        ),
+        gate: with_manifest,
+        check: check_order,
+    },
+    Rule {
+        info: info(
+            "JB4",
+            "Every artifact has the content it declares",
+            "001 §3.2, §8 check 4",
+            Level::Must,
+            "The file of each artifact is there, is a regular file of UTF-8 text, and its bytes \
+             have the declared SHA-256. Compare with `sha256sum`; a file touched by a tool that \
+             changes line ends fails here.",
+        ),
+        gate: with_manifest,
+        check: files::check_contents,
+    },
+    Rule {
+        info: info(
+            "JB5",
+            "Every artifact has the size it declares",
+            "001 §8 check 5",
+            Level::Must,
+            "The number of bytes of each artifact's file is the declared one.",
+        ),
+        gate: with_manifest,
+        check: files::check_sizes,
+    },
+    Rule {
+        info: info(
+            "JB6",
+            "Every artifact ends with a newline",
+            "001 §3.3, §8 check 6",
+            Level::Must,
+            "The last byte of each artifact's file is LF. In strict mode more than one LF at the \
+             end is a finding too.",
+        ),
+        gate: with_manifest,
+        check: files::check_newlines,
+    },
+    Rule {
+        info: info(
+            "JB7",
+            "The root hash is that of the artifacts",
+            "001 §4.1, §8 check 7",
+            Level::Must,
+            "hashes.root_hash is SHA-256 over one line `<artifact_id>:<sha256>` for each \
+             artifact, sorted by id.",
+        ),
+        gate: gate_root_hash,
+        check: check_root_hash,
+    },
+    Rule {
+        info: info(
+            "JB8",
+            "The bundle id is that of the manifest",
+            "001 §4.2, §8 check 8",
+            Level::Must,
+            "bundle_id is SHA-256 over the canonical manifest with bundle_id and root_hash \
+             emptied. Any edit of the manifest shows here. A number that has no canonical form \
+             (1e400) is a finding as well.",
+        ),
+        gate: gate_bundle_id,
+        check: check_bundle_id,
+    },
+    Rule {
+        info: info(
+            "JB9",
+            "Every read is bounded and has its artifact",
+            "001 §3.1, §8 check 9",
+            Level::Must,
+            "No slice is ALL or blank, every artifact is referenced by a step and every step has \
+             an artifact, compared by ref and slice as written.",
+        ),
+        gate: with_manifest,
+        check: check_bounds,
+    },
+    Rule {
+        info: info(
+            "JB10",
+            "No forbidden field, no path out of the bundle",
+            "001 §7, §8 check 10",
+            Level::Must,
+            "The manifest has none of timestamp, created_at, updated_at, cwd, os, locale at its \
+             top; each artifact's path is artifacts/<artifact_id>.txt; no symbolic link stands \
+             anywhere below the folder.",
+        ),
+        gate: always,
+        check: files::check_forbidden,
+    },
+    Rule {
+        info: info(
+            "JB11",
+            "The plan hash is that of the steps",
+            "001 §4.3, rulings",
+            Level::Strict,
+            "plan_hash is SHA-256 over the canonical run id and steps.",
+        ),
+        gate: strict::gate_plan_hash,
+        check: strict::check_plan_hash,
+    },
+    Rule {
+        info: info(
+            "JB12",
+            "The manifest is stored canonically",
+            "001 §6, rulings",
+            Level::Strict,
+            "bundle.json is its own canonical text (job dialect) and one LF, byte by byte.",
+        ),
+        gate: with_manifest,
+        check: strict::check_stored_form,
+    },
+    Rule {
+        info: info(
+            "JB13",
+            "Nothing unknown is in the bundle",
+            "001 §2, rulings",
+            Level::Strict,
+            "The folder holds bundle.json, artifacts/ and the listed artifacts only; the \
+             manifest, its steps and artifacts have the documented fields only; provenance is {}.",
+        ),
+        gate: with_manifest,
+        check: strict::check_unknown,
+    },
+    Rule {
+        info: info(
+            "JB14",
+            "Artifacts and inputs are what the steps give",
+            "001 §2.2, §2.4, rulings",
+            Level::Strict,
+            "artifact_id is derived from ref and slice, kind agrees with the op of the steps \
+             that read it, and inputs lists exactly the symbols, files and slices of the steps.",
+        ),
+        gate: with_manifest,
+        check: strict::check_derived,
+    },
+    Rule {
+        info: info(
+            "JB15",
+            "Every slice is well formed",
+            "001 §2.3, rulings",
+            Level::Strict,
+            "Each slice is lines[a:b], chars[a:b], head(n) or tail(n), with a below b and n \
+             above 0.",
+        ),
+        gate: with_manifest,
+        check: strict::check_slices,
+    },
+];
+
+/// The number of the lowest check that failed: JB7 is 7. `None` where nothing was found.
+pub fn lowest_check(findings: &[Finding]) -> Option<u32> {
+    findings
+        .iter()
+        .filter_map(|f| f.rule_id.strip_prefix("JB")?.parse().ok())
+        .min()
+}
+
+fn check_manifest(view: &BundleView<'_>, findings: &mut Findings) {
+    match view.manifest {
+        ManifestState::Absent(why) => findings.add("bundle.json", format!("no manifest: {why}")),
+        ManifestState::Malformed(error) => {
+            findings.add("bundle.json", format!("no JSON document: {error}"));
+        }
+        ManifestState::Read(..) => {}
+    }
+}
+
+fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    for (at, pair) in manifest.steps.windows(2).enumerate() {
+        let key = |at: usize| Some((pair[at].ordinal?, pair[at].step_id.as_ref()?));
+        if let (Some(before), Some(after)) = (key(0), key(1))
+            && before >= after
+        {
+            let told = if before == after {
+                "repeats"
+            } else {
+                "sorts before"
+            };
+            findings.add(
+                format!("$.steps[{}]", at + 1),
+                format!(
+                    "step `{}` {told} step `{}` by (ordinal, step_id)",
+                    after.1.to_lossy(),
+                    before.1.to_lossy()
+                ),
+            );
+        }
+    }
+    let ids = manifest
+        .artifacts
+        .iter()
+        .map(|artifact| artifact.artifact_id.as_ref());
+    check_ascending("$.artifacts", ids, findings);
+    for (list, name) in manifest.inputs.iter().zip(INPUT_LISTS) {
+        check_ascending(&format!("$.inputs.{name}"), list.iter().map(Some), findings);
+    }
+}
+
+fn check_ascending<'a>(
+    place: &str,
+    entries: impl Iterator<Item = Option<&'a Text<'a>>>,
+    findings: &mut Findings,
+) {
+    let mut before: Option<&Text<'_>> = None;
+    for (at, entry) in entries.enumerate() {
+        if let (Some(before), Some(entry)) = (before, entry)
+            && before >= entry
+        {
+            let told = if before == entry {
+                "repeats"
+            } else {
+                "sorts before"
+            };
+            let (entry, before) = (entry.to_lossy(), before.to_lossy());
+            findings.add(
+                format!("{place}[{at}]"),
+                format!("`{entry}` {told} `{before}`"),
+            );
+        }
+        before = entry;
+    }
+}
+
+fn gate_root_hash(view: &BundleView<'_>) -> Gate {
+    match view.read() {
+        None => Gate::NotRun(NO_MANIFEST),
+        Some(manifest) if manifest.root_hash.is_none() => {
+            Gate::NotRun("there is no root_hash to compare with")
+        }
+        Some(manifest)
+            if manifest
+                .artifacts
+                .iter()
+                .any(|a| a.key.is_none() || a.sha256.is_none()) =>
+        {
+            Gate::NotRun("an artifact has no artifact_id or sha256")
+        }
+        Some(_) => Gate::Ready,
+    }
+}
+
+fn check_root_hash(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    let mut pairs: Vec<_> = manifest
+        .artifacts
+        .iter()
+        .filter_map(|artifact| Some((artifact.artifact_id.as_ref()?.as_str()?, artifact.sha256?)))
+        .collect();
+    pairs.sort_by_key(|(artifact_id, _)| *artifact_id);
+    let computed = compute_root_hash(pairs);
+    if let Some(declared) = manifest.root_hash
+        && declared != computed
+    {
+        findings.add_difference(
+            "$.hashes.root_hash",
+            "the root hash is not that of the artifacts",
+            computed.to_string(),
+            declared.to_string(),
+        );
+    }
+}
+
+fn gate_bundle_id(view: &BundleView<'_>) -> Gate {
+    match view.read() {
+        None => Gate::NotRun(NO_MANIFEST),
+        Some(manifest) if manifest.computed_id.is_none() => {
+            Gate::NotRun("bundle_id or hashes.root_hash is missing")
+        }
+        Some(_) => Gate::Ready,
+    }
+}
+
+fn check_bundle_id(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    match &manifest.computed_id {
+        Some(Ok(computed)) if Some(*computed) == manifest.bundle_id => {}
+        Some(Ok(computed)) => {
+            let declared = manifest.text("bundle_id");
+            findings.add_difference(
+                "$.bundle_id",
+                "the bundle id is not that of the manifest",
+                computed.to_string(),
+                declared
+                    .map(|text| text.to_lossy().into_owned())
+                    .unwrap_or_default(),
+            );
+        }
+        Some(Err(error)) => {
+            findings.add(
+                "$.bundle_id",
+                format!("the manifest has no canonical form: {error}"),
+            );
+        }
+        None => {}
+    }
+}
+
+fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    let unbounded = |slice: &Text<'_>| slice.as_str().is_some_and(|s| is_all(s) || is_blank(s));
+    let told =
+        |slice: &Text<'_>| format!("expected a bounded slice, actual `{}`", slice.to_lossy());
+    for (at, step) in manifest.steps.iter().enumerate() {
+        if let Some(slice) = step.slice.as_ref().filter(|slice| unbounded(slice)) {
+            findings.add(format!("$.steps[{at}].constraints.slice"), told(slice));
+        }
+    }
+    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+        if let Some(slice) = artifact.slice.as_ref().filter(|slice| unbounded(slice)) {
+            findings.add(format!("$.artifacts[{at}].slice"), told(slice));
+        }
+    }
+    if pairs_by_id(manifest) {
+        return;
+    }
+    let mut read: Vec<_> = manifest
+        .steps
+        .iter()
+        .filter_map(|step| pair(&step.reference, &step.slice))
+        .collect();
+    let mut held: Vec<_> = manifest
+        .artifacts
+        .iter()
+        .filter_map(|a| pair(&a.reference, &a.slice))
+        .collect();
+    read.sort_unstable();
+    held.sort_unstable();
+    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+        if let Some(key) = pair(&artifact.reference, &artifact.slice)
+            && read.binary_search(&key).is_err()
+        {
+            findings.add(
+                format!("$.artifacts[{at}]"),
+                format!(
+                    "no step reads `{}` of `{}`",
+                    key.1.to_lossy(),
+                    key.0.to_lossy()
+                ),
+            );
+        }
+    }
+    for (at, step) in manifest.steps.iter().enumerate() {
+        if let Some(key) = pair(&step.reference, &step.slice)
+            && held.binary_search(&key).is_err()
+        {
+            findings.add(
+                format!("$.steps[{at}]"),
+                format!(
+                    "no artifact holds `{}` of `{}`",
+                    key.1.to_lossy(),
+                    key.0.to_lossy()
+                ),
+            );
+        }
+    }
+}
+
+fn pair<'t, 'a>(
+    reference: &'t Option<Text<'a>>,
+    slice: &'t Option<Text<'a>>,
+) -> Option<(&'t Text<'a>, &'t Text<'a>)> {
+    Some((reference.as_ref()?, slice.as_ref()?))
+}
+
+/// Whether steps and artifacts pair off by derived ids. This is how a bundle of ours looks, and
+/// it is found out without sorting a hundred thousand texts; anything else takes the long way.
+fn pairs_by_id(manifest: &Manifest<'_>) -> bool {
+    let artifacts = &manifest.artifacts;
+    if artifacts.iter().any(|a| a.key.is_none()) || !artifacts.is_sorted_by_key(|a| a.key) {
+        return false;
+    }
+    let mut referenced = vec![false; artifacts.len()];
+    for step in &manifest.steps {
+        let (Some(reference), Some(slice)) = (&step.reference, &step.slice) else {
+            return false;
+        };
+        let (Text::Plain(ref_text), Text::Plain(slice_text)) = (reference, slice) else {
+            return false;
+        };
+        let key = super::facts::ArtifactKey::of_digest(&artifact_digest(ref_text, slice_text));
+        let Ok(at) = artifacts.binary_search_by_key(&Some(key), |a| a.key) else {
+            return false;
+        };
+        if artifacts[at].reference.as_ref() != Some(reference)
+            || artifacts[at].slice.as_ref() != Some(slice)
+        {
+            return false;
+        }
+        referenced[at] = true;
+    }
+    referenced.iter().all(|&referenced| referenced)
+}

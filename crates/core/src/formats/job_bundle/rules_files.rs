@@ -1,0 +1,189 @@
+//! The checks that compare the manifest with the files: 4, 5, 6 and 10.
+//!
+//! An artifact whose declared path is not its one place, or that is a link, was never opened;
+//! check 10 names it and the others leave it alone.
+
+use super::facts::{ArtifactFact, ContentFact, EntryFact, FolderFact};
+use super::manifest::{Artifact, Manifest, Text};
+use super::rules::BundleView;
+use crate::verify::Findings;
+
+/// The names that §7 forbids at the top of the manifest.
+const FORBIDDEN: [&str; 6] = [
+    "timestamp",
+    "created_at",
+    "updated_at",
+    "cwd",
+    "os",
+    "locale",
+];
+
+/// The artifacts that may be looked up, with what was found under their names.
+fn looked_up<'v, 'a>(
+    view: &'v BundleView<'a>,
+) -> impl Iterator<Item = (&'v Artifact<'a>, Option<&'v ArtifactFact>)> {
+    let linked = view.facts.folder == FolderFact::NotFolder(EntryFact::Link);
+    let artifacts = view
+        .read()
+        .filter(|_| !linked)
+        .into_iter()
+        .flat_map(|m| &m.artifacts);
+    artifacts
+        .filter(|artifact| artifact.is_in_place())
+        .filter_map(move |artifact| {
+            let fact = artifact.key.and_then(|key| view.facts.artifact(key));
+            match fact {
+                Some(ArtifactFact::NotRegular(EntryFact::Link)) => None,
+                fact => Some((artifact, fact)),
+            }
+        })
+}
+
+fn contents<'v, 'a>(
+    view: &'v BundleView<'a>,
+) -> impl Iterator<Item = (&'v Artifact<'a>, &'v ContentFact)> {
+    looked_up(view).filter_map(|(artifact, fact)| match fact {
+        Some(ArtifactFact::Content(content)) => Some((artifact, content)),
+        _ => None,
+    })
+}
+
+pub(super) fn check_contents(view: &BundleView<'_>, findings: &mut Findings) {
+    for (artifact, fact) in looked_up(view) {
+        match fact {
+            Some(ArtifactFact::Content(content)) => {
+                if let Some(declared) = artifact.sha256
+                    && declared != content.sha256
+                {
+                    findings.add_difference(
+                        artifact.path_text(),
+                        "the SHA-256 of the file is not the declared one",
+                        declared.to_string(),
+                        content.sha256.to_string(),
+                    );
+                }
+                if let Some(at) = content.bad_utf8 {
+                    let message = format!("expected UTF-8 text, actual other bytes from {at} on");
+                    findings.add(artifact.path_text(), message);
+                }
+            }
+            Some(ArtifactFact::NotRegular(kind)) => {
+                let message = format!("expected a regular file, actual {}", kind.with_article());
+                findings.add(artifact.path_text(), message);
+            }
+            Some(ArtifactFact::Unreadable(why)) => {
+                findings.add(
+                    artifact.path_text(),
+                    format!("the file cannot be read: {why}"),
+                );
+            }
+            None => {
+                let why = match &view.facts.folder {
+                    FolderFact::Unreadable(why) => format!("`artifacts` cannot be listed: {why}"),
+                    FolderFact::NotFolder(kind) => {
+                        format!("`artifacts` is {}", kind.with_article())
+                    }
+                    FolderFact::Listed | FolderFact::Missing => "the file is missing".to_owned(),
+                };
+                findings.add(artifact.path_text(), why);
+            }
+        }
+    }
+}
+
+pub(super) fn check_sizes(view: &BundleView<'_>, findings: &mut Findings) {
+    for (artifact, content) in contents(view) {
+        if let Some(declared) = artifact.bytes
+            && declared.to_u64() != Some(content.bytes)
+        {
+            let text = artifact.node.get("bytes").and_then(|node| node.as_number());
+            findings.add_difference(
+                artifact.path_text(),
+                "the size of the file is not the declared one",
+                text.map(|number| number.text().to_owned())
+                    .unwrap_or_default(),
+                content.bytes.to_string(),
+            );
+        }
+    }
+}
+
+pub(super) fn check_newlines(view: &BundleView<'_>, findings: &mut Findings) {
+    for (artifact, content) in contents(view) {
+        match content.final_newlines {
+            0 => findings.add(
+                artifact.path_text(),
+                "expected LF as the last byte, actual none",
+            ),
+            2 if view.strict => {
+                findings.add(
+                    artifact.path_text(),
+                    "expected one LF at the end, actual more",
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
+    for (path, kind) in &view.facts.others {
+        match kind {
+            EntryFact::Link => findings.add(path.clone(), "a symbolic link is not allowed here"),
+            EntryFact::Unknown => {
+                findings.add(
+                    path.clone(),
+                    "it cannot be looked into, so it may hold a link",
+                );
+            }
+            _ => {}
+        }
+    }
+    let Some(manifest) = view.read() else { return };
+    for name in FORBIDDEN {
+        if manifest.root.get(name).is_some() {
+            findings.add(format!("$.{name}"), "this field is forbidden in a manifest");
+        }
+    }
+    check_paths(manifest, findings);
+}
+
+fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
+    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+        if let Some(path) = &artifact.path
+            && !artifact.is_in_place()
+        {
+            let why = path_fault(path);
+            let id = artifact
+                .artifact_id
+                .as_ref()
+                .map(Text::to_lossy)
+                .unwrap_or_default();
+            let found = path.to_lossy();
+            findings.add(
+                format!("$.artifacts[{at}].path"),
+                format!("{why}: expected `artifacts/{id}.txt`, actual `{found}`"),
+            );
+        }
+    }
+}
+
+fn path_fault(path: &Text<'_>) -> &'static str {
+    let Some(path) = path.as_str() else {
+        return "the path is no text";
+    };
+    if path.contains('\\') {
+        "the path has a backslash"
+    } else if path.starts_with('/') {
+        "the path is absolute"
+    } else if path.split('/').any(|segment| segment == "..") {
+        "the path leaves its folder"
+    } else if path
+        .split('/')
+        .any(|segment| segment.is_empty() || segment == ".")
+    {
+        "the path is not normalized"
+    } else {
+        "the path is not that of the artifact"
+    }
+}

@@ -1,0 +1,261 @@
+//! What strict mode adds: JB11 to JB15.
+
+use super::facts::ArtifactKey;
+use super::hashes::{STEP_FIELDS, compute_plan_hash, derive_artifact_id};
+use super::manifest::{INPUT_LISTS, Manifest, Op, Text};
+use super::rules::{BundleView, ManifestState, NO_MANIFEST};
+use super::slice::parse_slice;
+use crate::canon::{Dialect, Node, canonical_bytes};
+use crate::verify::{Findings, Gate};
+
+const TOP_FIELDS: [&str; 11] = [
+    "artifacts",
+    "bundle_id",
+    "bundle_version",
+    "hashes",
+    "inputs",
+    "job_id",
+    "message_id",
+    "plan_hash",
+    "provenance",
+    "run_id",
+    "steps",
+];
+
+const ARTIFACT_FIELDS: [&str; 7] = [
+    "artifact_id",
+    "bytes",
+    "kind",
+    "path",
+    "ref",
+    "sha256",
+    "slice",
+];
+
+pub(super) fn gate_plan_hash(view: &BundleView<'_>) -> Gate {
+    match view.read() {
+        None => Gate::NotRun(NO_MANIFEST),
+        Some(manifest) if manifest.plan_hash.is_none() => {
+            Gate::NotRun("there is no plan_hash to compare with")
+        }
+        Some(manifest) if manifest.root.get("run_id").is_none() => {
+            Gate::NotRun("there is no run_id")
+        }
+        Some(manifest)
+            if manifest
+                .steps
+                .iter()
+                .any(|s| s.ordinal.is_none() || s.step_id.is_none()) =>
+        {
+            Gate::NotRun("a step has no ordinal or step_id")
+        }
+        Some(_) => Gate::Ready,
+    }
+}
+
+pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    let Some(run_id) = manifest.root.get("run_id") else {
+        return;
+    };
+    let mut steps: Vec<_> = manifest.steps.iter().collect();
+    steps.sort_by(|a, b| (a.ordinal, &a.step_id).cmp(&(b.ordinal, &b.step_id)));
+    match compute_plan_hash(run_id, steps.iter().map(|step| step.node)) {
+        Some(Ok(computed)) => {
+            if let Some(declared) = manifest.plan_hash
+                && declared != computed
+            {
+                findings.add_difference(
+                    "$.plan_hash",
+                    "the plan hash is not that of the steps",
+                    computed.to_string(),
+                    declared.to_string(),
+                );
+            }
+        }
+        Some(Err(error)) => {
+            findings.add(
+                "$.plan_hash",
+                format!("the steps have no canonical form: {error}"),
+            );
+        }
+        None => findings.add("$.plan_hash", "a step lacks one of its six fields"),
+    }
+}
+
+pub(super) fn check_stored_form(view: &BundleView<'_>, findings: &mut Findings) {
+    let ManifestState::Read(stored, manifest) = view.manifest else {
+        return;
+    };
+    match canonical_bytes(manifest.root, Dialect::Job) {
+        Ok(mut canonical) => {
+            canonical.push(b'\n');
+            if canonical != stored {
+                let at = canonical.iter().zip(stored).position(|(a, b)| a != b);
+                let at = at.unwrap_or_else(|| canonical.len().min(stored.len()));
+                findings.add(
+                    "bundle.json",
+                    format!("expected the canonical text and one LF, actual other bytes from {at}"),
+                );
+            }
+        }
+        Err(error) => findings.add("bundle.json", format!("no canonical form: {error}")),
+    }
+}
+
+pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    let root = manifest.root;
+    let unknown = |node: Node<'_>, known: &[&str], place: &str, findings: &mut Findings| {
+        for (key, _) in node.members() {
+            if !key.as_str().is_some_and(|key| known.contains(&&*key)) {
+                findings.add(format!("{place}.{}", key.to_lossy()), "unknown field");
+            }
+        }
+    };
+    unknown(root, &TOP_FIELDS, "$", findings);
+    if let Some(inputs) = root.get("inputs") {
+        unknown(inputs, &INPUT_LISTS, "$.inputs", findings);
+    }
+    if let Some(hashes) = root.get("hashes") {
+        unknown(hashes, &["root_hash"], "$.hashes", findings);
+    }
+    if root
+        .get("provenance")
+        .is_some_and(|provenance| !provenance.is_empty())
+    {
+        findings.add("$.provenance", "expected {}, actual members");
+    }
+    for (at, step) in manifest.steps.iter().enumerate() {
+        unknown(step.node, &STEP_FIELDS, &format!("$.steps[{at}]"), findings);
+    }
+    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+        unknown(
+            artifact.node,
+            &ARTIFACT_FIELDS,
+            &format!("$.artifacts[{at}]"),
+            findings,
+        );
+    }
+    for (path, kind) in &view.facts.others {
+        findings.add(
+            path.clone(),
+            format!("unknown entry: {}", kind.with_article()),
+        );
+    }
+    let mut listed: Vec<ArtifactKey> = manifest.artifacts.iter().filter_map(|a| a.key).collect();
+    listed.sort_unstable();
+    for (key, _) in &view.facts.artifacts {
+        if listed.binary_search(key).is_err() {
+            findings.add(
+                format!("artifacts/{}", key.file_name()),
+                "unknown file: not listed",
+            );
+        }
+    }
+}
+
+pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    let mut ops: Vec<(&Text<'_>, &Text<'_>, Op)> = manifest
+        .steps
+        .iter()
+        .filter_map(|s| Some((s.reference.as_ref()?, s.slice.as_ref()?, s.op?)))
+        .collect();
+    ops.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+        let (Some(reference), Some(slice)) = (&artifact.reference, &artifact.slice) else {
+            continue;
+        };
+        let place = |field: &str| format!("$.artifacts[{at}].{field}");
+        match (reference.as_str(), slice.as_str(), &artifact.artifact_id) {
+            (Some(ref_text), Some(slice_text), Some(id)) => {
+                let derived = derive_artifact_id(ref_text, slice_text);
+                if id.as_str() != Some(derived.as_str()) {
+                    let found = id.to_lossy().into_owned();
+                    let what = "the id is not derived from ref and slice";
+                    findings.add_difference(place("artifact_id"), what, derived, found);
+                }
+            }
+            (_, _, Some(_)) => {
+                findings.add(place("artifact_id"), "ref or slice holds a lone surrogate");
+            }
+            _ => {}
+        }
+        let first = ops.partition_point(|op| (op.0, op.1) < (reference, slice));
+        let mut reading = ops[first..]
+            .iter()
+            .take_while(|op| (op.0, op.1) == (reference, slice))
+            .peekable();
+        if let (Some(kind), Some((_, _, op))) = (artifact.kind, reading.peek().copied())
+            && !reading.any(|(_, _, op)| *op == kind)
+        {
+            let what = "the kind does not agree with the op";
+            findings.add_difference(place("kind"), what, op.kind(), kind.kind());
+        }
+    }
+    check_inputs(manifest, findings);
+}
+
+fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
+    let is_symbol = |text: &Text<'_>| text.to_lossy().starts_with('@');
+    let refs = || {
+        manifest
+            .steps
+            .iter()
+            .filter_map(|step| step.reference.as_ref())
+    };
+    let expected: [Vec<&Text<'_>>; 3] = [
+        refs().filter(|text| is_symbol(text)).collect(),
+        refs().filter(|text| !is_symbol(text)).collect(),
+        manifest
+            .steps
+            .iter()
+            .filter_map(|step| step.slice.as_ref())
+            .collect(),
+    ];
+    for ((mut expected, found), name) in expected.into_iter().zip(&manifest.inputs).zip(INPUT_LISTS)
+    {
+        expected.sort_unstable();
+        expected.dedup();
+        if expected.len() != found.len() || expected.iter().zip(found).any(|(a, b)| **a != *b) {
+            let mut sorted: Vec<_> = found.iter().collect();
+            sorted.sort_unstable();
+            let missing = expected
+                .iter()
+                .find(|text| sorted.binary_search(text).is_err());
+            let extra = found
+                .iter()
+                .find(|text| expected.binary_search(text).is_err());
+            let told = match (missing, extra) {
+                (Some(text), _) => format!("`{}` is missing", text.to_lossy()),
+                (None, Some(text)) => format!("no step has `{}`", text.to_lossy()),
+                (None, None) => "the order or the count differs".to_owned(),
+            };
+            findings.add(
+                format!("$.inputs.{name}"),
+                format!(
+                    "expected the {} entries of the steps: {told}",
+                    expected.len()
+                ),
+            );
+        }
+    }
+}
+
+pub(super) fn check_slices(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    let mut check = |slice: &Option<Text<'_>>, place: String| {
+        if let Some(slice) = slice
+            && let Err(error) = parse_slice(&slice.to_lossy())
+        {
+            findings.add(place, error.to_string());
+        }
+    };
+    for (at, step) in manifest.steps.iter().enumerate() {
+        check(&step.slice, format!("$.steps[{at}].constraints.slice"));
+    }
+    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+        check(&artifact.slice, format!("$.artifacts[{at}].slice"));
+    }
+}

@@ -1,0 +1,370 @@
+//! Builds the bundle of a completed job.
+//!
+//! The sources are read again, and only if they still are what was indexed; so the same job
+//! gives the same bytes whoever builds it. The folder is written beside its target, flushed,
+//! verified and renamed: it appears whole or not at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{
+    Dialect, NoCanonicalForm, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
+};
+use runseal_core::digest::Digest;
+use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
+use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::plan::StepBody;
+use runseal_core::source::SourceError;
+use thiserror::Error;
+
+use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_text};
+use super::verify::{Summary, VerifyOptions, verify_job_bundle};
+use crate::store::{JobRecord, StepRecord, StoreError, StoreReader};
+
+/// The version of the protocol that is written.
+const BUNDLE_VERSION: &str = "5.0.0";
+
+/// Why there is no bundle.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The job is not complete (001 §5); every reason.
+    #[error("the job is not complete")]
+    Incomplete(Vec<String>),
+    /// Steps of a complete job cannot be bundled; every reason, by step.
+    #[error("the job cannot be bundled")]
+    Unbundled(Vec<String>),
+    /// The target is taken.
+    #[error("`{0}` exists and is not an empty folder")]
+    Taken(PathBuf),
+    /// Something could not be written.
+    #[error("cannot write `{path}`")]
+    Write {
+        /// What.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// What was written does not verify; the disk did not keep it.
+    #[error("the bundle that was written does not verify: {0}")]
+    Corrupt(String),
+    /// The manifest has no canonical form.
+    #[error(transparent)]
+    NoForm(#[from] NoCanonicalForm),
+    /// The tree of sources cannot be opened.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A step with what its read needs.
+struct Read {
+    step: Value,
+    op: Op,
+    reference: String,
+    resolved: Resolved,
+    artifact_id: String,
+}
+
+/// What the manifest says of an artifact's file.
+struct Written {
+    sha256: Digest,
+    bytes: u64,
+}
+
+/// Builds the bundle of a job into `target`.
+pub fn build_job_bundle(
+    store: &StoreReader,
+    root: &Path,
+    run_id: &str,
+    job_id: &str,
+    target: &Path,
+) -> Result<Summary, BuildError> {
+    let (job, steps) = check_complete(store, run_id, job_id)?;
+    let reads = prepare_reads(store, &steps)?;
+    let tree = SourceTree::open(root)?;
+    require_free(target)?;
+    let parent = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let fail = |path: &Path| {
+        let path = path.to_owned();
+        move |source| BuildError::Write { path, source }
+    };
+    let staging = tempfile::Builder::new()
+        .prefix(".runseal-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .tempdir_in(parent)
+        .map_err(fail(parent))?;
+    let artifacts = staging.path().join("artifacts");
+    fs::create_dir(&artifacts).map_err(fail(&artifacts))?;
+    let written = write_artifacts(&tree, &reads, &artifacts)?;
+    let manifest = make_manifest(&job, &reads, &written)?;
+    let path = staging.path().join("bundle.json");
+    let mut bytes = canonical_bytes(&manifest, Dialect::Job)?;
+    bytes.push(b'\n');
+    fs::write(&path, bytes).map_err(fail(&path))?;
+    // One call flushes every file of the bundle; one call a file would take minutes.
+    let handle = fs::File::open(staging.path()).map_err(fail(staging.path()))?;
+    rustix::fs::syncfs(&handle).map_err(|errno| fail(staging.path())(errno.into()))?;
+    let verified = verify_job_bundle(staging.path(), VerifyOptions::default());
+    let Some(summary) = verified.summary else {
+        let first = verified
+            .report
+            .findings()
+            .first()
+            .map(|finding| finding.message.clone());
+        return Err(BuildError::Corrupt(first.unwrap_or_default()));
+    };
+    fs::rename(staging.path(), target).map_err(fail(target))?;
+    // The folder has moved: there is nothing left to clean up.
+    let _ = staging.keep();
+    fs::File::open(parent)
+        .and_then(|folder| folder.sync_all())
+        .map_err(fail(parent))?;
+    Ok(summary)
+}
+
+/// The completeness gate (001 §5): every step committed, each with one receipt.
+fn check_complete(
+    store: &StoreReader,
+    run_id: &str,
+    job_id: &str,
+) -> Result<(JobRecord, Vec<StepRecord>), BuildError> {
+    let Some(job) = store.job(run_id, job_id)? else {
+        let reason = format!("run `{run_id}` has no job `{job_id}`");
+        return Err(BuildError::Incomplete(vec![reason]));
+    };
+    let steps = store.job_steps(job_id)?;
+    let mut reasons = Vec::new();
+    if steps.is_empty() {
+        reasons.push(format!("job `{job_id}` has no steps"));
+    }
+    for step in &steps {
+        let id = &step.step_id;
+        if step.status != "COMMITTED" {
+            reasons.push(format!(
+                "step `{id}`: expected COMMITTED, actual {}",
+                step.status
+            ));
+        } else if step.receipts != 1 {
+            reasons.push(format!(
+                "step `{id}`: expected one receipt, actual {}",
+                step.receipts
+            ));
+        }
+    }
+    if reasons.is_empty() {
+        Ok((job, steps))
+    } else {
+        Err(BuildError::Incomplete(reasons))
+    }
+}
+
+fn prepare_reads(store: &StoreReader, steps: &[StepRecord]) -> Result<Vec<Read>, BuildError> {
+    let mut reads = Vec::with_capacity(steps.len());
+    let mut reasons = Vec::new();
+    for record in steps {
+        let id = &record.step_id;
+        let parsed = parse_document(record.payload_json.as_bytes(), &ReadOptions::default())
+            .map_err(|error| format!("step `{id}`: payload_json: {error}"))
+            .and_then(|document| {
+                let parsed = StepBody::parse(document.root());
+                parsed.map_err(|fault| format!("step `{id}`: {fault}"))
+            });
+        let mut body = match parsed {
+            Ok(body) => body,
+            Err(reason) => {
+                reasons.push(reason);
+                continue;
+            }
+        };
+        match resolve_step(store, &body)? {
+            Ok(resolved) => {
+                if body.slice.is_none() {
+                    body.set_slice(&resolved.slice);
+                }
+                reads.push(Read {
+                    step: body.to_step(id, record.ordinal),
+                    op: body.op,
+                    artifact_id: derive_artifact_id(&body.reference, &resolved.slice),
+                    reference: body.reference,
+                    resolved,
+                });
+            }
+            Err(failure) => reasons.push(format!("step `{id}`: {failure}")),
+        }
+    }
+    if reasons.is_empty() {
+        Ok(reads)
+    } else {
+        Err(BuildError::Unbundled(reasons))
+    }
+}
+
+/// Writes each artifact once. Every source file is read once, whatever reads from it.
+fn write_artifacts(
+    tree: &SourceTree,
+    reads: &[Read],
+    folder: &Path,
+) -> Result<BTreeMap<String, Written>, BuildError> {
+    let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, read) in reads.iter().enumerate() {
+        by_file
+            .entry(&read.resolved.section.file_path)
+            .or_default()
+            .push(at);
+    }
+    let mut written: BTreeMap<String, Written> = BTreeMap::new();
+    let mut reasons: BTreeMap<usize, String> = BTreeMap::new();
+    for (path, readers) in by_file {
+        let text = tree.read_text(path);
+        for at in readers {
+            let read = &reads[at];
+            if written.contains_key(&read.artifact_id) {
+                continue;
+            }
+            let cut = text.as_ref().map_err(Clone::clone).and_then(|text| {
+                cut_slice(
+                    section_text(text, &read.resolved.section)?,
+                    &read.resolved.slice,
+                )
+            });
+            match cut {
+                Ok(cut) => {
+                    let name = folder.join(format!("{}.txt", read.artifact_id));
+                    let result = write_artifact(&name, cut)
+                        .map_err(|source| BuildError::Write { path: name, source })?;
+                    written.insert(read.artifact_id.clone(), result);
+                }
+                Err(failure) => {
+                    let step_id = read.step.get("step_id").and_then(Value::as_str);
+                    let step_id = step_id.unwrap_or_default();
+                    reasons.insert(at, format!("step `{step_id}`: {failure}"));
+                }
+            }
+        }
+    }
+    if reasons.is_empty() {
+        Ok(written)
+    } else {
+        Err(BuildError::Unbundled(reasons.into_values().collect()))
+    }
+}
+
+/// Writes a slice, with a newline where it has none at its end (001 §3.3).
+fn write_artifact(path: &Path, text: &str) -> io::Result<Written> {
+    let mut file = fs::File::create_new(path)?;
+    let ended;
+    let content = if text.ends_with('\n') {
+        text
+    } else {
+        ended = format!("{text}\n");
+        &ended
+    };
+    file.write_all(content.as_bytes())?;
+    Ok(Written {
+        sha256: Digest::of(content.as_bytes()),
+        bytes: content.len() as u64,
+    })
+}
+
+fn make_manifest(
+    job: &JobRecord,
+    reads: &[Read],
+    written: &BTreeMap<String, Written>,
+) -> Result<Value, NoCanonicalForm> {
+    let steps = Value::array(reads.iter().map(|read| read.step.clone()));
+    let mut plan = Value::object([("run_id", job.run_id.as_str())]);
+    plan.insert("steps", steps.clone());
+    let plan_hash = canonical_digest(&plan, Dialect::Job)?;
+    let mut artifacts: BTreeMap<&str, Value> = BTreeMap::new();
+    for read in reads {
+        let Some(file) = written.get(&read.artifact_id) else {
+            continue;
+        };
+        artifacts.entry(&read.artifact_id).or_insert_with(|| {
+            let mut artifact = Value::object([
+                ("artifact_id", read.artifact_id.as_str()),
+                ("kind", read.op.kind()),
+                ("ref", read.reference.as_str()),
+                ("slice", read.resolved.slice.as_str()),
+                (
+                    "path",
+                    format!("artifacts/{}.txt", read.artifact_id).as_str(),
+                ),
+                ("sha256", file.sha256.to_string().as_str()),
+            ]);
+            artifact.insert("bytes", file.bytes);
+            artifact
+        });
+    }
+    let root_hash = compute_root_hash(written.iter().map(|(id, file)| (id.as_str(), file.sha256)));
+    let refs = || reads.iter().map(|read| read.reference.as_str());
+    let sorted = |texts: BTreeSet<&str>| Value::array(texts);
+    let inputs = Value::object([
+        (
+            "symbols",
+            sorted(refs().filter(|text| text.starts_with('@')).collect()),
+        ),
+        (
+            "files",
+            sorted(refs().filter(|text| !text.starts_with('@')).collect()),
+        ),
+        (
+            "slices",
+            sorted(
+                reads
+                    .iter()
+                    .map(|read| read.resolved.slice.as_str())
+                    .collect(),
+            ),
+        ),
+    ]);
+    let mut manifest = Value::object([
+        ("bundle_version", BUNDLE_VERSION),
+        ("bundle_id", ""),
+        ("run_id", job.run_id.as_str()),
+        ("job_id", job.job_id.as_str()),
+        ("message_id", job.message_id.as_str()),
+        ("plan_hash", plan_hash.to_string().as_str()),
+    ]);
+    manifest.insert("steps", steps);
+    manifest.insert("inputs", inputs);
+    manifest.insert("artifacts", Value::Array(artifacts.into_values().collect()));
+    manifest.insert("hashes", Value::object([("root_hash", "")]));
+    manifest.insert("provenance", Value::Object(BTreeMap::new()));
+    let bundle_id = canonical_digest(&manifest, Dialect::Job)?;
+    manifest.insert("bundle_id", bundle_id.to_string().as_str());
+    manifest.insert(
+        "hashes",
+        Value::object([("root_hash", root_hash.to_string().as_str())]),
+    );
+    Ok(manifest)
+}
+
+fn require_free(target: &Path) -> Result<(), BuildError> {
+    let taken = || BuildError::Taken(target.to_owned());
+    match fs::symlink_metadata(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(BuildError::Write {
+            path: target.to_owned(),
+            source,
+        }),
+        Ok(metadata) if !metadata.is_dir() => Err(taken()),
+        Ok(_) => match fs::read_dir(target) {
+            Ok(mut entries) => {
+                if entries.next().is_none() {
+                    Ok(())
+                } else {
+                    Err(taken())
+                }
+            }
+            Err(_) => Err(taken()),
+        },
+    }
+}

@@ -1,0 +1,101 @@
+//! Finding a section by what a person would write: its id, its file, or file and headings.
+
+use runseal_core::canon::{ReadOptions, parse_document};
+use thiserror::Error;
+
+use crate::store::{SectionRecord, StoreError, StoreReader};
+
+/// Why no section, or not one, was found.
+#[derive(Debug, Error)]
+pub enum LookupError {
+    /// Nothing of that name.
+    #[error("section `{0}` is not indexed")]
+    Unknown(String),
+    /// The file is known, the heading is not.
+    #[error("`{file}` has no heading `{heading}`")]
+    NoHeading {
+        /// The file.
+        file: String,
+        /// The heading asked for.
+        heading: String,
+    },
+    /// Several sections have these headings.
+    #[error("`{file}` has heading `{heading}` {count} times: name the section by its id")]
+    Several {
+        /// The file.
+        file: String,
+        /// The heading asked for.
+        heading: String,
+        /// How often it is there.
+        count: usize,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Finds `<section id>`, `<file>`, or `<file>#<heading>`, where a heading below others is
+/// written with all of them, `Top/Sub`, or alone where it is the only one of its name.
+pub fn find_section(store: &StoreReader, text: &str) -> Result<SectionRecord, LookupError> {
+    if let Some(section) = store.section(text)? {
+        return Ok(section);
+    }
+    let (file, heading) = match text.split_once('#') {
+        Some((file, heading)) => (file, Some(heading)),
+        None => (text, None),
+    };
+    let file = file.strip_prefix("./").unwrap_or(file);
+    let sections = store.sections_of_file(file)?;
+    let Some(heading) = heading else {
+        let whole = sections
+            .into_iter()
+            .find(|section| section.heading_path == "[]");
+        return whole.ok_or_else(|| LookupError::Unknown(text.to_owned()));
+    };
+    if sections.is_empty() {
+        return Err(LookupError::Unknown(text.to_owned()));
+    }
+    let named = |whole: bool| {
+        let sections = sections.iter().filter(|section| {
+            let path = headings_of(section);
+            if whole {
+                !path.is_empty() && path.join("/") == heading
+            } else {
+                path.last().is_some_and(|last| last == heading)
+            }
+        });
+        sections.collect::<Vec<_>>()
+    };
+    let mut found = named(true);
+    if found.is_empty() {
+        found = named(false);
+    }
+    let told = || (file.to_owned(), heading.to_owned());
+    match found[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let (file, heading) = told();
+            Err(LookupError::NoHeading { file, heading })
+        }
+        _ => {
+            let (file, heading) = told();
+            Err(LookupError::Several {
+                file,
+                heading,
+                count: found.len(),
+            })
+        }
+    }
+}
+
+/// The headings of a section, outermost first.
+pub fn headings_of(section: &SectionRecord) -> Vec<String> {
+    let parsed = parse_document(section.heading_path.as_bytes(), &ReadOptions::default());
+    let Ok(document) = parsed else {
+        return Vec::new();
+    };
+    let headings = document.root().items();
+    headings
+        .filter_map(|heading| heading.as_str().map(|text| text.into_owned()))
+        .collect()
+}

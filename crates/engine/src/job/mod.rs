@@ -1,0 +1,12 @@
+//! Jobs: indexing sources, reading steps, building, verifying and replaying bundles.
+
+pub mod build;
+pub mod collect;
+mod content;
+pub mod index;
+pub mod lookup;
+pub mod post;
+pub mod replay;
+pub mod source;
+pub mod verify;
+pub mod worker;

@@ -1,0 +1,91 @@
+//! Posting a plan: names become ids, ids are derived, the store takes it whole.
+
+use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_bytes};
+use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::plan::{Plan, PlanFault, derive_job_digits};
+use runseal_core::formats::job_bundle::slice::parse_slice;
+use thiserror::Error;
+
+use super::lookup::{LookupError, find_section};
+use crate::store::{NewJob, NewStep, Posted, Store, StoreError};
+
+/// Why a plan was not posted.
+#[derive(Debug, Error)]
+pub enum PostError {
+    /// The plan names things that are not there, or that cannot be read in bounds.
+    #[error("the plan does not fit the store")]
+    Faults(Vec<PlanFault>),
+    /// The plan has no canonical form.
+    #[error(transparent)]
+    NoForm(#[from] NoCanonicalForm),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Posts a plan. A step may name a section by its id, by its file, or by file and headings; the
+/// store keeps the id.
+pub fn post_plan(store: &mut Store, plan: &Plan) -> Result<Posted, PostError> {
+    let mut faults = Vec::new();
+    let mut steps = Vec::with_capacity(plan.steps.len());
+    let digits =
+        |ordinal, step_id| derive_job_digits(&plan.run_id, &plan.idempotency_key, ordinal, step_id);
+    for (at, step) in plan.steps.iter().enumerate() {
+        let mut body = step.body.clone();
+        let mut fault = |field: &str, message: String| {
+            faults.push(PlanFault {
+                path: format!("$.steps[{at}].{field}"),
+                message,
+            });
+        };
+        match body.op {
+            Op::ReadSection => match find_section(store, &body.reference) {
+                Ok(section) => body.set_reference(&section.section_id),
+                Err(LookupError::Store(error)) => return Err(error.into()),
+                Err(error) => fault("refs.section_id", error.to_string()),
+            },
+            Op::ReadSymbol => match store.symbol(&body.reference)? {
+                None => fault(
+                    "refs.symbol_id",
+                    format!("symbol `{}` is not registered", body.reference),
+                ),
+                Some(symbol) if body.slice.is_none() => match symbol.default_slice {
+                    None => fault(
+                        "constraints.slice",
+                        format!("neither the step nor `{}` gives a slice", body.reference),
+                    ),
+                    Some(slice) => {
+                        if let Err(error) = parse_slice(&slice) {
+                            fault("constraints.slice", error.to_string());
+                        }
+                    }
+                },
+                Some(_) => {}
+            },
+        }
+        let step_id = match &step.step_id {
+            Some(step_id) => step_id.clone(),
+            None => format!("step_{}", digits(Some(step.ordinal), None)?),
+        };
+        let payload = canonical_bytes(&body.to_step(&step_id, step.ordinal), Dialect::Job)?;
+        let payload_json = String::from_utf8(payload).unwrap_or_default();
+        steps.push(NewStep {
+            step_id,
+            ordinal: step.ordinal,
+            payload_json,
+        });
+    }
+    if !faults.is_empty() {
+        return Err(PostError::Faults(faults));
+    }
+    let base = digits(None, None)?;
+    Ok(store.post_job(&NewJob {
+        message_id: format!("msg_{base}"),
+        job_id: format!("job_{base}"),
+        run_id: plan.run_id.clone(),
+        idempotency_key: plan.idempotency_key.clone(),
+        intent: plan.intent.clone(),
+        payload_json: plan.canonical.clone(),
+        steps,
+    })?)
+}

@@ -1,0 +1,152 @@
+//! Replays a job bundle: every step is read from the bundle alone, and a receipt says so.
+//!
+//! What is replayed is a [`VerifiedBundle`]: each artifact was opened once, and the bytes that
+//! were checked are the bytes that were read. Nothing outside the bundle is touched.
+
+use std::collections::BTreeMap;
+
+use runseal_core::canon::{NoCanonicalForm, Node, Value};
+use runseal_core::digest::Digest;
+use runseal_core::formats::job_bundle::facts::{ArtifactFact, ContentFact};
+use runseal_core::formats::job_bundle::manifest::{Artifact, Text};
+use runseal_core::formats::receipt::attestation::{Identity, Key, attest_receipt};
+use runseal_core::formats::receipt::{
+    EXECUTOR_VERSION, RECEIPT_VERSION, Receipt, compute_receipt_hash,
+};
+use thiserror::Error;
+
+use super::verify::VerifiedBundle;
+
+/// Why a previous receipt cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PreviousError {
+    /// It is no sound receipt; the first fault.
+    #[error("the previous receipt is not sound: {0}")]
+    Unsound(String),
+    /// Its hash is not its own.
+    #[error("the previous receipt's hash is not that of its content")]
+    Hash,
+    /// Its index cannot be counted on.
+    #[error("the previous receipt's index is too large")]
+    Index,
+}
+
+/// The receipt before, as far as the next one names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Previous {
+    /// Its hash.
+    pub receipt_hash: Digest,
+    /// Its place in the chain.
+    pub index: Option<u64>,
+}
+
+impl Previous {
+    /// Reads the receipt before; it must be sound and carry its own hash.
+    pub fn parse(node: Node<'_>) -> Result<Self, PreviousError> {
+        let receipt = Receipt::read(node);
+        if let Some(problem) = receipt.problems.first() {
+            return Err(PreviousError::Unsound(format!(
+                "{}: {}",
+                problem.path, problem.message
+            )));
+        }
+        let Some(receipt_hash) = receipt.receipt_hash else {
+            return Err(PreviousError::Unsound("receipt_hash is null".to_owned()));
+        };
+        if receipt.computed_hash != Some(receipt_hash) {
+            return Err(PreviousError::Hash);
+        }
+        let index = match receipt.index {
+            None => None,
+            Some(index) => Some(
+                index
+                    .to_u64()
+                    .filter(|n| *n < u64::MAX)
+                    .ok_or(PreviousError::Index)?,
+            ),
+        };
+        Ok(Self {
+            receipt_hash,
+            index,
+        })
+    }
+}
+
+/// Reads every step from the bundle and makes the receipt, signed where a key is given.
+pub fn replay_job_bundle(
+    bundle: &VerifiedBundle<'_>,
+    previous: Option<Previous>,
+    signer: Option<(&Key, &Identity)>,
+) -> Result<Value, NoCanonicalForm> {
+    let manifest = bundle.manifest();
+    let content = |artifact: &Artifact<'_>| -> Option<ContentFact> {
+        match bundle.facts().artifact(artifact.key?) {
+            Some(ArtifactFact::Content(content)) => Some(*content),
+            _ => None,
+        }
+    };
+    let mut by_read: BTreeMap<(&Text<'_>, &Text<'_>), ContentFact> = BTreeMap::new();
+    let mut artifacts = Vec::with_capacity(manifest.artifacts.len());
+    for artifact in &manifest.artifacts {
+        let (Some(content), Some(reference), Some(slice), Some(id)) = (
+            content(artifact),
+            artifact.reference.as_ref(),
+            artifact.slice.as_ref(),
+            artifact.artifact_id.as_ref(),
+        ) else {
+            continue;
+        };
+        by_read.entry((reference, slice)).or_insert(content);
+        let mut entry = Value::object([
+            ("artifact_id", id.to_lossy().as_ref()),
+            ("sha256", content.sha256.to_string().as_str()),
+        ]);
+        entry.insert("bytes", content.bytes);
+        artifacts.push(entry);
+    }
+    let steps = manifest.steps.iter().filter_map(|step| {
+        let content = by_read.get(&(step.reference.as_ref()?, step.slice.as_ref()?))?;
+        let mut result = Value::object([("content_hash", content.sha256.to_string().as_str())]);
+        result.insert("bytes", content.bytes);
+        let mut entry = Value::object([("outcome", "SUCCESS"), ("op", step.op?.name())]);
+        entry.insert("ordinal", step.node.get("ordinal")?.to_value());
+        entry.insert("step_id", step.node.get("step_id")?.to_value());
+        entry.insert("result", result);
+        entry.insert("error", Value::Null);
+        Some(entry)
+    });
+    let top = |key: &str| {
+        manifest
+            .root
+            .get(key)
+            .map_or(Value::Null, |node| node.to_value())
+    };
+    let mut receipt = Value::object([
+        ("receipt_version", RECEIPT_VERSION),
+        ("executor_version", EXECUTOR_VERSION),
+        ("outcome", "SUCCESS"),
+    ]);
+    for key in ["run_id", "job_id", "bundle_id", "plan_hash"] {
+        receipt.insert(key, top(key));
+    }
+    receipt.insert("error", Value::Null);
+    receipt.insert("steps", Value::array(steps));
+    receipt.insert("artifacts", Value::Array(artifacts));
+    receipt.insert(
+        "root_hash",
+        manifest.root_hash.map(|digest| digest.to_string()),
+    );
+    let parent = previous.map(|previous| previous.receipt_hash.to_string());
+    receipt.insert("parent_receipt_hash", parent);
+    let index = previous
+        .and_then(|previous| previous.index)
+        .map(|index| index + 1);
+    receipt.insert("receipt_index", index);
+    receipt.insert("attestation", Value::Null);
+    let hash = compute_receipt_hash(&receipt)?;
+    receipt.insert("receipt_hash", hash.to_string().as_str());
+    if let Some((key, identity)) = signer {
+        attest_receipt(&mut receipt, key, identity)?;
+    }
+    Ok(receipt)
+}

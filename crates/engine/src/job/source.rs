@@ -1,0 +1,144 @@
+//! The tree of source files that steps read from.
+//!
+//! A path comes from a store that somebody else may have written: it is opened only when it is a
+//! safe relative path, below the root, with no link in it. A section of a file that is not what
+//! it was when indexed is refused, with both hashes.
+
+use std::path::Path;
+
+use runseal_core::digest::Digest;
+use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::plan::StepBody;
+use runseal_core::formats::job_bundle::section::{lines_between, normalize_newlines};
+use runseal_core::formats::job_bundle::slice::parse_slice;
+use runseal_core::path::SafePath;
+use runseal_core::source::{Source, SourceError};
+
+use crate::directory::{DirectorySource, RootLink};
+use crate::store::{SectionRecord, StoreError, StoreReader};
+
+/// The largest source file that is read. Stops a file that would fill the memory.
+pub const MAX_SOURCE_BYTES: u64 = 256 << 20;
+
+/// Why a step cannot be read: a short name, and the reason in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct ReadFailure {
+    /// A short name of the reason.
+    pub code: &'static str,
+    /// The reason.
+    pub message: String,
+}
+
+impl ReadFailure {
+    pub(super) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+/// What a step reads, found in the store: a section, and the slice that applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The section.
+    pub section: SectionRecord,
+    /// The slice: the step's own, else the symbol's default.
+    pub slice: String,
+}
+
+/// Looks up what a step reads. The outer error is the store's, the inner one the step's.
+pub fn resolve_step(
+    store: &StoreReader,
+    body: &StepBody,
+) -> Result<Result<Resolved, ReadFailure>, StoreError> {
+    let mut slice = body.slice.clone();
+    let section_id = match body.op {
+        Op::ReadSection => body.reference.clone(),
+        Op::ReadSymbol => {
+            let Some(symbol) = store.symbol(&body.reference)? else {
+                let message = format!("symbol `{}` is not registered", body.reference);
+                return Ok(Err(ReadFailure::new("UNKNOWN_SYMBOL", message)));
+            };
+            slice = slice.or(symbol.default_slice);
+            symbol.section_id
+        }
+    };
+    let Some(section) = store.section(&section_id)? else {
+        let message = format!("section `{section_id}` is not indexed");
+        return Ok(Err(ReadFailure::new("UNKNOWN_SECTION", message)));
+    };
+    Ok(match slice {
+        Some(slice) => Ok(Resolved { section, slice }),
+        None => Err(ReadFailure::new(
+            "UNBOUNDED",
+            format!("neither the step nor `{}` gives a slice", body.reference),
+        )),
+    })
+}
+
+/// The tree of source files.
+#[derive(Debug)]
+pub struct SourceTree {
+    root: DirectorySource,
+}
+
+impl SourceTree {
+    /// Opens the tree at `root`.
+    pub fn open(root: &Path) -> Result<Self, SourceError> {
+        DirectorySource::open(root, RootLink::Follow).map(|root| Self { root })
+    }
+
+    /// The text of a file, with LF line ends.
+    pub fn read_text(&self, path: &str) -> Result<String, ReadFailure> {
+        let safe = SafePath::parse(path).map_err(|error| {
+            ReadFailure::new("UNSAFE_PATH", format!("`{path}` is not read: {error}"))
+        })?;
+        let bytes = self.root.read(&safe, MAX_SOURCE_BYTES).map_err(|error| {
+            let code = match error {
+                SourceError::NotFound { .. } => "SOURCE_MISSING",
+                _ => "SOURCE_UNREADABLE",
+            };
+            ReadFailure::new(code, error.to_string())
+        })?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            ReadFailure::new(
+                "NOT_TEXT",
+                format!("`{path}` is not UTF-8 from byte {at} on"),
+            )
+        })?;
+        Ok(match normalize_newlines(&text) {
+            std::borrow::Cow::Borrowed(_) => text,
+            std::borrow::Cow::Owned(normalized) => normalized,
+        })
+    }
+}
+
+/// The part of a file's text that a section names, if the file is still the indexed one.
+pub fn section_text<'t>(text: &'t str, section: &SectionRecord) -> Result<&'t str, ReadFailure> {
+    let found = lines_between(text, section.line_start, section.line_end);
+    let actual = Digest::of(found.unwrap_or(text).as_bytes()).to_string();
+    match found {
+        Some(found) if actual == section.content_hash => Ok(found),
+        _ => Err(ReadFailure::new(
+            "SOURCE_CHANGED",
+            format!(
+                "`{}` has changed since it was indexed: lines {}-{} expected sha256 {}, actual {}",
+                section.file_path,
+                section.line_start,
+                section.line_end,
+                section.content_hash,
+                actual
+            ),
+        )),
+    }
+}
+
+/// The slice of a section's text.
+pub fn cut_slice<'t>(text: &'t str, slice: &str) -> Result<&'t str, ReadFailure> {
+    parse_slice(slice)
+        .and_then(|parsed| parsed.apply(text))
+        .map_err(|error| ReadFailure::new("SLICE", error.to_string()))
+}

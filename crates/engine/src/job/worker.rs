@@ -1,0 +1,245 @@
+//! Workers: claim steps, read them, commit each with one receipt.
+//!
+//! The workers of one process share one connection and take turns on it; what they read they
+//! read in parallel. Other processes may work on the same store: the leases in the database,
+//! not this module, keep them apart. A worker takes a few steps at a time, and only as many as
+//! it can finish well within a lease.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::digest::Digest;
+use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::plan::{StepBody, derive_job_digits};
+use runseal_core::source::SourceError;
+use thiserror::Error;
+
+use super::source::{ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_text};
+use crate::store::{ClaimedStep, Commit, Outcome, StepResult, Store, StoreError};
+
+/// The most steps a worker holds at once.
+const LARGEST_SHARE: usize = 32;
+
+/// How long a worker that found nothing waits before it looks again.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Why working stopped.
+#[derive(Debug, Error)]
+pub enum WorkError {
+    /// The tree of sources cannot be opened.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A worker ended in a way it should not.
+    #[error("a worker ended early")]
+    Lost,
+}
+
+/// How to work.
+#[derive(Clone, Debug)]
+pub struct WorkOptions {
+    /// Only the steps of this run.
+    pub run_id: Option<String>,
+    /// How many workers.
+    pub workers: usize,
+    /// How long a lease lasts.
+    pub lease_seconds: f64,
+    /// The name receipts carry; several workers add their number.
+    pub worker_id: String,
+}
+
+/// What the workers did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkSummary {
+    /// Steps committed with a SUCCESS receipt.
+    pub succeeded: u64,
+    /// Steps committed with a FAILURE receipt.
+    pub failed: u64,
+    /// Results refused because another worker had taken the step over.
+    pub overtaken: u64,
+}
+
+/// Works until every step, of the run or of all, is committed.
+pub fn run_workers(
+    store: Store,
+    root: &Path,
+    options: &WorkOptions,
+) -> Result<WorkSummary, WorkError> {
+    let tree = SourceTree::open(root)?;
+    let store = Mutex::new(store);
+    let count = options.workers.max(1);
+    let summaries = thread::scope(|scope| {
+        let workers: Vec<_> = (0..count)
+            .map(|number| {
+                let name = match count {
+                    1 => options.worker_id.clone(),
+                    _ => format!("{}-{number}", options.worker_id),
+                };
+                let (store, tree) = (&store, &tree);
+                scope.spawn(move || work(store, tree, options, &name))
+            })
+            .collect();
+        let ended = workers.into_iter().map(|worker| worker.join());
+        ended
+            .map(|ended| ended.map_err(|_| WorkError::Lost)?)
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(summaries
+        .into_iter()
+        .fold(WorkSummary::default(), |all, one| WorkSummary {
+            succeeded: all.succeeded + one.succeeded,
+            failed: all.failed + one.failed,
+            overtaken: all.overtaken + one.overtaken,
+        }))
+}
+
+fn lock(store: &Mutex<Store>) -> Result<MutexGuard<'_, Store>, WorkError> {
+    store.lock().map_err(|_| WorkError::Lost)
+}
+
+fn work(
+    store: &Mutex<Store>,
+    tree: &SourceTree,
+    options: &WorkOptions,
+    name: &str,
+) -> Result<WorkSummary, WorkError> {
+    let run_id = options.run_id.as_deref();
+    let mut summary = WorkSummary::default();
+    let mut share = 1;
+    loop {
+        let begun = Instant::now();
+        let claimed = {
+            let mut store = lock(store)?;
+            let steps = store.claim_steps(run_id, name, options.lease_seconds, share)?;
+            steps
+                .into_iter()
+                .map(|step| prepare(&store, step))
+                .collect::<Result<Vec<_>, _>>()?
+        };
+        if claimed.is_empty() {
+            if !lock(store)?.has_open_steps(run_id)? {
+                return Ok(summary);
+            }
+            thread::sleep(PAUSE);
+            continue;
+        }
+        let results: Vec<_> = claimed
+            .into_iter()
+            .map(|step| execute(tree, step))
+            .collect();
+        for commit in lock(store)?.commit_steps(name, &results, &describe_receipt)? {
+            match commit {
+                Commit::Succeeded => summary.succeeded += 1,
+                Commit::Failed => summary.failed += 1,
+                Commit::Overtaken => summary.overtaken += 1,
+            }
+        }
+        // A share is to be done within a small part of the lease, whatever the files are like.
+        let is_quick = begun.elapsed().as_secs_f64() < options.lease_seconds / 16.0;
+        share = if is_quick {
+            (share * 2).min(LARGEST_SHARE)
+        } else {
+            (share / 2).max(1)
+        };
+    }
+}
+
+/// A claimed step with what it is to read.
+struct Prepared {
+    step: ClaimedStep,
+    target: Option<(Op, String)>,
+    resolved: Result<Resolved, ReadFailure>,
+}
+
+fn prepare(store: &Store, step: ClaimedStep) -> Result<Prepared, StoreError> {
+    let parsed = parse_document(step.payload_json.as_bytes(), &ReadOptions::default())
+        .map_err(|error| ReadFailure::new("STEP", format!("payload_json: {error}")))
+        .and_then(|document| {
+            StepBody::parse(document.root())
+                .map_err(|fault| ReadFailure::new("STEP", fault.to_string()))
+        });
+    Ok(match parsed {
+        Ok(body) => Prepared {
+            resolved: resolve_step(store, &body)?,
+            target: Some((body.op, body.reference)),
+            step,
+        },
+        Err(failure) => Prepared {
+            step,
+            target: None,
+            resolved: Err(failure),
+        },
+    })
+}
+
+fn execute(tree: &SourceTree, prepared: Prepared) -> StepResult {
+    let read = prepared.resolved.and_then(|resolved| {
+        let text = tree.read_text(&resolved.section.file_path)?;
+        let cut = cut_slice(section_text(&text, &resolved.section)?, &resolved.slice)?;
+        Ok(Outcome::Success {
+            content_hash: Digest::of(cut.as_bytes()).to_string(),
+            bytes: cut.len() as u64,
+            slice: resolved.slice,
+        })
+    });
+    let outcome = read.unwrap_or_else(|failure| Outcome::Failure {
+        code: failure.code,
+        message: failure.message,
+    });
+    StepResult {
+        step: prepared.step,
+        outcome,
+        target: prepared.target,
+    }
+}
+
+/// The id and JSON of a step's receipt.
+fn describe_receipt(result: &StepResult, outcome: &Outcome) -> (String, String) {
+    let step = &result.step;
+    let mut receipt = Value::object([("step_id", step.step_id.as_str())]);
+    if let Some((op, reference)) = &result.target {
+        receipt.insert("op", op.name());
+        receipt.insert(op.ref_key(), reference.as_str());
+    }
+    match outcome {
+        Outcome::Success {
+            content_hash,
+            bytes,
+            slice,
+        } => {
+            receipt.insert("status", "SUCCESS");
+            receipt.insert("slice", slice.as_str());
+            receipt.insert("content_hash", content_hash.as_str());
+            receipt.insert("bytes_read", *bytes);
+        }
+        Outcome::Failure { code, message } => {
+            receipt.insert("status", "FAILURE");
+            let error = Value::object([("code", *code), ("message", message.as_str())]);
+            receipt.insert("error", error);
+        }
+    }
+    // Texts and 64-bit numbers always have a canonical form.
+    let json = canonical_bytes(&receipt, Dialect::Job).unwrap_or_default();
+    (
+        receipt_id(step),
+        String::from_utf8(json).unwrap_or_default(),
+    )
+}
+
+fn receipt_id(step: &ClaimedStep) -> String {
+    let digits = |own: Option<&str>| {
+        let ordinal = Some(step.ordinal);
+        derive_job_digits(&step.run_id, &step.idempotency_key, ordinal, own).unwrap_or_default()
+    };
+    let derived = digits(None);
+    if step.step_id == format!("step_{derived}") {
+        format!("rcpt_{derived}")
+    } else {
+        format!("rcpt_{}", digits(Some(&step.step_id)))
+    }
+}

@@ -1,0 +1,75 @@
+//! Signing keys: read from what people keep them in, and made from the system's randomness.
+
+use runseal_core::formats::receipt::attestation::{Key, decode_lower_hex};
+use thiserror::Error;
+
+/// The longest key file that is read.
+pub const MAX_KEY_BYTES: u64 = 64 << 10;
+
+/// Why there is no key.
+#[derive(Debug, Error)]
+pub enum KeyError {
+    /// The file is none of the forms a key has.
+    #[error("no ed25519 key: expected 32 raw bytes, 64 hex digits, or a PKCS #8 PEM text")]
+    Unknown,
+    /// The system has no randomness to give.
+    #[error("the system gives no random bytes: {0}")]
+    Random(String),
+}
+
+/// Reads a key: 32 raw bytes, 64 hex digits with or without LF, or PEM.
+pub fn parse_key(bytes: &[u8]) -> Result<Key, KeyError> {
+    if let Ok(seed) = <&[u8; 32]>::try_from(bytes) {
+        return Ok(Key::from_seed(seed));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| KeyError::Unknown)?;
+    let digits = text.strip_suffix('\n').unwrap_or(text);
+    let digits = digits.strip_suffix('\r').unwrap_or(digits);
+    if let Some(seed) = decode_lower_hex(&digits.to_ascii_lowercase()) {
+        return Ok(Key::from_seed(&seed));
+    }
+    Key::from_pem(text).ok_or(KeyError::Unknown)
+}
+
+/// 32 random bytes for a new key.
+pub fn generate_seed() -> Result<[u8; 32], KeyError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|error| KeyError::Random(error.to_string()))?;
+    Ok(seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_in_every_form_is_the_same_key() {
+        let seed: [u8; 32] = std::array::from_fn(|at| at as u8 + 1);
+        let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+        let expected = Key::from_seed(&seed).public_hex();
+        let pem = Key::seed_to_pem(&seed).unwrap();
+        for form in [
+            seed.to_vec(),
+            hex.clone().into_bytes(),
+            format!("{hex}\n").into_bytes(),
+            hex.to_uppercase().into_bytes(),
+            pem.into_bytes(),
+        ] {
+            assert_eq!(parse_key(&form).unwrap().public_hex(), expected);
+        }
+        for broken in [
+            &b""[..],
+            b"abc",
+            &[0; 33],
+            "00".repeat(33).as_bytes(),
+            b"-----BEGIN",
+        ] {
+            assert!(parse_key(broken).is_err());
+        }
+    }
+
+    #[test]
+    fn seeds_generated_differ() {
+        assert_ne!(generate_seed().unwrap(), generate_seed().unwrap());
+    }
+}

@@ -1,0 +1,220 @@
+//! Messages, jobs and steps: posting a plan, and reading a job back for building.
+
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
+
+use super::{Store, StoreError, StoreReader};
+
+/// A job to post, with the ids derived from its plan.
+#[derive(Clone, Debug)]
+pub struct NewJob {
+    /// `msg_…`.
+    pub message_id: String,
+    /// `job_…`.
+    pub job_id: String,
+    /// The run it belongs to.
+    pub run_id: String,
+    /// What makes a second posting the same one.
+    pub idempotency_key: String,
+    /// The plan's intent.
+    pub intent: String,
+    /// The plan, as canonical JSON.
+    pub payload_json: String,
+    /// Its steps.
+    pub steps: Vec<NewStep>,
+}
+
+/// A step to post.
+#[derive(Clone, Debug)]
+pub struct NewStep {
+    /// Its id.
+    pub step_id: String,
+    /// Its place in the plan.
+    pub ordinal: i64,
+    /// The step, as canonical JSON.
+    pub payload_json: String,
+}
+
+/// What posting did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// The message.
+    pub message_id: String,
+    /// The job.
+    pub job_id: String,
+    /// How many steps the job has.
+    pub steps: u64,
+    /// The plan was recorded before under the same key.
+    pub repeated: bool,
+    /// It was recorded before with another content, which stays.
+    pub differs: bool,
+}
+
+/// A job as the store has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRecord {
+    /// Its id.
+    pub job_id: String,
+    /// The run it belongs to.
+    pub run_id: String,
+    /// The message that asked for it.
+    pub message_id: String,
+}
+
+/// A step as the completeness gate and the build see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRecord {
+    /// Its id.
+    pub step_id: String,
+    /// Its place.
+    pub ordinal: i64,
+    /// PENDING, LEASED or COMMITTED, as stored.
+    pub status: String,
+    /// The step as JSON, as stored.
+    pub payload_json: String,
+    /// How many receipts name it.
+    pub receipts: u64,
+}
+
+impl StoreReader {
+    /// The job of this run, if there is one.
+    pub fn job(&self, run_id: &str, job_id: &str) -> Result<Option<JobRecord>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT j.job_id, m.run_id, m.message_id
+             FROM cassette_jobs j JOIN cassette_messages m ON m.message_id = j.message_id
+             WHERE j.job_id = ?1 AND m.run_id = ?2",
+        )?;
+        let job = statement.query_row([job_id, run_id], |row| {
+            Ok(JobRecord {
+                job_id: row.get(0)?,
+                run_id: row.get(1)?,
+                message_id: row.get(2)?,
+            })
+        });
+        Ok(job.optional()?)
+    }
+
+    /// The steps of a job by (ordinal, step id), each with its count of receipts.
+    pub fn job_steps(&self, job_id: &str) -> Result<Vec<StepRecord>, StoreError> {
+        // One pass over the receipts, so that a store without indexes is read in linear time.
+        let mut statement = self.connection.prepare(
+            "SELECT s.step_id, s.ordinal, s.status, s.payload_json, COALESCE(r.receipts, 0)
+             FROM cassette_steps s
+             LEFT JOIN (SELECT step_id, COUNT(*) AS receipts FROM cassette_receipts
+                 GROUP BY step_id) r ON r.step_id = s.step_id
+             WHERE s.job_id = ?1",
+        )?;
+        let rows = statement.query_map([job_id], |row| {
+            Ok(StepRecord {
+                step_id: row.get(0)?,
+                ordinal: row.get(1)?,
+                status: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
+                payload_json: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
+                receipts: row.get(4)?,
+            })
+        })?;
+        let mut steps: Vec<StepRecord> = rows.collect::<Result<_, _>>()?;
+        steps.sort_by(|a, b| (a.ordinal, &a.step_id).cmp(&(b.ordinal, &b.step_id)));
+        Ok(steps)
+    }
+
+    /// The reason a step failed, if it has a receipt that says so.
+    pub fn failure_of(&self, step_id: &str) -> Result<Option<String>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT receipt_json FROM cassette_receipts
+             WHERE step_id = ?1 AND outcome <> 'SUCCESS' ORDER BY receipt_id LIMIT 1",
+        )?;
+        Ok(statement
+            .query_row([step_id], |row| row.get(0))
+            .optional()?)
+    }
+}
+
+impl Store {
+    /// Records a plan as message, job and steps, or finds the job its key already has.
+    pub fn post_job(&mut self, job: &NewJob) -> Result<Posted, StoreError> {
+        let transaction = self
+            .reader
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let known: Option<(String, String, String)> = transaction
+            .query_row(
+                "SELECT m.message_id, j.job_id, m.payload_json
+                 FROM cassette_messages m JOIN cassette_jobs j ON j.message_id = m.message_id
+                 WHERE m.run_id = ?1 AND m.idempotency_key = ?2
+                 ORDER BY j.ordinal, j.job_id LIMIT 1",
+                [&job.run_id, &job.idempotency_key],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )
+            .optional()?;
+        if let Some((message_id, job_id, payload_json)) = known {
+            let steps = transaction.query_row(
+                "SELECT COUNT(*) FROM cassette_steps WHERE job_id = ?1",
+                [&job_id],
+                |row| row.get(0),
+            )?;
+            let differs = payload_json != job.payload_json;
+            return Ok(Posted {
+                message_id,
+                job_id,
+                steps,
+                repeated: true,
+                differs,
+            });
+        }
+        transaction.execute(
+            "INSERT INTO cassette_messages(message_id, run_id, source, idempotency_key,
+                 payload_json, created_at)
+             VALUES(?1, ?2, 'USER', ?3, ?4, datetime('now'))",
+            params![
+                job.message_id,
+                job.run_id,
+                job.idempotency_key,
+                job.payload_json
+            ],
+        )?;
+        transaction.execute(
+            "INSERT INTO cassette_jobs(job_id, message_id, intent, ordinal, created_at)
+             VALUES(?1, ?2, ?3, 1, datetime('now'))",
+            params![job.job_id, job.message_id, job.intent],
+        )?;
+        transaction.execute(
+            "INSERT INTO cassette_job_budgets(job_id, bytes_consumed, symbols_consumed)
+             VALUES(?1, 0, 0)",
+            [&job.job_id],
+        )?;
+        {
+            let mut taken = transaction
+                .prepare_cached("SELECT job_id FROM cassette_steps WHERE step_id = ?1")?;
+            let mut add = transaction.prepare_cached(
+                "INSERT INTO cassette_steps(step_id, job_id, ordinal, status, fencing_token,
+                     payload_json, created_at)
+                 VALUES(?1, ?2, ?3, 'PENDING', 0, ?4, datetime('now'))",
+            )?;
+            for step in &job.steps {
+                let owner = taken
+                    .query_row([&step.step_id], |row| row.get(0))
+                    .optional()?;
+                if let Some(job_id) = owner {
+                    return Err(StoreError::StepTaken {
+                        step_id: step.step_id.clone(),
+                        job_id,
+                    });
+                }
+                add.execute(params![
+                    step.step_id,
+                    job.job_id,
+                    step.ordinal,
+                    step.payload_json
+                ])?;
+            }
+        }
+        transaction.commit()?;
+        Ok(Posted {
+            message_id: job.message_id.clone(),
+            job_id: job.job_id.clone(),
+            steps: job.steps.len() as u64,
+            repeated: false,
+            differs: false,
+        })
+    }
+}

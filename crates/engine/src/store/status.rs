@@ -1,0 +1,124 @@
+//! What `job status` shows: counts by state, receipts, workers.
+
+use super::{StoreError, StoreReader};
+
+/// How many steps of a job are in each state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateCounts {
+    /// Not yet claimed.
+    pub pending: u64,
+    /// Claimed by a worker.
+    pub leased: u64,
+    /// Done, with a receipt.
+    pub committed: u64,
+}
+
+/// A step whose receipt says that it failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedStep {
+    /// The step.
+    pub step_id: String,
+    /// Its place in the job.
+    pub ordinal: i64,
+    /// The receipt, as stored.
+    pub reason: String,
+}
+
+/// The state of one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobStatus {
+    /// The run.
+    pub run_id: String,
+    /// The job.
+    pub job_id: String,
+    /// Its intent.
+    pub intent: String,
+    /// Steps by state.
+    pub states: StateCounts,
+    /// Receipts that say SUCCESS.
+    pub succeeded: u64,
+    /// Receipts that say anything else.
+    pub failed: u64,
+    /// The workers that wrote receipts or hold leases, by name.
+    pub workers: Vec<String>,
+    /// What failed, by place.
+    pub failures: Vec<FailedStep>,
+}
+
+impl StoreReader {
+    /// The jobs of the store, or of one run, or the one job; by run and job id.
+    pub fn job_status(
+        &self,
+        run_id: Option<&str>,
+        job_id: Option<&str>,
+    ) -> Result<Vec<JobStatus>, StoreError> {
+        let mut jobs = self.connection.prepare(
+            "SELECT m.run_id, j.job_id, COALESCE(j.intent, '')
+             FROM cassette_jobs j JOIN cassette_messages m ON m.message_id = j.message_id
+             WHERE (?1 IS NULL OR m.run_id = ?1) AND (?2 IS NULL OR j.job_id = ?2)
+             ORDER BY m.run_id, j.job_id",
+        )?;
+        let found = jobs.query_map([run_id, job_id], |row| {
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, String>(2)?,
+            ))
+        })?;
+        let mut states = self.connection.prepare(
+            "SELECT COALESCE(SUM(status = 'PENDING'), 0), COALESCE(SUM(status = 'LEASED'), 0),
+                 COALESCE(SUM(status = 'COMMITTED'), 0)
+             FROM cassette_steps WHERE job_id = ?1",
+        )?;
+        let mut receipts = self.connection.prepare(
+            "SELECT COALESCE(SUM(outcome = 'SUCCESS'), 0), COALESCE(SUM(outcome <> 'SUCCESS'), 0)
+             FROM cassette_receipts WHERE job_id = ?1",
+        )?;
+        let mut workers = self.connection.prepare(
+            "SELECT worker_id FROM cassette_receipts WHERE job_id = ?1
+             UNION SELECT lease_owner FROM cassette_steps
+             WHERE job_id = ?1 AND status = 'LEASED' AND lease_owner IS NOT NULL ORDER BY 1",
+        )?;
+        let mut failures = self.connection.prepare(
+            "SELECT s.step_id, s.ordinal, COALESCE(r.receipt_json, '')
+             FROM cassette_receipts r JOIN cassette_steps s ON s.step_id = r.step_id
+             WHERE r.job_id = ?1 AND r.outcome <> 'SUCCESS' ORDER BY s.ordinal, s.step_id",
+        )?;
+        let mut all = Vec::new();
+        for job in found {
+            let (run_id, job_id, intent) = job?;
+            let states = states.query_row([&job_id], |row| {
+                Ok(StateCounts {
+                    pending: row.get(0)?,
+                    leased: row.get(1)?,
+                    committed: row.get(2)?,
+                })
+            })?;
+            let (succeeded, failed) =
+                receipts.query_row([&job_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let workers = workers
+                .query_map([&job_id], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let failures = failures
+                .query_map([&job_id], |row| {
+                    Ok(FailedStep {
+                        step_id: row.get(0)?,
+                        ordinal: row.get(1)?,
+                        reason: row.get(2)?,
+                    })
+                })?
+                .collect::<Result<_, _>>()?;
+            all.push(JobStatus {
+                run_id,
+                job_id,
+                intent,
+                states,
+                succeeded,
+                failed,
+                workers,
+                failures,
+            });
+        }
+        Ok(all)
+    }
+}

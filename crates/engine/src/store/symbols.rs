@@ -1,0 +1,70 @@
+//! Symbols: names for sections, with an optional default slice.
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::{Store, StoreError, StoreReader};
+
+/// A row of `symbols`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolRecord {
+    /// Its name, beginning with `@`.
+    pub symbol_id: String,
+    /// The section it stands for.
+    pub section_id: String,
+    /// The slice of steps that give none.
+    pub default_slice: Option<String>,
+}
+
+impl SymbolRecord {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            symbol_id: row.get(0)?,
+            section_id: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
+            default_slice: row.get(2)?,
+        })
+    }
+}
+
+impl StoreReader {
+    /// The symbol of this name.
+    pub fn symbol(&self, symbol_id: &str) -> Result<Option<SymbolRecord>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT symbol_id, target_ref, default_slice FROM symbols WHERE symbol_id = ?1",
+        )?;
+        Ok(statement
+            .query_row([symbol_id], SymbolRecord::from_row)
+            .optional()?)
+    }
+
+    /// Every symbol, by name.
+    pub fn symbols(&self) -> Result<Vec<SymbolRecord>, StoreError> {
+        let mut statement = self.connection.prepare(
+            "SELECT symbol_id, target_ref, default_slice FROM symbols ORDER BY symbol_id",
+        )?;
+        let rows = statement.query_map([], SymbolRecord::from_row)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Store {
+    /// Adds a symbol or points it elsewhere. The section must be known.
+    pub fn put_symbol(&mut self, symbol: &SymbolRecord) -> Result<(), StoreError> {
+        self.connection.execute(
+            "INSERT INTO symbols(symbol_id, target_type, target_ref, default_slice, created_at,
+                 updated_at)
+             VALUES(?1, 'SECTION', ?2, ?3, datetime('now'), datetime('now'))
+             ON CONFLICT(symbol_id) DO UPDATE SET target_ref = excluded.target_ref,
+                 default_slice = excluded.default_slice, updated_at = excluded.updated_at",
+            params![symbol.symbol_id, symbol.section_id, symbol.default_slice],
+        )?;
+        Ok(())
+    }
+
+    /// Removes a symbol; says whether it was there.
+    pub fn remove_symbol(&mut self, symbol_id: &str) -> Result<bool, StoreError> {
+        let removed = self
+            .connection
+            .execute("DELETE FROM symbols WHERE symbol_id = ?1", [symbol_id])?;
+        Ok(removed == 1)
+    }
+}

@@ -1,0 +1,394 @@
+use runseal_core::formats::job_bundle::manifest::Op;
+use tempfile::TempDir;
+
+use super::*;
+
+fn new_store() -> (TempDir, Store) {
+    let folder = TempDir::new().unwrap();
+    let store = Store::create(&folder.path().join("deep/jobs.db")).unwrap();
+    (folder, store)
+}
+
+fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> NewJob {
+    NewJob {
+        message_id: format!("msg_{run}_{key}"),
+        job_id: format!("job_{run}_{key}"),
+        run_id: run.to_owned(),
+        idempotency_key: key.to_owned(),
+        intent: "read".to_owned(),
+        payload_json: format!("{{\"budgets\":{budgets}}}"),
+        steps: (0..steps)
+            .map(|n| NewStep {
+                step_id: format!("step_{run}_{key}_{n}"),
+                ordinal: n as i64,
+                payload_json: "{}".to_owned(),
+            })
+            .collect(),
+    }
+}
+
+fn read(step: &ClaimedStep, bytes: u64, is_symbol: bool) -> StepResult {
+    let outcome = Outcome::Success {
+        content_hash: "00".repeat(32),
+        bytes,
+        slice: "head(1)".to_owned(),
+    };
+    let op = if is_symbol {
+        Op::ReadSymbol
+    } else {
+        Op::ReadSection
+    };
+    StepResult {
+        step: step.clone(),
+        outcome,
+        target: Some((op, "x".to_owned())),
+    }
+}
+
+fn describe(result: &StepResult, outcome: &Outcome) -> (String, String) {
+    (
+        format!("rcpt_{}", result.step.step_id),
+        format!("{outcome:?}"),
+    )
+}
+
+fn refused(result: rusqlite::Result<usize>) -> String {
+    match result {
+        Err(rusqlite::Error::SqliteFailure(_, Some(message))) => message,
+        other => panic!("expected a refusal, got {other:?}"),
+    }
+}
+
+#[test]
+fn store_created_twice_is_the_same_store() {
+    let (folder, mut store) = new_store();
+    store.post_job(&plan("r", "k", 2, "{}")).unwrap();
+    let again = Store::create(&folder.path().join("deep/jobs.db")).unwrap();
+    assert_eq!(again.job_steps("job_r_k").unwrap().len(), 2);
+    let mode: String = again
+        .connection
+        .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "wal");
+}
+
+#[test]
+fn store_of_a_later_version_is_refused() {
+    let (folder, store) = new_store();
+    store
+        .connection
+        .pragma_update(None, "user_version", 99)
+        .unwrap();
+    let path = folder.path().join("deep/jobs.db");
+    assert!(matches!(
+        Store::open(&path),
+        Err(StoreError::Newer {
+            found: 99,
+            known: 1
+        })
+    ));
+    assert!(matches!(
+        StoreReader::open(&path),
+        Err(StoreError::Newer { .. })
+    ));
+}
+
+#[test]
+fn reader_of_another_database_names_the_missing_table() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("other.db");
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE t(x)")
+        .unwrap();
+    let error = StoreReader::open(&path).unwrap_err();
+    assert!(matches!(
+        error,
+        StoreError::Foreign {
+            table: "cassette_messages",
+            ..
+        }
+    ));
+    assert!(matches!(
+        StoreReader::open(&folder.path().join("none.db")),
+        Err(StoreError::Missing(_))
+    ));
+}
+
+#[test]
+fn post_with_the_same_key_gives_the_same_job() {
+    let (_folder, mut store) = new_store();
+    let first = store.post_job(&plan("r", "k", 3, "{}")).unwrap();
+    let second = store.post_job(&plan("r", "k", 3, "{}")).unwrap();
+    assert!(!first.repeated && second.repeated && !second.differs);
+    assert_eq!((&first.job_id, first.steps), (&second.job_id, second.steps));
+    let other = store
+        .post_job(&plan("r", "k", 5, "{\"max_bytes\":1}"))
+        .unwrap();
+    assert!(other.repeated && other.differs);
+    assert_eq!(other.steps, 3);
+}
+
+#[test]
+fn post_with_a_taken_step_id_is_refused_whole() {
+    let (_folder, mut store) = new_store();
+    store.post_job(&plan("r", "k", 1, "{}")).unwrap();
+    let mut second = plan("r", "k2", 2, "{}");
+    second.steps[1].step_id = "step_r_k_0".to_owned();
+    assert!(matches!(
+        store.post_job(&second),
+        Err(StoreError::StepTaken { .. })
+    ));
+    assert_eq!(store.job("r", "job_r_k2").unwrap(), None);
+}
+
+#[test]
+fn claim_expired_lease_raises_the_token_and_the_late_commit_is_refused() {
+    let (_folder, mut store) = new_store();
+    store.post_job(&plan("r", "k", 1, "{}")).unwrap();
+    let slow = store.claim_steps(None, "slow", -1.0, 10).unwrap();
+    let quick = store.claim_steps(None, "quick", 60.0, 10).unwrap();
+    assert_eq!((slow[0].fencing_token, quick[0].fencing_token), (1, 2));
+    assert!(
+        store
+            .claim_steps(None, "third", 60.0, 10)
+            .unwrap()
+            .is_empty()
+    );
+    let late = store
+        .commit_steps("slow", &[read(&slow[0], 1, false)], &describe)
+        .unwrap();
+    assert_eq!(late, [Commit::Overtaken]);
+    let done = store
+        .commit_steps("quick", &[read(&quick[0], 1, false)], &describe)
+        .unwrap();
+    assert_eq!(done, [Commit::Succeeded]);
+    let late = store
+        .commit_steps("slow", &[read(&slow[0], 1, false)], &describe)
+        .unwrap();
+    assert_eq!(late, [Commit::Overtaken]);
+    assert_eq!(store.job_steps("job_r_k").unwrap()[0].receipts, 1);
+    assert!(!store.has_open_steps(None).unwrap());
+}
+
+#[test]
+fn claim_of_one_run_leaves_the_others() {
+    let (_folder, mut store) = new_store();
+    store.post_job(&plan("a", "k", 2, "{}")).unwrap();
+    store.post_job(&plan("b", "k", 3, "{}")).unwrap();
+    let claimed = store.claim_steps(Some("b"), "w", 60.0, 10).unwrap();
+    assert_eq!(claimed.len(), 3);
+    assert!(claimed.iter().all(|step| step.run_id == "b"));
+    assert!(store.has_open_steps(Some("a")).unwrap());
+}
+
+#[test]
+fn budgets_broken_by_a_read_become_failure_receipts() {
+    let (_folder, mut store) = new_store();
+    store
+        .post_job(&plan("r", "k", 4, "{\"max_bytes\":10,\"max_symbols\":1}"))
+        .unwrap();
+    let steps = store.claim_steps(None, "w", 60.0, 10).unwrap();
+    let results = [
+        read(&steps[0], 6, true),
+        read(&steps[1], 6, false),
+        read(&steps[2], 1, true),
+    ];
+    let commits = store.commit_steps("w", &results, &describe).unwrap();
+    assert_eq!(commits, [Commit::Succeeded, Commit::Failed, Commit::Failed]);
+    let reason = store.failure_of(&steps[1].step_id).unwrap().unwrap();
+    assert!(
+        reason.contains("max_bytes is 10, this read would make it 12"),
+        "{reason}"
+    );
+    let reason = store.failure_of(&steps[2].step_id).unwrap().unwrap();
+    assert!(
+        reason.contains("max_symbols is 1, this read would make it 2"),
+        "{reason}"
+    );
+    let exact = store
+        .commit_steps("w", &[read(&steps[3], 4, false)], &describe)
+        .unwrap();
+    assert_eq!(exact, [Commit::Succeeded]);
+}
+
+#[test]
+fn database_refuses_edits_of_what_is_append_only() {
+    let (_folder, mut store) = new_store();
+    store.post_job(&plan("r", "k", 2, "{}")).unwrap();
+    let steps = store.claim_steps(None, "w", 60.0, 1).unwrap();
+    store
+        .commit_steps("w", &[read(&steps[0], 1, false)], &describe)
+        .unwrap();
+    let run = |sql: &str| refused(store.connection.execute(sql, []));
+    assert_eq!(
+        run("UPDATE cassette_messages SET run_id = 'x'"),
+        "cassette_messages is append-only"
+    );
+    assert_eq!(
+        run("DELETE FROM cassette_receipts"),
+        "cassette_receipts is append-only"
+    );
+    assert_eq!(
+        run("UPDATE cassette_receipts SET outcome = 'FAILURE'"),
+        "cassette_receipts is append-only"
+    );
+    assert_eq!(
+        run("DELETE FROM cassette_jobs"),
+        "cassette_jobs is append-only"
+    );
+    assert_eq!(run("DELETE FROM cassette_steps"), "steps are never deleted");
+    assert_eq!(
+        run(
+            "INSERT INTO cassette_receipts SELECT 'x', step_id, job_id, worker_id,
+             fencing_token, outcome, receipt_json, created_at FROM cassette_receipts"
+        ),
+        "the step already has a receipt"
+    );
+}
+
+#[test]
+fn database_refuses_every_other_move_of_a_step() {
+    let (_folder, mut store) = new_store();
+    store.post_job(&plan("r", "k", 2, "{}")).unwrap();
+    let run = |sql: &str| refused(store.connection.execute(sql, []));
+    let order = "a step goes PENDING, LEASED, COMMITTED";
+    assert_eq!(run("UPDATE cassette_steps SET status = 'COMMITTED'"), order);
+    assert_eq!(
+        run(
+            "UPDATE cassette_steps SET status = 'LEASED', lease_owner = 'w',
+             lease_expires_at = '2000', fencing_token = 5"
+        ),
+        "a new lease raises the fencing token by one"
+    );
+    assert_eq!(
+        run("UPDATE cassette_steps SET payload_json = '{\"x\":1}'"),
+        "what a step does is never edited"
+    );
+    store.claim_steps(None, "w", 60.0, 1).unwrap();
+    let run = |sql: &str| refused(store.connection.execute(sql, []));
+    let leased = "WHERE status = 'LEASED'";
+    assert_eq!(
+        run(&format!(
+            "UPDATE cassette_steps SET status = 'PENDING' {leased}"
+        )),
+        order
+    );
+    assert_eq!(
+        run(&format!(
+            "UPDATE cassette_steps SET status = 'COMMITTED' {leased}"
+        )),
+        "a commit needs the lease it was read under and its one receipt"
+    );
+    assert_eq!(
+        run(
+            "INSERT INTO cassette_receipts VALUES('r', 'step_r_k_1', 'job_r_k', 'w', 0,
+             'SUCCESS', '{}', '2000')"
+        ),
+        "a receipt needs the live lease of its step"
+    );
+}
+
+#[test]
+fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("field.db");
+    let field = "
+        CREATE TABLE cassette_messages(message_id TEXT NOT NULL PRIMARY KEY, run_id TEXT,
+            source TEXT, idempotency_key TEXT, payload_json TEXT, created_at TEXT);
+        CREATE TABLE cassette_jobs(job_id TEXT NOT NULL PRIMARY KEY, message_id TEXT,
+            intent TEXT, ordinal INTEGER, created_at TEXT);
+        CREATE TABLE cassette_steps(step_id TEXT NOT NULL PRIMARY KEY, job_id TEXT,
+            ordinal INTEGER, status TEXT, lease_owner TEXT, lease_expires_at TEXT,
+            fencing_token INTEGER, payload_json TEXT, created_at TEXT);
+        CREATE TABLE cassette_receipts(receipt_id TEXT NOT NULL PRIMARY KEY, step_id TEXT,
+            job_id TEXT, worker_id TEXT, fencing_token INTEGER, outcome TEXT,
+            receipt_json TEXT, created_at TEXT);
+        CREATE TABLE sections(section_id TEXT NOT NULL PRIMARY KEY, file_path TEXT,
+            heading_path TEXT, line_start INTEGER, line_end INTEGER, content_hash TEXT,
+            created_at TEXT);
+        CREATE TABLE symbols(symbol_id TEXT NOT NULL PRIMARY KEY, target_type TEXT,
+            target_ref TEXT, default_slice TEXT, created_at TEXT, updated_at TEXT);
+        INSERT INTO cassette_messages VALUES('m', 'r', 'USER', 'k', 'no json', 'then');
+        INSERT INTO cassette_jobs VALUES('j', 'm', 'read', 1, 'then');
+        INSERT INTO cassette_steps VALUES('s1', 'j', 0, 'COMMITTED', 'w', 'then', 1, '{}', '');
+        INSERT INTO cassette_steps VALUES('s2', 'j', 1, 'PENDING', NULL, NULL, NULL, '{}', '');
+        INSERT INTO cassette_receipts VALUES('a', 's1', 'j', 'w', 1, 'SUCCESS', '{}', '');
+        INSERT INTO cassette_receipts VALUES('b', 's1', 'j', 'w', 1, 'SUCCESS', '{}', '');";
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch(field)
+        .unwrap();
+    let before = fs::read(&path).unwrap();
+    {
+        let reader = StoreReader::open(&path).unwrap();
+        let steps = reader.job_steps("j").unwrap();
+        assert_eq!(steps.iter().map(|s| s.receipts).collect::<Vec<_>>(), [2, 0]);
+        let status = &reader.job_status(Some("r"), None).unwrap()[0];
+        assert_eq!(
+            status.states,
+            StateCounts {
+                pending: 1,
+                leased: 0,
+                committed: 1
+            }
+        );
+        assert_eq!(status.workers, ["w"]);
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let mut store = Store::open(&path).unwrap();
+    let claimed = store.claim_steps(None, "ours", 60.0, 10).unwrap();
+    assert_eq!(claimed.len(), 1);
+    assert_eq!((claimed[0].fencing_token, claimed[0].max_bytes), (1, None));
+    let commits = store
+        .commit_steps("ours", &[read(&claimed[0], 3, false)], &describe)
+        .unwrap();
+    assert_eq!(commits, [Commit::Succeeded]);
+}
+
+#[test]
+fn index_rows_of_an_edited_file_stay_known_but_not_current() {
+    let (_folder, mut store) = new_store();
+    let section = |id: &str, hash: &str| SectionRecord {
+        section_id: id.to_owned(),
+        file_path: "a.md".to_owned(),
+        heading_path: "[]".to_owned(),
+        line_start: 0,
+        line_end: 1,
+        content_hash: hash.to_owned(),
+    };
+    let file = |hash: &str| IndexedFile {
+        stamp: "1".to_owned(),
+        file_hash: hash.to_owned(),
+    };
+    let entry = |id: &str, hash: &str| ("a.md".to_owned(), file(hash), vec![section(id, hash)]);
+    store.record_index(&[entry("old", "h1")], &[]).unwrap();
+    let first = store.compute_index_hash().unwrap();
+    store.record_index(&[entry("new", "h2")], &[]).unwrap();
+    assert_ne!(store.compute_index_hash().unwrap(), first);
+    assert!(store.section("old").unwrap().is_some());
+    let current = store.sections_of_file("a.md").unwrap();
+    assert_eq!(
+        current
+            .iter()
+            .map(|s| s.section_id.as_str())
+            .collect::<Vec<_>>(),
+        ["new"]
+    );
+    store.record_index(&[], &["a.md".to_owned()]).unwrap();
+    assert!(store.sections_of_file("a.md").unwrap().is_empty());
+    assert!(store.indexed_files().unwrap().is_empty());
+}
+
+#[test]
+fn symbols_are_put_shown_and_removed() {
+    let (_folder, mut store) = new_store();
+    let symbol = SymbolRecord {
+        symbol_id: "@a".to_owned(),
+        section_id: "none".to_owned(),
+        default_slice: None,
+    };
+    assert!(matches!(store.put_symbol(&symbol), Err(StoreError::Sql(_))));
+    assert_eq!(store.symbols().unwrap(), []);
+    assert!(!store.remove_symbol("@a").unwrap());
+}

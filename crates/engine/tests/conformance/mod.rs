@@ -1,0 +1,34 @@
+//! Where the conformance data is, and how its lines are read.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "test code: a failure is meant to stop the test"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// JSON of the test data. Read with another parser than ours, on purpose.
+pub type Json = serde_json::Value;
+
+/// The folder with the data of one part, unless it is not here.
+pub fn data_folder(part: &str) -> Option<PathBuf> {
+    runseal_testkit::conformance().map(|folder| folder.join(part))
+}
+
+/// One JSON value a line.
+pub fn read_lines(path: &Path) -> Vec<Json> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Bytes from hex.
+#[allow(dead_code)]
+pub fn decode_hex(text: &str) -> Vec<u8> {
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+        .collect()
+}

@@ -1,0 +1,235 @@
+//! Intents: reading, normalization and refusal (000 §2.1, §6.1; rulings, "Intent").
+//!
+//! An [`Intent`] is always normalized: there is no other way to make one.
+
+use crate::text::{normalize_constraint, normalize_goal};
+use runseal_core::canon::{
+    Dialect, Document, Kind, NoCanonicalForm, Node, Value, canonical_digest, compare_utf16,
+};
+use runseal_core::digest::Digest;
+
+/// Why an intent is refused. Prints as `CODE: message` (000 §6.3).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Nothing is left of the goal after trimming.
+    #[error("EMPTY_GOAL: Intent goal cannot be empty")]
+    EmptyGoal,
+    /// No object, or no string goal in it.
+    #[error("INVALID_GOAL: Intent must have a string goal")]
+    InvalidGoal,
+    /// Something else in the intent is malformed.
+    #[error("INVALID_INTENT: {0}")]
+    InvalidIntent(String),
+}
+
+impl Refusal {
+    /// The code before the colon.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refusal::EmptyGoal => "EMPTY_GOAL",
+            Refusal::InvalidGoal => "INVALID_GOAL",
+            Refusal::InvalidIntent(_) => "INVALID_INTENT",
+        }
+    }
+
+    /// The message behind the colon.
+    pub fn message(&self) -> String {
+        let text = self.to_string();
+        text.split_once(": ")
+            .map_or(text.clone(), |(_, m)| m.to_owned())
+    }
+}
+
+/// A normalized intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    goal: String,
+    constraints: Vec<String>,
+    context: Value,
+    hash: Digest,
+}
+
+impl Intent {
+    /// Normalizes goal and constraints; the context passes through untouched.
+    pub fn new(goal: &str, constraints: &[String], context: Value) -> Result<Self, Refusal> {
+        let goal = normalize_goal(goal);
+        if goal.is_empty() {
+            return Err(Refusal::EmptyGoal);
+        }
+        let mut constraints: Vec<String> = constraints
+            .iter()
+            .map(|c| normalize_constraint(c))
+            .filter(|c| !c.is_empty())
+            .collect();
+        constraints.sort_by(|a, b| compare_utf16(a, b));
+        constraints.dedup();
+        Self::assemble(goal, constraints, context)
+            .map_err(|e| Refusal::InvalidIntent(format!("the context has no canonical form: {e}")))
+    }
+
+    fn assemble(
+        goal: String,
+        constraints: Vec<String>,
+        context: Value,
+    ) -> Result<Self, NoCanonicalForm> {
+        let value = Value::object([
+            ("goal", Value::from(goal.as_str())),
+            (
+                "constraints",
+                Value::array(constraints.iter().map(String::as_str)),
+            ),
+            ("context", context),
+        ]);
+        let hash = canonical_digest(&value, Dialect::Kernel)?;
+        let Value::Object(mut members) = value else {
+            return Ok(Intent {
+                goal,
+                constraints,
+                context: Value::Null,
+                hash,
+            });
+        };
+        let context = members.remove(&"context".into()).unwrap_or(Value::Null);
+        Ok(Intent {
+            goal,
+            constraints,
+            context,
+            hash,
+        })
+    }
+
+    /// The goal: not empty, NFC, trimmed.
+    pub fn goal(&self) -> &str {
+        &self.goal
+    }
+
+    /// The constraints: sorted by UTF-16 code units, no repeats.
+    pub fn constraints(&self) -> &[String] {
+        &self.constraints
+    }
+
+    /// The context, as given.
+    pub fn context(&self) -> &Value {
+        &self.context
+    }
+
+    /// The canonical hash of the normalized intent.
+    pub fn hash(&self) -> Digest {
+        self.hash
+    }
+
+    /// The normalized intent as a JSON value.
+    pub fn to_value(&self) -> Value {
+        Value::object([
+            ("goal", Value::from(self.goal.as_str())),
+            (
+                "constraints",
+                Value::array(self.constraints.iter().map(String::as_str)),
+            ),
+            ("context", self.context.clone()),
+        ])
+    }
+
+    /// The same intent with other texts; the context stays.
+    pub(crate) fn with_texts(&self, goal: &str, constraints: &[String]) -> Result<Self, Refusal> {
+        Intent::new(goal, constraints, self.context.clone())
+    }
+}
+
+/// Reads an intent out of a parsed document.
+pub fn parse_intent(document: &Document<'_>) -> Result<Intent, Refusal> {
+    let root = document.root();
+    if root.kind() != Kind::Object {
+        return Err(Refusal::InvalidGoal);
+    }
+    let goal = root.get("goal").ok_or(Refusal::InvalidGoal)?;
+    if !goal.is_string() {
+        return Err(Refusal::InvalidGoal);
+    }
+    let goal = text_of(goal, "goal")?;
+    let mut constraints = Vec::new();
+    match root.get("constraints") {
+        None => {}
+        Some(node) if node.is_null() => {}
+        Some(node) => {
+            let items = node
+                .as_array()
+                .ok_or_else(|| malformed("constraints", "must be a list of strings", node))?;
+            for (i, item) in items.enumerate() {
+                let place = format!("constraints[{i}]");
+                if !item.is_string() {
+                    return Err(malformed(&place, "must be a string", item));
+                }
+                constraints.push(text_of(item, &place)?);
+            }
+        }
+    }
+    let context = match root.get("context") {
+        None => Value::object::<&str, Value>([]),
+        Some(node) if node.is_null() => Value::object::<&str, Value>([]),
+        Some(node) if node.kind() == Kind::Object => node.to_value(),
+        Some(node) => return Err(malformed("context", "must be an object", node)),
+    };
+    Intent::new(&goal, &constraints, context)
+}
+
+fn text_of(node: Node<'_>, place: &str) -> Result<String, Refusal> {
+    node.as_str()
+        .map(|text| text.into_owned())
+        .ok_or_else(|| Refusal::InvalidIntent(format!("{place} holds an unpaired surrogate")))
+}
+
+fn malformed(place: &str, must: &str, node: Node<'_>) -> Refusal {
+    Refusal::InvalidIntent(format!(
+        "{place} {must}, not {}",
+        node.kind().with_article()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runseal_core::canon::{ReadOptions, parse_document};
+
+    fn refusal(text: &str) -> String {
+        let document = parse_document(text.as_bytes(), &ReadOptions::INTENT).unwrap();
+        parse_intent(&document).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn intent_malformed_is_refused_with_code_and_message() {
+        assert_eq!(
+            refusal("[]"),
+            "INVALID_GOAL: Intent must have a string goal"
+        );
+        assert_eq!(
+            refusal("{}"),
+            "INVALID_GOAL: Intent must have a string goal"
+        );
+        assert_eq!(
+            refusal(r#"{"goal":5}"#),
+            "INVALID_GOAL: Intent must have a string goal"
+        );
+        assert_eq!(
+            refusal(r#"{"goal":" \u3000"}"#),
+            "EMPTY_GOAL: Intent goal cannot be empty"
+        );
+        assert_eq!(
+            refusal(r#"{"goal":"x","constraints":"y"}"#),
+            "INVALID_INTENT: constraints must be a list of strings, not a string"
+        );
+        assert_eq!(
+            refusal(r#"{"goal":"x","constraints":["a",null]}"#),
+            "INVALID_INTENT: constraints[1] must be a string, not null"
+        );
+        assert_eq!(
+            refusal(r#"{"goal":"x","context":[]}"#),
+            "INVALID_INTENT: context must be an object, not an array"
+        );
+        assert_eq!(
+            refusal(r#"{"goal":"\ud800"}"#),
+            "INVALID_INTENT: goal holds an unpaired surrogate"
+        );
+        assert!(refusal(r#"{"goal":"x","context":{"n":1e400}}"#).starts_with("INVALID_INTENT: "));
+    }
+}

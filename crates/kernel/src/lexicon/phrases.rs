@@ -1,0 +1,443 @@
+//! Cues of one or more words. `~word` matches by stem, `#` any number; alternatives are separated by `|`.
+
+/// The two sides of a family of opposites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    A,
+    B,
+}
+
+/// What a cue signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cue {
+    /// An unresolved reference, whatever stands around it.
+    Unresolved,
+    /// `to be decided`: unresolved unless a computation follows.
+    ToBe,
+    /// `will be provided`: unresolved unless a manner follows.
+    WillBe,
+    /// A choice left open, whatever stands around it.
+    Open,
+    /// could, might: open unless they state a fact about data or a failure.
+    Might,
+    /// depends: open unless it names a dependency or a rule.
+    Depends,
+    /// either: open unless it closes a set of values.
+    Either,
+    /// vs, versus.
+    Versus,
+    /// An upper bound follows.
+    Upper,
+    /// A lower bound follows.
+    Lower,
+    /// A waiting or running time follows.
+    Takes,
+    /// How long something is kept.
+    Retention,
+    /// Kept without end.
+    Forever,
+    /// One side of a family of opposites.
+    Family(u8, Side),
+}
+
+/// What two statements must share before a family makes them a contradiction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// A subject word in common.
+    Shared,
+    /// Most of the shorter statement's words in common.
+    Close,
+    /// Nothing, unless a statement is about a part only: it holds for the whole.
+    Whole,
+}
+
+/// A family of opposites.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Family {
+    /// What the family is about, as the question names it.
+    pub name: &'static str,
+    pub scope: Scope,
+    /// A negated cue of one side counts as the other side.
+    pub flips: bool,
+    pub a: &'static str,
+    pub b: &'static str,
+}
+
+const fn family(
+    name: &'static str,
+    scope: Scope,
+    flips: bool,
+    a: &'static str,
+    b: &'static str,
+) -> Family {
+    Family {
+        name,
+        scope,
+        flips,
+        a,
+        b,
+    }
+}
+
+use Scope::{Close, Shared, Whole};
+
+/// Families of opposites. Order is the order of their numbers; add at the end.
+pub(crate) const FAMILIES: &[Family] = &[
+    family(
+        "timing",
+        Shared,
+        true,
+        "synchronous|synchronously|blocking|blocks until|waits for the answer|waits for the result|waits until the answer|inline",
+        "asynchronous|asynchronously|non-blocking|nonblocking|fire-and-forget|in the background|through a queue|via a queue|over a queue|put on a queue|background job|background task|does not wait",
+    ),
+    family(
+        "state",
+        Shared,
+        true,
+        "stateless|no state|keeps no state|holds no state|without state|stores no state|no session state|no server-side state|no server-side session",
+        "stateful|session state|in memory between|between requests|between calls|sticky sessions|sticky session|server-side session|server-side sessions|keeps the session|in its memory|remembers|in the session|session store|in process memory|keeps per-user state|local session",
+    ),
+    family(
+        "write access",
+        Shared,
+        false,
+        "read-only|readonly|read only|only reads|only ever reads|only reading|reads only|never writes|must not write|no write access|no writes|never modifies|never modify|must not modify|must not change|does not change|not be changed|not be modified|stays untouched|stay untouched|no changes to|without changing|select only|select statements only",
+        "~write|~modify|~update|~edit|~delete|~insert|~overwrite|~alter|~truncate|writes back|write back|~correct|~rename|~save|~store|~append|~drop|~change",
+    ),
+    family(
+        "visibility",
+        Shared,
+        true,
+        "public|publicly|open to everyone|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
+        "private|privately|internal only|internal network only|intranet only|only from the cluster|only from the intranet|confidential|secret|authenticated|authentication|behind a login|behind the login|login required|requires a login|requires login|requires authentication|vpn only|only over the vpn|only through the vpn|restricted|signed-in|logged-in|not visible to|only visible to|visible only to|only admins|only administrators|admins only|bearer token",
+    ),
+    family(
+        "whether it is required",
+        Shared,
+        true,
+        "required|mandatory|compulsory|obligatory|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
+        "optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
+    ),
+    family(
+        "encryption",
+        Shared,
+        true,
+        "encrypted|encrypt|encrypts|encryption|hashed|https only|only over https|over tls|tls only|with tls|ciphertext|aes-256|bcrypt|argon2",
+        "plain text|plaintext|plain-text|unencrypted|in the clear|clear text|cleartext|in clear|plain http|unhashed|readable form|over http|readable by anyone with",
+    ),
+    family(
+        "order",
+        Close,
+        false,
+        "ascending|oldest first|smallest first|lowest first|alphabetical|alphabetically|a to z|cheapest first|earliest first|fifo|first in first out|chronological|chronologically|low to high",
+        "descending|newest first|latest first|largest first|highest first|z to a|most expensive first|random order|reverse chronological|lifo|last in first out|most recent first|unsorted|shuffled|unordered|high to low|by popularity|randomly",
+    ),
+    family(
+        "whether it may change",
+        Shared,
+        false,
+        "locked|read-only|immutable|append-only|append only|write-once|write once|never changed|never change|never be changed|never edited|never modified|cannot be changed|cannot be edited|cannot be modified|cannot be altered|can not be changed|must not be changed|must not be edited|may not be changed|unchangeable|tamper-proof|tamperproof|never overwritten|never overwrite|is final|are final|frozen|never updated",
+        "editable|~edit|can be changed|may be changed|can be edited|may be edited|~overwrite|in place|can correct|can be corrected|may correct|~modify|can change|may change|~change|can delete|can be deleted|~rewrite|mutable|~update|afterwards",
+    ),
+    family(
+        "whether it is kept",
+        Shared,
+        false,
+        "~keep forever|~keep for ever|~keep permanently|~keep indefinitely|~store permanently|~store forever|~store indefinitely|~retain forever|~retain indefinitely|never deleted|never delete|never be deleted|never removed|never purged|must not be deleted|must never be deleted|may not be deleted|is not deleted|are not deleted|archived permanently|no deletion|are kept|is kept|are retained|is retained|are archived|stay available|remains available|must be preserved|are preserved|forever|for good|indefinitely|permanently",
+        "~delete|~purge|~erase|~wipe|~discard|~expire|~remove",
+    ),
+    family(
+        "personal data",
+        Whole,
+        false,
+        "anonymous|anonymously|anonymised|anonymized|no personal data|no personal information|without personal data|no personally identifiable|no names|without names|no user data|no pii|pseudonymous|no identifying|cannot be traced|no tracking|not be identifiable|personal data is never|personal data must not|must not contain personal|contain no personal",
+        "with the name|full name|full names|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
+    ),
+    family(
+        "threads",
+        Shared,
+        true,
+        "single-threaded|single threaded|one thread|single thread|a single thread|no threads|without threads|sequentially|one after the other|one after another|one at a time|one by one|strictly in sequence|serially|never in parallel|not in parallel",
+        "multi-threaded|multithreaded|multi threaded|worker threads|thread pool|in parallel|parallel|concurrently|concurrent|several threads|# threads|# workers|simultaneously|at the same time|all at once",
+    ),
+    family(
+        "price",
+        Shared,
+        false,
+        "free of charge|for free|no charge|no fee|no fees|costs nothing|without charge|at no cost|no cost|is free|are free|stays free|free for|nothing is charged|without payment|without paying",
+        "~pay|~charge|fee|fees|costs # |~invoice for|euro per|euros per|cents for|cents per|paid plan|subscription|per month|surcharge|a price of|billed",
+    ),
+    family(
+        "network access",
+        Whole,
+        false,
+        "offline|without network|without a network|without any network|no network|without internet|no internet|without an internet|no connection to the internet|no internet connection|no network connection|no network access|air-gapped|airgapped|air gapped|not connected to|no outbound|no outgoing|no external calls|no external connections|no connection to the outside|no calls to the outside|never contacts|must not contact|must not connect|never connects|without connectivity|without a connection|no online|no traffic leaves|must not leave the building|must not leave the network|must not leave our network|must not leave the site|never leaves the building|never leave|never leaves|must not leave|may not leave|must never leave|do not leave|does not leave|stays on the phone|stay on the phone|never leave the building|never leaves the device|never leave the device|never leaves the network|stays on the device|stay on the device|no data leaves|isolated network|no remote|network access is forbidden|network is not available|no wifi|no wi-fi",
+        "~upload|cloud|internet|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
+    ),
+    family(
+        "outside dependencies",
+        Whole,
+        false,
+        "standard library only|only the standard library|stdlib only|only stdlib|standard library and nothing|nothing but the standard library|no third-party|no third party|without third-party|without third party|no external dependencies|no external libraries|no external packages|no dependencies|no runtime dependencies|zero dependencies|without dependencies|without external dependencies|without external libraries|dependency-free|no frameworks|no framework|without a framework|without frameworks|no libraries|without libraries|no npm|no packages|vanilla|plain javascript only|no third-party modules|no additional libraries|no other libraries",
+        "github.com|third-party library|third-party libraries|external library|npm install|npm package|npm packages|npm|pip install|from npm|from pypi|pypi|crates.io|maven central|nuget|@library|cargo add|go get|composer require|gem install",
+    ),
+    family(
+        "storage",
+        Whole,
+        false,
+        "no database|without a database|without database|no persistent storage|no persistence|nothing is stored|nothing is saved|nothing is written to disk|stores nothing|saves nothing|in memory only|only in memory|memory only|no data is stored|no data is saved|no data is kept|not stored anywhere|never stored|not persisted|never persisted|never written to disk|not written to disk|must not be stored|must not be saved|must not store|must not persist|never saved|not saved|are not stored|is not stored|no files are written|leaves no trace|writes no files|never touches the disk",
+        "stored in|saved in|saves to|saved to|stores in|stored on|saved on|written to disk|to disk|on disk|persisted|persists|database table|in a database|in the database|~archive|are stored|is stored|are saved|is saved|@database|stores the|saves the|stores all|saves all|stores every|saves every|keeps a copy|history of all|full history",
+    ),
+    family(
+        "JavaScript",
+        Whole,
+        false,
+        "no javascript|without javascript|no client-side javascript|no client-side script|no client-side scripts|javascript-free|works without javascript|javascript disabled|javascript is not|without any javascript|no script tags",
+        "react|vue|angular|svelte|jquery|htmx|in javascript|javascript in the browser|single-page app|single-page application|single page app|spa|client-side rendering|typescript|rendered in the browser|rendered client-side|drag and drop|by javascript|with javascript|uses javascript",
+    ),
+    family(
+        "where it runs",
+        Whole,
+        false,
+        "on-premises|on premises|on-premise|on premise|on-prem|no cloud|without cloud|not in the cloud|must not use the cloud|no cloud services|own servers|our own servers|own data centre|own data center|our own hardware|own hardware|self-hosted|self hosted|in our data centre|in our data center|in-house|in our server room|no third-party hosting|no us provider|stay in the eu|only in the eu|must not leave the eu|stay in germany|inside the eu",
+        "@cloud|to the cloud|in the cloud|cloud storage|cloud bucket|cloud service|cloud services|cloud functions|saas|us-east-1|us-west-2|hosted by|in virginia|in the us|in the usa|american",
+    ),
+    family(
+        "accounts",
+        Whole,
+        false,
+        "no login|does not need authentication|do not need authentication|needs no authentication|need no authentication|authentication is not|not authenticated|no api key|without an api key|without any key|without a key|without a password|without login|without a login|without logging in|no account|no accounts|without an account|no registration|without registration|without registering|no password|no passwords|no sign-in|no sign-up|no signup|without signing in|must not create an account|need no account|needs no account|no authentication|without authentication|nobody has to log in|do not need an account|does not need an account|anonymous access|guest access only|guest checkout only",
+        "authenticated|needs a login|needs login|needs a valid|bearer token|valid api key|requires an api key|api key is required|log in|logs in|login with|login by|login via|sign in|signs in|signed in|signed-in|with a password|password|passwords|create an account|creates an account|user account|user accounts|must register|must be registered|have to register|has to register|registered users|registered members|oauth|sso|single sign-on|two-factor|must log|logged in|logged-in|after login|credentials|their account",
+    ),
+    family(
+        "who acts",
+        Shared,
+        true,
+        "manually|by hand|manual|by a person|by a human|by an employee|a person decides|a human decides|human review",
+        "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|by itself|on its own|by a cron job|by cron",
+    ),
+    family(
+        "approval",
+        Shared,
+        false,
+        "without moderation|without approval|no approval|without review|without any review|no review|no moderation|without confirmation|no confirmation|without asking|without further checks|without check|unmoderated|at once|immediately|instantly|straight away|right away|without delay",
+        "approved|approves|approve|approval by|approval of|must be approved|moderated|moderator|moderators|four-eyes|four eyes|reviewed|confirmed by|must confirm|has to confirm|signed off|sign-off|after review|waits for|held for|released by|asks for confirmation|ask for confirmation|confirmation dialog|confirmation dialogue|delayed|with a delay|after a delay|waiting period",
+    ),
+    family(
+        "letter case",
+        Shared,
+        true,
+        "case-sensitive|case sensitive|exact case|upper and lower case differ|case matters",
+        "case-insensitive|case insensitive|ignores case|ignoring case|ignore case|regardless of case|case is ignored|case does not matter",
+    ),
+    family(
+        "uniqueness",
+        Shared,
+        true,
+        "unique|no duplicates|without duplicates|only once|exactly once|at most once|no two|must not occur twice|appears once|never twice|must be unique|one per",
+        "duplicates allowed|duplicates are allowed|duplicates are fine|may occur more than once|can occur more than once|may be repeated|may repeat|can be repeated|same # twice|several times|may be used twice|can be used twice|may share|can share|more than once|any number of times|multiple times|share the same|the same number|as often as|several per|at least once",
+    ),
+    family(
+        "interruption",
+        Whole,
+        false,
+        "no downtime|zero downtime|zero-downtime|without downtime|without interruption|without any interruption|no interruption|uninterrupted|around the clock|24/7|always available|available at all times|never be unavailable|never stops|must never stop|without stopping|must stay online|stays online|stay online|must remain available|no maintenance window|never restarted|without a restart|without restart|no restart",
+        "maintenance window|~shut down|is stopped|are stopped|~stop the|taken offline|take it offline|take offline|unavailable for|unavailable from|downtime of|hours of downtime|minutes of downtime|scheduled downtime|is restarted|are restarted|restarts every|restarted every|restart every|restarts each|restarted each|reboots|reboot|switched off|is closed from|offline for|offline from|offline between|maintenance mode",
+    ),
+    family(
+        "how many instances",
+        Shared,
+        false,
+        "single instance|one instance|a single server|one server|single node|one node|only one process|a single process|single process|single replica|one replica|only one copy|exactly one instance|one machine|single machine|single host",
+        "replicas|three instances|two instances|several instances|multiple instances|# instances|# replicas|# nodes|cluster|several servers|multiple servers|scales out|scale out|horizontally|load balancer|load-balanced|autoscaling|across # |two servers|three servers|three nodes|two nodes|failover",
+    ),
+    family(
+        "licence",
+        Whole,
+        false,
+        "open source only|open-source only|only open source|only open-source|open source software only|no proprietary|no commercial|without licence fees|without license fees|no licence fees|no license fees|no licence costs|no paid|free software only|only free software|osi-approved|no closed-source",
+        "oracle|matlab|sql server|proprietary|commercial licence|commercial license|licensed per|paid licence|paid license|sap|photoshop|splunk|tableau|closed-source|enterprise edition|enterprise licence|enterprise license|windows server|autocad|adobe",
+    ),
+    family(
+        "privileges",
+        Whole,
+        false,
+        "without root|no root|not as root|non-root|rootless|unprivileged|without admin rights|no admin rights|without administrator rights|no administrator rights|without sudo|no sudo|must not run as root|no privileged|ordinary user",
+        "as root|with root|root rights|sudo|admin rights|administrator rights|administrator privileges|privileged container|privileged mode|privileged|port 80|port 443|setuid|cap_sys_admin|/etc|root access|as administrator",
+    ),
+    family(
+        "user interface",
+        Whole,
+        false,
+        "command line only|command-line only|no gui|without a gui|headless|no graphical|without a graphical|no user interface|without a user interface|terminal only|no web interface|without a web interface|no front end|no frontend|no screen|without a screen|cli only|no display|no buttons",
+        "gui|graphical|window with|dialog box|dialogue box|buttons|a button|web interface|web ui|drag and drop|drop-down|dropdown|touch screen|touchscreen|mouse|desktop window|clicks|menu bar",
+    ),
+    family(
+        "architecture",
+        Shared,
+        false,
+        "monolith|monolithic|single binary|one binary|one process|a single executable|one executable|single jar|one container|a single container",
+        "microservices|micro-services|separate services|several services|services that|own container|separate containers|own service|separate process|separate processes",
+    ),
+    family(
+        "time zone",
+        Shared,
+        false,
+        "utc|gmt",
+        "local time|local timezone|local time zone|browser's time zone|user's time zone|cet|cest|mez|est|pst|time zone of the",
+    ),
+    family(
+        "units",
+        Shared,
+        false,
+        "metric|celsius|kilometres|kilometers|kilograms|metres|24-hour|24 hour",
+        "imperial|fahrenheit|miles|pounds|feet|inches|12-hour|12 hour|am/pm|am and pm",
+    ),
+    family(
+        "caching",
+        Shared,
+        false,
+        "never cached|not cached|no caching|no cache|no-cache|no-store|uncached|without caching|without a cache|must not be cached|never from a cache|always fresh|always read fresh|read fresh|read from the source each time|always queried live|queried live|always live|computed on every|recomputed on every|never served from|must not cache|fresh on every|on every request",
+        "~cache",
+    ),
+    family(
+        "on or off",
+        Close,
+        true,
+        "enabled|enable|enables|switched on|turned on|turn on|switch on|active|activated|on by default|opt-out",
+        "disabled|disable|disables|switched off|turned off|turn off|switch off|inactive|deactivated|off by default|opt-in",
+    ),
+    family(
+        "permission",
+        Close,
+        true,
+        "allowed|permitted|allow|allows|permit|permits|accepted|accept|accepts|is fine|are fine|welcome|may be used|can be used",
+        "forbidden|prohibited|banned|disallowed|not permitted|not allowed|rejected|reject|rejects|refused|refuse|refuses|denied|blocked|must not be used|may not be used|never used|not accepted|never accepted|are not accepted|excluded",
+    ),
+    family(
+        "included or not",
+        Close,
+        false,
+        "included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
+        "excluded|exclude|excludes|left out|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
+    ),
+    family(
+        "locked or open",
+        Shared,
+        false,
+        "~lock|stay locked|stays locked|remain closed|stay closed|stays closed|~close|~shut",
+        "~unlock|open|opens|opened|stay open|stays open|unlocked",
+    ),
+    family(
+        "secrecy",
+        Shared,
+        false,
+        "secret|nobody can see|nobody sees|no one can see|no one sees|nobody can find out|nobody knows|nobody can tell|hidden from|cannot see|can not see|cannot be seen|must not see|may not see|never see|never sees|cannot read|can not read|must not read|may not read|end-to-end encrypted|blind|not visible|invisible to",
+        "sees|can see|may see|can read|may read|is shown to|are shown to|visible to|scans|analyses|analyzes|inspects|displays|reads the|is listed with|are listed with",
+    ),
+    family(
+        "before or after",
+        Close,
+        false,
+        "before",
+        "after|only after|once",
+    ),
+    family(
+        "orientation",
+        Close,
+        false,
+        "portrait|horizontal|horizontally|left-aligned|top|left|light|landscape-free",
+        "landscape|vertical|vertically|right-aligned|bottom|right|dark",
+    ),
+    family(
+        "speed of delivery",
+        Shared,
+        false,
+        "real time|real-time|realtime|in real time|live|as it happens|as they happen|within seconds|streaming|streamed|immediately|instantly|the moment",
+        "nightly batch|nightly|overnight|once a day|once per day|once a week|daily batch|in batches|weekly|monthly|next day|next morning|the day after|end of the day|once an hour|every night|at midnight|with a day's delay|batch",
+    ),
+    family(
+        "who may",
+        Shared,
+        false,
+        "@only-person",
+        "everyone can|anyone can|everybody can|all users can|all users may|every user can|every user may|any user can|any user may|everyone may|anyone may|anybody can|anybody may|all employees|all members can|all members may|every member|any visitor|every visitor|all visitors|any employee|every employee|all staff|any customer|every customer|all customers|any guest|all students|every student|everybody may|@other-person",
+    ),
+    family(
+        "number formats",
+        Close,
+        false,
+        "yyyy-mm-dd|iso 8601|iso-8601|iso dates|iso format|decimal point|rounded up|rounded to whole|as integers|whole numbers|in cents|upper case|uppercase|capital letters",
+        "dd.mm.yyyy|mm/dd/yyyy|dd/mm/yyyy|unix timestamp|unix timestamps|epoch seconds|decimal comma|rounded down|truncated|not rounded|unrounded|two decimals|as decimals|decimal places|in euros|lower case|lowercase|small letters|us format|dd-mm-yyyy",
+    ),
+    family(
+        "who owns the process",
+        Close,
+        true,
+        "in-house|internally|by our own|ourselves|by us",
+        "outsourced|externally|by an external|by a contractor|by an agency|by the vendor|by a partner",
+    ),
+    family(
+        "strictness",
+        Shared,
+        false,
+        "strict|strictly|all or nothing|all-or-nothing|as a whole|entire file is refused|whole file is refused|whole file is rejected|whole batch|entire batch|aborts the whole|stops at the first|stop at the first|abort on the first|aborts on the first|fails fast|fail fast|stops immediately|abort immediately|aborts immediately|stop on the first",
+        "lenient|best effort|best-effort|skipped|skip|skips|ignored|ignore|ignores|continue|continues|goes on|go on|carries on|remaining rows|other rows|partial|partially|never stop|never stops|never aborts",
+    ),
+];
+
+/// Cues of single kinds.
+const CUES: &[(Cue, &str)] = &[
+    (
+        Cue::Unresolved,
+        "not yet known|not known yet|not yet decided|not decided yet|not yet defined|not yet fixed|not yet agreed|not yet available|not yet final|not final yet|not yet chosen|not yet specified|not yet clear|not yet named|not yet confirmed|not yet set|not yet settled|not yet determined|not defined yet|not agreed yet|not chosen yet|not specified yet|not clear yet|not fixed yet|not confirmed yet|not available yet|not set yet|not named yet|still unknown|still missing|still open|still unclear|still to come|still to be|still pending|still outstanding|yet to be|yet to come|to follow|follows later|will follow|to come later|comes later|coming soon|unknown so far|unknown at this point|unknown yet|as yet unknown|currently unknown|unknown for now|needs confirmation|needs to be confirmed|needs to be decided|needs to be defined|needs to be clarified|needs clarification|needs to be agreed|awaiting confirmation|awaiting approval|awaiting decision|waiting for confirmation|waiting for approval|waiting for an answer|waiting for feedback|waiting for input|has to be decided|have to be decided|must still be|has yet to|have yet to|remains to be|remains open|tbd|tbc|tba|tbdl|tbs|t.b.d|t.b.c|t.b.a|fixme|changeme|change_me|change-me|replaceme|replace_me|replace-me|fillme|fill_me_in|fill-me-in|tk|lorem ipsum|to fill in|fill in later|fill this in|please fill in|to be filled|insert here|goes here|placeholder for now|as discussed|as agreed|as mentioned|as talked about|we discussed|we talked about|we agreed on|you know which|the one from last time|same as last time|as last time|like last time|the usual one|see attached|see attachment|attached document|the attached|in the attachment|see separate document|see other document|see the other ticket|pending decision|pending confirmation|pending approval from|pending input from|subject to change|subject to confirmation|check with|to check with|to clarify with|to be clarified|ask again|to ask|ask the|ask our|details later|details to follow|more details later|will tell you|will let you know|let you know later|get back to you|somebody knows|someone knows|someone should know|i'll add this later|add later|to add later|specify later|define later|decide later|decided later|defined later|specified later|determined later|named later|n.n",
+    ),
+    (
+        Cue::ToBe,
+        "to be determined|to be decided|to be defined|to be announced|to be confirmed|to be agreed|to be supplied|to be provided|to be specified|to be named|to be filled in|to be clarified|to be chosen|to be discussed|to be advised|to be negotiated|to be settled|to be fixed|to be set|to be delivered|to be added|to be completed|to be selected|to be assigned|to be finalised|to be finalized|to be found|to be sent|to be communicated|to be nominated|to be checked|to be inserted|to be replaced|to be established|to be given",
+    ),
+    (
+        Cue::WillBe,
+        "will be provided|will be supplied|will be announced|will be decided|will be determined|will be defined|will be confirmed|will be specified|will be clarified|will be communicated|will be named|will be handed|will be agreed|will be chosen|will be finalised|will be finalized|will be delivered|will be sent|will be shared|will be given|will be told|will be known|will be added|will be set|will be available|will be fixed|will provide|will supply|will send|will deliver|will share|will decide|will define|will specify|will announce|will confirm|will name|will tell|will choose|will give you|shall be provided|shall be supplied|gets decided|get decided|is decided by|are decided by|is provided later|is supplied later|are provided later|are supplied later|comes from the client|sends later",
+    ),
+    (
+        Cue::Open,
+        "whatever the|fine with us|fine by us|fine for us|ok with us|okay with us|all fine|all are fine|works for us|can imagine|could imagine|maybe|perhaps|possibly|probably|presumably|your call|up to you|your choice|you choose|you decide|you pick|your decision|you may choose|you can choose|you can decide|as you like|as you prefer|as you see fit|as you wish|at your discretion|feel free|whatever you|whatever is|whatever works|whatever fits|whatever seems|or whatever|whichever you|whichever is|whichever works|whichever seems|whichever fits|what you like|what you prefer|what you think|what you like best|what suits|open to suggestions|open to ideas|open to proposals|open for suggestions|suggestions welcome|suggestions are welcome|ideas welcome|not sure|unsure|not certain|no idea|don't know|do not know|dont know|haven't decided|have not decided|not decided|hasn't been decided|has not been decided|can't decide|cannot decide|undecided|still deciding|still discussing|still under discussion|under discussion|still being discussed|being discussed|is being debated|still debating|to discuss|we'll see|we will see|let's see|open question|open point|question is whether|the question is|either is fine|either would work|either would do|either is ok|either one|either will do|either way is fine|both are fine|both would be fine|both are ok|both would work|both work|both would do|any of them|any is fine|any will do|any would do|any of these|any of those|no preference|no strong preference|no strong opinion|don't care|do not care|doesn't matter|does not matter which|we are flexible|we're flexible|flexible on|flexible here|if time allows|if time permits|if there is time|if there's time|if we have time|if time remains|time permitting|if budget allows|if budget permits|if the budget allows|if there is money|if there's money|if there is budget|budget permitting|if it is cheap|if affordable|if not too expensive|if it's not too|if it is not too|if possible|if feasible|where possible|nice to have|nice-to-have|would be nice|would be good|would be great|would be cool|would be fine|would be ok|would also work|would also be|would also do|would do too|ideally|or so|or something|or similar|or something similar|or the like|or equivalent|or anything|or both|or neither|or maybe|or perhaps|or possibly|or even|or rather|or alternatively|and/or|alternatively|something like|some kind of|some sort of|somewhere between|somewhere around|anywhere between|i think|we think|i guess|i suppose|we suppose|i believe|i'd say|may or may not|might or might not|to taste|tends to be|leaning towards|leaning toward|we lean|more or less|could live with|can live with|would be happy with|happy with either|happy with any|if you want|if you like|if wanted|if desired|if needed|if necessary|as needed|as appropriate|as necessary|can also be|some people want|some want|others want|others prefer|some prefer|we are torn|torn between|not settled|jury is still out|likely|unclear|to be seen|remains to be seen|remains unclear|preferably|if anyone wants|unless someone objects|depending on budget|depending on the budget|depending on time|depending on cost|depending on the cost|depending on effort|depending on what|depending on how|depending on who|depending on taste|depending on mood|hard to say|toss-up|tossup|pick one|choose one|take your pick|in two minds|of two minds|opinions differ|opinions vary|no decision|decision pending|decision is open|decision open|make a suggestion|suggest something|suggest one|propose something|what do you think|your suggestion|you tell us|surprise us",
+    ),
+    (Cue::Might, "could|might"),
+    (Cue::Depends, "depends|depending"),
+    (Cue::Either, "either"),
+    (Cue::Versus, "vs|versus|vs."),
+    (
+        Cue::Upper,
+        "at most|no more than|not more than|up to|within|less than|fewer than|under|below|not exceed|never exceed|never exceeds|must not exceed|does not exceed|no longer than|not longer than|limited to|a maximum of|maximum of|max|maximum|capped at|cap of|no later than|not later than|no bigger than|no larger than|no higher than|shorter than|smaller than|lower than|max.|maximum is|in under|stays below|stay below|stays under|limit is|limit of|limit",
+    ),
+    (
+        Cue::Lower,
+        "at least|no less than|not less than|no fewer than|not fewer than|a minimum of|minimum of|minimum|min|minimum is|must exceed|not below|never below|not under|never less than|no shorter than|not shorter than|not before|must be over|must be above|must be more than|must be longer than|should be over|should be above|no earlier than|waits at least",
+    ),
+    (
+        Cue::Takes,
+        "~take|~wait|~last|~sleep|~pause|~need|~require|~run for|~hold|~delay",
+    ),
+    (
+        Cue::Retention,
+        "~keep for|~store for|~retain for|~archive for|deleted after|removed after|purged after|erased after|expire after|expires after|expired after|dropped after|retention|retention of|retention is|retention period|retention time|available for|wiped after|~keep|discarded after|delete after|remove after|anonymised after|stored at least|valid for|deleted #|removed #|purged #|erased #|kept at least|kept up to|kept #|deleted within|stored #|retained #|wiped #|anonymised #|kept for #|deleted at|disappear after|vanish after",
+    ),
+    (
+        Cue::Forever,
+        "forever|indefinitely|permanently|for ever|never deleted|for good",
+    ),
+];
+
+/// Every cue with its phrases.
+pub(super) fn all() -> impl Iterator<Item = (Cue, &'static str)> {
+    let families = FAMILIES.iter().enumerate().flat_map(|(i, f)| {
+        let i = i as u8;
+        [
+            (Cue::Family(i, Side::A), f.a),
+            (Cue::Family(i, Side::B), f.b),
+        ]
+    });
+    CUES.iter().map(|(c, t)| (*c, *t)).chain(families)
+}

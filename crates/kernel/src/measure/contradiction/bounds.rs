@@ -1,0 +1,410 @@
+//! Numbers that exclude each other: bounds, periods, retention times and plain values of one dimension.
+
+use super::super::Source;
+use super::statement::Statement;
+use super::{CANDIDATES, Pairs};
+use crate::lexicon::{Cue, Tagged, class};
+use crate::text::lex::TokenKind;
+
+/// What a quantity measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Dimension {
+    /// Seconds.
+    Time,
+    /// Seconds between two times.
+    Period,
+    /// Seconds until something is deleted.
+    Retention,
+    /// Bytes.
+    Size,
+    /// Minutes since midnight.
+    Clock,
+    /// A count of the things with this key, or another unit.
+    Of(u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Upper,
+    Lower,
+    /// A time something takes or waits.
+    Takes,
+    Value,
+}
+
+#[derive(Clone, Debug)]
+struct Quantity {
+    statement: u32,
+    dimension: Dimension,
+    bound: Bound,
+    value: f64,
+    /// Keys of the words of the quantity and of its cue: not part of the subject.
+    own: Vec<u64>,
+}
+
+/// Finds quantities that exclude each other.
+pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
+    let mut all: Vec<Quantity> = Vec::new();
+    for (n, s) in statements.iter().enumerate() {
+        read_quantities(&sources[s.source].tagged, s, n as u32, &mut all);
+    }
+    if all.len() < 2 {
+        return;
+    }
+    // (dimension, word) to quantities: only those that share a word are compared.
+    let mut index: Vec<(Dimension, u64, u32)> = Vec::new();
+    for (q, quantity) in all.iter().enumerate() {
+        for key in &statements[quantity.statement as usize].content {
+            index.push((quantity.dimension, *key, q as u32));
+        }
+    }
+    index.sort_unstable();
+    for (n, a) in all.iter().enumerate() {
+        let s = &statements[a.statement as usize];
+        for key in s.content.iter().filter(|k| !a.own.contains(k)) {
+            let from = index.partition_point(|e| (e.0, e.1) < (a.dimension, *key));
+            let same = index[from..]
+                .iter()
+                .take_while(|e| e.0 == a.dimension && e.1 == *key);
+            for &(_, _, m) in same.take(CANDIDATES).filter(|e| e.2 as usize > n) {
+                let b = &all[m as usize];
+                let o = &statements[b.statement as usize];
+                if s.source != o.source && !s.apart(o) && excluded(s, o, a, b) {
+                    pairs.add(
+                        a.statement as usize,
+                        b.statement as usize,
+                        "numbers that exclude each other",
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
+    use Bound::{Lower, Takes, Upper, Value};
+    let mut own = a.own.clone();
+    own.extend(&b.own);
+    let weight = s.shared_weight(o, &own);
+    let coverage = s.coverage(o, &own);
+    let conditional = !s.same_condition(o);
+    let (low, high) = match (a.bound, b.bound) {
+        (Upper, Lower | Takes | Value) => (b, a),
+        (Lower | Takes | Value, Upper) => (a, b),
+        (Lower, Value) => (a, b),
+        (Value, Lower) => (b, a),
+        (Value | Takes, Value | Takes) => {
+            // Two values of one attribute.
+            let close = match a.dimension {
+                Dimension::Retention => weight >= 2 && coverage >= 60,
+                Dimension::Period => weight >= 4 && coverage >= 60 || weight >= 2 && coverage >= 75,
+                Dimension::Time => weight >= 4 && coverage >= 60,
+                _ => weight >= 4 && coverage >= 75,
+            };
+            return close && !conditional && differs(a.value, b.value);
+        }
+        _ => return false,
+    };
+    let over = low.value > high.value;
+    let bound_pair = matches!((low.bound, high.bound), (Lower, Upper));
+    let enough = match (low.bound, high.bound) {
+        (Lower, Upper) => weight >= 2,
+        (Takes, Upper) => weight >= 2,
+        (Value, Upper) => match low.dimension {
+            Dimension::Size => weight >= 2,
+            Dimension::Time | Dimension::Period => weight >= 4 && coverage >= 60,
+            _ => weight >= 2 && coverage >= 50,
+        },
+        _ if low.dimension == Dimension::Retention => weight >= 2,
+        _ => {
+            weight >= 4 && coverage >= 60
+                || weight >= 2 && s.subject == o.subject && s.subject.is_some()
+        }
+    };
+    over && enough && (!conditional || bound_pair && weight >= 4)
+}
+
+fn differs(a: f64, b: f64) -> bool {
+    (a - b).abs() > 0.001 * a.abs().max(b.abs())
+}
+
+fn seconds(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ns" | "nanosecond" => 1e-9,
+        "us" | "µs" | "microsecond" | "microseconds" => 1e-6,
+        "ms" | "millisecond" | "milliseconds" => 1e-3,
+        "s" | "sec" | "second" | "seconds" => 1.0,
+        "min" | "minute" | "minutes" => 60.0,
+        "h" | "hr" | "hour" | "hours" => 3600.0,
+        "d" | "day" | "days" | "night" | "nights" => 86_400.0,
+        "week" | "weeks" => 604_800.0,
+        "fortnight" => 1_209_600.0,
+        "month" | "months" => 2_592_000.0,
+        "quarter" | "quarters" => 7_776_000.0,
+        "year" | "years" => 31_536_000.0,
+        _ => return None,
+    })
+}
+
+fn bytes(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "b" | "byte" | "bytes" => 1.0,
+        "kb" | "kib" | "kilobyte" | "kilobytes" => 1024.0,
+        "mb" | "mib" | "megabyte" | "megabytes" => 1_048_576.0,
+        "gb" | "gib" | "gigabyte" | "gigabytes" => 1_073_741_824.0,
+        "tb" | "tib" | "terabyte" | "terabytes" => 1_099_511_627_776.0,
+        _ => return None,
+    })
+}
+
+fn numeral(word: &str) -> Option<f64> {
+    Some(match word {
+        "a" | "an" | "one" => 1.0,
+        "two" => 2.0,
+        "three" => 3.0,
+        "four" => 4.0,
+        "five" => 5.0,
+        "six" => 6.0,
+        "seven" => 7.0,
+        "eight" => 8.0,
+        "nine" => 9.0,
+        "ten" => 10.0,
+        "twelve" => 12.0,
+        "fifteen" => 15.0,
+        "twenty" => 20.0,
+        "thirty" => 30.0,
+        "forty" => 40.0,
+        "fifty" => 50.0,
+        "sixty" => 60.0,
+        "half" => 0.5,
+        "hundred" => 100.0,
+        _ => return None,
+    })
+}
+
+/// `04:00` as minutes since midnight.
+fn clock(text: &str) -> Option<f64> {
+    let (h, m) = text.split_once(':')?;
+    let (h, m): (u32, u32) = (h.parse().ok()?, m.parse().ok()?);
+    (h < 25 && m < 60).then(|| f64::from(h * 60 + m))
+}
+
+fn number(text: &str) -> Option<f64> {
+    if text.contains(':') {
+        return None;
+    }
+    let plain: String = text.chars().filter(|c| *c != ',').collect();
+    plain.parse().ok()
+}
+
+fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity>) {
+    let lexed = &t.lexed;
+    let mut i = s.range.0;
+    while i < s.range.1 {
+        let at = i;
+        i += 1;
+        let token = lexed.tokens[at];
+        if token.quoted {
+            continue;
+        }
+        let word = lexed.word(at);
+        // hourly, daily, …
+        if t.is(at, class::FREQUENCY) {
+            let value = match word {
+                "hourly" => 3600.0,
+                "daily" | "nightly" => 86_400.0,
+                "weekly" => 604_800.0,
+                "monthly" => 2_592_000.0,
+                "quarterly" => 7_776_000.0,
+                "yearly" | "annually" => 31_536_000.0,
+                _ => 0.0,
+            };
+            // `Daily report` names the thing; `reported daily` says when.
+            if at > s.range.0 {
+                out.push(Quantity {
+                    statement: n,
+                    dimension: Dimension::Period,
+                    bound: Bound::Value,
+                    value,
+                    own: vec![token.key],
+                });
+            }
+            continue;
+        }
+        // every night, each Sunday
+        if matches!(word, "every" | "each") {
+            let next = lexed.word(at + 1);
+            let value = seconds(next).or(match next {
+                "morning" | "evening" | "noon" | "midnight" => Some(86_400.0),
+                "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday"
+                | "sunday" | "weekend" => Some(604_800.0),
+                _ => None,
+            });
+            if let Some(value) = value {
+                let own = vec![token.key, lexed.tokens[at + 1].key];
+                out.push(Quantity {
+                    statement: n,
+                    dimension: Dimension::Period,
+                    bound: Bound::Value,
+                    value,
+                    own,
+                });
+                i += 1;
+            }
+            continue;
+        }
+        if let Some(value) = clock(word) {
+            let negated = (at.saturating_sub(5).max(s.range.0)..at).any(|k| t.is(k, class::NEG));
+            let bound = match (
+                if at > s.range.0 {
+                    lexed.word(at - 1)
+                } else {
+                    ""
+                },
+                negated,
+            ) {
+                ("before" | "by" | "until", false) | ("after", true) => Bound::Upper,
+                ("before", true) | ("after" | "from", false) => Bound::Lower,
+                _ => continue,
+            };
+            out.push(Quantity {
+                statement: n,
+                dimension: Dimension::Clock,
+                bound,
+                value,
+                own: vec![token.key],
+            });
+            continue;
+        }
+        let value = if token.kind == TokenKind::Number {
+            number(word)
+        } else {
+            numeral(word)
+        };
+        let Some(mut value) = value else { continue };
+        let next = lexed.word(at + 1);
+        let prev = if at > s.range.0 {
+            lexed.word(at - 1)
+        } else {
+            ""
+        };
+        if token.kind == TokenKind::Word
+            && matches!(word, "a" | "an")
+            && !any_of!(prev, "once" "twice" "times" "for" "within" "after" "every")
+        {
+            continue;
+        }
+        let unit_at =
+            if any_of!(next, "million" "thousand" "hundred" "k") && !t.is(at + 2, class::STOP) {
+                value *= match next {
+                    "million" => 1e6,
+                    "hundred" => 100.0,
+                    _ => 1e3,
+                };
+                at + 2
+            } else {
+                at + 1
+            };
+        let unit_at = unit_at
+            + usize::from(any_of!(lexed.word(unit_at),
+                "working" "business" "full" "calendar" "whole" "more" "consecutive"));
+        let unit = lexed.word(unit_at);
+        let mut own = vec![token.key];
+        if let Some(u) = lexed.tokens.get(unit_at) {
+            own.push(u.key);
+        }
+        let (bound, cue_keys, retention) = bound_before(t, s, at);
+        own.extend(cue_keys);
+        let every = matches!(prev, "every" | "each")
+            || matches!(prev, "once" | "twice" | "times") && matches!(word, "a" | "an" | "one");
+        let dimension = if lexed.is_symbol(unit_at, "%") || unit == "percent" {
+            Dimension::Of(crate::text::lex::fnv("percent"))
+        } else if let Some(k) = seconds(unit) {
+            if unit_at >= s.range.1 || lexed.tokens[unit_at].kind != TokenKind::Word {
+                continue;
+            }
+            value *= k;
+            if every {
+                Dimension::Period
+            } else if retention {
+                Dimension::Retention
+            } else {
+                Dimension::Time
+            }
+        } else if let Some(k) = bytes(unit) {
+            value *= k;
+            Dimension::Size
+        } else if token.kind == TokenKind::Number || bound != Bound::Value {
+            // The thing counted: the next noun.
+            let Some(noun) = (unit_at..(unit_at + 3).min(s.range.1))
+                .find(|&k| lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP))
+            else {
+                continue;
+            };
+            if (unit_at..noun).any(|k| lexed.tokens[k].kind == TokenKind::Symbol) {
+                continue;
+            }
+            Dimension::Of(lexed.tokens[noun].key)
+        } else {
+            continue;
+        };
+        out.push(Quantity {
+            statement: n,
+            dimension,
+            bound: if dimension == Dimension::Retention && bound == Bound::Takes {
+                Bound::Value
+            } else {
+                bound
+            },
+            value,
+            own,
+        });
+    }
+}
+
+/// The bound a number stands under: the last cue in the five words before it.
+fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, bool) {
+    let lexed = &t.lexed;
+    let mut bound = Bound::Value;
+    let mut keys = Vec::new();
+    let mut retention = false;
+    // In `that take longer than 3 seconds` the number is a condition, not a demand.
+    for hit in t.hits_in((at.saturating_sub(5).max(s.range.0), at)) {
+        if hit.to > at + 1 {
+            continue;
+        }
+        let near = at.saturating_sub(hit.to) <= 2;
+        let b = match hit.cue {
+            Cue::Upper if near => Bound::Upper,
+            Cue::Lower if near => Bound::Lower,
+            Cue::Takes if near && bound == Bound::Value => Bound::Takes,
+            Cue::Retention => {
+                retention = true;
+                keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| t.key));
+                continue;
+            }
+            _ => continue,
+        };
+        bound = b;
+        keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| t.key));
+    }
+    // `10 or more`, `5 or fewer`
+    let (or, more) = (lexed.word(at + 1), lexed.word(at + 2));
+    if or == "or" {
+        match more {
+            "more" => bound = Bound::Lower,
+            "fewer" | "less" => bound = Bound::Upper,
+            _ => {}
+        }
+    }
+    for (k, sign) in [(at.wrapping_sub(1), lexed.raw(at.wrapping_sub(1)))] {
+        if k < at && k >= s.range.0 {
+            match sign {
+                "<" | "<=" | "≤" => bound = Bound::Upper,
+                ">" | ">=" | "≥" => bound = Bound::Lower,
+                _ => {}
+            }
+        }
+    }
+    (bound, keys, retention)
+}

@@ -1,0 +1,227 @@
+//! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
+
+use super::super::Source;
+use super::statement::Statement;
+use super::{CANDIDATES, Pairs};
+use crate::lexicon::{Cue, FAMILIES, Scope, Side, class};
+use crate::text::lex::TokenKind;
+
+/// A statement's stand in a family.
+struct Stand {
+    family: u8,
+    side: Side,
+    statement: u32,
+    /// Keys of the cue's words: they are the predicate, not the subject.
+    cue: Vec<u64>,
+}
+
+/// Finds statements on opposite sides of a family.
+pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
+    let stands = read_stands(sources, statements);
+    for (number, family) in FAMILIES.iter().enumerate() {
+        let of = |side: Side| -> Vec<&Stand> {
+            stands
+                .iter()
+                .filter(|s| usize::from(s.family) == number && s.side == side)
+                .collect()
+        };
+        let (a, b) = (of(Side::A), of(Side::B));
+        if a.is_empty() || b.is_empty() {
+            continue;
+        }
+        if family.scope == Scope::Whole {
+            for x in a.iter().take(CANDIDATES) {
+                for y in b.iter().take(CANDIDATES) {
+                    let (s, o) = (
+                        &statements[x.statement as usize],
+                        &statements[y.statement as usize],
+                    );
+                    if s.source != o.source && is_whole(sources, s, o, family.name) {
+                        pairs.add(x.statement as usize, y.statement as usize, family.name);
+                    }
+                }
+            }
+            continue;
+        }
+        // Index side B by subject word.
+        let mut by_key: Vec<(u64, u32)> = b
+            .iter()
+            .enumerate()
+            .flat_map(|(n, y)| {
+                statements[y.statement as usize]
+                    .content
+                    .iter()
+                    .map(move |k| (*k, n as u32))
+            })
+            .collect();
+        by_key.sort_unstable();
+        for x in &a {
+            let s = &statements[x.statement as usize];
+            let mut tried: Vec<u32> = Vec::new();
+            for key in s.content.iter().filter(|k| !x.cue.contains(k)) {
+                let from = by_key.partition_point(|e| e.0 < *key);
+                for &(_, n) in by_key[from..]
+                    .iter()
+                    .take_while(|e| e.0 == *key)
+                    .take(CANDIDATES)
+                {
+                    if tried.contains(&n) || tried.len() > CANDIDATES * 4 {
+                        continue;
+                    }
+                    tried.push(n);
+                    let y = b[n as usize];
+                    let o = &statements[y.statement as usize];
+                    if s.source != o.source && opposed(s, o, x, y, family.scope, family.name) {
+                        pairs.add(x.statement as usize, y.statement as usize, family.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, name: &str) -> bool {
+    let mut cue = x.cue.clone();
+    cue.extend(&y.cue);
+    let who = name == "who may";
+    if !who && s.apart(o)
+        || !s.same_condition(o)
+            && (s.conditional
+                || !(name == "whether it may change"
+                    || name == "approval"
+                    || name == "write access"))
+    {
+        return false;
+    }
+    let weight = s.shared_weight(o, &cue);
+    match scope {
+        Scope::Close => {
+            weight >= 4 && s.coverage(o, &cue) >= 75 || weight >= 2 && s.coverage(o, &cue) == 100
+        }
+        _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
+        _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 34),
+    }
+}
+
+/// A statement about the whole, or both about the same part.
+fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
+    if s.conditional || o.conditional && name != "network access" || s.apart_in_people(o) {
+        return false;
+    }
+    let tests = |st: &Statement| {
+        let t = &sources[st.source].tagged;
+        (st.range.0..st.range.1).any(|i| {
+            any_of!(t.lexed.word(i),
+                "test" "tests" "ci" "build" "documentation" "docs" "example" "examples"
+                "development")
+                || t.is(i, class::TEST_TOOL)
+        })
+    };
+    if tests(s) != tests(o) {
+        return false;
+    }
+    s.shared_weight(o, &[]) >= 2 || governs_whole(&sources[s.source], s)
+}
+
+/// The subject before the cue is the whole (`the app`, `it`) or not named at all (`Must run offline`).
+fn governs_whole(source: &Source<'_>, s: &Statement) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let subject = (s.range.0..s.range.1).take_while(|&i| {
+        !t.is(
+            i,
+            class::MODAL | class::NEG | class::UNIVERSAL | class::USE_VERB,
+        ) && lexed.tokens[i].kind != TokenKind::Symbol
+            && !any_of!(lexed.word(i),
+                "is" "are" "works" "work" "has" "have" "stays" "stay" "keeps" "needs")
+    });
+    let words: Vec<usize> = subject
+        .filter(|&i| lexed.tokens[i].kind == TokenKind::Word && !t.is(i, class::STOP))
+        .collect();
+    words.is_empty()
+        || words.iter().any(|&i| {
+            t.is(
+                i,
+                class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA,
+            )
+        })
+        || words.len() <= 2
+}
+
+fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
+    let special = |marker: &str| {
+        FAMILIES
+            .iter()
+            .position(|f| f.a.split('|').chain(f.b.split('|')).any(|p| p == marker))
+            .map(|p| p as u8)
+    };
+    let library = special("@library");
+    let database = special("@database");
+    let cloud = special("@cloud");
+    let only = special("@only-person");
+    let mut out = Vec::new();
+    for (n, s) in statements.iter().enumerate() {
+        let t = &sources[s.source].tagged;
+        let lexed = &t.lexed;
+        let mut push = |family: u8, side: Side, from: usize, to: usize| {
+            let cue: Vec<u64> = lexed.tokens[from..to].iter().map(|t| t.key).collect();
+            out.push(Stand {
+                family,
+                side,
+                statement: n as u32,
+                cue,
+            });
+        };
+        for hit in t.hits_in(s.range) {
+            let Cue::Family(family, side) = hit.cue else {
+                continue;
+            };
+            let negated =
+                (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
+            let side = match (negated, FAMILIES[usize::from(family)].flips) {
+                (false, _) => side,
+                (true, true) if side == Side::A => Side::B,
+                (true, true) => Side::A,
+                // A negated cue of a family that does not flip says nothing.
+                (true, false) => continue,
+            };
+            push(family, side, hit.from, hit.to);
+        }
+        for i in s.range.0..s.range.1 {
+            if lexed.tokens[i].quoted
+                || (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.is(k, class::NEG))
+            {
+                continue;
+            }
+            for (class, family) in [
+                (class::LIBRARY, library),
+                (class::DATABASE, database),
+                (class::CLOUD, cloud),
+            ] {
+                if let Some(family) = family
+                    && t.is(i, class)
+                    && !t.is(i, class::TEST_TOOL)
+                    && lexed.tokens[i].upper
+                {
+                    push(family, Side::B, i, i + 1);
+                }
+            }
+            if let Some(family) = only
+                && lexed.word(i) == "only"
+                && (t.is(i + 1, class::PERSON)
+                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP))
+            {
+                push(family, Side::A, i, i + 1);
+            }
+        }
+        if let Some(family) = only
+            && !s.persons.is_empty()
+            && !s.negative
+            && !(s.range.0..s.range.1).any(|i| lexed.word(i) == "only")
+            && (s.range.0..s.range.1).any(|i| t.is(i, class::MODAL))
+        {
+            push(family, Side::B, s.range.0, s.range.0);
+        }
+    }
+    out
+}

@@ -1,0 +1,149 @@
+//! What kind of goal it is: the main verb and its object decide, because a runbook needs no database and a bug fix
+//! needs no audience.
+
+use super::gap::Element;
+use crate::lexicon::{Tagged, class};
+use crate::text::lex::TokenKind;
+
+/// Kinds of goals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GoalKind {
+    /// Something new that runs.
+    Software,
+    /// A change to something that runs.
+    Change,
+    /// Repair and upkeep.
+    Fix,
+    /// A text, a plan, an estimate.
+    Document,
+    /// Better than now.
+    Improve,
+    /// From here to there.
+    Migrate,
+    /// An answer to a question about data.
+    Analyse,
+    /// Set up and run.
+    Operate,
+    /// Take over what people do by hand.
+    Automate,
+}
+
+impl GoalKind {
+    /// What a goal of this kind needs.
+    pub fn needs(self) -> &'static [Element] {
+        use Element::{Data, FailureHandling, Output, SuccessMeasure, Technology, Users};
+        match self {
+            GoalKind::Software | GoalKind::Change => &[Technology, Data, Users, FailureHandling],
+            GoalKind::Fix => &[Technology],
+            GoalKind::Document => &[Users, Output, Data],
+            GoalKind::Improve => &[SuccessMeasure, Technology],
+            GoalKind::Migrate => &[Technology, Data, FailureHandling],
+            GoalKind::Analyse => &[Data, Output, Users],
+            GoalKind::Operate => &[Technology, FailureHandling],
+            GoalKind::Automate => &[Technology, Data, Users, Output, FailureHandling],
+        }
+    }
+}
+
+const VERBS: u64 = class::BUILD
+    | class::CHANGE
+    | class::FIX
+    | class::DESCRIBE
+    | class::IMPROVE
+    | class::MIGRATE
+    | class::ANALYSE
+    | class::OPERATE;
+
+/// Words between a verb and the end of its object.
+const OBJECT_ENDS: &[&str] = &[
+    "for", "of", "that", "which", "who", "with", "to", "on", "in", "from", "by", "so", "and", "at",
+    "into", "without", "as", "about", "using", "when", "under", "behind", "between",
+];
+
+/// Decides the kind of a goal.
+pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
+    let lexed = &goal.lexed;
+    let n = lexed.tokens.len().min(400);
+    let is_opener = |i: usize| {
+        any_of!(lexed.word(i),
+            "please" "can" "could" "would" "will" "you" "we" "i" "need" "want" "like" "to"
+            "let's" "lets" "let" "us" "have" "must" "should" "help" "me" "our" "a" "an" "the"
+            "i'd" "someone" "somebody" "task" "goal" "is" "get" "id")
+            || lexed.tokens[i].kind == TokenKind::Symbol
+    };
+    let first = (0..n.min(10)).find(|&i| !is_opener(i));
+    let fixes = (0..n).any(|i| {
+        any_of!(lexed.word(i), "fix" "bug" "bugs" "bugfix" "crashes" "typo" "regression" "hotfix")
+    });
+    let verb = first.filter(|&i| goal.is(i, VERBS));
+    let object_end = |from: usize| {
+        (from..n)
+            .find(|&i| {
+                OBJECT_ENDS.contains(&lexed.word(i)) || lexed.tokens[i].kind == TokenKind::Symbol
+            })
+            .unwrap_or(n)
+    };
+    let Some(v) = verb else {
+        // A noun phrase: `small script to check phone numbers`.
+        let end = object_end(0).max(first.map_or(0, |f| f + 1)).min(n);
+        let to = if end == 0 { n } else { end };
+        return if fixes {
+            GoalKind::Fix
+        } else if goal.any((0, to), class::DOCUMENT) && !goal.any((0, to), class::SOFTWARE) {
+            GoalKind::Document
+        } else {
+            GoalKind::Software
+        };
+    };
+    let word = lexed.word(v);
+    let end = object_end(v + 1);
+    let head = (v + 1..end)
+        .rev()
+        .find(|&i| lexed.tokens[i].kind == TokenKind::Word);
+    let document_object = head.is_some_and(|h| goal.is(h, class::DOCUMENT))
+        && !(v + 1..end).any(|i| {
+            any_of!(lexed.word(i),
+                "generator" "tool" "script" "service" "app" "application" "page" "exporter")
+        });
+    let c = goal.classes[v];
+    if word == "automate" {
+        return GoalKind::Automate;
+    }
+    if word == "set" || word == "back" && lexed.word(v + 1) == "up" {
+        return GoalKind::Operate;
+    }
+    if c & class::DESCRIBE != 0 && c & class::ANALYSE == 0
+        || document_object && c & (class::BUILD | class::CHANGE | class::DESCRIBE | class::FIX) != 0
+    {
+        return GoalKind::Document;
+    }
+    if word == "find"
+        || word == "why"
+        || c & class::ANALYSE != 0 && c & (class::BUILD | class::CHANGE | class::FIX) == 0
+    {
+        return GoalKind::Analyse;
+    }
+    if c & class::IMPROVE != 0 {
+        return GoalKind::Improve;
+    }
+    if c & class::FIX != 0 {
+        return if c & class::OPERATE != 0 {
+            GoalKind::Operate
+        } else {
+            GoalKind::Fix
+        };
+    }
+    if fixes {
+        return GoalKind::Fix;
+    }
+    if c & class::MIGRATE != 0 && c & (class::BUILD | class::OPERATE) == 0 {
+        return GoalKind::Migrate;
+    }
+    if c & class::BUILD != 0 {
+        return GoalKind::Software;
+    }
+    if c & class::OPERATE != 0 {
+        return GoalKind::Operate;
+    }
+    GoalKind::Change
+}

@@ -1,0 +1,144 @@
+//! A small suffix stripper for English, good enough to see that `cached`, `caches` and `caching` are one word.
+//!
+//! It returns a prefix of the word (or one of a few irregular forms), so it allocates nothing. It does not try to
+//! be a linguist's stemmer: both sides of every comparison go through it.
+
+/// Irregular forms that people use in requirements.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("been", "be"),
+    ("began", "begin"),
+    ("begun", "begin"),
+    ("bought", "buy"),
+    ("built", "build"),
+    ("chosen", "choos"),
+    ("cost", "cost"),
+    ("data", "data"),
+    ("done", "do"),
+    ("drawn", "draw"),
+    ("every", "every"),
+    ("found", "find"),
+    ("gave", "giv"),
+    ("given", "giv"),
+    ("gone", "go"),
+    ("has", "hav"),
+    ("held", "hold"),
+    ("hidden", "hid"),
+    ("kept", "keep"),
+    ("left", "leav"),
+    ("lost", "los"),
+    ("made", "mak"),
+    ("media", "media"),
+    ("met", "meet"),
+    ("news", "news"),
+    ("overwritten", "overwrit"),
+    ("overwrote", "overwrit"),
+    ("paid", "pay"),
+    ("ran", "run"),
+    ("said", "say"),
+    ("seen", "see"),
+    ("sent", "send"),
+    ("series", "series"),
+    ("shown", "show"),
+    ("sold", "sell"),
+    ("spoken", "speak"),
+    ("taken", "tak"),
+    ("thrown", "throw"),
+    ("took", "tak"),
+    ("use", "use"),
+    ("used", "use"),
+    ("uses", "use"),
+    ("using", "use"),
+    ("went", "go"),
+    ("written", "writ"),
+    ("wrote", "writ"),
+];
+
+fn undouble(word: &str) -> &str {
+    let b = word.as_bytes();
+    let n = b.len();
+    if n > 3 && b[n - 1] == b[n - 2] && !matches!(b[n - 1], b's' | b'l' | b'e' | b'o') {
+        &word[..n - 1]
+    } else {
+        word
+    }
+}
+
+fn is_vowel(b: u8) -> bool {
+    matches!(b, b'a' | b'e' | b'i' | b'o' | b'u')
+}
+
+/// The stem of a lower-case word: a prefix of it, or the stem of the regular form.
+pub(crate) fn stem(word: &str) -> &str {
+    let word = word
+        .strip_suffix("'s")
+        .or_else(|| word.strip_suffix("’s"))
+        .unwrap_or(word);
+    if !word.is_ascii() || word.len() < 3 {
+        return word;
+    }
+    if let Ok(i) = IRREGULAR.binary_search_by(|(k, _)| k.cmp(&word)) {
+        return IRREGULAR[i].1;
+    }
+    let b = word.as_bytes();
+    let n = b.len();
+    if n > 4 && (word.ends_with("ies") || word.ends_with("ied")) {
+        return &word[..n - 3];
+    }
+    let cut = if n > 5 && word.ends_with("ing") && b[..n - 3].iter().any(|c| is_vowel(*c)) {
+        undouble(&word[..n - 3])
+    } else if n > 4 && word.ends_with("ed") && !word.ends_with("eed") {
+        undouble(&word[..n - 2])
+    } else if n > 4
+        && (word.ends_with("sses")
+            || word.ends_with("shes")
+            || word.ends_with("ches")
+            || word.ends_with("xes")
+            || word.ends_with("zes"))
+    {
+        &word[..n - 2]
+    } else if n > 3 && word.ends_with('s') && !matches!(b[n - 2], b's' | b'u' | b'i') {
+        &word[..n - 1]
+    } else {
+        word
+    };
+    // encryption, deletion, authentication: the noun of the verb.
+    let cut = if cut.len() > 6 && cut.ends_with("ion") {
+        &cut[..cut.len() - 3]
+    } else {
+        cut
+    };
+    let n = cut.len();
+    let c = cut.as_bytes();
+    if n > 3 && (c[n - 1] == b'e' || c[n - 1] == b'y' && !is_vowel(c[n - 2])) {
+        &cut[..n - 1]
+    } else {
+        cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn irregular_table_is_sorted() {
+        assert!(IRREGULAR.windows(2).all(|w| w[0].0 < w[1].0));
+    }
+
+    #[test]
+    fn stem_inflected_forms_agree() {
+        for group in [
+            &["cache", "cached", "caches", "caching"][..],
+            &["log", "logs", "logged", "logging"],
+            &["write", "writes", "written", "writing"],
+            &["entry", "entries"],
+            &["delete", "deleted", "deletes", "deleting"],
+            &["store", "stored", "stores"],
+            &["partner's", "partners", "partner"],
+        ] {
+            for w in group {
+                assert_eq!(stem(w), stem(group[0]), "{w}");
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Labelled intents: the development set of the kernel and the conformance data, in one form.
+
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "shared by several tests, of which each uses a part; a failure is meant to stop it"
+)]
+
+use runseal_testkit::{conformance, for_each_line, text};
+use std::path::PathBuf;
+
+/// What a careful reader found.
+#[derive(Debug)]
+pub struct Label {
+    pub kind: char,
+    pub wheres: Vec<Option<usize>>,
+    pub quotes: Vec<String>,
+}
+
+/// An intent and what a careful reader says of it.
+#[derive(Debug)]
+pub struct Case {
+    pub id: String,
+    pub goal: String,
+    pub constraints: Vec<String>,
+    pub clarify: bool,
+    pub labels: Vec<Label>,
+}
+
+/// A file of the development set.
+pub fn own_set(name: &str) -> Vec<Case> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut cases: Vec<Case> = Vec::new();
+    for line in text
+        .lines()
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+    {
+        if let Some(head) = line.strip_prefix("= ") {
+            let (id, expect) = head.split_once(' ').unwrap();
+            cases.push(Case {
+                id: id.into(),
+                goal: String::new(),
+                constraints: vec![],
+                clarify: expect == "CLARIFY",
+                labels: vec![],
+            });
+            continue;
+        }
+        let case = cases.last_mut().unwrap();
+        if let Some(c) = line.strip_prefix("- ") {
+            case.constraints.push(c.into());
+        } else if let Some(l) = line.strip_prefix("! ") {
+            let kind = l.chars().next().unwrap();
+            let rest = l[1..].trim();
+            let (wheres, quote) = rest
+                .split_once('|')
+                .map_or((rest, ""), |(w, q)| (w.trim(), q.trim()));
+            let mut label = Label {
+                kind,
+                wheres: vec![],
+                quotes: vec![],
+            };
+            if kind == 'G' {
+                label.quotes = wheres.split(',').map(Into::into).collect();
+                label.wheres = vec![None];
+            } else {
+                label.wheres = wheres.split_whitespace().map(|w| w.parse().ok()).collect();
+                if !quote.is_empty() {
+                    label.quotes.push(quote.into());
+                }
+            }
+            case.labels.push(label);
+        } else {
+            assert!(case.goal.is_empty(), "{line}");
+            case.goal = line.into();
+        }
+    }
+    cases
+}
+
+/// The labelled intents of the conformance data.
+pub fn conformance_set() -> Option<Vec<Case>> {
+    let folder = conformance()?;
+    let mut cases = Vec::new();
+    for_each_line(&folder.join("kernel/clarify.jsonl"), |line| {
+        let intent = line.get("intent").unwrap();
+        let strings = |list: runseal_core::canon::Node<'_>| -> Vec<String> {
+            list.items()
+                .map(|item| item.as_str().unwrap().into_owned())
+                .collect()
+        };
+        let label = |finding: runseal_core::canon::Node<'_>| {
+            let quote = finding.get("quote").unwrap();
+            let quotes = match quote.as_str() {
+                Some(one) => vec![one.into_owned()],
+                None => strings(quote),
+            };
+            let place = |place: runseal_core::canon::Node<'_>| {
+                place
+                    .as_number()
+                    .and_then(|n| n.to_exact_i64())
+                    .map(|n| n as usize)
+            };
+            Label {
+                kind: text(finding, "kind").unwrap().chars().next().unwrap(),
+                wheres: finding.get("where").unwrap().items().map(place).collect(),
+                quotes,
+            }
+        };
+        cases.push(Case {
+            id: text(line, "id").unwrap(),
+            goal: text(intent, "goal").unwrap(),
+            constraints: strings(intent.get("constraints").unwrap()),
+            clarify: text(line, "expect").unwrap() == "CLARIFY",
+            labels: line.get("findings").unwrap().items().map(label).collect(),
+        });
+    });
+    Some(cases)
+}
