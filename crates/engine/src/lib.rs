@@ -5,6 +5,7 @@
 //! whatever is written appears whole or not at all.
 
 pub mod atomic;
+pub mod detect;
 pub mod directory;
 pub mod input;
 pub mod job;

@@ -7,14 +7,18 @@ mod bundle;
 mod canon;
 mod clarify;
 mod completions;
+mod engine;
 mod hash;
 mod job;
 mod keygen;
 mod man;
 mod patch;
 mod receipt;
+mod replay;
 mod rules;
+mod seal;
 mod transform;
+mod verify;
 
 use std::ffi::OsString;
 
@@ -46,6 +50,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Verify(verify::Args),
+    Replay(replay::Args),
     Transform(transform::Args),
     Clarify(clarify::Args),
     Bundle(bundle::Args),
@@ -55,6 +61,8 @@ enum Command {
     Job(job::Args),
     Receipt(receipt::Args),
     Keygen(keygen::Args),
+    Engine(engine::Args),
+    Seal(seal::Args),
     Rules(rules::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -63,11 +71,15 @@ enum Command {
 impl Command {
     fn surface(&self) -> Surface {
         match self {
+            Self::Verify(_) => Surface::Verify,
+            Self::Engine(args) => args.surface(),
             Self::Patch(_) => Surface::Format(Format::Patch),
             Self::Bundle(_) => Surface::Format(Format::ContextBundle),
             Self::Job(args) => args.surface(),
             Self::Receipt(_) => Surface::Format(Format::Receipt),
-            Self::Transform(_)
+            Self::Replay(_)
+            | Self::Seal(_)
+            | Self::Transform(_)
             | Self::Clarify(_)
             | Self::Canon(_)
             | Self::Hash(_)
@@ -80,6 +92,8 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Verify(args) => verify::run(args),
+            Self::Replay(args) => replay::run(args),
             Self::Transform(args) => transform::run(args),
             Self::Clarify(args) => clarify::run(args),
             Self::Bundle(args) => bundle::run(args),
@@ -89,6 +103,8 @@ impl Command {
             Self::Job(args) => job::run(args),
             Self::Receipt(args) => receipt::run(args),
             Self::Keygen(args) => keygen::run(args),
+            Self::Engine(args) => engine::run(args),
+            Self::Seal(args) => seal::run(args),
             Self::Rules(args) => rules::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),

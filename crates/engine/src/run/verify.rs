@@ -16,23 +16,7 @@ use super::collect::{Collected, collect};
 use super::schema::judge;
 use crate::directory::{DirectorySource, RootLink};
 
-/// How to verify.
-#[derive(Debug, Clone, Copy)]
-pub struct VerifyOptions {
-    /// Which rules must hold.
-    pub strictness: Strictness,
-    /// How many threads read files.
-    pub threads: usize,
-}
-
-impl Default for VerifyOptions {
-    fn default() -> Self {
-        Self {
-            strictness: Strictness::Default,
-            threads: thread::available_parallelism().map_or(1, usize::from),
-        }
-    }
-}
+pub use crate::job::verify::VerifyOptions;
 
 /// A bundle that was verified and holds. There is no other way to get one.
 pub struct VerifiedRun<'a> {
@@ -69,7 +53,9 @@ pub fn verify_run_source(
     source: &dyn Source,
     options: VerifyOptions,
 ) -> Result<(Report, Option<VerifiedRun<'_>>), SourceError> {
-    let collected = collect(source, options.threads)?;
+    let processors = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.unwrap_or_else(processors);
+    let collected = collect(source, threads)?;
     let report = judge_collected(&collected, options.strictness);
     let verified = report
         .is_valid()
