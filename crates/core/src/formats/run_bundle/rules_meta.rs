@@ -107,7 +107,8 @@ fn check_contracts_are_named(meta: Node<'_>, findings: &mut Findings) {
 /// `engine` in the output. Missing in the output is RB4's.
 fn check_engine_agrees(view: &RunBundleView<'_>, meta: Node<'_>, findings: &mut Findings) {
     for name in ["engine_code", "engine_version"] {
-        let recorded = meta.get(name).filter(|node| node.is_string());
+        let is_text = |node: &Node<'_>| node.as_str().is_some_and(|text| !text.is_empty());
+        let recorded = meta.get(name).filter(is_text);
         if let Some(manifest) = view.manifest.root() {
             match manifest.get(name).and_then(|node| node.as_str()) {
                 Some(text) if !text.is_empty() => {
