@@ -76,11 +76,12 @@ pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
         }
     }
     check_contracts_are_named(meta, findings);
-    if let Some(executable) = meta.get("engine_executable_sha256")
-        && !executable
-            .as_str()
+    let is_digest = |node: Node<'_>| {
+        node.as_str()
             .is_some_and(|hex| Digest::parse_hex(&hex).is_ok())
-    {
+    };
+    let executable = meta.get("engine_executable_sha256");
+    if executable.is_some_and(|node| !is_digest(node)) {
         findings.add(RUN_META, "`engine_executable_sha256` is no SHA-256");
     }
     check_engine_agrees(view, meta, findings);
