@@ -6,10 +6,13 @@
 
 pub mod archive;
 pub mod atomic;
+pub mod detect;
 pub mod directory;
 pub mod harness;
 pub mod input;
 pub mod job;
 pub mod keys;
+pub mod run;
 pub mod store;
+pub mod stream;
 pub mod survey;

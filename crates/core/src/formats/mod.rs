@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod context_bundle;
+pub mod engine_contracts;
 pub mod evidence;
 pub mod job_bundle;
 pub mod ledger;
@@ -12,6 +13,7 @@ pub mod policy;
 pub mod proposal;
 pub mod receipt;
 pub mod run;
+pub mod run_bundle;
 pub mod runner;
 
 use std::fmt;
@@ -118,6 +120,7 @@ pub fn all_rules() -> Vec<&'static RuleInfo> {
     let mut rules = Vec::new();
     rules.extend(infos(&context_bundle::RULES));
     rules.extend(infos(&job_bundle::RULES));
+    rules.extend(infos(&run_bundle::RULES));
     rules.extend(infos(&receipt::RULES));
     rules.extend(infos(&pack::RULES));
     rules.extend(infos(&proposal::RULES));
@@ -127,6 +130,7 @@ pub fn all_rules() -> Vec<&'static RuleInfo> {
     rules.extend(infos(&evidence::RULES));
     rules.extend(infos(&ledger::RULES));
     rules.extend(infos(&archive::RULES));
+    rules.extend(infos(&engine_contracts::RULES));
     rules
 }
 

@@ -53,8 +53,24 @@ pub(super) fn look_at_archive(
     looked
 }
 
+/// The folder that stands for the archive and what it is; the documents in it where it is none.
+pub(super) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
+    let mut search = Search {
+        archive,
+        path: "",
+        options: SurveyOptions::default(),
+        found: Looked::default(),
+        bundles: Vec::new(),
+        top: String::new(),
+    };
+    search.find_top();
+    let listed = search.list(&search.top);
+    let detected = search.detect(&search.top, &listed.markers);
+    (search.top, detected, listed.candidates)
+}
+
 /// The archive's faults, and symbolic links that no bundle's rules will name.
-fn faults_of(archive: &Archive, bundles: &[String]) -> Vec<ArchiveFault> {
+pub(super) fn faults_of(archive: &Archive, bundles: &[String]) -> Vec<ArchiveFault> {
     let mut faults = archive.faults().to_vec();
     for (name, record) in archive.below("") {
         let name = String::from_utf8_lossy(name);

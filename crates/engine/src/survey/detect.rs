@@ -188,6 +188,8 @@ pub fn is_candidate(name: &[u8]) -> bool {
 pub struct Markers {
     run_meta_or_output: bool,
     engine_manifest: bool,
+    /// An engine may keep its contracts in two folders of their own.
+    contract_folders: u8,
     sums: bool,
     run_json: bool,
     bundle_json: bool,
@@ -201,8 +203,7 @@ impl Markers {
         match name {
             b"RUN_META.json" | b"RUN_OUTPUT.json" => self.run_meta_or_output = true,
             b"ENGINE_MANIFEST.json" => self.engine_manifest = true,
-            // An engine may keep its contracts in folders of their own.
-            b"MANIFEST" if kind == EntryKind::Directory => self.engine_manifest = true,
+            b"MANIFEST" | b"SEALING" if kind == EntryKind::Directory => self.contract_folders += 1,
             b"SHA256SUMS.txt" => self.sums = true,
             b"run.json" => self.run_json = true,
             b"bundle.json" => self.bundle_json = true,
@@ -227,7 +228,7 @@ impl Markers {
                 Detected::Is(Format::RunBundle)
             };
         }
-        if self.engine_manifest {
+        if self.engine_manifest || self.contract_folders == 2 {
             return Detected::Is(Format::Engine);
         }
         let pack = self.run_json || (self.bundle_json && self.other_pack_file);

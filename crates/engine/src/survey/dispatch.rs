@@ -25,6 +25,8 @@ use crate::archive::{Archive, ArchiveSource, HEAD, read_archive_file, read_archi
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::{fill, read_file};
 use crate::job::verify::{VerifyOptions, verify_archived_job_bundle, verify_job_bundle};
+use crate::run::contracts::examine_engine;
+use crate::run::verify::verify_run_source;
 
 /// Looks at one unit, on up to `threads` threads.
 pub(super) fn look_at(unit: Unit, options: SurveyOptions, threads: Option<usize>) -> Looked {
@@ -138,12 +140,7 @@ pub(super) fn judge_text(
         }
     };
     Some(match (&parsed, format) {
-        // A ledger is a document a line.
-        (_, Format::Ledger) => {
-            let lines = parse_lines(bytes);
-            let report = verify_ledger(&LedgerView { lines: &lines }, strictness);
-            Checked::of_report(path, &report)
-        }
+        (_, Format::Ledger) => Checked::of_report(path, &verify_lines(bytes, strictness)),
         (Ok(document), format) => match verify_root(format, document.root(), strictness) {
             Some(report) => Checked::of_report(path, &report),
             None => Checked::invalid(path, Some(format), NO_FORMAT, NAME_THE_FOLDER),
@@ -177,8 +174,18 @@ fn unknown_message(root: Node<'_>) -> String {
     )
 }
 
+/// Verifies a ledger, which is a document a line.
+pub(super) fn verify_lines(bytes: &[u8], strictness: Strictness) -> Report {
+    let lines = parse_lines(bytes);
+    verify_ledger(&LedgerView { lines: &lines }, strictness)
+}
+
 /// Verifies a document of a format that is one document.
-fn verify_root(format: Format, root: Node<'_>, strictness: Strictness) -> Option<Report> {
+pub(super) fn verify_root(
+    format: Format,
+    root: Node<'_>,
+    strictness: Strictness,
+) -> Option<Report> {
     Some(match format {
         Format::ContextBundle => {
             let transformed = None;
@@ -238,29 +245,70 @@ fn verify_folder(
     threads: Option<usize>,
 ) -> Checked {
     let name = shown(path);
+    match report_folder(path, format, strictness, threads) {
+        Ok(report) => Checked::of_report(name, &report),
+        Err(why) => Checked::not_checked(name, Some(format), why),
+    }
+}
+
+/// The report on a folder of a known format, or why there is none.
+pub(super) fn report_folder(
+    path: &Path,
+    format: Format,
+    strictness: Strictness,
+    threads: Option<usize>,
+) -> Result<Report, String> {
+    if format == Format::JobBundle {
+        let options = VerifyOptions {
+            strictness,
+            threads,
+        };
+        return Ok(verify_job_bundle(path, options).report);
+    }
+    let source = DirectorySource::open(path, root_link(format)).map_err(|error| why(&error))?;
+    report_source(&shown(path), &source, format, strictness, threads)
+}
+
+/// A pack must not be reached by a link (rulings); the others may.
+pub(super) fn root_link(format: Format) -> RootLink {
     match format {
-        Format::JobBundle => {
+        Format::Pack => RootLink::Refuse,
+        _ => RootLink::Follow,
+    }
+}
+
+/// The report on what a source holds, where its format is verified through one.
+fn report_source(
+    path: &str,
+    source: &dyn Source,
+    format: Format,
+    strictness: Strictness,
+    threads: Option<usize>,
+) -> Result<Report, String> {
+    match format {
+        Format::Pack => {
+            let files = PackFiles::read(source).map_err(|error| why(&error))?;
+            Ok(verify_pack(&PackView::new(path, &files, strictness)))
+        }
+        Format::RunBundle => {
             let options = VerifyOptions {
                 strictness,
                 threads,
             };
-            Checked::of_report(name, &verify_job_bundle(path, options).report)
+            let verified = verify_run_source(source, options);
+            Ok(verified.map_err(|error| why(&error))?.0)
         }
-        Format::Pack => match DirectorySource::open(path, RootLink::Refuse) {
-            Ok(source) => verify_pack_in(&name, &source, strictness),
-            Err(error) => Checked::not_checked(name, Some(format), why(&error)),
-        },
-        other => Checked::not_checked(name, Some(other), UNABLE),
-    }
-}
-
-fn verify_pack_in(path: &str, source: &dyn Source, strictness: Strictness) -> Checked {
-    match PackFiles::read(source) {
-        Ok(files) => {
-            let view = PackView::new(path, &files, strictness);
-            Checked::of_report(path, &verify_pack(&view))
-        }
-        Err(error) => Checked::not_checked(path, Some(Format::Pack), why(&error)),
+        Format::Engine => Ok(examine_engine(source).map_err(|error| why(&error))?.0),
+        Format::ContextBundle
+        | Format::JobBundle
+        | Format::Proposal
+        | Format::Receipt
+        | Format::Patch
+        | Format::ModelIo
+        | Format::Runner
+        | Format::Evidence
+        | Format::Ledger
+        | Format::Archive => Err(NO_FOLDER.to_owned()),
     }
 }
 
@@ -272,18 +320,29 @@ pub(super) fn verify_archived(
     format: Format,
     strictness: Strictness,
 ) -> Checked {
-    match format {
-        Format::JobBundle => {
-            let options = VerifyOptions {
-                strictness,
-                threads: Some(1),
-            };
-            let found = verify_archived_job_bundle(archive, folder, options);
-            Checked::of_report(path, &found.report)
-        }
-        Format::Pack => verify_pack_in(path, &ArchiveSource::new(archive, folder), strictness),
-        other => Checked::not_checked(path, Some(other), UNABLE),
+    match report_archived(path, archive, folder, format, strictness) {
+        Ok(report) => Checked::of_report(path, &report),
+        Err(why) => Checked::not_checked(path, Some(format), why),
     }
 }
 
-const UNABLE: &str = "this build has no verifier for it";
+/// The report on a folder of an archive, or why there is none.
+pub(super) fn report_archived(
+    path: &str,
+    archive: &Archive,
+    folder: &str,
+    format: Format,
+    strictness: Strictness,
+) -> Result<Report, String> {
+    if format == Format::JobBundle {
+        let options = VerifyOptions {
+            strictness,
+            threads: Some(1),
+        };
+        return Ok(verify_archived_job_bundle(archive, folder, options).report);
+    }
+    let source = ArchiveSource::new(archive, folder);
+    report_source(path, &source, format, strictness, Some(1))
+}
+
+const NO_FOLDER: &str = "this format is no folder";

@@ -8,6 +8,7 @@
 mod archived;
 pub mod detect;
 mod dispatch;
+pub mod load;
 mod walk;
 
 use std::path::{Path, PathBuf};

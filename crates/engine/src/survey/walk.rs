@@ -120,14 +120,16 @@ fn holds_artifacts(folder: &Path) -> bool {
     fs::read_dir(folder.join("artifacts")).is_ok_and(|mut entries| entries.any(is_artifact))
 }
 
+/// The names in a folder that matter.
 #[derive(Default)]
-struct Listed {
-    markers: Markers,
-    candidates: Vec<Vec<u8>>,
+pub(super) struct Listed {
+    pub(super) markers: Markers,
+    /// Files that may be documents or archives.
+    pub(super) candidates: Vec<Vec<u8>>,
     folders: Vec<u8>,
 }
 
-fn list(folder: &Path) -> io::Result<Listed> {
+pub(super) fn list(folder: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
