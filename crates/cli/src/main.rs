@@ -7,6 +7,7 @@ mod clock;
 mod commands;
 mod error;
 mod intent_input;
+mod loaded;
 mod progress;
 mod ui;
 mod verdict;

@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod atomic;
+pub mod compare;
 pub mod detect;
 pub mod directory;
 pub mod harness;

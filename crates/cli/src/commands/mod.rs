@@ -7,9 +7,11 @@ mod bundle;
 mod canon;
 mod clarify;
 mod completions;
+mod diff;
 mod engine;
 mod evidence;
 mod hash;
+mod inspect;
 mod job;
 mod keygen;
 mod ledger;
@@ -20,6 +22,7 @@ mod patch;
 mod proposal;
 mod receipt;
 mod replay;
+mod report;
 mod rules;
 mod run;
 mod runner;
@@ -58,6 +61,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Verify(verify::Args),
+    Inspect(inspect::Args),
+    Diff(diff::Args),
+    Report(report::Args),
     Replay(replay::Args),
     Transform(transform::Args),
     Clarify(clarify::Args),
@@ -99,6 +105,9 @@ impl Command {
             Self::Job(args) => args.surface(),
             Self::Receipt(_) => Surface::Format(Format::Receipt),
             Self::Transform(_)
+            | Self::Inspect(_)
+            | Self::Diff(_)
+            | Self::Report(_)
             | Self::Run(_)
             | Self::Replay(_)
             | Self::Seal(_)
@@ -115,6 +124,9 @@ impl Command {
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
             Self::Verify(args) => verify::run(args),
+            Self::Inspect(args) => inspect::run(args),
+            Self::Diff(args) => diff::run(args),
+            Self::Report(args) => report::run(args),
             Self::Replay(args) => replay::run(args),
             Self::Transform(args) => transform::run(args),
             Self::Clarify(args) => clarify::run(args),

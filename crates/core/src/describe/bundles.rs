@@ -539,6 +539,22 @@ pub(super) fn finish_timeline(description: &mut Description) {
     description.timeline.sort_by_key(|moment| moment.offset_ms);
 }
 
+pub(super) fn describe_ledger(description: &mut Description, documents: &Documents<'_>) {
+    let entries: Vec<_> = documents.values().copied().collect();
+    description.headline = Some(format!("A ledger of {} runs", entries.len()));
+    let columns = [
+        ("run_id", "run"),
+        ("timestamp", "time"),
+        ("result_kind", "outcome"),
+        ("accepted", "accepted"),
+        ("policy", "policy"),
+        ("mode", "model calls"),
+    ];
+    description
+        .sections
+        .extend(table("Runs", &entries, &columns));
+}
+
 pub(super) fn describe_run(description: &mut Description, documents: &Documents<'_>) {
     let get = |name: &str| documents.get(name).copied();
     let engine = get("RUN_META.json").and_then(|meta| text_at(meta, "engine_code"));

@@ -7,11 +7,14 @@
 mod bundles;
 mod members;
 mod picture;
+mod text;
 
 use std::collections::BTreeMap;
 
 use crate::canon::{Dialect, Node, canonical_digest};
 use crate::formats::Format;
+
+pub use text::{render_inspection_human, render_inspection_json};
 
 pub use picture::{Card, Lane, Mark, Picture, TreeNode};
 
@@ -84,6 +87,7 @@ pub fn describe(format: Format, documents: &Documents<'_>) -> Description {
         Format::Pack => bundles::describe_pack(&mut description, documents),
         Format::RunBundle => bundles::describe_run(&mut description, documents),
         Format::Receipt => bundles::describe_receipt(&mut description, documents),
+        Format::Ledger => bundles::describe_ledger(&mut description, documents),
         _ => describe_plainly(&mut description, documents),
     }
     description

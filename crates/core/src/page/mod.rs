@@ -27,7 +27,7 @@ pub struct FileLine {
     pub sha256: Option<Digest>,
 }
 
-/// What the page shows.
+/// What the page, and `inspect`, shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// The path as given.

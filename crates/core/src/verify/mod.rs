@@ -16,7 +16,7 @@ mod survey;
 
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
-pub use render::{render_human, render_json};
+pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Strictness, Subject, run_rules};
 pub use survey::{Checked, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};

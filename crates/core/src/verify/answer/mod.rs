@@ -10,7 +10,7 @@ pub use human::render_survey_human;
 pub use junit::render_survey_junit;
 pub use sarif::render_survey_sarif;
 
-use super::finding::Finding;
+use super::render::violations_json;
 use super::rule::RuleInfo;
 use super::survey::{Checked, NO_ACCESS, Survey, Verdict};
 use crate::canon::Value;
@@ -50,32 +50,18 @@ pub fn render_survey_json(survey: &Survey) -> Value {
 
 fn result_json(result: &Checked) -> Value {
     let violations = match &result.verdict {
-        Verdict::Valid => Vec::new(),
-        Verdict::Invalid { findings, .. } => findings.iter().map(violation_json).collect(),
-        Verdict::NotChecked(why) => {
-            vec![Value::object([
-                ("rule_id", NO_ACCESS),
-                ("message", why.as_str()),
-            ])]
-        }
+        Verdict::NotChecked(why) => Value::array([Value::object([
+            ("rule_id", NO_ACCESS),
+            ("message", why.as_str()),
+        ])]),
+        _ => violations_json(result.findings()),
     };
     let mut object = Value::object([
         ("format", format_name(result)),
         ("path", result.path.as_str()),
     ]);
     object.insert("ok", result.is_valid());
-    object.insert("violations", Value::array(violations));
-    object
-}
-
-fn violation_json(finding: &Finding) -> Value {
-    let mut object = Value::object([
-        ("rule_id", finding.rule_id),
-        ("message", finding.message.as_str()),
-    ]);
-    if let Some(path) = &finding.path {
-        object.insert("path", path.as_str());
-    }
+    object.insert("violations", violations);
     object
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::canon::{Dialect, canonical_bytes};
-use crate::verify::Difference;
+use crate::verify::{Difference, Finding};
 
 fn survey() -> Survey {
     let finding = |path: &str, difference: Option<Difference>| Finding {
