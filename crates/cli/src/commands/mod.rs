@@ -7,6 +7,7 @@ mod bundle;
 mod canon;
 mod clarify;
 mod completions;
+mod demo;
 mod diff;
 mod engine;
 mod evidence;
@@ -60,6 +61,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Diff(diff::Args),
@@ -105,6 +107,7 @@ impl Command {
             Self::Job(args) => args.surface(),
             Self::Receipt(_) => Surface::Format(Format::Receipt),
             Self::Transform(_)
+            | Self::Demo(_)
             | Self::Inspect(_)
             | Self::Diff(_)
             | Self::Report(_)
@@ -123,6 +126,7 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Demo(args) => demo::run(args),
             Self::Verify(args) => verify::run(args),
             Self::Inspect(args) => inspect::run(args),
             Self::Diff(args) => diff::run(args),

@@ -62,14 +62,14 @@ fn add_context(description: &mut Description, root: Node<'_>) {
     description.sections.extend(sections.into_iter().flatten());
     if let Some(node) = root.get("root_node") {
         let mut left = DRAWN;
-        let tree = tree_of(node, &mut left);
+        let tree = tree_of(node, None, &mut left);
         description
             .pictures
             .push(("Decomposition".to_owned(), Picture::Tree(tree)));
     }
 }
 
-fn tree_of(node: Node<'_>, left: &mut usize) -> TreeNode {
+fn tree_of(node: Node<'_>, parent: Option<Node<'_>>, left: &mut usize) -> TreeNode {
     *left = left.saturating_sub(1);
     let score = |path| text_at(node, path).unwrap_or_else(|| "?".to_owned());
     let questions = list_at(node, "unresolved_questions").len();
@@ -88,7 +88,7 @@ fn tree_of(node: Node<'_>, left: &mut usize) -> TreeNode {
             break;
         }
         children.push(match child.kind() {
-            Kind::Object => tree_of(child, left),
+            Kind::Object => tree_of(child, Some(node), left),
             _ => TreeNode {
                 title: text_of(child),
                 detail: "given by its id".to_owned(),
@@ -98,7 +98,7 @@ fn tree_of(node: Node<'_>, left: &mut usize) -> TreeNode {
         });
     }
     TreeNode {
-        title: text_at(node, "goal").unwrap_or_else(|| "a node without a goal".to_owned()),
+        title: title_of(node, parent),
         detail,
         mark: match status.as_str() {
             _ if questions > 0 => Mark::Open,
@@ -107,6 +107,24 @@ fn tree_of(node: Node<'_>, left: &mut usize) -> TreeNode {
             _ => Mark::Plain,
         },
         children,
+    }
+}
+
+/// A node's goal; where that is its parent's, what was added to the constraints.
+fn title_of(node: Node<'_>, parent: Option<Node<'_>>) -> String {
+    let goal = text_at(node, "goal").unwrap_or_else(|| "a node without a goal".to_owned());
+    let Some(parent) = parent.filter(|parent| text_at(*parent, "goal").as_ref() == Some(&goal))
+    else {
+        return goal;
+    };
+    let constraints = |node| list_at(node, "constraints").into_iter().map(text_of);
+    let known: Vec<_> = constraints(parent).collect();
+    let added: Vec<_> = constraints(node)
+        .filter(|text| !known.contains(text))
+        .collect();
+    match added.is_empty() {
+        true => goal,
+        false => format!("+ {}", added.join(" + ")),
     }
 }
 
@@ -309,7 +327,7 @@ pub(super) fn describe_pack(description: &mut Description, documents: &Documents
                 ("run_id", "run"),
                 ("kernel_result_kind", "outcome"),
                 ("decision.accepted", "accepted"),
-                ("decision.reasons", "reasons"),
+                ("decision.reasons", "because"),
                 ("refuse_reason", "refused because"),
                 ("policy.name", "policy"),
                 ("model_mode", "model calls"),

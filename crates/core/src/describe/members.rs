@@ -13,6 +13,11 @@ pub(super) fn text_of(node: Node<'_>) -> String {
     if let Some(text) = node.as_lossy_str() {
         return text.into_owned();
     }
+    // A list of texts reads better without its brackets.
+    if node.kind() == Kind::Array && node.items().all(|item| item.is_string()) {
+        let texts: Vec<_> = node.items().map(text_of).collect();
+        return texts.join(", ");
+    }
     match canonical_bytes(node, Dialect::Kernel) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) => error.to_string(),

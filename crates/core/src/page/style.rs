@@ -47,7 +47,7 @@ td.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .pair .is{color:var(--bad)}
 .means{color:var(--soft);font-size:13.5px;margin-top:4px}
 details summary{cursor:pointer;color:var(--soft)}
-svg{display:block;max-width:100%;height:auto;margin:0 auto}
+svg{display:block;max-width:100%;height:auto}
 svg text{font:12.5px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
 svg text.detail{font-size:11px;fill:var(--soft)}
 svg text.lane{font-size:12px;font-weight:600;fill:var(--soft)}

@@ -6,7 +6,7 @@ use super::escape;
 use crate::describe::{Card, Lane, Mark, Moment, TreeNode};
 
 /// Characters of a title that fit a box; the whole of it is in the box's tooltip.
-const FITS: usize = 34;
+const FITS: usize = 30;
 const BOX_WIDTH: i64 = 250;
 const BOX_HEIGHT: i64 = 44;
 const GAP: i64 = 14;

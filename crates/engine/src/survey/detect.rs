@@ -208,8 +208,10 @@ impl Markers {
             b"run.json" => self.run_json = true,
             b"bundle.json" => self.bundle_json = true,
             b"artifacts" => self.artifacts = true,
-            b"evidence.json" | b"ledger.jsonl" | b"meta.json" | b"model_io.json"
-            | b"patch.json" | b"policy.json" | b"runner.json" => self.other_pack_file = true,
+            // A ledger or a recording is kept beside other things as well.
+            b"evidence.json" | b"meta.json" | b"patch.json" | b"policy.json" | b"runner.json" => {
+                self.other_pack_file = true
+            }
             _ => {}
         }
     }
