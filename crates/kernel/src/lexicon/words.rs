@@ -46,8 +46,15 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         partner partners contractor contractors consultant consultants freelancer freelancers intern interns trainee trainees apprentice apprentices villager villagers commuter commuters tourist tourists
         traveller travellers traveler travelers family families postdocs postdoc professor professors scholar scholars merchandiser merchandisers instructor instructors agent agents pensioner pensioners clubs companies firms households institutions organisations organizations couple couples senior seniors youth adult adults girl boy friend friends follower followers spectator spectators
         dresser dressers porter porters steward stewards conductor conductors composer composers adviser advisers advisor advisors broker brokers banker bankers insurer insurers adjuster adjusters
+        alumni alumnus maker makers grower growers attendant attendants scout scouts host hosts delegate delegates graduate graduates inhabitant inhabitants commissioner commissioners
+        fan fans hobbyist amateur amateurs shepherd shepherds herder nurseryman integrator melter monk nun priest pastor sexton choir orchestra ensemble brigade squad jury juror tutor tutors
+        mentor mentors lecturer lecturers coordinator coordinators facilitator facilitators dean registrar treasurer chairman chairwoman chairperson president grandparent grandparents
+        miller millers potter potters tailor tailors weaver weavers carpenter carpenters joiner joiners plumber plumbers welder welders painter painters butcher butchers grocer grocers florist florists
         underwriter underwriters claimant claimants operators' users' crews shift shifts personnel workforce"),
-    (THING, "number numbers order orders server servers folder folders header headers footer footers buffer buffers counter counters sensor sensors monitor monitors error errors vector vectors
+    (THING, "connector connectors selector selectors indicator indicators generator generators descriptor descriptors separator separators validator validators iterator iterators calculator calculators
+        accelerator compressor compressors conveyor elevator elevators escalator corridor corridors behavior actuator actuators detector detectors simulator simulators locator locators accessor constructor resistor
+        capacitor transistor projector projectors tractor tractors rotor simulator annotator-id emulator decorator decorators comparator ventilator radiator radiators refrigerator translator-id terminator denominator numerator
+        number numbers order orders server servers folder folders header headers footer footers buffer buffers counter counters sensor sensors monitor monitors error errors vector vectors
         client player driver reader viewer speaker conductor planner runner collector dispatcher parameter parameters container containers cluster clusters printer printers scanner scanners router routers filter filters parser parsers loader logger handler handlers worker
         docker compiler linker browser browsers calendar newsletter letter letters paper papers layer layers meter meters metre metres water power tower towers corner corners border borders marker markers
         slider banner banners timer timers trigger triggers pointer pointers register registers character characters chapter chapters computer computers controller controllers processor processors
@@ -150,7 +157,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         prepare speed sort route sync synchronise synchronize notify calculate compute display"),
     (FIX, "fix repair correct resolve debug refactor rename clean cleanup remove delete drop upgrade update bump patch rewrite simplify tidy restructure reorganise reorganize deprecate harden investigate revert stop prevent"),
     (DESCRIBE, "document describe explain draft outline specify plan translate summarise summarize evaluate compare estimate review assess propose recommend advise teach"),
-    (DOCUMENT, "documentation docs doc runbook manual guide tutorial readme handbook howto concept proposal specification spec openapi adr rfc policy notice letter letters article post changelog report paper plan checklist presentation slides faq
+    (DOCUMENT, "how-to how-tos documentation docs doc runbook manual guide tutorial readme handbook howto concept proposal specification spec openapi adr rfc policy notice letter letters article post changelog report paper plan checklist presentation slides faq
         glossary description instructions instruction whitepaper brochure course lesson estimate comparison agenda minutes postmortem playbook onboarding curriculum release-notes notes reference text blog-post"),
     (IMPROVE, "improve optimise optimize speed accelerate reduce increase boost enhance modernise modernize scale lower cut raise shorten minimise minimize maximise maximize streamline better faster tune"),
     (MIGRATE, "migrate move port transfer relocate import consolidate convert replace archive freeze mirror"),

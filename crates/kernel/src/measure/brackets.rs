@@ -82,7 +82,7 @@ impl<'a> Defined<'a> {
                 let word = lexed.word(i);
                 out.routes |= any_of!(lexed.raw(i), "GET" "POST" "PUT" "DELETE" "PATCH")
                     || any_of!(word,
-                        "endpoint" "endpoints" "route" "routes" "openapi" "rest" "paths");
+                        "endpoint" "endpoints" "route" "routes" "openapi" "rest" "paths" "swagger" "graphql");
                 out.markup |= any_of!(word,
                     "html" "xml" "xsd" "xslt" "markup" "element" "elements" "svg" "dom" "xhtml"
                     "docbook" "rss" "wcag" "css" "tag" "tags");
@@ -177,6 +177,8 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
             };
         if blank {
             out.push(finding(source, at, end, token));
+            at = end;
+        } else if double {
             at = end;
         } else {
             at += 1;
@@ -372,6 +374,9 @@ fn is_brace_blank(
         return false;
     }
     let lower = body.to_lowercase();
+    if is_explained(source, token) && !asks_to_fill(body) {
+        return false;
+    }
     if double {
         let talk = defined.templates && !asks_to_fill(body);
         return !talk && !body.starts_with('.') && !body.contains('.');
@@ -402,14 +407,14 @@ fn is_brace_blank(
         })
         .len()
         > body.len();
-    let route = path_like
-        && !in_url
-        && (chunk.trim_start_matches(['(', '"', '`']).starts_with('/') || defined.routes);
+    let bare = chunk.trim_start_matches(['(', '"', '`']);
+    let route = path_like && !in_url && (bare.starts_with('/') || defined.routes);
     if defined.defines(&lower) && (embedded || defined.braced.contains(lower.as_str())) {
         return false;
     }
     if route {
         return !(defined.routes
+            || !is_folder(bare)
             || RUNTIME.contains(&lower.as_str())
             || RUNTIME.contains(&last_word(body).as_str()));
     }
@@ -427,6 +432,24 @@ fn is_brace_blank(
     !(defined.routed.contains(lower.as_str())
         || defined.braced.contains(lower.as_str())
         || talks_of_format(source, token))
+}
+
+/// `{{date}} is filled from the record`, `{ref} is the reference number`: the sentence says what fills it.
+fn is_explained(source: &Source<'_>, token: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (_, to) = lexed.sentence_of(token);
+    (token..to).any(|i| {
+        any_of!(lexed.word(i), "filled" "replaced" "substituted" "expanded" "taken" "come" "comes" "set" "described" "defined" "read")
+            && any_of!(lexed.word(i + 1), "from" "by" "with" "in" "at" "per" "through")
+            || any_of!(lexed.word(i), "stands" "stand") && lexed.word(i + 1) == "for"
+            || i > token && any_of!(lexed.word(i), "is" "are") && any_of!(lexed.word(i + 1), "the" "a" "an") && any_of!(lexed.raw(i - 1), "}" ">" "]")
+    })
+}
+
+/// A path in a file system, not of a web address.
+fn is_folder(chunk: &str) -> bool {
+    let first = chunk.trim_start_matches('/').split('/').next().unwrap_or_default();
+    any_of!(first, "data" "srv" "var" "etc" "opt" "home" "mnt" "usr" "tmp" "media" "Users" "share" "backup" "backups" "log" "logs" "archive")
 }
 
 fn talks_of_format(source: &Source<'_>, token: usize) -> bool {

@@ -151,7 +151,13 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
     };
     let next = lexed.word(to);
     let single = to == from + 1;
+    if single && is_answer_value(source, from) {
+        return false;
+    }
     match word {
+        "can't" | "cannot" | "can" if any_of!(lexed.word(from + 1), "decide" "not") => {
+            any_of!(prev, "" "we" "i" "still" "," "and" "just")
+        }
         "maybe" => {
             // The type of functional languages: capital letter inside a sentence, before a type or a word for it.
             let capital = lexed.tokens[from].upper && from > range.0;
@@ -236,6 +242,24 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
         "alternatively" => true,
         _ => true,
     }
+}
+
+/// `yes, no, maybe and undecided`: values that people give, here or earlier in the text.
+fn is_answer_value(source: &Source<'_>, at: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let word = lexed.word(at);
+    let joins = |k: usize| any_of!(lexed.raw(k), "," "/" "|") || any_of!(lexed.word(k), "or" "and");
+    let listed = |i: usize| {
+        let (from, to) = lexed.sentence_of(i);
+        let beside = i > from && joins(i - 1) || i + 1 < to && joins(i + 1);
+        let values = (from..to).any(|k| {
+            k != i && any_of!(lexed.word(k), "yes" "no" "never" "answers" "options" "states" "values" "unknown" "certain" "confirmed" "probable")
+                && (k > from && joins(k - 1) || k + 1 < to && joins(k + 1) || any_of!(lexed.word(k + 1), "are" "is" ":"))
+        });
+        beside && values
+    };
+    (0..lexed.tokens.len()).take(400).any(|i| lexed.word(i) == word && listed(i))
+        && (listed(at) || lexed.tokens[at].upper)
 }
 
 /// The text uses `Maybe` as a type somewhere: inside a sentence, before another capital or behind an arrow.
@@ -441,10 +465,18 @@ fn open_question(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
         && any_of!(second, "you" "we" "i" "someone" "somebody" "anyone" "please" "the")
         || first == "would" && second == "you";
     let chooses = (range.0..mark).any(|i| lexed.word(i) == "or") && products_any(source, range);
-    if source.origin == super::Origin::Goal && request && !chooses {
+    if source.origin == super::Origin::Goal && (request && !chooses || is_task(source, range)) {
         return None;
     }
     Some(mark)
+}
+
+/// `Why does it start twice? Find the cause and fix it`: the question is the task.
+fn is_task(source: &Source<'_>, range: (usize, usize)) -> bool {
+    let t = &source.tagged;
+    let asks = any_of!(t.lexed.word(range.0), "why" "what" "where" "how" "which" "who" "when" "does" "is" "are" "do");
+    let verbs = class::FIX | class::ANALYSE | class::DESCRIBE | class::BUILD | class::CHANGE;
+    asks && range.1 < t.lexed.tokens.len() && t.is(range.1, verbs)
 }
 
 fn products_any(source: &Source<'_>, range: (usize, usize)) -> bool {

@@ -11,7 +11,9 @@ mod contradiction;
 mod gap;
 mod goal;
 mod placeholder;
+mod product;
 mod score;
+mod signals;
 
 use crate::lexicon::{Tagged, tag};
 

@@ -146,7 +146,7 @@ fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
         let before = bytes[..token.start].last().copied().unwrap_or(b' ');
         let after = bytes.get(token.end).copied().unwrap_or(b' ');
         let hit = match token.kind {
-            TokenKind::Symbol if raw.starts_with("??") => is_question_blank(
+            TokenKind::Symbol if raw.starts_with("??") => !is_mentioned(source, i) && is_question_blank(
                 raw,
                 before,
                 after,
@@ -184,7 +184,9 @@ fn widen(text: &str, start: usize, end: usize) -> (usize, usize) {
     } else {
         start
     };
-    (from, end)
+    // `t.b.d.` ends with its own full stop.
+    let dotted = text[start..end].contains('.') && text[end..].starts_with('.');
+    (from, end + usize::from(dotted))
 }
 
 fn is_question_blank(raw: &str, before: u8, after: u8, after_label: bool) -> bool {
@@ -220,6 +222,9 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
         || (NAMED.contains(&prev) && prev != "item")
         || next.ends_with("comments")
         || any_of!(prev, "a" "each" "every" "of" "per" "the" "called" "named");
+    if is_mentioned(source, i) {
+        return false;
+    }
     if word == "todo" {
         let upper = raw == "TODO";
         let label = matches!(lexed.raw(i + 1), ":" | "-" | "–") || any_of!(prev, ":" "=" "(" "[");
@@ -287,6 +292,37 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
         || word.starts_with("replace-with")
         || word == "yourdomain.com"
         || word == "yourcompany.com"
+}
+
+/// Words that speak of a text by what it says.
+const MENTIONS: &[&str] = &[
+    "called", "contain", "containing", "contains", "equals", "finds", "grep", "labeled", "labelled", "literal",
+    "marked", "named", "reads", "says", "spelled", "string", "strings", "tagged", "value", "values", "whose", "word",
+    "words",
+];
+
+/// A marker that the text speaks about: in a list with others of its kind (`TODO, DOING and DONE`), or behind a word
+/// that mentions (`a line that contains FIXME`).
+fn is_mentioned(source: &Source<'_>, i: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (from, to) = lexed.sentence_of(i);
+    if (from.max(i.saturating_sub(4))..i).any(|k| MENTIONS.binary_search(&lexed.word(k)).is_ok()) {
+        return true;
+    }
+    let joins = |k: usize| any_of!(lexed.raw(k), "," "/" "|") || any_of!(lexed.word(k), "or" "and");
+    let code = |k: usize| {
+        let raw = lexed.raw(k);
+        raw.len() >= 2 && raw.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
+            && raw.bytes().any(|b| b.is_ascii_uppercase())
+            && !source.tagged.is(k, class::TECH | class::FORMAT)
+            || raw.starts_with("??")
+            || any_of!(lexed.word(k), "todo" "fixme" "tbd" "tba" "tbc" "xxx" "hack" "doing" "done" "open" "n" "none" "blank" "empty")
+    };
+    let after = i + 2 < to && joins(i + 1) && code(i + 2);
+    let before = i >= from + 2 && joins(i - 1) && (code(i - 2) || lexed.word(i - 2) == "a" && lexed.raw(i - 3) == "/");
+    // `Deadline: TBD, budget: TBD` are two labels.
+    let labelled = i > from && matches!(lexed.raw(i - 1), ":" | "=" | "(");
+    (after || before) && !labelled
 }
 
 fn bytes_follow(text: &str, end: usize) -> bool {
@@ -365,7 +401,9 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
         .unwrap_or(b' ');
     let after = bytes.get(lexed.tokens[to - 1].end).copied().unwrap_or(b' ');
     if to == from + 1 {
-        if word == "tk" && lexed.raw(from) != "TK" {
+        // TK is also a country: the marker stands alone or behind a label.
+        let alone = prev_symbol && prev != "," || to >= lexed.tokens.len();
+        if word == "tk" && (lexed.raw(from) != "TK" || !alone) || is_mentioned(source, from) {
             return false;
         }
         // fixme, tbd and kin: not as part of a path or of a search for them.
@@ -404,6 +442,8 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
             any_of!(lexed.word(from + 1), "attached" "one" "usual" "document" "attachment")
                 && !t.any(lexed.sentence_of(from), class::FAILURE)
         }
+        // `filled with lorem ipsum`: that is what is wanted.
+        "lorem" => !any_of!(prev, "with" "as" "of" "use" "using" "random"),
         "goes" => prev_symbol || any_of!(prev, "name" "text" "link" "number" "value"),
         _ => true,
     }
