@@ -99,7 +99,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     cue.extend(&y.cue);
     let who = name == "who may";
     if !who && s.apart(o)
-        || !s.same_condition(o)
+        || who && s.apart_in_name(o)
+        || !s.may_meet(o)
             && (s.conditional
                 || !(name == "whether it may change"
                     || name == "approval"
@@ -119,7 +120,12 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
 
 /// A statement about the whole, or both about the same part.
 fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
-    if s.conditional || o.conditional && name != "network access" || s.apart_in_people(o) {
+    if s.conditional
+        || o.conditional && name != "network access"
+        || s.apart_in_people(o)
+        || s.apart_in_name(o)
+        || begins_later(&sources[s.source], s)
+    {
         return false;
     }
     let tests = |st: &Statement| {
@@ -134,11 +140,17 @@ fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) ->
     if tests(s) != tests(o) {
         return false;
     }
-    s.shared_weight(o, &[]) >= 2 || governs_whole(&sources[s.source], s)
+    s.shared_weight(o, &[]) >= 2 || governs_whole(&sources[s.source], s, name)
+}
+
+/// `works offline once the area has been downloaded`: holds from some point on.
+fn begins_later(source: &Source<'_>, s: &Statement) -> bool {
+    (s.range.0 + 1..s.range.1)
+        .any(|i| any_of!(source.tagged.lexed.word(i), "once" "after" "until" "when" "while"))
 }
 
 /// The subject before the cue is the whole (`the app`, `it`) or not named at all (`Must run offline`).
-fn governs_whole(source: &Source<'_>, s: &Statement) -> bool {
+fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let subject = (s.range.0..s.range.1).take_while(|&i| {
@@ -159,7 +171,7 @@ fn governs_whole(source: &Source<'_>, s: &Statement) -> bool {
                 class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA,
             )
         })
-        || words.len() <= 2
+        || words.len() <= 2 && !any_of!(name, "storage" "protection of stored data" "personal data")
 }
 
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.

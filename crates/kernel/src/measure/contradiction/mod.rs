@@ -6,6 +6,7 @@
 
 mod bounds;
 mod families;
+mod naming;
 mod polarity;
 mod statement;
 mod values;

@@ -68,17 +68,19 @@ fn denied(
                 .filter(|k| other.content.binary_search(k).is_ok())
                 .count();
             let enough = held == words.len() || (words.len() >= 5 && held + 1 == words.len());
-            let firm =
-                s.same_condition(other) || !s.conditional && s.absolute && held == words.len();
+            let firm = s.same_condition(other)
+                || !s.conditional && (s.absolute || s.emphatic || other.emphatic) && held == words.len();
             if enough && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
             }
+            let shared = s.denied.iter().filter(|k| other.content.binary_search(k).is_ok()).count();
             let predicate = s.denied.len() >= 2
                 && !s.denied.iter().all(|k| s.generic.contains(k))
-                && s.denied
-                    .iter()
-                    .all(|k| other.content.binary_search(k).is_ok());
+                && (shared == s.denied.len() || s.denied.len() >= 4 && shared + 1 == s.denied.len())
+                && !s.narrowed
+                && !is_reduced(&sources[other.source], other, &s.denied);
+            let firm = firm || !s.conditional && s.absolute && other.emphatic;
             if predicate && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
@@ -98,6 +100,21 @@ fn denied(
             }
         }
     }
+}
+
+/// `a post reported by three members is hidden`: the word describes the subject, it is not what the statement says.
+fn is_reduced(source: &Source<'_>, s: &Statement, words: &[u64]) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let auxiliary = |i: usize| {
+        t.is(i, class::MODAL) || any_of!(lexed.word(i), "is" "are" "was" "be" "has" "have" "been" "get" "gets")
+    };
+    (s.range.0 + 1..s.range.1).any(|i| {
+        words.contains(&lexed.tokens[i].key)
+            && lexed.word(i).ends_with("ed")
+            && !(s.range.0..i).any(auxiliary)
+            && (i + 1..s.range.1).any(auxiliary)
+    })
 }
 
 /// `must not be sent before …`
@@ -155,7 +172,7 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
                 "use" "uses" "using" "contain" "depend" "rely" "require" "set" "need")
         };
         let from = match lexed.word(i) {
-            "no" if clause_start => i + 1,
+            "no" if clause_start && !denies_act(source, s, i) => i + 1,
             "without"
                 if clause_start
                     || i > 0
@@ -201,6 +218,24 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
         return Some(thing);
     }
     None
+}
+
+/// `No rule may be switched off`: the act is denied, not the thing; `no cookies are set` denies the thing.
+fn denies_act(source: &Source<'_>, s: &Statement, no: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let auxiliary = |i: &usize| {
+        t.is(*i, class::MODAL) || any_of!(lexed.word(*i), "is" "are" "gets" "get" "has" "have")
+    };
+    let Some(at) = (no + 1..s.range.1).take(5).find(auxiliary) else {
+        return false;
+    };
+    let verb = (at..s.range.1).find(|i| !auxiliary(i) && lexed.word(*i) != "be");
+    !verb.is_some_and(|v| {
+        any_of!(lexed.word(v), "set" "used" "sent" "stored" "written" "made" "created" "kept" "shown" "allowed"
+            "permitted" "needed" "required" "given" "asked" "collected" "taken" "printed" "opened" "installed"
+            "loaded" "saved" "recorded" "charged" "added")
+    })
 }
 
 /// The thing is put to use: behind a verb or preposition of use, or as the subject.
@@ -259,6 +294,7 @@ fn frames(
                 && right >= 1
                 && s.same_condition(o)
                 && s.negative == o.negative
+                && !(s.measured || o.measured)
                 && !s.apart(o)
                 && s.shared_weight(o, &[]) >= 4
                 && !is_list_item(sources, s, o)

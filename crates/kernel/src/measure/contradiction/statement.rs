@@ -41,6 +41,20 @@ pub(super) struct Statement {
     pub scopes: Vec<u64>,
     /// Names of single things: `Shelf 12`, `code_7`, `K2`.
     pub labels: Vec<u64>,
+    /// Methods of requests: GET, POST.
+    pub methods: Vec<u64>,
+    /// Paths: `/v1/raw`, `tests/`.
+    pub paths: Vec<u64>,
+    /// The words before a colon, where what follows is a fragment: `Guest Wi-Fi: internet allowed`.
+    pub heading: Vec<u64>,
+    /// The noun phrase before the first auxiliary, sorted; empty where none is near.
+    pub phrase: Vec<u64>,
+    /// Says that there is no exception: always, never, at all times, under any circumstances.
+    pub emphatic: bool,
+    /// The subject is narrowed: `posts older than a year`, `records without a number`.
+    pub narrowed: bool,
+    /// Has a bound or another number with a unit.
+    pub measured: bool,
 }
 
 /// Word keys to statements, sorted by key.
@@ -139,6 +153,33 @@ impl Statement {
         differ(&self.persons, &other.persons)
             || differ(&self.scopes, &other.scopes)
             || differ(&self.labels, &other.labels)
+            || self.apart_in_name(other)
+    }
+
+    /// Different requests, paths, headings, or the same noun with different words before it: `internal calls`,
+    /// `external calls`.
+    pub fn apart_in_name(&self, other: &Statement) -> bool {
+        let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
+        if differ(&self.methods, &other.methods)
+            || differ(&self.paths, &other.paths)
+            || differ(&self.heading, &other.heading)
+        {
+            return true;
+        }
+        let own = |a: &Statement, b: &Statement| {
+            !a.phrase.is_empty()
+                && a.phrase
+                    .iter()
+                    .any(|k| b.content.binary_search(k).is_err())
+        };
+        common(&self.phrase, &other.phrase) >= 1 && own(self, other) && own(other, self)
+    }
+
+    /// Conditions do not keep the two apart: the same ones, or one statement leaves no exception.
+    pub fn may_meet(&self, other: &Statement) -> bool {
+        self.same_condition(other)
+            || self.emphatic && !self.conditional
+            || other.emphatic && !other.conditional
     }
 
     /// About different people.
@@ -154,7 +195,8 @@ fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let denial = (range.0..range.1).find(|&i| {
-        !lexed.tokens[i].quoted && any_of!(lexed.word(i), "not" "cannot" "never" "nobody" "can't" "don't" "doesn't" "won't" "mustn't")
+        !lexed.tokens[i].quoted && any_of!(lexed.word(i), "not" "cannot" "never" "nobody" "can't" "don't" "doesn't" "won't" "mustn't" "forbidden" "prohibited" "banned" "disallowed")
+            || i == range.0 && any_of!(lexed.word(i), "no" "none")
     });
     let Some(at) = denial else { return Vec::new() };
     // `their own payment`, `posts of others`: the denial is about a part.
@@ -238,6 +280,11 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
     }
 }
 
+/// Words of permission and emphasis: they say how a statement holds, not what it is about.
+pub(super) fn is_filler(word: &str) -> bool {
+    any_of!(word, "permitted" "allowed" "possible" "circumstances" "circumstance" "exception" "exceptions" "able" "ever" "throughout" "anyway" "strictly" "simply" "really")
+}
+
 /// Words that begin a reason or an aside, after which the main clause is over.
 const ASIDE: &[&str] = &[
     "because", "since", "so", "for", "as", "which", "who", "whose", "where",
@@ -275,7 +322,15 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         persons: Vec::new(),
         scopes: Vec::new(),
         labels: Vec::new(),
+        methods: Vec::new(),
+        paths: Vec::new(),
+        heading: Vec::new(),
+        phrase: Vec::new(),
+        emphatic: false,
+        narrowed: false,
+        measured: false,
     };
+    super::naming::read_names(source, range, &mut s);
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
     let mut main_done = false;
@@ -304,7 +359,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {
                 // `without` and `no` inside a noun phrase narrow it; they do not negate the sentence.
-                let post = matches!(word, "without") && s.main.len() >= 2
+                let post = word == "without" && (s.main.len() >= 2 || s.narrowed)
                     || word == "no"
                         && s.main.len() >= 3
                         && !any_of!(lexed.word(i.wrapping_sub(1)),
@@ -350,7 +405,8 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         }
         let telling = c
             & (class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL)
-            == 0;
+            == 0
+            && !is_filler(word);
         if telling {
             if in_condition {
                 s.condition.push(token.key);
