@@ -3,6 +3,7 @@
 //! `words.rs` lists classes of words, `phrases.rs` lists cues of several words. Both are compiled once into sorted
 //! tables; a lookup is one probe of a hash table with a fixed hash. Nothing here knows about findings. The lists are printed in `docs/kernel.md`.
 
+mod opposites;
 mod phrases;
 mod words;
 
@@ -10,7 +11,7 @@ use crate::text::lex::{Lexed, TokenKind, fnv, fnv_more};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
 
-pub(crate) use phrases::{Cue, FAMILIES, Scope, Side};
+pub(crate) use phrases::{Cue, Scope, Side, families};
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $name:ident = $bit:expr;)*) => {
@@ -310,6 +311,7 @@ fn matches_word(pattern: &str, lexed: &Lexed<'_>, at: usize) -> bool {
         token.kind == TokenKind::Word && token.key == fnv(stem(want))
     } else if pattern == "#" {
         token.kind == TokenKind::Number
+            || classes_of(lexed.word(at)) & class::NUMERAL != 0 && lexed.word(at) != "one"
     } else {
         lexed.word(at) == pattern
     }

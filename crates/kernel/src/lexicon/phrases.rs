@@ -1,5 +1,7 @@
 //! Cues of one or more words. `~word` matches by stem, `#` any number; alternatives are separated by `|`.
 
+use std::sync::OnceLock;
+
 /// The two sides of a family of opposites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
@@ -37,7 +39,7 @@ pub(crate) enum Cue {
     /// Kept without end.
     Forever,
     /// One side of a family of opposites.
-    Family(u8, Side),
+    Family(u16, Side),
 }
 
 /// What two statements must share before a family makes them a contradiction.
@@ -49,6 +51,8 @@ pub(crate) enum Scope {
     Close,
     /// Nothing, unless a statement is about a part only: it holds for the whole.
     Whole,
+    /// More than half of the shorter statement's words: for plain antonyms.
+    Near,
 }
 
 /// A family of opposites.
@@ -63,7 +67,7 @@ pub(crate) struct Family {
     pub b: &'static str,
 }
 
-const fn family(
+pub(super) const fn family(
     name: &'static str,
     scope: Scope,
     flips: bool,
@@ -81,14 +85,14 @@ const fn family(
 
 use Scope::{Close, Shared, Whole};
 
-/// Families of opposites. Order is the order of their numbers; add at the end.
-pub(crate) const FAMILIES: &[Family] = &[
+/// The first families of opposites; `opposites` has more. Order is the order of their numbers.
+const FAMILIES: &[Family] = &[
     family(
         "timing",
         Shared,
         true,
         "synchronous|synchronously|blocking|blocks until|waits for the answer|waits for the result|waits until the answer|inline",
-        "asynchronous|asynchronously|non-blocking|nonblocking|fire-and-forget|in the background|through a queue|via a queue|over a queue|put on a queue|background job|background task|does not wait",
+        "asynchronous|asynchronously|non-blocking|nonblocking|fire-and-forget|in the background|through a queue|later in the background|via a queue|over a queue|put on a queue|background job|background task|does not wait",
     ),
     family(
         "state",
@@ -108,7 +112,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         "visibility",
         Shared,
         true,
-        "public|publicly|open to everyone|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
+        "public|publicly|open to everyone|for anyone to|open to the public|publicly available|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
         "private|privately|internal only|internal network only|intranet only|only from the cluster|only from the intranet|confidential|secret|authenticated|authentication|behind a login|behind the login|login required|requires a login|requires login|requires authentication|vpn only|only over the vpn|only through the vpn|restricted|signed-in|logged-in|not visible to|only visible to|visible only to|only admins|only administrators|admins only|bearer token",
     ),
     family(
@@ -116,7 +120,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         true,
         "required|mandatory|compulsory|obligatory|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
-        "without giving|without entering|without providing|without stating|without naming|without filling|optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
+        "without giving|without creating|without having|without opening|without entering|without providing|without stating|without naming|without filling|optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
     ),
     family(
         "encryption",
@@ -127,10 +131,10 @@ pub(crate) const FAMILIES: &[Family] = &[
     ),
     family(
         "order",
-        Close,
+        Shared,
         false,
         "in the order|in order|in sequence|order is kept|keeps the order|keep the order|in their order|ordered by|ascending|oldest first|smallest first|lowest first|alphabetical|alphabetically|a to z|cheapest first|earliest first|fifo|first in first out|chronological|chronologically|low to high",
-        "order does not matter|in any order|any order|out of order|in parallel|descending|newest first|latest first|largest first|highest first|z to a|most expensive first|random order|reverse chronological|lifo|last in first out|most recent first|unsorted|shuffled|unordered|high to low|by popularity|randomly",
+        "order does not matter|in any order|any order|out of order|in parallel|descending|newest first|latest first|largest first|highest first|z to a|most expensive first|random order|reverse chronological|by lot|at random|before all others|ahead of all others|first served|by priority|jump the queue|precedence|lifo|last in first out|most recent first|unsorted|shuffled|unordered|high to low|by popularity|randomly",
     ),
     family(
         "whether it may change",
@@ -143,15 +147,15 @@ pub(crate) const FAMILIES: &[Family] = &[
         "whether it is kept",
         Shared,
         false,
-        "stay online|stays online|remain online|stay available|remain available|remains online|stay accessible|remain accessible|~keep forever|~keep for ever|~keep permanently|~keep indefinitely|~store permanently|~store forever|~store indefinitely|~retain forever|~retain indefinitely|never deleted|never delete|never be deleted|never removed|never purged|must not be deleted|must never be deleted|may not be deleted|is not deleted|are not deleted|archived permanently|no deletion|are kept|is kept|are retained|is retained|are archived|stay available|remains available|must be preserved|are preserved|forever|for good|indefinitely|permanently",
+        "stay online|stays online|for ever|stay in the|stays in the|remain in the|remains in the|nothing is removed|nothing is deleted|nothing is thrown away|remain online|stay available|remain available|remains online|stay accessible|remain accessible|~keep forever|~keep for ever|~keep permanently|~keep indefinitely|~store permanently|~store forever|~store indefinitely|~retain forever|~retain indefinitely|never deleted|never delete|never be deleted|never removed|never purged|must not be deleted|must never be deleted|may not be deleted|is not deleted|are not deleted|archived permanently|no deletion|are kept|is kept|are retained|is retained|are archived|stay available|remains available|must be preserved|are preserved|forever|for good|indefinitely|permanently",
         "~delete|~purge|~erase|~wipe|~discard|~expire|~remove|taken down|take down|takes down|~withdraw|~unpublish|taken offline",
     ),
     family(
         "personal data",
         Whole,
         false,
-        "anonymous|anonymously|anonymised|anonymized|no personal data|no personal information|without personal data|no personally identifiable|no names|without names|no user data|no pii|pseudonymous|no identifying|cannot be traced|no tracking|not be identifiable|personal data is never|personal data must not|must not contain personal|contain no personal",
-        "with the name|full name|full names|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
+        "anonymous|anonymously|anonymised|anonymized|no personal data|no personal information|no name is|not traceable|be traced to|without personal data|no personally identifiable|no names|without names|no user data|no pii|pseudonymous|no identifying|cannot be traced|no tracking|not be identifiable|personal data is never|personal data must not|must not contain personal|contain no personal",
+        "with the name|personnel number|employee number|customer number|student number|matriculation number|with their name|with his name|with her name|linked to the person|verified name|verified real name|user name|username|full name|full names|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
     ),
     family(
         "threads",
@@ -165,7 +169,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         false,
         "free of charge|for free|no charge|no fee|no fees|costs nothing|without charge|at no cost|no cost|is free|are free|stays free|free for|nothing is charged|without payment|without paying",
-        "~pay|~charge|fee|fees|costs # |~invoice for|euro per|euros per|cents for|cents per|paid plan|subscription|per month|surcharge|a price of|billed",
+        "~pay|~charge|fee|fees|costs #|cost #|# euros|# euro|# cents|~invoice for|euro per|euros per|cents for|cents per|paid plan|subscription|per month|surcharge|a price of|billed",
     ),
     family(
         "network access",
@@ -178,7 +182,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         "outside dependencies",
         Whole,
         false,
-        "standard library only|only the standard library|stdlib only|only stdlib|standard library and nothing|nothing but the standard library|no third-party|no third party|without third-party|without third party|no external dependencies|no external libraries|no external packages|no dependencies|no runtime dependencies|zero dependencies|without dependencies|without external dependencies|without external libraries|dependency-free|no frameworks|no framework|without a framework|without frameworks|no libraries|without libraries|no npm|no packages|vanilla|plain javascript only|no third-party modules|no additional libraries|no other libraries",
+        "standard library only|only the standard library|stdlib only|only stdlib|standard library and nothing|nothing but the standard library|no third-party|no third party|without third-party|without third party|no external dependencies|no external libraries|no external packages|no dependencies|no runtime dependencies|zero dependencies|zero runtime dependencies|zero third-party|without dependencies|without external dependencies|without external libraries|dependency-free|no frameworks|no framework|without a framework|without frameworks|no libraries|without libraries|no npm|no packages|vanilla|plain javascript only|no third-party modules|no additional libraries|no other libraries",
         "github.com|third-party library|third-party libraries|external library|npm install|npm package|npm packages|npm|pip install|from npm|from pypi|pypi|crates.io|maven central|nuget|@library|cargo add|go get|composer require|gem install",
     ),
     family(
@@ -206,29 +210,29 @@ pub(crate) const FAMILIES: &[Family] = &[
         "accounts",
         Whole,
         false,
-        "no login|does not need authentication|do not need authentication|needs no authentication|need no authentication|authentication is not|not authenticated|no api key|without an api key|without any key|without a key|without a password|without login|without a login|without logging in|no account|no accounts|without an account|no registration|without registration|without registering|no password|no passwords|no sign-in|no sign-up|no signup|without signing in|must not create an account|need no account|needs no account|no authentication|without authentication|nobody has to log in|do not need an account|does not need an account|anonymous access|guest access only|guest checkout only",
-        "authenticated|needs a login|needs login|needs a valid|bearer token|valid api key|requires an api key|api key is required|log in|logs in|login with|login by|login via|sign in|signs in|signed in|signed-in|with a password|password|passwords|create an account|creates an account|user account|user accounts|must register|must be registered|have to register|has to register|registered users|registered members|oauth|sso|single sign-on|two-factor|must log|logged in|logged-in|after login|credentials|their account",
+        "no login|without creating an account|without opening an account|no account is|no user account|without any login|without any account|does not need authentication|do not need authentication|needs no authentication|need no authentication|authentication is not|not authenticated|no api key|without an api key|without any key|without a key|without a password|without login|without a login|without logging in|no account|no accounts|without an account|no registration|without registration|without registering|no password|no passwords|no sign-in|no sign-up|no signup|without signing in|must not create an account|need no account|needs no account|no authentication|without authentication|nobody has to log in|do not need an account|does not need an account|anonymous access|guest access only|guest checkout only",
+        "authenticated|needs a login|registered account|account is needed|account is required|account is mandatory|needs an account|need an account|account is compulsory|account is necessary|login is required|login is needed|login is mandatory|needs login|needs a valid|bearer token|valid api key|requires an api key|api key is required|log in|logs in|login with|login by|login via|sign in|signs in|signed in|signed-in|with a password|password|passwords|create an account|creates an account|user account|user accounts|must register|must be registered|have to register|has to register|registered users|registered members|oauth|sso|single sign-on|two-factor|must log|logged in|logged-in|after login|credentials|their account",
     ),
     family(
         "who acts",
         Shared,
         true,
         "manually|by hand|manual|by a person|by a human|by an employee|a person decides|a human decides|human review",
-        "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|by itself|by themselves|on its own|on their own|by a cron job|by cron",
+        "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|without any manual|without manual|by itself|by themselves|on its own|on their own|by a cron job|by cron",
     ),
     family(
         "approval",
         Shared,
         false,
-        "without moderation|without approval|no approval|without review|without any review|no review|no moderation|without confirmation|no confirmation|without asking|without further checks|without check|unmoderated|at once|immediately|instantly|straight away|right away|without delay",
-        "approved|approves|approve|approval by|approval of|must be approved|moderated|moderator|moderators|four-eyes|four eyes|reviewed|confirmed by|must confirm|has to confirm|signed off|sign-off|after review|waits for|held for|released by|asks for confirmation|ask for confirmation|confirmation dialog|confirmation dialogue|delayed|with a delay|after a delay|waiting period",
+        "without moderation|without approval|no approval|without review|without any manual confirmation|without any confirmation|without any approval|without manual confirmation|without a second person|nobody has to confirm|nobody needs to confirm|without any review|no review|no moderation|without confirmation|no confirmation|without asking|without further checks|without check|unmoderated|at once|immediately|instantly|straight away|right away|without delay",
+        "approved|approves|approve|has to confirm every|confirm every|confirm each|confirms each|confirms every|by hand before|second person|clerk's approval|waits for the|approval by|approval of|must be approved|moderated|moderator|moderators|four-eyes|four eyes|reviewed|confirmed by|must confirm|has to confirm|signed off|sign-off|after review|waits for|held for|released by|asks for confirmation|ask for confirmation|confirmation dialog|confirmation dialogue|delayed|with a delay|after a delay|waiting period",
     ),
     family(
         "letter case",
         Shared,
         true,
         "case-sensitive|case sensitive|exact case|upper and lower case differ|case matters",
-        "case-insensitive|case insensitive|ignores case|ignoring case|ignore case|regardless of case|case is ignored|case does not matter",
+        "case-insensitive|case insensitive|ignores case|ignoring case|ignore case|regardless of case|case is ignored|case does not matter|make no difference|makes no difference|treated alike|treated the same|treated as equal|are equal",
     ),
     family(
         "uniqueness",
@@ -249,7 +253,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         false,
         "single instance|one instance|a single server|one server|single node|one node|only one process|a single process|single process|single replica|one replica|only one copy|exactly one instance|one machine|single machine|single host",
-        "replicas|three instances|two instances|several instances|multiple instances|# instances|# replicas|# nodes|cluster|several servers|multiple servers|scales out|scale out|horizontally|load balancer|load-balanced|autoscaling|across # |two servers|three servers|three nodes|two nodes|failover",
+        "replicas|three instances|two instances|several instances|multiple instances|# instances|# replicas|# nodes|cluster|several servers|multiple servers|scales out|scale out|horizontally|load balancer|load-balanced|autoscaling|across # |two servers|three servers|three nodes|two nodes|instances run|instances of the|failover",
     ),
     family(
         "licence",
@@ -290,7 +294,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         "units",
         Shared,
         false,
-        "metric|celsius|kilometres|kilometers|kilograms|metres|24-hour|24 hour",
+        "metric|celsius|grams|kilometres|kilometers|kilograms|metres|24-hour|24 hour",
         "imperial|fahrenheit|miles|pounds|feet|inches|12-hour|12 hour|am/pm|am and pm",
     ),
     family(
@@ -318,8 +322,8 @@ pub(crate) const FAMILIES: &[Family] = &[
         "included or not",
         Close,
         false,
-        "part of|including|covers|included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
-        "excluded|exclude|excludes|left out|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
+        "part of|including|covers|count|counts|counted|taken into account|included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
+        "excluded|exclude|excludes|left out|dropped|not counted|disregarded|do not count|does not count|ignored|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
     ),
     family(
         "locked or open",
@@ -354,7 +358,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         false,
         "real time|real-time|realtime|in real time|live|as it happens|as they happen|within seconds|streaming|streamed|immediately|instantly|the moment",
-        "with a delay|delay of|with delay|minutes late|hours late|minutes old|hours old|nightly batch|nightly|overnight|once a day|once per day|once a week|daily batch|in batches|weekly|monthly|next day|next morning|the day after|end of the day|once an hour|every night|at midnight|with a day's delay|batch",
+        "with a delay|delay of|last night's|yesterday's|the night before|from the previous day|with delay|minutes late|hours late|minutes old|hours old|nightly batch|nightly|overnight|once a day|once per day|once a week|daily batch|in batches|weekly|monthly|next day|next morning|the day after|end of the day|once an hour|every night|at midnight|with a day's delay|batch",
     ),
     family(
         "who may",
@@ -458,10 +462,23 @@ const CUES: &[(Cue, &str)] = &[
     ),
 ];
 
+/// All families of opposites; a family's number is its position.
+pub(crate) fn families() -> &'static [Family] {
+    static ALL: OnceLock<Vec<Family>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        FAMILIES
+            .iter()
+            .chain(super::opposites::MORE)
+            .copied()
+            .chain(super::opposites::antonyms())
+            .collect()
+    })
+}
+
 /// Every cue with its phrases.
 pub(super) fn all() -> impl Iterator<Item = (Cue, &'static str)> {
-    let families = FAMILIES.iter().enumerate().flat_map(|(i, f)| {
-        let i = i as u8;
+    let families = families().iter().enumerate().flat_map(|(i, f)| {
+        let i = i as u16;
         [
             (Cue::Family(i, Side::A), f.a),
             (Cue::Family(i, Side::B), f.b),

@@ -134,7 +134,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     own.extend(&b.own);
     let weight = s.shared_weight(o, &own);
     let coverage = s.coverage(o, &own);
-    let conditional = !s.same_condition(o);
+    let conditional = !s.may_meet(o);
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
         (Lower | Takes | Value, Upper) => (a, b),

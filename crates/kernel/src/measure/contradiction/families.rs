@@ -3,14 +3,14 @@
 use super::super::Source;
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
-use crate::lexicon::{Cue, FAMILIES, Scope, Side, Tagged, class};
+use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
 use crate::text::lex::TokenKind;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// A statement's stand in a family.
 struct Stand {
-    family: u8,
+    family: u16,
     side: Side,
     statement: u32,
     /// Where the cue begins.
@@ -25,7 +25,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     // By family and side; the order of statements stays.
     stands.sort_by_key(|stand| (stand.family, stand.statement, stand.side));
     // `lock and unlock a quiz`: a statement on both sides stands nowhere.
-    let both: BTreeSet<(u8, u32)> = stands
+    let both: BTreeSet<(u16, u32)> = stands
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
         .filter(|w| w[0].side != w[1].side && w[0].at.abs_diff(w[1].at) == 2)
@@ -35,7 +35,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     stands.sort_by_key(|stand| (stand.family, stand.side));
     let mut rest = stands.as_slice();
     while let Some(first) = rest.first() {
-        let family = &FAMILIES[usize::from(first.family)];
+        let family = &families()[usize::from(first.family)];
         let (group, after) =
             rest.split_at(rest.partition_point(|stand| stand.family == first.family));
         rest = after;
@@ -113,6 +113,10 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         Scope::Close => {
             weight >= 4 && s.coverage(o, &cue) >= 75 || weight >= 2 && s.coverage(o, &cue) == 100
         }
+        Scope::Near => {
+            let coverage = s.coverage(o, &cue);
+            weight >= 4 && coverage >= 50 || weight >= 2 && coverage >= 67
+        }
         _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
     }
@@ -186,10 +190,10 @@ fn is_listed(t: &Tagged<'_>, range: (usize, usize), from: usize, to: usize) -> b
 /// The families whose cues are classes of words instead of phrases.
 #[derive(Clone, Copy)]
 struct Special {
-    library: Option<u8>,
-    database: Option<u8>,
-    cloud: Option<u8>,
-    only: Option<u8>,
+    library: Option<u16>,
+    database: Option<u16>,
+    cloud: Option<u16>,
+    only: Option<u16>,
 }
 
 /// Found once: the markers stand in the long lists of phrases.
@@ -197,10 +201,10 @@ fn special() -> Special {
     static SPECIAL: OnceLock<Special> = OnceLock::new();
     let find = |marker: &str| {
         let holds = |list: &str| list.split('|').any(|phrase| phrase == marker);
-        FAMILIES
+        families()
             .iter()
             .position(|f| holds(f.a) || holds(f.b))
-            .map(|at| at as u8)
+            .map(|at| at as u16)
     };
     *SPECIAL.get_or_init(|| Special {
         library: find("@library"),
@@ -221,7 +225,7 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
-        let mut push = |family: u8, side: Side, from: usize, to: usize| {
+        let mut push = |family: u16, side: Side, from: usize, to: usize| {
             let cue: Vec<u64> = lexed.tokens[from..to].iter().map(|t| t.key).collect();
             out.push(Stand {
                 family,
@@ -247,7 +251,7 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             }
             let negated =
                 (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
-            let side = match (negated, FAMILIES[usize::from(family)].flips) {
+            let side = match (negated, families()[usize::from(family)].flips) {
                 (false, _) => side,
                 (true, true) if side == Side::A => Side::B,
                 (true, true) => Side::A,

@@ -372,6 +372,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             }
             if c & class::CONDITION != 0
                 && !any_of!(word, "where" "once" "provided" "until" "during")
+                && !(word == "whenever" && s.main.len() >= 2)
                 || matches!(word, "once") && i == range.0
                 || matches!(word, "provided") && i == range.0
                 || word == "only"
