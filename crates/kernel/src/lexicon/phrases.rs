@@ -105,8 +105,8 @@ const FAMILIES: &[Family] = &[
         "write access",
         Shared,
         false,
-        "read-only|readonly|read only|only reads|only ever reads|only reading|reads only|never writes|must not write|no write access|no writes|never modifies|never modify|must not modify|must not change|does not change|not be changed|not be modified|stays untouched|stay untouched|no changes to|without changing|select only|select statements only",
-        "~write|~modify|~update|~edit|~delete|~insert|~overwrite|~alter|~truncate|writes back|write back|~correct|~rename|~save|~store|~append|~drop|~change",
+        "read-only|readonly|read only|changes nothing|alters nothing|moves nothing|writes nothing|touches nothing|deletes nothing|leaves everything as it is|changes no|modifies nothing|nothing is changed|nothing is moved|only reads|only ever reads|only reading|reads only|never writes|must not write|no write access|no writes|never modifies|never modify|must not modify|must not change|does not change|not be changed|not be modified|stays untouched|stay untouched|no changes to|without changing|select only|select statements only",
+        "~write|~modify|~update|~edit|~delete|~insert|~overwrite|~alter|~truncate|writes back|write back|~correct|~rename|~append|~drop|~change|~move",
     ),
     family(
         "visibility",
@@ -119,8 +119,8 @@ const FAMILIES: &[Family] = &[
         "whether it is required",
         Shared,
         true,
-        "required|mandatory|compulsory|obligatory|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
-        "without giving|without creating|without having|without opening|without entering|without providing|without stating|without naming|without filling|optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
+        "required|mandatory|compulsory|obligatory|has to be present|have to be present|has to be given|have to be given|have to state|has to state|must state|must be stated|must give|have to give|has to give|must enter|have to enter|has to enter|must name|have to name|has to name|has to be filled|has to contain|must contain|must have|always has|always have|always carries|is needed|are needed|must be attached|has to be attached|has to be set|must fill|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
+        "without giving|without creating|without having|without opening|without entering|without providing|without stating|without naming|without filling|optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may omit|can omit|may leave out|can leave out|may leave|can leave|may skip|can skip|is voluntary|free to give|do not have to|does not have to|may be absent|can be absent|may be dropped|without it|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
     ),
     family(
         "encryption",
@@ -154,8 +154,8 @@ const FAMILIES: &[Family] = &[
         "personal data",
         Whole,
         false,
-        "anonymous|anonymously|anonymised|anonymized|no personal data|no personal information|no name is|not traceable|be traced to|without personal data|no personally identifiable|no names|without names|no user data|no pii|pseudonymous|no identifying|cannot be traced|no tracking|not be identifiable|personal data is never|personal data must not|must not contain personal|contain no personal",
-        "with the name|personnel number|employee number|customer number|student number|matriculation number|with their name|with his name|with her name|linked to the person|verified name|verified real name|user name|username|full name|full names|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
+        "anonymous|anonymously|pseudonym|pseudonyms|under a pseudonym|nickname|nicknames|initials only|anonymised|anonymized|no personal data|no personal information|no name is|not traceable|be traced to|without personal data|no personally identifiable|no names|without names|no user data|no pii|pseudonymous|no identifying|cannot be traced|no tracking|not be identifiable|personal data is never|personal data must not|must not contain personal|contain no personal",
+        "with the name|personnel number|employee number|customer number|student number|matriculation number|with their name|with his name|with her name|linked to the person|verified name|verified real name|user name|username|full name|full names|names are shown|names in full|shown in full|name is shown|names appear|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
     ),
     family(
         "threads",
@@ -176,7 +176,7 @@ const FAMILIES: &[Family] = &[
         Whole,
         false,
         "offline|without network|without a network|without any network|no network|without internet|no internet|without an internet|no connection to the internet|no internet connection|no network connection|no network access|air-gapped|airgapped|air gapped|not connected to|no outbound|no outgoing|no external calls|no external connections|no connection to the outside|no calls to the outside|never contacts|must not contact|must not connect|never connects|without connectivity|without a connection|no online|no traffic leaves|must not leave the building|must not leave the network|must not leave our network|must not leave the site|never leaves the building|never leave|never leaves|must not leave|may not leave|must never leave|do not leave|does not leave|stays on the phone|stay on the phone|never leave the building|never leaves the device|never leave the device|never leaves the network|stays on the device|stay on the device|no data leaves|isolated network|no remote|network access is forbidden|network is not available|no wifi|no wi-fi",
-        "~upload|cloud|internet|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
+        "~upload|cloud|internet|over the mobile network|mobile network|on our server|from our server|asks the server|on the central server|calls the server|sends to the server|server answers|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
     ),
     family(
         "outside dependencies",
@@ -265,7 +265,7 @@ const FAMILIES: &[Family] = &[
     family(
         "privileges",
         Whole,
-        false,
+        true,
         "without root|no root|not as root|non-root|rootless|unprivileged|without admin rights|no admin rights|without administrator rights|no administrator rights|without sudo|no sudo|must not run as root|no privileged|ordinary user",
         "as root|with root|root rights|sudo|admin rights|administrator rights|administrator privileges|privileged container|privileged mode|privileged|port 80|port 443|setuid|cap_sys_admin|/etc|root access|as administrator",
     ),
@@ -364,7 +364,7 @@ const FAMILIES: &[Family] = &[
         "who may",
         Shared,
         false,
-        "@only-person",
+        "@only-person|limited to|restricted to|reserved for|reserved to|exclusively for|exclusive to|open only to|for nobody but|nobody but|no one but|nobody except|no one except",
         "everyone can|anyone can|everybody can|all users can|all users may|every user can|every user may|any user can|any user may|everyone may|anyone may|anybody can|anybody may|all employees|all members can|all members may|every member|any visitor|every visitor|all visitors|any employee|every employee|all staff|any customer|every customer|all customers|any guest|all students|every student|everybody may|@other-person",
     ),
     family(

@@ -144,7 +144,8 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
             }
             s.users |= is_person(t, i) || is_consumer(t, i);
             s.failure |= word == "out" && lexed.word(i + 1) == "of" && i <= from + 1;
-            s.failure |= word == "if"
+            s.failure |= any_of!(word, "if" "otherwise" "excluded")
+                || word == "left" && lexed.word(i + 1) == "out"
                 || word.len() > 5 && (word.ends_with("error") || word.ends_with("exception"));
             s.failure |= c & class::FAILURE != 0 && !is_quiet_failure(t, i);
             s.output |= c & class::OUTPUT != 0;
@@ -169,6 +170,10 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
 /// `Records without an operator are left out`: the subject lacks something, and the sentence says what happens.
 fn is_lacking_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool {
     let lexed = &t.lexed;
+    let told = (from..to).any(|i| any_of!(lexed.word(i), "logged" "mailed" "listed" "counts" "means" "shown" "reported"));
+    if lexed.word(from) == "no" && told {
+        return true;
+    }
     if lexed.word(from) == "without" && to - from >= 6 {
         return true;
     }
@@ -232,6 +237,7 @@ fn is_consumer(t: &Tagged<'_>, i: usize) -> bool {
         "call" | "calls" | "use" | "uses" | "query" | "queries" | "poll" | "polls" => {
             next == "it" || next == "this"
         }
+        "links" | "imports" | "consumes" | "loads" | "embeds" => matches!(next, "the" | "it"),
         "we" | "i" => any_of!(next, "use" "run" "read" "call" "open" "see"),
         "caller" | "callers" | "consumer" | "consumers" | "who" | "whoever" | "yourself"
         | "myself" | "ourselves" => true,
@@ -263,7 +269,7 @@ fn is_odd(t: &Tagged<'_>, i: usize) -> bool {
 }
 
 /// `Camera unplugged: last picture in grey`, `Paper out => the light blinks`: a state and what follows from it.
-fn is_case_line(t: &Tagged<'_>, from: usize, to: usize) -> bool {
+pub(super) fn is_case_line(t: &Tagged<'_>, from: usize, to: usize) -> bool {
     let lexed = &t.lexed;
     let mark = (from + 1..to).take(9).find(|&i| matches!(lexed.raw(i), ":" | "=>" | "->" | "→"));
     let Some(mark) = mark else { return false };

@@ -2,6 +2,7 @@
 
 use super::super::Source;
 use super::statement::{Statement, is_label};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Tagged, class};
 use crate::text::lex::TokenKind;
@@ -395,7 +396,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         let unit = lexed.word(unit_at);
         let mut own = vec![token.key];
         if let Some(u) = lexed.tokens.get(unit_at) {
-            own.push(u.key);
+            own.push(canonical(u.key));
         }
         let (bound, cue_keys, retention) = bound_before(t, s, at);
         own.extend(cue_keys);
@@ -470,13 +471,13 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
             Cue::Takes if near && bound == Bound::Value => Bound::Takes,
             Cue::Retention => {
                 retention = true;
-                keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| t.key));
+                keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| canonical(t.key)));
                 continue;
             }
             _ => continue,
         };
         bound = b;
-        keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| t.key));
+        keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| canonical(t.key)));
     }
     // `10 or more`, `5 or fewer`
     let (or, more) = (lexed.word(at + 1), lexed.word(at + 2));

@@ -1,7 +1,8 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
-use super::statement::Statement;
+use super::statement::{Statement, common};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
 use crate::text::lex::TokenKind;
@@ -28,7 +29,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     let both: BTreeSet<(u16, u32)> = stands
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
-        .filter(|w| w[0].side != w[1].side && w[0].at.abs_diff(w[1].at) == 2)
+        .filter(|w| w[0].side != w[1].side)
         .map(|w| (w[0].family, w[0].statement))
         .collect();
     stands.retain(|stand| !both.contains(&(stand.family, stand.statement)));
@@ -98,7 +99,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     let who = name == "who may";
-    if !who && s.apart(o)
+    if !who && (s.apart(o) || s.foreign(o))
         || who && s.apart_in_name(o)
         || !s.may_meet(o)
             && (s.conditional
@@ -144,7 +145,10 @@ fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) ->
     if tests(s) != tests(o) {
         return false;
     }
-    s.shared_weight(o, &[]) >= 2 || governs_whole(&sources[s.source], s, name)
+    let mut main = s.main.clone();
+    main.retain(|k| !s.generic.contains(k));
+    main.sort_unstable();
+    common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
 }
 
 /// `works offline once the area has been downloaded`: holds from some point on.
@@ -226,7 +230,7 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
         let mut push = |family: u16, side: Side, from: usize, to: usize| {
-            let cue: Vec<u64> = lexed.tokens[from..to].iter().map(|t| t.key).collect();
+            let cue: Vec<u64> = lexed.tokens[from..to].iter().map(|t| canonical(t.key)).collect();
             out.push(Stand {
                 family,
                 side,
@@ -251,6 +255,11 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             }
             let negated =
                 (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
+            // `No process in the container may run as root`
+            let negated = negated
+                || any_of!(lexed.word(s.range.0), "no" "nobody" "none")
+                    && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
+                    && hit.from > s.range.0;
             let side = match (negated, families()[usize::from(family)].flips) {
                 (false, _) => side,
                 (true, true) if side == Side::A => Side::B,
@@ -282,7 +291,10 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             if let Some(family) = only
                 && lexed.word(i) == "only"
                 && (t.is(i + 1, class::PERSON)
-                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP))
+                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP)
+                    || i > s.range.0 + 1
+                        && t.is(i - 1, class::PERSON)
+                        && (s.range.0..i).any(|k| any_of!(lexed.word(k), "by" "for" "to")))
             {
                 push(family, Side::A, i, i + 1);
             }
@@ -291,7 +303,8 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             && !s.persons.is_empty()
             && !s.negative
             && !(s.range.0..s.range.1).any(|i| lexed.word(i) == "only")
-            && (s.range.0..s.range.1).any(|i| t.is(i, class::MODAL))
+            && ((s.range.0..s.range.1).any(|i| t.is(i, class::MODAL))
+                || t.is(s.range.0, class::PERSON))
         {
             push(family, Side::B, s.range.0, s.range.0);
         }

@@ -9,6 +9,7 @@ mod families;
 mod naming;
 mod polarity;
 mod statement;
+mod synonym;
 mod values;
 
 use super::{Finding, FindingKind, Source};

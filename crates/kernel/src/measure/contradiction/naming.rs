@@ -1,7 +1,9 @@
 //! What a statement is about by name: requests, paths, headings, the noun phrase of its subject.
 
 use super::super::Source;
+use super::super::signals::is_case_line;
 use super::statement::{Statement, is_filler};
+use super::synonym::canonical;
 use crate::lexicon::{Cue, class};
 use crate::text::lex::{TokenKind, fnv};
 
@@ -53,22 +55,36 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             s.heading = telling(source, range.0, colon);
         }
     }
+    let case = is_case_line(t, range.0, range.1);
     // The noun phrase of the subject.
     let verb = (range.0..range.1).take(8).find(|&i| auxiliary(i));
     if let Some(verb) = verb {
         let clean = !(range.0..verb).any(|i| {
             lexed.tokens[i].kind == TokenKind::Symbol || t.is(i, class::CONDITION)
-                || any_of!(lexed.word(i), "that" "which" "who" "and" "or" "of" "in" "on" "from" "for" "with" "by" "at" "to")
+                || any_of!(lexed.word(i), "that" "which" "who" "and" "or" "in" "on" "from" "for" "with" "by" "at" "to")
         });
         if clean {
-            s.phrase = telling(source, range.0, verb);
+            let of = (range.0..verb).find(|&i| lexed.word(i) == "of").unwrap_or(verb);
+            s.phrase = telling(source, range.0, of);
+            s.of = telling(source, of, verb);
+            s.head = (range.0..of)
+                .rev()
+                .find(|&i| lexed.tokens[i].kind == TokenKind::Word)
+                .filter(|&i| !t.is(i, class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL))
+                .map(|i| canonical(lexed.tokens[i].key));
         }
+        s.limited = (range.0 + 1..verb).any(|i| {
+            any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose")
+                || lexed.word(i) == "not" && i > range.0 + 1
+        });
         s.narrowed = (range.0 + 1..verb).any(|i| {
             any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose" "with" "from" "outside" "after" "before" "under" "over" "above" "below")
         });
     } else {
+        s.limited = (range.0 + 1..range.1.min(range.0 + 4)).any(|i| any_of!(lexed.word(i), "without" "whose" "that"));
         s.narrowed = (range.0 + 1..range.1.min(range.0 + 3)).any(|i| lexed.word(i) == "without");
     }
+    s.limited |= case;
 }
 
 fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {
@@ -79,7 +95,7 @@ fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {
                 && !t.is(i, class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL)
                 && !is_filler(t.lexed.word(i))
         })
-        .map(|i| t.lexed.tokens[i].key)
+        .map(|i| canonical(t.lexed.tokens[i].key))
         .collect();
     keys.sort_unstable();
     keys.dedup();

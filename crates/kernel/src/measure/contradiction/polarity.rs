@@ -2,6 +2,7 @@
 
 use super::super::Source;
 use super::statement::{Index, Statement, common};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
@@ -69,6 +70,7 @@ fn denied(
                 .count();
             let enough = held == words.len() || (words.len() >= 5 && held + 1 == words.len());
             let firm = s.same_condition(other)
+                || !s.condition.is_empty() && !s.limited && common(&s.condition, &other.content) == s.condition.len()
                 || !s.conditional && (s.absolute || s.emphatic || other.emphatic) && held == words.len();
             if enough && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
@@ -110,7 +112,7 @@ fn is_reduced(source: &Source<'_>, s: &Statement, words: &[u64]) -> bool {
         t.is(i, class::MODAL) || any_of!(lexed.word(i), "is" "are" "was" "be" "has" "have" "been" "get" "gets")
     };
     (s.range.0 + 1..s.range.1).any(|i| {
-        words.contains(&lexed.tokens[i].key)
+        words.contains(&canonical(lexed.tokens[i].key))
             && lexed.word(i).ends_with("ed")
             && !(s.range.0..i).any(auxiliary)
             && (i + 1..s.range.1).any(auxiliary)
@@ -202,14 +204,16 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
                 return None;
             }
             if !t.is(k, class::UNIVERSAL) {
-                thing.push(lexed.tokens[k].key);
+                thing.push(canonical(lexed.tokens[k].key));
             }
             k += 1;
         }
         // `No street at all: …` names a case.
         let case = lexed.is_symbol(k, ":")
             || matches!(lexed.raw(k), "->" | "=>" | "→")
-            || any_of!(lexed.word(k), "gives" "means" "at" "shows" "than" "found" "after");
+            || any_of!(lexed.word(k), "gives" "means" "at" "shows" "than" "found" "after" "counts")
+            || any_of!(lexed.word(k), "for" "from" "in" "within" "on")
+                && (k..s.range.1).any(|i| any_of!(lexed.word(i), "is" "are" "counts" "means" "gives" "shows"));
         if thing.is_empty() || case || thing.iter().all(|x| s.generic.contains(x)) {
             return None;
         }
@@ -243,7 +247,7 @@ fn is_used(source: &Source<'_>, other: &Statement, thing: &[u64]) -> bool {
     let t = &source.tagged;
     let lexed = &t.lexed;
     (other.range.0..other.range.1).any(|i| {
-        thing.contains(&lexed.tokens[i].key) && !lexed.tokens[i].quoted && {
+        thing.contains(&canonical(lexed.tokens[i].key)) && !lexed.tokens[i].quoted && {
             let near = i.saturating_sub(4).max(other.range.0)..i;
             let used = near.clone().any(|k| {
                 any_of!(lexed.word(k),
@@ -295,6 +299,7 @@ fn frames(
                 && s.same_condition(o)
                 && s.negative == o.negative
                 && !(s.measured || o.measured)
+                && !(is_enumeration(&sources[s.source], s) || is_enumeration(&sources[o.source], o))
                 && !s.apart(o)
                 && s.shared_weight(o, &[]) >= 4
                 && !is_list_item(sources, s, o)
@@ -305,13 +310,18 @@ fn frames(
     }
 }
 
+/// Two commas make a list.
+fn is_enumeration(source: &Source<'_>, s: &Statement) -> bool {
+    (s.range.0..s.range.1).filter(|&i| source.tagged.lexed.raw(i) == ",").count() >= 2
+}
+
 /// `GET /a returns …`, `GET /b returns …`: parallel items of a list name different things behind the same first word.
 fn is_list_item(sources: &[Source<'_>], s: &Statement, o: &Statement) -> bool {
     let second = |st: &Statement| {
         let t = &sources[st.source].tagged;
         let mut words =
             (st.range.0..st.range.1).filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol);
-        words.find(|&i| Some(t.lexed.tokens[i].key) == st.subject);
+        words.find(|&i| Some(canonical(t.lexed.tokens[i].key)) == st.subject);
         words
             .next()
             .map(|i| (t.lexed.tokens[i].key, t.is(i, class::STOP)))
@@ -338,7 +348,7 @@ fn triggers(
         });
         let Some(only) = only else { continue };
         let before: Vec<u64> = (s.range.0..only)
-            .map(|k| lexed.tokens[k].key)
+            .map(|k| canonical(lexed.tokens[k].key))
             .filter(|k| s.content.binary_search(k).is_ok())
             .collect();
         let Some(&first) = before.first().filter(|_| before.len() >= 2) else {

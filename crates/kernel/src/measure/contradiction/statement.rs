@@ -1,6 +1,7 @@
 //! One sentence as the detectors see it.
 
 use super::super::Source;
+use super::synonym::canonical;
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
 
@@ -53,6 +54,12 @@ pub(super) struct Statement {
     pub emphatic: bool,
     /// The subject is narrowed: `posts older than a year`, `records without a number`.
     pub narrowed: bool,
+    /// Speaks of a part of its subject or of a case only: `a line that does not parse`, `Sync error: …`.
+    pub limited: bool,
+    /// The head of the subject, and whether what follows it is `of …`.
+    pub head: Option<u64>,
+    /// Both sides of `of` in the subject: the words behind it.
+    pub of: Vec<u64>,
     /// Has a bound or another number with a unit.
     pub measured: bool,
 }
@@ -162,8 +169,21 @@ impl Statement {
         let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
         if differ(&self.methods, &other.methods)
             || differ(&self.paths, &other.paths)
-            || differ(&self.heading, &other.heading)
         {
+            return true;
+        }
+        // Two headings, each with a word of its own.
+        let rest = |a: &[u64], b: &[u64]| a.iter().any(|k| !b.contains(k));
+        if rest(&self.heading, &other.heading) && rest(&other.heading, &self.heading) {
+            return true;
+        }
+        // `backups of the secrets` are not the secrets.
+        let derived = |a: &Statement, b: &Statement| {
+            a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
+                && !a.of.is_empty()
+                && b.head.is_some_and(|h| a.of.contains(&h))
+        };
+        if derived(self, other) || derived(other, self) {
             return true;
         }
         let own = |a: &Statement, b: &Statement| {
@@ -173,6 +193,14 @@ impl Statement {
                     .any(|k| b.content.binary_search(k).is_err())
         };
         common(&self.phrase, &other.phrase) >= 1 && own(self, other) && own(other, self)
+    }
+
+    /// The subject of each is foreign to the other.
+    pub fn foreign(&self, other: &Statement) -> bool {
+        let strange = |a: &Statement, b: &Statement| {
+            a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
+        };
+        strange(self, other) && strange(other, self)
     }
 
     /// Conditions do not keep the two apart: the same ones, or one statement leaves no exception.
@@ -223,7 +251,7 @@ fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
             .take_while(auxiliary)
             .filter(telling)
             .take(3)
-            .map(|i| lexed.tokens[i].key),
+            .map(|i| canonical(lexed.tokens[i].key)),
     );
     let bare = lexed.word(at) == "nobody";
     let from = if bare {
@@ -237,7 +265,7 @@ fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
     let predicate: Vec<u64> = behind
         .filter(telling)
         .take(4)
-        .map(|i| lexed.tokens[i].key)
+        .map(|i| canonical(lexed.tokens[i].key))
         .collect();
     if predicate.is_empty() {
         return Vec::new();
@@ -328,6 +356,9 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         phrase: Vec::new(),
         emphatic: false,
         narrowed: false,
+        limited: false,
+        head: None,
+        of: Vec::new(),
         measured: false,
     };
     super::naming::read_names(source, range, &mut s);
@@ -356,6 +387,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             continue;
         }
         let word = lexed.word(i);
+        let key = canonical(token.key);
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {
                 // `without` and `no` inside a noun phrase narrow it; they do not negate the sentence.
@@ -410,23 +442,24 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             && !is_filler(word);
         if telling {
             if in_condition {
-                s.condition.push(token.key);
+                s.condition.push(key);
             }
-            s.content.push(token.key);
+            s.content.push(key);
             if c & class::GENERIC != 0 {
-                s.generic.push(token.key);
+                s.generic.push(key);
             }
             if in_main && !main_done {
-                s.main.push(token.key);
+                s.main.push(key);
                 if !core_done {
                     s.core = s.main.len();
                 }
                 if s.subject.is_none() {
-                    s.subject = Some(token.key);
+                    s.subject = Some(key);
                 }
             }
         }
     }
+    s.conditional |= s.limited;
     s.denied = read_denied(source, range);
     s.condition.sort_unstable();
     s.condition.dedup();
