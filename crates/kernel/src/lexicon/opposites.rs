@@ -274,10 +274,16 @@ const ANTONYMS: &[(&str, &str)] = &[
     ("always", "never"),
     ("online", "offline"),
     ("public|publicly", "private|privately|secret|confidential"),
-    ("anonymous|anonymously|unsigned", "named|by name|signed|identified"),
+    (
+        "anonymous|anonymously|unsigned",
+        "named|by name|signed|identified",
+    ),
     ("manual|manually|by hand", "automatic|automatically"),
     ("encrypted", "plain|plaintext|unencrypted|cleartext"),
-    ("mandatory|compulsory|required|obligatory|necessary", "optional|voluntary|unnecessary"),
+    (
+        "mandatory|compulsory|required|obligatory|necessary",
+        "optional|voluntary|unnecessary",
+    ),
     ("free", "paid|chargeable"),
     ("synchronous|synchronously", "asynchronous|asynchronously"),
     ("permanent|permanently", "temporary|temporarily"),
@@ -287,19 +293,34 @@ const ANTONYMS: &[(&str, &str)] = &[
     ("compressed", "uncompressed"),
     ("inclusive|including", "exclusive|excluding"),
     ("relative", "absolute"),
-    ("serial|serially|sequential|sequentially", "parallel|concurrently|simultaneously"),
-    ("together|jointly|combined", "separately|separate|individually"),
+    (
+        "serial|serially|sequential|sequentially",
+        "parallel|concurrently|simultaneously",
+    ),
+    (
+        "together|jointly|combined",
+        "separately|separate|individually",
+    ),
     ("locked", "unlocked"),
     ("active", "inactive|passive"),
     ("strict|strictly", "lenient|loose|tolerant"),
     ("~buy|bought", "~rent|leased"),
-    ("integer|whole number|whole numbers|integers", "decimal|decimal number|decimals|float|fraction|floating-point"),
+    (
+        "integer|whole number|whole numbers|integers",
+        "decimal|decimal number|decimals|float|fraction|floating-point",
+    ),
     ("horizontal|landscape", "vertical|portrait"),
     ("dynamic|dynamically", "static|statically"),
     ("eager|eagerly", "lazy|lazily"),
     ("trusted", "untrusted"),
-    ("complete|completely|entire|whole|in full", "partial|partially|partly|incomplete"),
-    ("central|centrally|centralised", "decentral|distributed|decentralised"),
+    (
+        "complete|completely|entire|whole|in full",
+        "partial|partially|partly|incomplete",
+    ),
+    (
+        "central|centrally|centralised",
+        "decentral|distributed|decentralised",
+    ),
     ("formal|formally", "informal|informally"),
     ("silent|silently|quiet", "loud|loudly"),
     ("~approve", "~reject"),
@@ -310,10 +331,16 @@ const ANTONYMS: &[(&str, &str)] = &[
     ("~mount", "~unmount"),
     ("~subscribe", "~unsubscribe"),
     ("~attach", "~detach"),
-    ("digital|digitally|electronic", "on paper|printed|analogue|analog"),
+    (
+        "digital|digitally|electronic",
+        "on paper|printed|analogue|analog",
+    ),
     ("wired|by cable", "wireless|wirelessly|by radio"),
     ("upper case|uppercase|capitals", "lower case|lowercase"),
-    ("immutable|unchangeable|read-only", "mutable|editable|changeable"),
+    (
+        "immutable|unchangeable|read-only",
+        "mutable|editable|changeable",
+    ),
     ("unique", "duplicate|duplicates|shared"),
     ("immediately|at once|instantly", "delayed|later|next day"),
     ("daily", "weekly|monthly|yearly"),
@@ -321,7 +348,10 @@ const ANTONYMS: &[(&str, &str)] = &[
     ("monthly", "quarterly|yearly|annually"),
     ("gross", "net"),
     ("grams|kilograms|kg", "pounds|ounces|lb"),
-    ("metres|meters|kilometres|kilometers|centimetres", "feet|miles|inches|yards"),
+    (
+        "metres|meters|kilometres|kilometers|centimetres",
+        "feet|miles|inches|yards",
+    ),
     ("celsius", "fahrenheit|kelvin"),
     ("litres|liters", "gallons|pints"),
     ("utc|gmt", "local time"),
@@ -341,5 +371,7 @@ const ANTONYMS: &[(&str, &str)] = &[
 
 /// The antonyms as families that flip.
 pub(super) fn antonyms() -> impl Iterator<Item = Family> {
-    ANTONYMS.iter().map(|&(a, b)| family("opposite statements", Near, true, a, b))
+    ANTONYMS
+        .iter()
+        .map(|&(a, b)| family("opposite statements", Near, true, a, b))
 }

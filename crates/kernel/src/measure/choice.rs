@@ -151,7 +151,7 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
     };
     let next = lexed.word(to);
     let single = to == from + 1;
-    if single && is_answer_value(source, from) {
+    if (from..to).any(|i| is_answer_value(source, i)) || lexed.raw(to) == "{" {
         return false;
     }
     match word {
@@ -208,6 +208,13 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
         "and" => true,
         "to" => source_is_label(source, from),
         "can" if lexed.word(from + 1) == "also" => false,
+        // `the chief can reassign any of them`: all of them, not a choice of ours.
+        "any" if lexed.word(from + 1) == "of" => {
+            from == range.0
+                || lexed.tokens[from - 1].kind == TokenKind::Symbol
+                || any_of!(next, "is" "are" "would" "will" "works" "does")
+        }
+        "recommend" => source.origin != super::Origin::Goal,
         "any" => {
             !is_conditional(source, range, from) && !any_of!(prev, "not" "without" "if" "touch")
         }
@@ -258,7 +265,9 @@ fn is_answer_value(source: &Source<'_>, at: usize) -> bool {
         });
         beside && values
     };
-    (0..lexed.tokens.len()).take(400).any(|i| lexed.word(i) == word && listed(i))
+    (0..lexed.tokens.len())
+        .take(400)
+        .any(|i| lexed.word(i) == word && listed(i))
         && (listed(at) || lexed.tokens[at].upper)
 }
 
@@ -442,7 +451,14 @@ fn open_question(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
         let tok = lexed.tokens[i];
         !tok.quoted && tok.kind == TokenKind::Symbol && lexed.raw(i).starts_with('?') && {
             let after = lexed.text[tok.end..].chars().next();
-            after.is_none_or(|c| c.is_whitespace() || matches!(c, ')' | ',' | ';' | '.'))
+            // `lib??.dat` is a pattern of file names.
+            let attached = lexed.text[tok.end..]
+                .chars()
+                .nth(1)
+                .is_some_and(char::is_alphanumeric);
+            after.is_none_or(|c| {
+                c.is_whitespace() || matches!(c, ')' | ',' | ';' | '.') && !attached
+            })
         }
     })?;
     let before = lexed.text[..lexed.tokens[mark].start]
@@ -505,6 +521,11 @@ fn open_or(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
                 "later" "more" "less" "fewer" "either" "older" "newer" "higher" "lower" "all"
                 "only" "has" "is" "are" "must" "contains" "opens")
         });
+    let counted = |i: usize| {
+        i > 0
+            && (t.is(i - 1, class::NUMERAL) || lexed.word(i - 1) == "none")
+            && t.is(i + 1, class::NUMERAL)
+    };
     let has_digits_only = |i: usize| {
         i > 0
             && lexed.tokens[i - 1].kind == TokenKind::Number
@@ -513,7 +534,7 @@ fn open_or(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
                 .get(i + 1)
                 .is_some_and(|n| n.kind == TokenKind::Number)
     };
-    if ors.iter().all(|&i| has_digits_only(i)) {
+    if ors.iter().all(|&i| has_digits_only(i) || counted(i)) {
         return None;
     }
     // `Passengers choose single or return`: their choice, not ours.

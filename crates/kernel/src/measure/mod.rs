@@ -8,6 +8,7 @@ mod brackets;
 mod choice;
 mod closed;
 mod contradiction;
+mod deferral;
 mod gap;
 mod goal;
 mod placeholder;

@@ -5,6 +5,7 @@
 //! and code are never searched: what a program prints is not what its author left open.
 
 use super::brackets::{Defined, find_brackets};
+use super::deferral::find_deferrals;
 use super::{Finding, FindingKind, Source};
 use crate::lexicon::{Cue, class};
 use crate::text::lex::TokenKind;
@@ -116,6 +117,7 @@ pub(super) fn find_placeholders(
     find_markers(source, out);
     find_phrases(source, out);
     find_brackets(source, defined, out);
+    find_deferrals(source, out);
     // One place, one finding: `(TBD)` is both a marker and a bracket.
     out[first..].sort_by(|a, b| {
         a.places[0]
@@ -146,12 +148,13 @@ fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
         let before = bytes[..token.start].last().copied().unwrap_or(b' ');
         let after = bytes.get(token.end).copied().unwrap_or(b' ');
         let hit = match token.kind {
-            TokenKind::Symbol if raw.starts_with("??") => !is_mentioned(source, i) && is_question_blank(
-                raw,
-                before,
-                after,
-                i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "("),
-            ),
+            TokenKind::Symbol if raw.starts_with("??") => {
+                let labelled = i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "(");
+                // `exceeds ?? kPa`: a word follows in the same sentence.
+                let inside = before == b' ' && after == b' ' && lexed.sentence_of(i).1 > i + 1;
+                !is_mentioned(source, i)
+                    && is_question_blank(raw, before, after, labelled || inside)
+            }
             TokenKind::Symbol if raw == "?" => {
                 before == b'(' && after == b')' || is_empty_after_label(source, i)
             }
@@ -218,6 +221,17 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
     if raw.len() >= 3 && raw.bytes().all(|b| b == b'_') {
         return !before.is_ascii_alphanumeric() && !after.is_ascii_alphanumeric();
     }
+    // `intake@____.example`, `host.example.tbd`
+    if word.starts_with("____") || word.ends_with(".tbd") || word.ends_with(".todo") {
+        return true;
+    }
+    // `Your Name <you@example.com>`
+    if raw == "Your"
+        && any_of!(next, "name" "company" "address" "city" "phone" "e-mail" "email" "title")
+        && lexed.tokens[i + 1].upper
+    {
+        return true;
+    }
     let named = NAMED.contains(&next)
         || (NAMED.contains(&prev) && prev != "item")
         || next.ends_with("comments")
@@ -232,6 +246,7 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
         return !matches!(after, b'.' | b'/' | b'_')
             && !matches!(before, b'/' | b'.' | b'_' | b'-')
             && !named
+            && after != b'('
             && (upper || ((label || alone) && !prev.is_empty()))
             || (word == "todo" && i == 0 && lexed.raw(1) == ":");
     }
@@ -294,10 +309,36 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
         || word == "yourcompany.com"
 }
 
+/// Whether the chunk around `at` is a web or mail address.
+fn address_holds(text: &str, at: usize) -> bool {
+    let from = text[..at].rfind(char::is_whitespace).map_or(0, |i| i + 1);
+    text[from..at].contains("://") || text[from..at].contains('@')
+}
+
 /// Words that speak of a text by what it says.
 const MENTIONS: &[&str] = &[
-    "called", "contain", "containing", "contains", "equals", "finds", "grep", "labeled", "labelled", "literal",
-    "marked", "named", "reads", "says", "spelled", "string", "strings", "tagged", "value", "values", "whose", "word",
+    "called",
+    "contain",
+    "containing",
+    "contains",
+    "equals",
+    "finds",
+    "grep",
+    "labeled",
+    "labelled",
+    "literal",
+    "marked",
+    "named",
+    "reads",
+    "says",
+    "spelled",
+    "string",
+    "strings",
+    "tagged",
+    "value",
+    "values",
+    "whose",
+    "word",
     "words",
 ];
 
@@ -312,14 +353,19 @@ fn is_mentioned(source: &Source<'_>, i: usize) -> bool {
     let joins = |k: usize| any_of!(lexed.raw(k), "," "/" "|") || any_of!(lexed.word(k), "or" "and");
     let code = |k: usize| {
         let raw = lexed.raw(k);
-        raw.len() >= 2 && raw.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
+        raw.len() >= 2
+            && raw
+                .bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
             && raw.bytes().any(|b| b.is_ascii_uppercase())
             && !source.tagged.is(k, class::TECH | class::FORMAT)
             || raw.starts_with("??")
             || any_of!(lexed.word(k), "todo" "fixme" "tbd" "tba" "tbc" "xxx" "hack" "doing" "done" "open" "n" "none" "blank" "empty")
     };
     let after = i + 2 < to && joins(i + 1) && code(i + 2);
-    let before = i >= from + 2 && joins(i - 1) && (code(i - 2) || lexed.word(i - 2) == "a" && lexed.raw(i - 3) == "/");
+    let before = i >= from + 2
+        && joins(i - 1)
+        && (code(i - 2) || lexed.word(i - 2) == "a" && lexed.raw(i - 3) == "/");
     // `Deadline: TBD, budget: TBD` are two labels.
     let labelled = i > from && matches!(lexed.raw(i - 1), ":" | "=" | "(");
     (after || before) && !labelled
@@ -407,8 +453,17 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
             return false;
         }
         // fixme, tbd and kin: not as part of a path or of a search for them.
+        // `mqtt://TBD:8883`, `https://host/CHANGE_ME/`: a part of an address is a blank in capitals.
+        let upper = lexed
+            .raw(from)
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b == b'_');
+        let address = upper && address_holds(lexed.text, lexed.tokens[from].start);
+        if address {
+            return true;
+        }
         let part = matches!(before, b'/' | b'.' | b'_' | b'-')
-            || matches!(after, b'/' | b'_')
+            || matches!(after, b'/' | b'_' | b'(')
             || (after == b'-' && bytes_follow(lexed.text, lexed.tokens[to - 1].end));
         return !part
             && !NAMED.contains(&next)
@@ -421,8 +476,10 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
                 && !lexed.is_symbol(from.wrapping_sub(1), ".")
         }
         "to" if lexed.word(from + 1) == "follow" => {
-            prev_symbol || any_of!(prev, "is" "are" "details" "list")
+            prev_symbol
+                || any_of!(prev, "is" "are" "details" "list" "link" "name" "number" "text" "file" "date" "rest" "address" "price" "url")
         }
+        "to" if lexed.word(from + 1) == "fill" => next != "by" && next != "with",
         "will" if lexed.word(from + 1) == "follow" => {
             to >= lexed.sentence_of(from).1
                 || lexed.tokens[to].kind == TokenKind::Symbol

@@ -203,7 +203,9 @@ fn is_type_number(raw: &str) -> bool {
     letters >= 1
         && digits >= 2
         && raw.len() >= 4
-        && raw.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
+        && raw
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
 }
 
 /// Months and words that a number follows as the name of one of many.

@@ -170,7 +170,9 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
 /// `Records without an operator are left out`: the subject lacks something, and the sentence says what happens.
 fn is_lacking_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool {
     let lexed = &t.lexed;
-    let told = (from..to).any(|i| any_of!(lexed.word(i), "logged" "mailed" "listed" "counts" "means" "shown" "reported"));
+    let told = (from..to).any(
+        |i| any_of!(lexed.word(i), "logged" "mailed" "listed" "counts" "means" "shown" "reported"),
+    );
     if lexed.word(from) == "no" && told {
         return true;
     }
@@ -253,29 +255,84 @@ fn is_checked(lexed: &Lexed<'_>, i: usize) -> bool {
 
 /// States in which nothing works as it should.
 const ODD: &[&str] = &[
-    "aborted", "absent", "bad", "below", "black", "busy", "closed", "cut", "dead", "dirty", "disagree",
-    "disconnected", "doubt", "dropped", "empty", "exceeded", "exhausted", "expired", "flat", "freeze", "freezes",
-    "frozen", "full", "garbled", "gone", "hangs", "illegible", "interrupted", "jammed", "late", "lost", "low",
-    "missing", "none", "off", "offline", "out", "overdue", "overloaded", "refused", "saturated", "silent", "slow",
-    "sold", "stale", "stuck", "too", "twice", "unanswered", "unclear", "under", "unplugged", "unreadable", "vanished",
-    "wrong", "zero",
+    "aborted",
+    "absent",
+    "bad",
+    "below",
+    "black",
+    "busy",
+    "closed",
+    "cut",
+    "dead",
+    "dirty",
+    "disagree",
+    "disconnected",
+    "doubt",
+    "dropped",
+    "empty",
+    "exceeded",
+    "exhausted",
+    "expired",
+    "flat",
+    "freeze",
+    "freezes",
+    "frozen",
+    "full",
+    "garbled",
+    "gone",
+    "hangs",
+    "illegible",
+    "interrupted",
+    "jammed",
+    "late",
+    "lost",
+    "low",
+    "missing",
+    "none",
+    "off",
+    "offline",
+    "out",
+    "overdue",
+    "overloaded",
+    "refused",
+    "saturated",
+    "silent",
+    "slow",
+    "sold",
+    "stale",
+    "stuck",
+    "too",
+    "twice",
+    "unanswered",
+    "unclear",
+    "under",
+    "unplugged",
+    "unreadable",
+    "vanished",
+    "wrong",
+    "zero",
 ];
 
 fn is_odd(t: &Tagged<'_>, i: usize) -> bool {
     let word = t.lexed.word(i);
     t.is(i, class::FAILURE | class::NEG)
         || ODD.binary_search(&word).is_ok()
-        || word.len() > 6 && (word.starts_with("un") || word.starts_with("dis")) && word.ends_with("ed")
+        || word.len() > 6
+            && (word.starts_with("un") || word.starts_with("dis"))
+            && word.ends_with("ed")
 }
 
 /// `Camera unplugged: last picture in grey`, `Paper out => the light blinks`: a state and what follows from it.
 pub(super) fn is_case_line(t: &Tagged<'_>, from: usize, to: usize) -> bool {
     let lexed = &t.lexed;
-    let mark = (from + 1..to).take(9).find(|&i| matches!(lexed.raw(i), ":" | "=>" | "->" | "→"));
+    let mark = (from + 1..to)
+        .take(9)
+        .find(|&i| matches!(lexed.raw(i), ":" | "=>" | "->" | "→"));
     let Some(mark) = mark else { return false };
     let state = (from..mark).any(|i| is_odd(t, i))
         || (from..mark).any(|i| lexed.tokens[i].kind == TokenKind::Number)
-            && (from..mark).any(|i| any_of!(lexed.word(i), "reads" "shows" "answers" "returns" "is" "gives"));
+            && (from..mark)
+                .any(|i| any_of!(lexed.word(i), "reads" "shows" "answers" "returns" "is" "gives"));
     state && to - mark > 2
 }
 

@@ -471,13 +471,21 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
             Cue::Takes if near && bound == Bound::Value => Bound::Takes,
             Cue::Retention => {
                 retention = true;
-                keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| canonical(t.key)));
+                keys.extend(
+                    lexed.tokens[hit.from..hit.to.min(at)]
+                        .iter()
+                        .map(|t| canonical(t.key)),
+                );
                 continue;
             }
             _ => continue,
         };
         bound = b;
-        keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| canonical(t.key)));
+        keys.extend(
+            lexed.tokens[hit.from..hit.to.min(at)]
+                .iter()
+                .map(|t| canonical(t.key)),
+        );
     }
     // `10 or more`, `5 or fewer`
     let (or, more) = (lexed.word(at + 1), lexed.word(at + 2));

@@ -230,7 +230,10 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
         let mut push = |family: u16, side: Side, from: usize, to: usize| {
-            let cue: Vec<u64> = lexed.tokens[from..to].iter().map(|t| canonical(t.key)).collect();
+            let cue: Vec<u64> = lexed.tokens[from..to]
+                .iter()
+                .map(|t| canonical(t.key))
+                .collect();
             out.push(Stand {
                 family,
                 side,

@@ -9,8 +9,21 @@ use crate::text::lex::{TokenKind, fnv};
 
 /// Words that tell that a statement has no exception.
 const EMPHATIC: &[&str] = &[
-    "all", "always", "each", "every", "everybody", "everyone", "exclusively", "never", "no", "nobody", "none", "nothing",
-    "only", "throughout", "whenever",
+    "all",
+    "always",
+    "each",
+    "every",
+    "everybody",
+    "everyone",
+    "exclusively",
+    "never",
+    "no",
+    "nobody",
+    "none",
+    "nothing",
+    "only",
+    "throughout",
+    "whenever",
 ];
 
 /// Fills the names of a statement.
@@ -28,10 +41,14 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             s.methods.push(token.key);
         }
         // `/v1/raw`: from the slash to the next blank. `tests/`: a word before a slash and a blank.
-        if lexed.raw(i) == "/" && token.spaced && bytes.get(token.end).is_some_and(u8::is_ascii_alphabetic) {
+        if lexed.raw(i) == "/"
+            && token.spaced
+            && bytes.get(token.end).is_some_and(u8::is_ascii_alphabetic)
+        {
             let rest = &lexed.text[token.start..];
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            s.paths.push(fnv(rest[..end].trim_end_matches([',', '.', ':', ';', ')'])));
+            s.paths
+                .push(fnv(rest[..end].trim_end_matches([',', '.', ':', ';', ')'])));
         } else if lexed.raw(i) == "/"
             && !token.spaced
             && i > range.0
@@ -42,15 +59,23 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         }
         s.emphatic |= !token.quoted
             && EMPHATIC.binary_search(&lexed.word(i)).is_ok()
-            && (lexed.word(i) != "only" || !any_of!(lexed.word(i + 1), "if" "when" "after" "on" "for" "during"));
+            && (lexed.word(i) != "only"
+                || !any_of!(lexed.word(i + 1), "if" "when" "after" "on" "for" "during"));
         s.emphatic |= any_of!(lexed.word(i), "around" "day" "at" "under" "in")
             && any_of!(lexed.word(i + 1), "the" "and" "all" "any" "no" "every")
             && any_of!(lexed.word(i + 2), "clock" "night" "times" "circumstances" "circumstance" "other" "case" "time");
     }
-    s.measured = t.hits_in(range).iter().any(|h| matches!(h.cue, Cue::Upper | Cue::Lower | Cue::Takes));
+    s.measured = t
+        .hits_in(range)
+        .iter()
+        .any(|h| matches!(h.cue, Cue::Upper | Cue::Lower | Cue::Takes));
     // A heading before a fragment.
-    if let Some(colon) = (range.0 + 1..range.1).take(5).find(|&i| lexed.is_symbol(i, ":")) {
-        let fragment = !(colon..range.1).any(auxiliary) || (range.0 + 1..colon).any(|i| lexed.tokens[i].upper);
+    if let Some(colon) = (range.0 + 1..range.1)
+        .take(5)
+        .find(|&i| lexed.is_symbol(i, ":"))
+    {
+        let fragment =
+            !(colon..range.1).any(auxiliary) || (range.0 + 1..colon).any(|i| lexed.tokens[i].upper);
         if fragment {
             s.heading = telling(source, range.0, colon);
         }
@@ -64,13 +89,20 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 || any_of!(lexed.word(i), "that" "which" "who" "and" "or" "in" "on" "from" "for" "with" "by" "at" "to")
         });
         if clean {
-            let of = (range.0..verb).find(|&i| lexed.word(i) == "of").unwrap_or(verb);
+            let of = (range.0..verb)
+                .find(|&i| lexed.word(i) == "of")
+                .unwrap_or(verb);
             s.phrase = telling(source, range.0, of);
             s.of = telling(source, of, verb);
             s.head = (range.0..of)
                 .rev()
                 .find(|&i| lexed.tokens[i].kind == TokenKind::Word)
-                .filter(|&i| !t.is(i, class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL))
+                .filter(|&i| {
+                    !t.is(
+                        i,
+                        class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
+                    )
+                })
                 .map(|i| canonical(lexed.tokens[i].key));
         }
         s.limited = (range.0 + 1..verb).any(|i| {
@@ -81,7 +113,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose" "with" "from" "outside" "after" "before" "under" "over" "above" "below")
         });
     } else {
-        s.limited = (range.0 + 1..range.1.min(range.0 + 4)).any(|i| any_of!(lexed.word(i), "without" "whose" "that"));
+        s.limited = (range.0 + 1..range.1.min(range.0 + 4))
+            .any(|i| any_of!(lexed.word(i), "without" "whose" "that"));
         s.narrowed = (range.0 + 1..range.1.min(range.0 + 3)).any(|i| lexed.word(i) == "without");
     }
     s.limited |= case;
@@ -92,7 +125,10 @@ fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {
     let mut keys: Vec<u64> = (from..to)
         .filter(|&i| {
             t.lexed.tokens[i].kind == TokenKind::Word
-                && !t.is(i, class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL)
+                && !t.is(
+                    i,
+                    class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
+                )
                 && !is_filler(t.lexed.word(i))
         })
         .map(|i| canonical(t.lexed.tokens[i].key))

@@ -70,16 +70,25 @@ fn denied(
                 .count();
             let enough = held == words.len() || (words.len() >= 5 && held + 1 == words.len());
             let firm = s.same_condition(other)
-                || !s.condition.is_empty() && !s.limited && common(&s.condition, &other.content) == s.condition.len()
-                || !s.conditional && (s.absolute || s.emphatic || other.emphatic) && held == words.len();
+                || !s.condition.is_empty()
+                    && !s.limited
+                    && common(&s.condition, &other.content) == s.condition.len()
+                || !s.conditional
+                    && (s.absolute || s.emphatic || other.emphatic)
+                    && held == words.len();
             if enough && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
             }
-            let shared = s.denied.iter().filter(|k| other.content.binary_search(k).is_ok()).count();
+            let shared = s
+                .denied
+                .iter()
+                .filter(|k| other.content.binary_search(k).is_ok())
+                .count();
             let predicate = s.denied.len() >= 2
                 && !s.denied.iter().all(|k| s.generic.contains(k))
-                && (shared == s.denied.len() || s.denied.len() >= 4 && shared + 1 == s.denied.len())
+                && (shared == s.denied.len()
+                    || s.denied.len() >= 4 && shared + 1 == s.denied.len())
                 && !s.narrowed
                 && !is_reduced(&sources[other.source], other, &s.denied);
             let firm = firm || !s.conditional && s.absolute && other.emphatic;
@@ -109,7 +118,8 @@ fn is_reduced(source: &Source<'_>, s: &Statement, words: &[u64]) -> bool {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let auxiliary = |i: usize| {
-        t.is(i, class::MODAL) || any_of!(lexed.word(i), "is" "are" "was" "be" "has" "have" "been" "get" "gets")
+        t.is(i, class::MODAL)
+            || any_of!(lexed.word(i), "is" "are" "was" "be" "has" "have" "been" "get" "gets")
     };
     (s.range.0 + 1..s.range.1).any(|i| {
         words.contains(&canonical(lexed.tokens[i].key))
@@ -213,7 +223,8 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
             || matches!(lexed.raw(k), "->" | "=>" | "→")
             || any_of!(lexed.word(k), "gives" "means" "at" "shows" "than" "found" "after" "counts")
             || any_of!(lexed.word(k), "for" "from" "in" "within" "on")
-                && (k..s.range.1).any(|i| any_of!(lexed.word(i), "is" "are" "counts" "means" "gives" "shows"));
+                && (k..s.range.1)
+                    .any(|i| any_of!(lexed.word(i), "is" "are" "counts" "means" "gives" "shows"));
         if thing.is_empty() || case || thing.iter().all(|x| s.generic.contains(x)) {
             return None;
         }
@@ -312,7 +323,10 @@ fn frames(
 
 /// Two commas make a list.
 fn is_enumeration(source: &Source<'_>, s: &Statement) -> bool {
-    (s.range.0..s.range.1).filter(|&i| source.tagged.lexed.raw(i) == ",").count() >= 2
+    (s.range.0..s.range.1)
+        .filter(|&i| source.tagged.lexed.raw(i) == ",")
+        .count()
+        >= 2
 }
 
 /// `GET /a returns …`, `GET /b returns …`: parallel items of a list name different things behind the same first word.

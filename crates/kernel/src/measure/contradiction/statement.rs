@@ -167,9 +167,7 @@ impl Statement {
     /// `external calls`.
     pub fn apart_in_name(&self, other: &Statement) -> bool {
         let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
-        if differ(&self.methods, &other.methods)
-            || differ(&self.paths, &other.paths)
-        {
+        if differ(&self.methods, &other.methods) || differ(&self.paths, &other.paths) {
             return true;
         }
         // Two headings, each with a word of its own.
@@ -187,10 +185,7 @@ impl Statement {
             return true;
         }
         let own = |a: &Statement, b: &Statement| {
-            !a.phrase.is_empty()
-                && a.phrase
-                    .iter()
-                    .any(|k| b.content.binary_search(k).is_err())
+            !a.phrase.is_empty() && a.phrase.iter().any(|k| b.content.binary_search(k).is_err())
         };
         common(&self.phrase, &other.phrase) >= 1 && own(self, other) && own(other, self)
     }
