@@ -444,6 +444,20 @@ fn is_brace_blank(
         > body.len();
     let bare = chunk.trim_start_matches(['(', '"', '`']);
     let route = path_like && !in_url && (bare.starts_with('/') || defined.routes);
+    // The host of an address is never filled at run time.
+    if in_url
+        && !text[chunk_start..at]
+            .split("://")
+            .nth(1)
+            .is_some_and(|h| h.contains('/'))
+    {
+        return true;
+    }
+    // `Template id: {template_id}`
+    let label = text[..at].trim_end().ends_with([':', '=']) && text[end..].trim().is_empty();
+    if label && !embedded {
+        return true;
+    }
     if defined.defines(&lower) && (embedded || defined.braced.contains(lower.as_str())) {
         return false;
     }

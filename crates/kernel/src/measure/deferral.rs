@@ -205,13 +205,14 @@ fn weigh(source: &Source<'_>, sentence: (usize, usize), clause: (usize, usize)) 
     if last == "yet" && denied | has(&["n", "n/a", "na", "none"]) && to - from <= 5 {
         points += 3;
     }
-    if word(from) == "n" && lexed.raw(from + 1) == "/" && (yet || later) {
+    if (from..to).any(|i| word(i) == "n" && lexed.raw(i + 1) == "/") && (yet || later) {
         points += 3;
     }
     // Missing, pending, outstanding: as the state of a value.
     if any_of!(last, "missing" "pending" "outstanding" "unknown" "undecided" "open" "unclear")
         && labelled
         && to - from <= 4
+        && lexed.raw(to) != ","
         && (value || bracketed || to - from == 1)
     {
         points += if lexed.tokens[to - 1].upper && to - from > 1 {
@@ -305,7 +306,11 @@ fn weigh(source: &Source<'_>, sentence: (usize, usize), clause: (usize, usize)) 
         any_of!(word(i), "if" "when" "whenever" "unless" "while" "until")
             && !any_of!(word(i + 1), "we" "i")
     });
-    let relative = (from..to).any(|i| any_of!(word(i), "which" "who" "whose" "without"));
+    let relative = (from..to).any(|i| {
+        any_of!(word(i), "which" "who" "whose" "without")
+            || word(i) == "that"
+                && any_of!(word(i + 1), "have" "has" "are" "is" "was" "were" "do" "does")
+    });
     let valve = has(&["n", "x"]);
     if (conditional && !valve && !bracketed) || relative {
         points -= 3;
@@ -335,7 +340,13 @@ fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             break;
         }
         let chunk = &text[start..end];
-        if !is_mask(chunk.trim_matches(|c: char| matches!(c, ',' | '.' | ';' | '(' | ')' | ':'))) {
+        let label = text[..start].trim_end().ends_with([':', '=']);
+        let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#');
+        if !marks
+            && !is_mask(
+                chunk.trim_matches(|c: char| matches!(c, ',' | '.' | ';' | '(' | ')' | ':')),
+            )
+        {
             continue;
         }
         let token = lexed
@@ -354,7 +365,10 @@ fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             // `### ###` is one mask.
             let next = text[end..].trim_start();
             let after = next.split_whitespace().next().unwrap_or_default();
-            if tail == 0 && !after.is_empty() && is_mask(after) {
+            if tail == 0
+                && !after.is_empty()
+                && (is_mask(after) || marks && after.bytes().all(|b| b == b'#'))
+            {
                 stop = text.len() - next.len() + after.len();
                 at = stop;
             }

@@ -151,7 +151,12 @@ fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
             TokenKind::Symbol if raw.starts_with("??") => {
                 let labelled = i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "(");
                 // `exceeds ?? kPa`: a word follows in the same sentence.
-                let inside = before == b' ' && after == b' ' && lexed.sentence_of(i).1 > i + 1;
+                let follows = lexed.text[token.end..].trim_start().chars().next();
+                let inside = before == b' '
+                    && after == b' '
+                    && i > 0
+                    && follows.is_some_and(char::is_lowercase)
+                    && lexed.tokens[i - 1].kind == TokenKind::Word;
                 !is_mentioned(source, i)
                     && is_question_blank(raw, before, after, labelled || inside)
             }
@@ -551,5 +556,13 @@ fn in_purpose(source: &Source<'_>, sentence_from: usize, from: usize) -> bool {
     let labelled = from > 0
         && (lexed.tokens[from - 1].kind == TokenKind::Symbol
             || any_of!(lexed.word(from - 1), "is" "are" "still" "yet" "has" "have"));
-    !labelled && (act || t.any((sentence_from, from), class::CONDITION))
+    // `Account number to be supplied by the treasury`: no other verb, so the words are the statement.
+    let (_, to) = lexed.sentence_of(from);
+    let fragment = !(sentence_from..to).any(|i| {
+        t.is(i, class::MODAL)
+            || any_of!(lexed.word(i), "is" "are" "was" "has" "have" "gets" "get" "does")
+    }) && any_of!(lexed.word(from + 3), "by" "in" "")
+        && any_of!(verb, "supplied" "provided" "sent" "delivered" "given" "added" "completed" "assigned" "selected" "set" "found")
+        && t.any((sentence_from, from), class::BLANK);
+    !labelled && !fragment && (act || t.any((sentence_from, from), class::CONDITION))
 }

@@ -167,7 +167,8 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         (Takes, Upper) => weight >= 2,
         (Value, Upper) => match low.dimension {
             Dimension::Size => weight >= 2,
-            Dimension::Time | Dimension::Period => weight >= 4 && coverage >= 60,
+            Dimension::Period => weight >= 2,
+            Dimension::Time => weight >= 4 && coverage >= 60,
             _ => weight >= 2 && coverage >= 50,
         },
         _ if low.dimension == Dimension::Retention => weight >= 2,
@@ -390,6 +391,8 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             } else {
                 at + 1
             };
+        // `55 °C`
+        let unit_at = unit_at + usize::from(lexed.raw(unit_at) == "°");
         let unit_at = unit_at
             + usize::from(any_of!(lexed.word(unit_at),
                 "working" "business" "full" "calendar" "whole" "more" "consecutive"));
@@ -421,6 +424,10 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         } else if let Some(k) = bytes(unit) {
             value *= k;
             Dimension::Size
+        } else if lexed.raw(unit_at.wrapping_sub(1)) == "°"
+            || any_of!(unit, "degrees" "degree" "celsius")
+        {
+            Dimension::Of(crate::text::lex::fnv("degree"))
         } else if let Some((family, k)) = scaled(unit) {
             value *= k;
             Dimension::Of(crate::text::lex::fnv(family))
@@ -433,6 +440,24 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             };
             if (unit_at..noun).any(|k| lexed.tokens[k].kind == TokenKind::Symbol) {
                 continue;
+            }
+            // `six samples a minute`: also a period.
+            if any_of!(lexed.word(noun + 1), "a" "per" "an" "each" "every")
+                && let Some(unit) = seconds(lexed.word(noun + 2))
+                && value > 0.0
+            {
+                let flipped = match bound {
+                    Bound::Upper => Bound::Lower,
+                    Bound::Lower => Bound::Upper,
+                    other => other,
+                };
+                out.push(Quantity {
+                    statement: n,
+                    dimension: Dimension::Period,
+                    bound: flipped,
+                    value: unit / value,
+                    own: own.clone(),
+                });
             }
             Dimension::Of(lexed.tokens[noun].key)
         } else {
@@ -494,6 +519,25 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
             "more" => bound = Bound::Lower,
             "fewer" | "less" => bound = Bound::Upper,
             _ => {}
+        }
+    }
+    // `2.5 kg at the most`, `30 minutes or less`, `10 or more`: behind the unit.
+    for k in at + 1..(at + 4).min(s.range.1) {
+        let (one, two, three) = (lexed.word(k), lexed.word(k + 1), lexed.word(k + 2));
+        match (one, two, three) {
+            ("at", "most", _) | ("at", "the", "most") | ("or", "less" | "fewer", _) => {
+                bound = Bound::Upper;
+            }
+            ("at", "least", _) | ("at", "the", "least") | ("or", "more", _) => {
+                bound = Bound::Lower;
+            }
+            _ => {}
+        }
+        if any_of!(one, "maximum" "max" "tops") {
+            bound = Bound::Upper;
+        }
+        if matches!(lexed.raw(k), "," | ".") {
+            break;
         }
     }
     for (k, sign) in [(at.wrapping_sub(1), lexed.raw(at.wrapping_sub(1)))] {

@@ -29,7 +29,13 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     let both: BTreeSet<(u16, u32)> = stands
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
-        .filter(|w| w[0].side != w[1].side)
+        .filter(|w| {
+            let wide = matches!(
+                families()[usize::from(w[0].family)].scope,
+                Scope::Near | Scope::Close
+            ) && families()[usize::from(w[0].family)].flips;
+            w[0].side != w[1].side && (wide || w[0].at.abs_diff(w[1].at) == 2)
+        })
         .map(|w| (w[0].family, w[0].statement))
         .collect();
     stands.retain(|stand| !both.contains(&(stand.family, stand.statement)));
@@ -112,7 +118,12 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     let weight = s.shared_weight(o, &cue);
     match scope {
         Scope::Close => {
-            weight >= 4 && s.coverage(o, &cue) >= 75 || weight >= 2 && s.coverage(o, &cue) == 100
+            weight >= 4 && s.coverage(o, &cue) >= 75
+                || weight >= 2 && s.coverage(o, &cue) == 100
+                || weight >= 2
+                    && (s.emphatic || o.emphatic)
+                    && !(s.limited || o.limited)
+                    && s.coverage(o, &cue) >= 50
         }
         Scope::Near => {
             let coverage = s.coverage(o, &cue);
@@ -125,8 +136,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
 
 /// A statement about the whole, or both about the same part.
 fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
-    if s.conditional
-        || o.conditional && name != "network access"
+    if name != "who wins" && (s.conditional || o.conditional && name != "network access")
         || s.apart_in_people(o)
         || s.apart_in_name(o)
         || begins_later(&sources[s.source], s)
@@ -176,10 +186,14 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
         || words.iter().any(|&i| {
             t.is(
                 i,
-                class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA,
+                if name == "storage" {
+                    class::WHOLE
+                } else {
+                    class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA
+                },
             )
         })
-        || words.len() <= 2 && !any_of!(name, "storage" "protection of stored data" "personal data")
+        || words.len() <= 2 && name != "storage"
 }
 
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
@@ -260,7 +274,8 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
             // `No process in the container may run as root`
             let negated = negated
-                || any_of!(lexed.word(s.range.0), "no" "nobody" "none")
+                || families()[usize::from(family)].flips
+                    && any_of!(lexed.word(s.range.0), "no" "nobody" "none")
                     && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
                     && hit.from > s.range.0;
             let side = match (negated, families()[usize::from(family)].flips) {

@@ -94,6 +94,9 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 .unwrap_or(verb);
             s.phrase = telling(source, range.0, of);
             s.of = telling(source, of, verb);
+            s.partitive = (range.0..of).any(|i| {
+                any_of!(lexed.word(i), "entry" "entries" "row" "rows" "line" "lines" "item" "items" "page" "pages" "part" "parts" "record" "records" "element" "field" "fields" "member" "members" "each" "all" "one" "every" "copy" "copies" "version" "versions")
+            });
             s.head = (range.0..of)
                 .rev()
                 .find(|&i| lexed.tokens[i].kind == TokenKind::Word)
@@ -113,9 +116,16 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose" "with" "from" "outside" "after" "before" "under" "over" "above" "below")
         });
     } else {
-        s.limited = (range.0 + 1..range.1.min(range.0 + 4))
-            .any(|i| any_of!(lexed.word(i), "without" "whose" "that"));
-        s.narrowed = (range.0 + 1..range.1.min(range.0 + 3)).any(|i| lexed.word(i) == "without");
+        let noun = range.0 + usize::from(t.is(range.0, class::STOP | class::UNIVERSAL));
+        s.limited = any_of!(lexed.word(noun + 1), "without" "whose" "that");
+        s.narrowed = s.limited;
+    }
+    if s.limited
+        && let Some(verb) = verb
+    {
+        let from = (range.0 + 1..verb)
+            .find(|&i| any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose"));
+        s.limit = from.map_or_else(Vec::new, |from| telling(source, from, verb));
     }
     s.limited |= case;
 }

@@ -69,7 +69,8 @@ fn denied(
                 .filter(|k| other.content.binary_search(k).is_ok())
                 .count();
             let enough = held == words.len() || (words.len() >= 5 && held + 1 == words.len());
-            let firm = s.same_condition(other)
+            let firm = s.may_meet(other) && (s.limited || other.limited) && !s.limit.is_empty()
+                || s.same_condition(other)
                 || !s.condition.is_empty()
                     && !s.limited
                     && common(&s.condition, &other.content) == s.condition.len()
@@ -101,7 +102,12 @@ fn denied(
             let in_core = core.len() >= 2
                 && s.subject == other.subject
                 && core.iter().all(|k| other.content.binary_search(k).is_ok());
-            if in_core && s.absolute && !s.conditional && !other.conditional && !s.apart(other) {
+            if in_core
+                && s.absolute
+                && !s.conditional
+                && (!other.conditional || other.limited)
+                && !s.apart(other)
+            {
                 pairs.add(i, j as usize, "whether it happens at all");
             } else if in_core
                 && waits(&sources[s.source], s)

@@ -56,10 +56,14 @@ pub(super) struct Statement {
     pub narrowed: bool,
     /// Speaks of a part of its subject or of a case only: `a line that does not parse`, `Sync error: …`.
     pub limited: bool,
+    /// The words of that part: `pupils who left during the year`.
+    pub limit: Vec<u64>,
     /// The head of the subject, and whether what follows it is `of …`.
     pub head: Option<u64>,
     /// Both sides of `of` in the subject: the words behind it.
     pub of: Vec<u64>,
+    /// The head is a part of what follows `of`: `each entry of the list`.
+    pub partitive: bool,
     /// Has a bound or another number with a unit.
     pub measured: bool,
 }
@@ -177,7 +181,8 @@ impl Statement {
         }
         // `backups of the secrets` are not the secrets.
         let derived = |a: &Statement, b: &Statement| {
-            a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
+            !a.partitive
+                && a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
                 && !a.of.is_empty()
                 && b.head.is_some_and(|h| a.of.contains(&h))
         };
@@ -200,7 +205,12 @@ impl Statement {
 
     /// Conditions do not keep the two apart: the same ones, or one statement leaves no exception.
     pub fn may_meet(&self, other: &Statement) -> bool {
+        let within = |a: &Statement, b: &Statement| {
+            a.limited && !a.limit.is_empty() && common(&a.limit, &b.content) == a.limit.len()
+        };
         self.same_condition(other)
+            || within(self, other)
+            || within(other, self)
             || self.emphatic && !self.conditional
             || other.emphatic && !other.conditional
     }
@@ -352,8 +362,10 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         emphatic: false,
         narrowed: false,
         limited: false,
+        limit: Vec::new(),
         head: None,
         of: Vec::new(),
+        partitive: false,
         measured: false,
     };
     super::naming::read_names(source, range, &mut s);
