@@ -382,7 +382,9 @@ fn is_brace_blank(
     }
     let lower = body.to_lowercase();
     if double {
-        let talk = talks_of_templates(source) && !asks_to_fill(body);
+        let fill = any_of!(first_word(body).as_str(),
+            "insert" "your" "enter" "fill" "tbd" "todo" "replace");
+        let talk = talks_of_templates(source) && !fill;
         return !talk && !body.starts_with('.') && !body.contains('.');
     }
     if asks_to_fill(body) && lower != "name" && lower != "to" {
