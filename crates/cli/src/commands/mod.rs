@@ -7,14 +7,25 @@ mod bundle;
 mod canon;
 mod clarify;
 mod completions;
+mod engine;
+mod evidence;
 mod hash;
 mod job;
 mod keygen;
+mod ledger;
 mod man;
+mod model_io;
+mod pack;
 mod patch;
+mod proposal;
 mod receipt;
+mod replay;
 mod rules;
+mod run;
+mod runner;
+mod seal;
 mod transform;
+mod verify;
 
 use std::ffi::OsString;
 
@@ -46,15 +57,27 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Verify(verify::Args),
+    Replay(replay::Args),
     Transform(transform::Args),
     Clarify(clarify::Args),
     Bundle(bundle::Args),
+    Proposal(proposal::Args),
+    Run(run::Args),
+    Pack(pack::Args),
     Canon(canon::Args),
     Hash(hash::Args),
     Patch(patch::Args),
+    #[command(name = "model-io")]
+    ModelIo(model_io::Args),
+    Runner(runner::Args),
+    Evidence(evidence::Args),
+    Ledger(ledger::Args),
     Job(job::Args),
     Receipt(receipt::Args),
     Keygen(keygen::Args),
+    Engine(engine::Args),
+    Seal(seal::Args),
     Rules(rules::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -63,11 +86,22 @@ enum Command {
 impl Command {
     fn surface(&self) -> Surface {
         match self {
+            Self::Verify(_) => Surface::Verify,
+            Self::Engine(args) => args.surface(),
             Self::Patch(_) => Surface::Format(Format::Patch),
+            Self::ModelIo(_) => Surface::Format(Format::ModelIo),
+            Self::Runner(_) => Surface::Format(Format::Runner),
+            Self::Evidence(_) => Surface::Format(Format::Evidence),
+            Self::Ledger(_) => Surface::Format(Format::Ledger),
+            Self::Proposal(_) => Surface::Format(Format::Proposal),
+            Self::Pack(_) => Surface::Format(Format::Pack),
             Self::Bundle(_) => Surface::Format(Format::ContextBundle),
             Self::Job(args) => args.surface(),
             Self::Receipt(_) => Surface::Format(Format::Receipt),
             Self::Transform(_)
+            | Self::Run(_)
+            | Self::Replay(_)
+            | Self::Seal(_)
             | Self::Clarify(_)
             | Self::Canon(_)
             | Self::Hash(_)
@@ -80,15 +114,26 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Verify(args) => verify::run(args),
+            Self::Replay(args) => replay::run(args),
             Self::Transform(args) => transform::run(args),
             Self::Clarify(args) => clarify::run(args),
             Self::Bundle(args) => bundle::run(args),
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args),
             Self::Patch(args) => patch::run(args),
+            Self::ModelIo(args) => model_io::run(args),
+            Self::Runner(args) => runner::run(args),
+            Self::Evidence(args) => evidence::run(args),
+            Self::Ledger(args) => ledger::run(args),
+            Self::Proposal(args) => proposal::run(args),
+            Self::Run(args) => run::run(args),
+            Self::Pack(args) => pack::run(args),
             Self::Job(args) => job::run(args),
             Self::Receipt(args) => receipt::run(args),
             Self::Keygen(args) => keygen::run(args),
+            Self::Engine(args) => engine::run(args),
+            Self::Seal(args) => seal::run(args),
             Self::Rules(args) => rules::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),
