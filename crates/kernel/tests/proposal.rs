@@ -64,14 +64,20 @@ fn patch_of_a_proposal_passes_its_own_rules_in_strict_mode() {
     let (_, proposal) = proposal_of(INTENT).unwrap();
     let bytes = canonical_bytes(&make_patch(&proposal), Dialect::Kernel).unwrap();
     let document = parse_document(&bytes, &ReadOptions::default()).unwrap();
-    let view = PatchView { root: document.root(), max_total_bytes: MAX_TOTAL_BYTES };
+    let view = PatchView {
+        root: document.root(),
+        max_total_bytes: MAX_TOTAL_BYTES,
+    };
     let report = verify_patch(&view, Strictness::Strict);
     assert_eq!(report.findings(), []);
 }
 
 #[test]
 fn proposal_of_the_same_intent_is_the_same() {
-    let (first, second) = (proposal_of(INTENT).unwrap().1, proposal_of(INTENT).unwrap().1);
+    let (first, second) = (
+        proposal_of(INTENT).unwrap().1,
+        proposal_of(INTENT).unwrap().1,
+    );
     assert_eq!(first.hash(), second.hash());
     assert_eq!(first.value(), second.value());
 }
@@ -82,16 +88,35 @@ fn extras_malformed_are_named() {
         (r#"[]"#, "context.proposal.: "),
         (r#"{"file":[]}"#, "context.proposal.file: "),
         (r#"{"files":{}}"#, "context.proposal.files: "),
-        (r#"{"files":[{"path":"../x","content":""}]}"#, "context.proposal.files[0].path: "),
-        (r#"{"files":[{"path":"/x","content":""}]}"#, "context.proposal.files[0].path: "),
-        (r#"{"files":[{"path":"x"}]}"#, "context.proposal.files[0].content: "),
-        (r#"{"files":[{"path":"x","content":"","op":"link"}]}"#, "context.proposal.files[0].op: "),
+        (
+            r#"{"files":[{"path":"../x","content":""}]}"#,
+            "context.proposal.files[0].path: ",
+        ),
+        (
+            r#"{"files":[{"path":"/x","content":""}]}"#,
+            "context.proposal.files[0].path: ",
+        ),
+        (
+            r#"{"files":[{"path":"x"}]}"#,
+            "context.proposal.files[0].content: ",
+        ),
+        (
+            r#"{"files":[{"path":"x","content":"","op":"link"}]}"#,
+            "context.proposal.files[0].op: ",
+        ),
         (r#"{"commands":[1]}"#, "context.proposal.commands[0]: "),
         (r#"{"commands":[" "]}"#, "context.proposal.commands[0]: "),
-        (r#"{"tests":[{"type":"magic","target":"x"}]}"#, "context.proposal.tests[0].type: "),
-        (r#"{"tests":[{"type":"hash_match","target":"x"}]}"#, "context.proposal.tests[0].expected: "),
+        (
+            r#"{"tests":[{"type":"magic","target":"x"}]}"#,
+            "context.proposal.tests[0].type: ",
+        ),
+        (
+            r#"{"tests":[{"type":"hash_match","target":"x"}]}"#,
+            "context.proposal.tests[0].expected: ",
+        ),
     ] {
-        let intent = format!(r#"{{"goal":"g","constraints":[],"context":{{"proposal":{extras}}}}}"#);
+        let intent =
+            format!(r#"{{"goal":"g","constraints":[],"context":{{"proposal":{extras}}}}}"#);
         let error = proposal_of(&intent).unwrap_err();
         assert!(error.starts_with(place), "{error}");
     }

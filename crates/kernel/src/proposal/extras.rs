@@ -30,7 +30,10 @@ pub struct ExtrasError {
 }
 
 fn error(place: impl Into<String>, message: &'static str) -> ExtrasError {
-    ExtrasError { place: place.into(), message }
+    ExtrasError {
+        place: place.into(),
+        message,
+    }
 }
 
 pub(super) fn add_extras(
@@ -95,8 +98,8 @@ fn required(value: &Value, place: &str) -> Result<bool, ExtrasError> {
 }
 
 fn parse_file(file: &Value, place: &str) -> Result<Draft, ExtrasError> {
-    let path = text(file, "path", place)?
-        .ok_or_else(|| error(format!("{place}.path"), "missing"))?;
+    let path =
+        text(file, "path", place)?.ok_or_else(|| error(format!("{place}.path"), "missing"))?;
     if path.contains("..") || SafePath::parse(&path).is_err() {
         return Err(error(format!("{place}.path"), "not a safe relative path"));
     }
@@ -140,7 +143,10 @@ fn parse_command(command: &Value, place: &str) -> Result<Draft, ExtrasError> {
         Some("validate") => (ActionKind::Validate, "Validate"),
         Some("test") => (ActionKind::Test, "Test"),
         Some(_) => {
-            return Err(error(format!("{place}.type"), "not execute_command, validate or test"));
+            return Err(error(
+                format!("{place}.type"),
+                "not execute_command, validate or test",
+            ));
         }
     };
     Ok(Draft {
@@ -163,7 +169,10 @@ fn parse_test(test: &Value, place: &str) -> Result<TestDraft, ExtrasError> {
         .ok_or_else(|| error(format!("{place}.target"), "missing"))?;
     let expected = match (text(test, "expected", place)?, kind) {
         (Some(expected), TestKind::HashMatch) if ContentHash::parse(&expected).is_err() => {
-            return Err(error(format!("{place}.expected"), "not sha256: and 64 hex digits"));
+            return Err(error(
+                format!("{place}.expected"),
+                "not sha256: and 64 hex digits",
+            ));
         }
         (Some(expected), _) => expected,
         (None, TestKind::CommandSuccess) => "0".to_owned(),

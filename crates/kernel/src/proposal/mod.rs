@@ -94,8 +94,12 @@ pub enum TestKind {
 
 impl TestKind {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::HashMatch, Self::CommandSuccess, Self::FileExists, Self::ContentMatch];
+    pub const ALL: [Self; 4] = [
+        Self::HashMatch,
+        Self::CommandSuccess,
+        Self::FileExists,
+        Self::ContentMatch,
+    ];
 
     /// The name in proposals.
     pub const fn name(self) -> &'static str {
@@ -213,7 +217,9 @@ pub fn generate_proposal(
             return Err(ProposalError::Invalid);
         };
         let confidence = output.get("confidence").and_then(|node| node.as_number());
-        let confidence = confidence.and_then(|number| number.to_exact_i64()).unwrap_or(0);
+        let confidence = confidence
+            .and_then(|number| number.to_exact_i64())
+            .unwrap_or(0);
         let score = u64::try_from(confidence.clamp(0, 100)).unwrap_or(0);
         outputs.push((path.into_owned(), content.into_owned(), score));
     }
@@ -255,8 +261,14 @@ pub fn generate_proposal(
     let hash = canonical_digest(bundle, Dialect::Kernel)?;
     let mut value = Value::object([
         ("schema_version", Value::from(SCHEMA_VERSION)),
-        ("source_bundle_id", Value::from(text(bundle, "id").unwrap_or_default().into_owned())),
-        ("source_bundle_hash", Value::from(ContentHash::from(hash).to_string())),
+        (
+            "source_bundle_id",
+            Value::from(text(bundle, "id").unwrap_or_default().into_owned()),
+        ),
+        (
+            "source_bundle_hash",
+            Value::from(ContentHash::from(hash).to_string()),
+        ),
         ("summary", Value::from(summarize(&actions, &tests, &goal))),
         ("requires_approval", Value::from(requires_approval)),
         ("confidence", Value::from(confidence)),
@@ -296,7 +308,9 @@ fn number_actions(drafts: Vec<Draft>) -> Result<Vec<Value>, NoCanonicalForm> {
     };
     let mut counts: BTreeMap<Digest, usize> = BTreeMap::new();
     for draft in &drafts {
-        *counts.entry(canonical_digest(&identity(draft), Dialect::Kernel)?).or_insert(0) += 1;
+        *counts
+            .entry(canonical_digest(&identity(draft), Dialect::Kernel)?)
+            .or_insert(0) += 1;
     }
     let mut actions = Vec::with_capacity(drafts.len());
     for (order, draft) in drafts.into_iter().enumerate() {
@@ -316,7 +330,10 @@ fn number_actions(drafts: Vec<Draft>) -> Result<Vec<Value>, NoCanonicalForm> {
         ]);
         if let Some(text) = draft.content {
             if draft.kind.is_file_operation() {
-                action.insert("expected_hash", ContentHash::of(text.as_bytes()).to_string());
+                action.insert(
+                    "expected_hash",
+                    ContentHash::of(text.as_bytes()).to_string(),
+                );
             }
             action.insert("content", text);
         }

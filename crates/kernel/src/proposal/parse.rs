@@ -55,7 +55,9 @@ fn parse_action(value: &Value) -> Option<Action> {
     let name = text(value, "type")?;
     Some(Action {
         id: text(value, "id")?,
-        kind: ActionKind::ALL.into_iter().find(|kind| kind.name() == name)?,
+        kind: ActionKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)?,
         target: text(value, "target")?,
         content: text(value, "content"),
         expected_hash: text(value, "expected_hash"),

@@ -27,7 +27,10 @@ pub fn make_patch(proposal: &Proposal) -> Value {
                 total += content.len();
                 operation.insert("content", content.as_str());
                 operation.insert("size_bytes", content.len());
-                operation.insert("expected_hash", ContentHash::of(content.as_bytes()).to_string());
+                operation.insert(
+                    "expected_hash",
+                    ContentHash::of(content.as_bytes()).to_string(),
+                );
             }
             operation
         })
@@ -35,7 +38,10 @@ pub fn make_patch(proposal: &Proposal) -> Value {
     Value::object([
         ("patch_schema_version", Value::from("1.0.0")),
         ("source_proposal_id", Value::from(proposal.id.as_str())),
-        ("source_proposal_hash", Value::from(proposal.hash().to_string())),
+        (
+            "source_proposal_hash",
+            Value::from(proposal.hash().to_string()),
+        ),
         ("operations", Value::Array(operations)),
         ("total_bytes", Value::from(total)),
     ])
