@@ -1,0 +1,6 @@
+#!/bin/sh
+# Sweeps a driven damped oscillator: RUN_INPUT.json comes on standard input, RUN_OUTPUT.json goes
+# to standard output, the samples go into $RUNSEAL_ARTIFACTS/sweep.csv. Needs sh and awk only.
+set -eu
+export LC_ALL=C
+exec awk -f sweep.awk
