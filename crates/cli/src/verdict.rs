@@ -34,13 +34,30 @@ pub fn verify_document(
     path: &Path,
     verify: impl FnOnce(Node<'_>) -> Report,
 ) -> Result<Outcome, CliError> {
+    verify_document_with(path, verify, |_| Vec::new())
+}
+
+/// The same, with what a valid verdict says besides.
+pub fn verify_document_with(
+    path: &Path,
+    verify: impl FnOnce(Node<'_>) -> Report,
+    besides: impl FnOnce(Node<'_>) -> Vec<(&'static str, Value)>,
+) -> Result<Outcome, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
     let document =
         parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
     let report = verify(document.root());
-    print_verdict(&report, &input.shown())
+    if !report.is_valid() {
+        return print_verdict(&report, &input.shown());
+    }
+    let mut verdict = render_json(&report);
+    for (name, value) in besides(document.root()) {
+        verdict.insert(name, value);
+    }
+    ui::print_json(&verdict, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
 }
 
 /// Prints a report as JSON; where it is not valid, for people too.

@@ -79,6 +79,37 @@ impl Digest {
     }
 }
 
+/// `N` bytes from lower-case hex.
+pub fn decode_lower_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * N {
+        return None;
+    }
+    let mut bytes = [0; N];
+    // A digit that is none sets a high bit; they are gathered and looked at once.
+    let mut faults = 0;
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let (high, low) = (
+            LOWER_HEX[usize::from(pair[0])],
+            LOWER_HEX[usize::from(pair[1])],
+        );
+        faults |= high | low;
+        *byte = high << 4 | low;
+    }
+    (faults < 16).then_some(bytes)
+}
+
+/// What each byte is worth as a lower-case hex digit; 255 for all that are none.
+const LOWER_HEX: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        values[b"0123456789abcdef"[digit as usize] as usize] = digit;
+        digit += 1;
+    }
+    values
+};
+
 fn lower_hex_value(c: char) -> Option<u8> {
     match c {
         '0'..='9' => Some(c as u8 - b'0'),

@@ -12,4 +12,5 @@ pub mod limits;
 pub mod path;
 pub mod source;
 pub mod space;
+pub mod timestamp;
 pub mod verify;

@@ -48,6 +48,8 @@ pub enum EntryName {
         shown: String,
         /// What is wrong with it; `None` where it is no UTF-8.
         fault: Option<UnsafePath>,
+        /// The name itself, where it is UTF-8.
+        text: Option<String>,
     },
 }
 
@@ -60,12 +62,24 @@ impl EntryName {
                 Err(fault) => Self::Unsafe {
                     shown: text.escape_debug().to_string(),
                     fault: Some(fault),
+                    text: Some(text.to_owned()),
                 },
             },
             Err(_) => Self::Unsafe {
                 shown: bytes.escape_ascii().to_string(),
                 fault: None,
+                text: None,
             },
+        }
+    }
+
+    /// The name as it is, for machine output, where it is UTF-8; else as it is shown.
+    pub fn exact(&self) -> &str {
+        match self {
+            Self::Unsafe {
+                text: Some(text), ..
+            } => text,
+            other => other.shown(),
         }
     }
 

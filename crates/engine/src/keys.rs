@@ -1,6 +1,7 @@
 //! Signing keys: read from what people keep them in, and made from the system's randomness.
 
-use runseal_core::formats::receipt::attestation::{Key, decode_lower_hex};
+use runseal_core::digest::decode_lower_hex;
+use runseal_core::formats::receipt::attestation::Key;
 use thiserror::Error;
 
 /// The longest key file that is read.

@@ -7,6 +7,7 @@
 pub mod atomic;
 pub mod detect;
 pub mod directory;
+pub mod harness;
 pub mod input;
 pub mod job;
 pub mod keys;

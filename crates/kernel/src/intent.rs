@@ -224,7 +224,7 @@ mod tests {
         );
         assert_eq!(
             refusal(r#"{"goal":"x","context":[]}"#),
-            "INVALID_INTENT: context must be an object, not an array"
+            "INVALID_INTENT: context must be an object, not a list"
         );
         assert_eq!(
             refusal(r#"{"goal":"\ud800"}"#),

@@ -2,7 +2,8 @@
 //!
 //! No clock, randomness, files, environment or threads: the same intent gives the same bytes everywhere.
 //! [`intent`] reads and normalizes, [`measure`] finds what is open, [`question`] asks about it, [`answer`] takes the
-//! answers in, [`tree`] decomposes, [`output`] writes instructions, [`transform`] puts it all together.
+//! answers in, [`tree`] decomposes, [`output`] writes instructions, [`transform`] puts it all together. [`proposal`]
+//! turns a bundle into actions and tests (document 003).
 
 /// Whether a text is one of the words: `matches!` for long lists, which stay readable as blocks.
 macro_rules! any_of {
@@ -14,6 +15,7 @@ pub mod intent;
 mod lexicon;
 pub mod measure;
 pub mod output;
+pub mod proposal;
 pub mod question;
 pub mod text;
 pub mod transform;

@@ -58,7 +58,7 @@ pub struct Question {
 }
 
 /// Most questions of one round; what is beyond is asked for in one question more.
-pub const MAX_QUESTIONS: usize = 200;
+pub const MAX_QUESTIONS: usize = 50;
 
 /// The longest goal quoted in a question about a missing element.
 const GOAL_QUOTE: usize = 120;

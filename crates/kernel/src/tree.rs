@@ -19,6 +19,8 @@ pub struct TreeLimits {
     pub max_nodes: usize,
     /// Entropy at or below which a node is not split.
     pub entropy_limit: u8,
+    /// Open questions above which a node is not split: a person must answer first.
+    pub max_open: usize,
     /// Constraints measured again in all: stops a large intent from being measured a hundred times.
     pub max_remeasured: usize,
 }
@@ -28,7 +30,8 @@ impl Default for TreeLimits {
         TreeLimits {
             max_depth: 10,
             max_nodes: 100,
-            entropy_limit: 20,
+            entropy_limit: 30,
+            max_open: 8,
             max_remeasured: 4096,
         }
     }
@@ -170,7 +173,10 @@ fn expand(
     limits: &TreeLimits,
     budget: &mut Budget,
 ) -> Result<(), NoCanonicalForm> {
-    if depth >= limits.max_depth || root.measured.entropy.entropy_score <= limits.entropy_limit {
+    if depth >= limits.max_depth
+        || root.measured.entropy.entropy_score <= limits.entropy_limit
+        || root.questions.len() > limits.max_open
+    {
         return Ok(());
     }
     let splitting = root

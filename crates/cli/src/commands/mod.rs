@@ -8,14 +8,21 @@ mod canon;
 mod clarify;
 mod completions;
 mod engine;
+mod evidence;
 mod hash;
 mod job;
 mod keygen;
+mod ledger;
 mod man;
+mod model_io;
+mod pack;
 mod patch;
+mod proposal;
 mod receipt;
 mod replay;
 mod rules;
+mod run;
+mod runner;
 mod seal;
 mod transform;
 mod verify;
@@ -55,9 +62,17 @@ enum Command {
     Transform(transform::Args),
     Clarify(clarify::Args),
     Bundle(bundle::Args),
+    Proposal(proposal::Args),
+    Run(run::Args),
+    Pack(pack::Args),
     Canon(canon::Args),
     Hash(hash::Args),
     Patch(patch::Args),
+    #[command(name = "model-io")]
+    ModelIo(model_io::Args),
+    Runner(runner::Args),
+    Evidence(evidence::Args),
+    Ledger(ledger::Args),
     Job(job::Args),
     Receipt(receipt::Args),
     Keygen(keygen::Args),
@@ -74,12 +89,19 @@ impl Command {
             Self::Verify(_) => Surface::Verify,
             Self::Engine(args) => args.surface(),
             Self::Patch(_) => Surface::Format(Format::Patch),
+            Self::ModelIo(_) => Surface::Format(Format::ModelIo),
+            Self::Runner(_) => Surface::Format(Format::Runner),
+            Self::Evidence(_) => Surface::Format(Format::Evidence),
+            Self::Ledger(_) => Surface::Format(Format::Ledger),
+            Self::Proposal(_) => Surface::Format(Format::Proposal),
+            Self::Pack(_) => Surface::Format(Format::Pack),
             Self::Bundle(_) => Surface::Format(Format::ContextBundle),
             Self::Job(args) => args.surface(),
             Self::Receipt(_) => Surface::Format(Format::Receipt),
             Self::Replay(_)
             | Self::Seal(_)
             | Self::Transform(_)
+            | Self::Run(_)
             | Self::Clarify(_)
             | Self::Canon(_)
             | Self::Hash(_)
@@ -100,6 +122,13 @@ impl Command {
             Self::Canon(args) => canon::run(args),
             Self::Hash(args) => hash::run(args),
             Self::Patch(args) => patch::run(args),
+            Self::ModelIo(args) => model_io::run(args),
+            Self::Runner(args) => runner::run(args),
+            Self::Evidence(args) => evidence::run(args),
+            Self::Ledger(args) => ledger::run(args),
+            Self::Proposal(args) => proposal::run(args),
+            Self::Run(args) => run::run(args),
+            Self::Pack(args) => pack::run(args),
             Self::Job(args) => job::run(args),
             Self::Receipt(args) => receipt::run(args),
             Self::Keygen(args) => keygen::run(args),

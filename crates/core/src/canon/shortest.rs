@@ -199,7 +199,6 @@ const fn divide_by_five(value: u128) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::canon::number::{write_ecmascript, write_python};
 
     /// Reads `text` as the reader does.

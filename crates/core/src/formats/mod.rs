@@ -2,10 +2,18 @@
 
 pub mod context_bundle;
 pub mod engine_contracts;
+pub mod evidence;
 pub mod job_bundle;
+pub mod ledger;
+pub mod model_io;
+pub mod pack;
 pub mod patch;
+pub mod policy;
+pub mod proposal;
 pub mod receipt;
+pub mod run;
 pub mod run_bundle;
+pub mod runner;
 
 use std::fmt;
 
@@ -108,7 +116,13 @@ pub fn all_rules() -> Vec<&'static RuleInfo> {
     rules.extend(infos(&job_bundle::RULES));
     rules.extend(infos(&run_bundle::RULES));
     rules.extend(infos(&receipt::RULES));
+    rules.extend(infos(&pack::RULES));
+    rules.extend(infos(&proposal::RULES));
     rules.extend(infos(&patch::RULES));
+    rules.extend(infos(&model_io::RULES));
+    rules.extend(infos(&runner::RULES));
+    rules.extend(infos(&evidence::RULES));
+    rules.extend(infos(&ledger::RULES));
     rules.extend(infos(&engine_contracts::RULES));
     rules
 }

@@ -13,13 +13,14 @@ use runseal_core::canon::{
     Dialect, NoCanonicalForm, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
 };
 use runseal_core::digest::Digest;
+use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
 use runseal_core::formats::job_bundle::manifest::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
 use runseal_core::source::SourceError;
 use thiserror::Error;
 
-use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_text};
+use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_range};
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
 use crate::store::{JobRecord, StepRecord, StoreError, StoreReader};
 
@@ -95,6 +96,7 @@ pub fn build_job_bundle(
         let path = path.to_owned();
         move |source| BuildError::Write { path, source }
     };
+    fs::create_dir_all(parent).map_err(fail(parent))?;
     let staging = tempfile::Builder::new()
         .prefix(".runseal-")
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
@@ -223,16 +225,20 @@ fn write_artifacts(
     let mut reasons: BTreeMap<usize, String> = BTreeMap::new();
     for (path, readers) in by_file {
         let text = tree.read_text(path);
+        // A section that many steps read is checked once.
+        let mut section = (String::new(), Ok(0..0));
         for at in readers {
             let read = &reads[at];
             if written.contains_key(&read.artifact_id) {
                 continue;
             }
+            let wanted = &read.resolved.section;
             let cut = text.as_ref().map_err(Clone::clone).and_then(|text| {
-                cut_slice(
-                    section_text(text, &read.resolved.section)?,
-                    &read.resolved.slice,
-                )
+                if section.0 != wanted.section_id {
+                    section = (wanted.section_id.clone(), section_range(text, wanted));
+                }
+                let range = section.1.clone()?;
+                cut_slice(&text[range], &read.resolved.slice)
             });
             match cut {
                 Ok(cut) => {
@@ -303,7 +309,10 @@ fn make_manifest(
             artifact
         });
     }
-    let root_hash = compute_root_hash(written.iter().map(|(id, file)| (id.as_str(), file.sha256)));
+    let root_hash =
+        compute_root_hash(written.iter().filter_map(|(id, file)| {
+            ArtifactKey::parse(id.as_bytes()).map(|key| (key, file.sha256))
+        }));
     let refs = || reads.iter().map(|read| read.reference.as_str());
     let sorted = |texts: BTreeSet<&str>| Value::array(texts);
     let inputs = Value::object([

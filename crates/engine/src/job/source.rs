@@ -4,12 +4,13 @@
 //! safe relative path, below the root, with no link in it. A section of a file that is not what
 //! it was when indexed is refused, with both hashes.
 
+use std::ops::Range;
 use std::path::Path;
 
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::manifest::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
-use runseal_core::formats::job_bundle::section::{lines_between, normalize_newlines};
+use runseal_core::formats::job_bundle::section::{line_range, normalize_newlines};
 use runseal_core::formats::job_bundle::slice::parse_slice;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
@@ -118,10 +119,15 @@ impl SourceTree {
 
 /// The part of a file's text that a section names, if the file is still the indexed one.
 pub fn section_text<'t>(text: &'t str, section: &SectionRecord) -> Result<&'t str, ReadFailure> {
-    let found = lines_between(text, section.line_start, section.line_end);
-    let actual = Digest::of(found.unwrap_or(text).as_bytes()).to_string();
-    match found {
-        Some(found) if actual == section.content_hash => Ok(found),
+    section_range(text, section).map(|range| &text[range])
+}
+
+/// Where in a file's text a section stands, if the file is still the indexed one.
+pub fn section_range(text: &str, section: &SectionRecord) -> Result<Range<usize>, ReadFailure> {
+    let range = line_range(text, section.line_start, section.line_end);
+    let actual = Digest::of(text[range.clone().unwrap_or(0..text.len())].as_bytes()).to_string();
+    match range {
+        Some(range) if actual == section.content_hash => Ok(range),
         _ => Err(ReadFailure::new(
             "SOURCE_CHANGED",
             format!(

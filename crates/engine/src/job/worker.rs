@@ -17,7 +17,7 @@ use runseal_core::formats::job_bundle::plan::{StepBody, derive_job_digits};
 use runseal_core::source::SourceError;
 use thiserror::Error;
 
-use super::source::{ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_text};
+use super::source::{ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_range};
 use crate::store::{ClaimedStep, Commit, Outcome, StepResult, Store, StoreError};
 
 /// The most steps a worker holds at once.
@@ -128,10 +128,7 @@ fn work(
             thread::sleep(PAUSE);
             continue;
         }
-        let results: Vec<_> = claimed
-            .into_iter()
-            .map(|step| execute(tree, step))
-            .collect();
+        let results = execute(tree, claimed);
         for commit in lock(store)?.commit_steps(name, &results, &describe_receipt)? {
             match commit {
                 Commit::Succeeded => summary.succeeded += 1,
@@ -177,25 +174,42 @@ fn prepare(store: &Store, step: ClaimedStep) -> Result<Prepared, StoreError> {
     })
 }
 
-fn execute(tree: &SourceTree, prepared: Prepared) -> StepResult {
-    let read = prepared.resolved.and_then(|resolved| {
-        let text = tree.read_text(&resolved.section.file_path)?;
-        let cut = cut_slice(section_text(&text, &resolved.section)?, &resolved.slice)?;
-        Ok(Outcome::Success {
-            content_hash: Digest::of(cut.as_bytes()).to_string(),
-            bytes: cut.len() as u64,
-            slice: resolved.slice,
-        })
-    });
-    let outcome = read.unwrap_or_else(|failure| Outcome::Failure {
-        code: failure.code,
-        message: failure.message,
-    });
-    StepResult {
-        step: prepared.step,
-        outcome,
-        target: prepared.target,
+/// Reads the steps of one share. Neighbours often read from one file: it is read once, and a
+/// section of it is checked once, as of one moment.
+fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
+    let mut file = (String::new(), Ok(String::new()));
+    let mut section = (String::new(), Ok(0..0));
+    let mut results = Vec::with_capacity(share.len());
+    for prepared in share {
+        let read = prepared.resolved.and_then(|resolved| {
+            let wanted = &resolved.section;
+            if file.0 != wanted.file_path {
+                file = (wanted.file_path.clone(), tree.read_text(&wanted.file_path));
+                section.0.clear();
+            }
+            let text = file.1.as_ref().map_err(Clone::clone)?;
+            if section.0 != wanted.section_id {
+                section = (wanted.section_id.clone(), section_range(text, wanted));
+            }
+            let range = section.1.clone()?;
+            let cut = cut_slice(&text[range], &resolved.slice)?;
+            Ok(Outcome::Success {
+                content_hash: Digest::of(cut.as_bytes()).to_string(),
+                bytes: cut.len() as u64,
+                slice: resolved.slice,
+            })
+        });
+        let outcome = read.unwrap_or_else(|failure| Outcome::Failure {
+            code: failure.code,
+            message: failure.message,
+        });
+        results.push(StepResult {
+            step: prepared.step,
+            outcome,
+            target: prepared.target,
+        });
     }
+    results
 }
 
 /// The id and JSON of a step's receipt.

@@ -51,6 +51,9 @@ CREATE TABLE IF NOT EXISTS cassette_receipts(
 CREATE TABLE IF NOT EXISTS cassette_job_budgets(
     job_id TEXT NOT NULL PRIMARY KEY REFERENCES cassette_jobs(job_id),
     bytes_consumed INTEGER, symbols_consumed INTEGER);
+CREATE TABLE IF NOT EXISTS job_limits(
+    job_id TEXT NOT NULL PRIMARY KEY REFERENCES cassette_jobs(job_id),
+    max_bytes INTEGER, max_symbols INTEGER);
 CREATE TABLE IF NOT EXISTS sections(
     section_id TEXT NOT NULL PRIMARY KEY, file_path TEXT, heading_path TEXT,
     line_start INTEGER, line_end INTEGER, content_hash TEXT, created_at TEXT);

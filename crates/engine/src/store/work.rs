@@ -4,7 +4,7 @@
 //! taken only under the token the step still has, so a worker that was overtaken cannot write a
 //! second receipt. Both are one immediate transaction: no two programs see the same step free.
 
-use rusqlite::{Transaction, TransactionBehavior, named_params, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
 
 use runseal_core::formats::job_bundle::manifest::Op;
 
@@ -114,7 +114,12 @@ impl Store {
                  WHERE step_id = ?1",
             )?;
             let until = format!("{lease_seconds:+.3} seconds");
+            let mut limits = (String::new(), (None, None));
             for step in &mut claimed {
+                if limits.0 != step.job_id {
+                    limits = (step.job_id.clone(), limits_of(&transaction, &step.job_id)?);
+                }
+                (step.max_bytes, step.max_symbols) = limits.1;
                 step.fencing_token += 1;
                 lease.execute(params![step.step_id, worker_id, until, step.fencing_token])?;
             }
@@ -169,11 +174,7 @@ fn find_steps(
     };
     let mut statement = transaction.prepare_cached(&format!(
         "SELECT s.step_id, s.job_id, m.run_id, COALESCE(m.idempotency_key, ''), s.ordinal,
-             s.payload_json, COALESCE(s.fencing_token, 0),
-             CASE WHEN json_valid(m.payload_json)
-                 THEN json_extract(m.payload_json, '$.budgets.max_bytes') END,
-             CASE WHEN json_valid(m.payload_json)
-                 THEN json_extract(m.payload_json, '$.budgets.max_symbols') END
+             s.payload_json, COALESCE(s.fencing_token, 0)
          FROM cassette_steps s
          JOIN cassette_jobs j ON j.job_id = s.job_id
          JOIN cassette_messages m ON m.message_id = j.message_id
@@ -190,11 +191,44 @@ fn find_steps(
             ordinal: row.get(4)?,
             payload_json: row.get(5)?,
             fencing_token: row.get(6)?,
-            max_bytes: row.get(7).ok().flatten(),
-            max_symbols: row.get(8).ok().flatten(),
+            max_bytes: None,
+            max_symbols: None,
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The limits of a job. They stand in its message, which may be long: what was found there once
+/// is kept in a table of our own.
+fn limits_of(
+    transaction: &Transaction<'_>,
+    job_id: &str,
+) -> Result<(Option<i64>, Option<i64>), StoreError> {
+    let mut known = transaction
+        .prepare_cached("SELECT max_bytes, max_symbols FROM job_limits WHERE job_id = ?1")?;
+    let pair = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    if let Some(limits) = known.query_row([job_id], pair).optional()? {
+        return Ok(limits);
+    }
+    let limit = |name: &str| {
+        let path = format!("$.budgets.{name}");
+        let found = transaction.query_row(
+            "SELECT CASE WHEN json_valid(m.payload_json)
+                 THEN json_extract(m.payload_json, ?2) END
+             FROM cassette_jobs j JOIN cassette_messages m ON m.message_id = j.message_id
+             WHERE j.job_id = ?1",
+            [job_id, &path],
+            // A limit that is no integer is none: it was checked when the plan was posted here.
+            |row| Ok(row.get::<_, Option<i64>>(0).unwrap_or(None)),
+        );
+        found.optional().map(Option::flatten)
+    };
+    let limits = (limit("max_bytes")?, limit("max_symbols")?);
+    transaction.execute(
+        "INSERT INTO job_limits(job_id, max_bytes, max_symbols) VALUES(?1, ?2, ?3)",
+        params![job_id, limits.0, limits.1],
+    )?;
+    Ok(limits)
 }
 
 fn commit_one(

@@ -1,12 +1,12 @@
 //! The words the detectors know: one table, one lookup a word.
 //!
 //! `words.rs` lists classes of words, `phrases.rs` lists cues of several words. Both are compiled once into sorted
-//! tables; a lookup is a binary search. Nothing here knows about findings. The lists are printed in `docs/kernel.md`.
+//! tables; a lookup is one probe of a hash table with a fixed hash. Nothing here knows about findings. The lists are printed in `docs/kernel.md`.
 
 mod phrases;
 mod words;
 
-use crate::text::lex::{Lexed, TokenKind, fnv};
+use crate::text::lex::{Lexed, TokenKind, fnv, fnv_more};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
 
@@ -110,6 +110,12 @@ classes! {
     SOFTWARE = 42;
     /// Places where an action sits: file, function, module …
     LOCATION = 43;
+    /// Ways to write names: camelCase, snake_case.
+    NAMING = 44;
+    /// Currencies.
+    CURRENCY = 45;
+    /// Days of the week.
+    WEEKDAY = 46;
     /// Starts a cue phrase.
     CUE = 63;
 }
@@ -131,8 +137,8 @@ struct Phrase {
 
 struct Lexicon {
     entries: Vec<Entry>,
-    /// First entry of each leading byte, to shorten the search.
-    by_byte: [u32; 257],
+    /// Open addressing by FNV-1a: position of an entry plus one, 0 where empty. A quarter full at most.
+    slots: Vec<u32>,
     phrases: Vec<Phrase>,
 }
 
@@ -181,13 +187,18 @@ fn build() -> Lexicon {
             }
         }
     }
-    let mut by_byte = [0u32; 257];
-    for (b, slot) in by_byte.iter_mut().enumerate() {
-        *slot = entries.partition_point(|e| usize::from(e.word.as_bytes()[0]) < b) as u32;
+    let size = (entries.len() * 4).next_power_of_two();
+    let mut slots = vec![0u32; size];
+    for (at, entry) in entries.iter().enumerate() {
+        let mut slot = fnv(entry.word) as usize & (size - 1);
+        while slots[slot] != 0 {
+            slot = (slot + 1) & (size - 1);
+        }
+        slots[slot] = at as u32 + 1;
     }
     Lexicon {
         entries,
-        by_byte,
+        slots,
         phrases: list,
     }
 }
@@ -206,12 +217,24 @@ fn lexicon() -> &'static Lexicon {
 }
 
 fn find(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
-    let b = usize::from(*word.as_bytes().first()?);
-    let range = &lex.entries[lex.by_byte[b] as usize..lex.by_byte[b + 1] as usize];
-    range
-        .binary_search_by(|e| e.word.cmp(word))
-        .ok()
-        .map(|i| &range[i])
+    find_hashed(lex, fnv(word), |entry| entry == word)
+}
+
+fn find_hashed(
+    lex: &'static Lexicon,
+    hash: u64,
+    is: impl Fn(&str) -> bool,
+) -> Option<&'static Entry> {
+    let mask = lex.slots.len() - 1;
+    let mut slot = hash as usize & mask;
+    while lex.slots[slot] != 0 {
+        let entry = &lex.entries[lex.slots[slot] as usize - 1];
+        if is(entry.word) {
+            return Some(entry);
+        }
+        slot = (slot + 1) & mask;
+    }
+    None
 }
 
 /// A cue found in a text: tokens `from..to`.
@@ -234,6 +257,11 @@ pub(crate) struct Tagged<'a> {
 pub(crate) fn classes_of(word: &str) -> u64 {
     let lex = lexicon();
     lookup(lex, word).map_or(0, |e| e.classes)
+}
+
+/// Whether exactly this form is in the table.
+pub(crate) fn is_listed(word: &str) -> bool {
+    find(lexicon(), word).is_some()
 }
 
 fn lookup(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
@@ -269,16 +297,9 @@ fn lookup(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
 }
 
 fn find_with_y(lex: &'static Lexicon, base: &str) -> Option<&'static Entry> {
-    let b = usize::from(*base.as_bytes().first()?);
-    let range = &lex.entries[lex.by_byte[b] as usize..lex.by_byte[b + 1] as usize];
-    range
-        .binary_search_by(|e| {
-            e.word
-                .bytes()
-                .cmp(base.bytes().chain(std::iter::once(b'y')))
-        })
-        .ok()
-        .map(|i| &range[i])
+    find_hashed(lex, fnv_more(fnv(base), "y"), |entry| {
+        entry.strip_suffix('y') == Some(base)
+    })
 }
 
 fn matches_word(pattern: &str, lexed: &Lexed<'_>, at: usize) -> bool {
@@ -300,7 +321,7 @@ pub(crate) fn tag(text: &str) -> Tagged<'_> {
     let lexed = Lexed::new(text);
     let mut classes = Vec::with_capacity(lexed.tokens.len());
     let mut hits = Vec::new();
-    let mut buffer = String::new();
+    let tilde = fnv("~");
     for (i, token) in lexed.tokens.iter().enumerate() {
         if token.kind != TokenKind::Word {
             classes.push(0);
@@ -314,10 +335,10 @@ pub(crate) fn tag(text: &str) -> Tagged<'_> {
         }
         let mut ranges = [None, None];
         ranges[0] = find(lex, word).filter(|e| e.classes & class::CUE != 0);
-        buffer.clear();
-        buffer.push('~');
-        buffer.push_str(stem(word));
-        ranges[1] = find(lex, &buffer);
+        let base = stem(word);
+        ranges[1] = find_hashed(lex, fnv_more(tilde, base), |entry| {
+            entry.strip_prefix('~') == Some(base)
+        });
         for entry in ranges.into_iter().flatten() {
             for phrase in &lex.phrases[entry.phrases.0 as usize..entry.phrases.1 as usize] {
                 if phrase

@@ -116,7 +116,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         true,
         "required|mandatory|compulsory|obligatory|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
-        "optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
+        "without giving|without entering|without providing|without stating|without naming|without filling|optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
     ),
     family(
         "encryption",
@@ -129,22 +129,22 @@ pub(crate) const FAMILIES: &[Family] = &[
         "order",
         Close,
         false,
-        "ascending|oldest first|smallest first|lowest first|alphabetical|alphabetically|a to z|cheapest first|earliest first|fifo|first in first out|chronological|chronologically|low to high",
-        "descending|newest first|latest first|largest first|highest first|z to a|most expensive first|random order|reverse chronological|lifo|last in first out|most recent first|unsorted|shuffled|unordered|high to low|by popularity|randomly",
+        "in the order|in order|in sequence|order is kept|keeps the order|keep the order|in their order|ordered by|ascending|oldest first|smallest first|lowest first|alphabetical|alphabetically|a to z|cheapest first|earliest first|fifo|first in first out|chronological|chronologically|low to high",
+        "order does not matter|in any order|any order|out of order|in parallel|descending|newest first|latest first|largest first|highest first|z to a|most expensive first|random order|reverse chronological|lifo|last in first out|most recent first|unsorted|shuffled|unordered|high to low|by popularity|randomly",
     ),
     family(
         "whether it may change",
         Shared,
         false,
-        "locked|read-only|immutable|append-only|append only|write-once|write once|never changed|never change|never be changed|never edited|never modified|cannot be changed|cannot be edited|cannot be modified|cannot be altered|can not be changed|must not be changed|must not be edited|may not be changed|unchangeable|tamper-proof|tamperproof|never overwritten|never overwrite|is final|are final|frozen|never updated",
-        "editable|~edit|can be changed|may be changed|can be edited|may be edited|~overwrite|in place|can correct|can be corrected|may correct|~modify|can change|may change|~change|can delete|can be deleted|~rewrite|mutable|~update|afterwards",
+        "locked|read-only|immutable|append-only|append only|write-once|write once|never changed|never change|never be changed|never edited|never modified|cannot be changed|cannot be edited|cannot be modified|cannot be altered|can not be changed|must not be changed|must not be edited|may not be changed|unchangeable|tamper-proof|tamperproof|never overwritten|never overwrite|is final|are final|frozen|never updated|unchanged|as is|verbatim|kept as written|exactly as written|not altered|nothing is altered|nothing is changed|never altered|binding",
+        "~replace|masked|redacted|~truncate|~shorten|~strip|~normalise|~normalize|~translate|~round|editable|~edit|can be changed|may be changed|can be edited|may be edited|~overwrite|in place|can correct|can be corrected|may correct|~modify|can change|may change|~change|can delete|can be deleted|~rewrite|mutable|~update|afterwards",
     ),
     family(
         "whether it is kept",
         Shared,
         false,
-        "~keep forever|~keep for ever|~keep permanently|~keep indefinitely|~store permanently|~store forever|~store indefinitely|~retain forever|~retain indefinitely|never deleted|never delete|never be deleted|never removed|never purged|must not be deleted|must never be deleted|may not be deleted|is not deleted|are not deleted|archived permanently|no deletion|are kept|is kept|are retained|is retained|are archived|stay available|remains available|must be preserved|are preserved|forever|for good|indefinitely|permanently",
-        "~delete|~purge|~erase|~wipe|~discard|~expire|~remove",
+        "stay online|stays online|remain online|stay available|remain available|remains online|stay accessible|remain accessible|~keep forever|~keep for ever|~keep permanently|~keep indefinitely|~store permanently|~store forever|~store indefinitely|~retain forever|~retain indefinitely|never deleted|never delete|never be deleted|never removed|never purged|must not be deleted|must never be deleted|may not be deleted|is not deleted|are not deleted|archived permanently|no deletion|are kept|is kept|are retained|is retained|are archived|stay available|remains available|must be preserved|are preserved|forever|for good|indefinitely|permanently",
+        "~delete|~purge|~erase|~wipe|~discard|~expire|~remove|taken down|take down|takes down|~withdraw|~unpublish|taken offline",
     ),
     family(
         "personal data",
@@ -214,7 +214,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         true,
         "manually|by hand|manual|by a person|by a human|by an employee|a person decides|a human decides|human review",
-        "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|by itself|on its own|by a cron job|by cron",
+        "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|by itself|by themselves|on its own|on their own|by a cron job|by cron",
     ),
     family(
         "approval",
@@ -234,7 +234,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         "uniqueness",
         Shared,
         true,
-        "unique|no duplicates|without duplicates|only once|exactly once|at most once|no two|must not occur twice|appears once|never twice|must be unique|one per",
+        "once per|once a|once every|a single time|one time only|unique|no duplicates|without duplicates|only once|exactly once|at most once|no two|must not occur twice|appears once|never twice|must be unique|one per",
         "duplicates allowed|duplicates are allowed|duplicates are fine|may occur more than once|can occur more than once|may be repeated|may repeat|can be repeated|same # twice|several times|may be used twice|can be used twice|may share|can share|more than once|any number of times|multiple times|share the same|the same number|as often as|several per|at least once",
     ),
     family(
@@ -318,8 +318,8 @@ pub(crate) const FAMILIES: &[Family] = &[
         "included or not",
         Close,
         false,
-        "included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
-        "excluded|exclude|excludes|left out|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
+        "part of|including|covers|included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
+        "excluded|exclude|excludes|left out|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
     ),
     family(
         "locked or open",
@@ -354,7 +354,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         false,
         "real time|real-time|realtime|in real time|live|as it happens|as they happen|within seconds|streaming|streamed|immediately|instantly|the moment",
-        "nightly batch|nightly|overnight|once a day|once per day|once a week|daily batch|in batches|weekly|monthly|next day|next morning|the day after|end of the day|once an hour|every night|at midnight|with a day's delay|batch",
+        "with a delay|delay of|with delay|minutes late|hours late|minutes old|hours old|nightly batch|nightly|overnight|once a day|once per day|once a week|daily batch|in batches|weekly|monthly|next day|next morning|the day after|end of the day|once an hour|every night|at midnight|with a day's delay|batch",
     ),
     family(
         "who may",
@@ -376,6 +376,34 @@ pub(crate) const FAMILIES: &[Family] = &[
         true,
         "in-house|internally|by our own|ourselves|by us",
         "outsourced|externally|by an external|by a contractor|by an agency|by the vendor|by a partner",
+    ),
+    family(
+        "installation",
+        Whole,
+        false,
+        "no runtime dependencies|nothing to install|no installation|without installation|without installing|self-contained|no runtime|standalone|nothing has to be installed|need not be installed|runs from a usb stick|no setup",
+        "to be installed|must be installed|be installed on|has to be installed|have to be installed|needs to be installed|requires an installation|installer|requires java|needs java|requires python|needs python|requires docker|needs docker",
+    ),
+    family(
+        "protection of stored data",
+        Whole,
+        false,
+        "encrypted|encrypts|encryption|end-to-end encrypted|encrypted at rest|ciphertext",
+        "in the clear|in plain text|in plaintext|unencrypted|in clear text|cleartext|without encryption|not encrypted|plain http|readable for everyone",
+    ),
+    family(
+        "whether it can be undone",
+        Shared,
+        false,
+        "binding|irrevocable|irreversible|final|cannot be undone|cannot be cancelled|can not be cancelled|cannot be withdrawn|cannot be revoked|no cancellation|no refund|no refunds|not refundable|non-refundable|no returns|cannot be returned",
+        "can cancel|may cancel|can be cancelled|may be cancelled|cancel at any time|can undo|can be undone|can withdraw|can be withdrawn|can revoke|refunded|refund|can return|can be returned|money back",
+    ),
+    family(
+        "where it can be reached from",
+        Shared,
+        false,
+        "company network only|only in the company network|only from the office|only inside the building|on site only|on-site only|only on site|intranet|internal network|local network only|only in the lan|inside the lan|outside the company network|outside the network|outside the office",
+        "from any place|from anywhere|from everywhere|from home|on the internet|over the internet|from the internet|without vpn|worldwide|publicly reachable|remotely|remote access|from outside",
     ),
     family(
         "strictness",
@@ -402,7 +430,7 @@ const CUES: &[(Cue, &str)] = &[
     ),
     (
         Cue::Open,
-        "whatever the|fine with us|fine by us|fine for us|ok with us|okay with us|all fine|all are fine|works for us|can imagine|could imagine|maybe|perhaps|possibly|probably|presumably|your call|up to you|your choice|you choose|you decide|you pick|your decision|you may choose|you can choose|you can decide|as you like|as you prefer|as you see fit|as you wish|at your discretion|feel free|whatever you|whatever is|whatever works|whatever fits|whatever seems|or whatever|whichever you|whichever is|whichever works|whichever seems|whichever fits|what you like|what you prefer|what you think|what you like best|what suits|open to suggestions|open to ideas|open to proposals|open for suggestions|suggestions welcome|suggestions are welcome|ideas welcome|not sure|unsure|not certain|no idea|don't know|do not know|dont know|haven't decided|have not decided|not decided|hasn't been decided|has not been decided|can't decide|cannot decide|undecided|still deciding|still discussing|still under discussion|under discussion|still being discussed|being discussed|is being debated|still debating|to discuss|we'll see|we will see|let's see|open question|open point|question is whether|the question is|either is fine|either would work|either would do|either is ok|either one|either will do|either way is fine|both are fine|both would be fine|both are ok|both would work|both work|both would do|any of them|any is fine|any will do|any would do|any of these|any of those|no preference|no strong preference|no strong opinion|don't care|do not care|doesn't matter|does not matter which|we are flexible|we're flexible|flexible on|flexible here|if time allows|if time permits|if there is time|if there's time|if we have time|if time remains|time permitting|if budget allows|if budget permits|if the budget allows|if there is money|if there's money|if there is budget|budget permitting|if it is cheap|if affordable|if not too expensive|if it's not too|if it is not too|if possible|if feasible|where possible|nice to have|nice-to-have|would be nice|would be good|would be great|would be cool|would be fine|would be ok|would also work|would also be|would also do|would do too|ideally|or so|or something|or similar|or something similar|or the like|or equivalent|or anything|or both|or neither|or maybe|or perhaps|or possibly|or even|or rather|or alternatively|and/or|alternatively|something like|some kind of|some sort of|somewhere between|somewhere around|anywhere between|i think|we think|i guess|i suppose|we suppose|i believe|i'd say|may or may not|might or might not|to taste|tends to be|leaning towards|leaning toward|we lean|more or less|could live with|can live with|would be happy with|happy with either|happy with any|if you want|if you like|if wanted|if desired|if needed|if necessary|as needed|as appropriate|as necessary|can also be|some people want|some want|others want|others prefer|some prefer|we are torn|torn between|not settled|jury is still out|likely|unclear|to be seen|remains to be seen|remains unclear|preferably|if anyone wants|unless someone objects|depending on budget|depending on the budget|depending on time|depending on cost|depending on the cost|depending on effort|depending on what|depending on how|depending on who|depending on taste|depending on mood|hard to say|toss-up|tossup|pick one|choose one|take your pick|in two minds|of two minds|opinions differ|opinions vary|no decision|decision pending|decision is open|decision open|make a suggestion|suggest something|suggest one|propose something|what do you think|your suggestion|you tell us|surprise us",
+        "if the budget|if budget|if the money|if money|seems right|seems best|seems better|would be another|another way would|another option|another possibility|also an option|also possible|also conceivable|is conceivable|made up its mind|decide for us|choose for us|pick for us|recommend one|made up our mind|made up our minds|made up their mind|made up their minds|made up my mind|not important which|no matter which|not so important|we need advice|need advice|advice welcome|advise us|whatever the|fine with us|fine by us|fine for us|ok with us|okay with us|all fine|all are fine|works for us|can imagine|could imagine|maybe|perhaps|possibly|probably|presumably|your call|up to you|your choice|you choose|you decide|you pick|your decision|you may choose|you can choose|you can decide|as you like|as you prefer|as you see fit|as you wish|at your discretion|feel free|whatever you|whatever is|whatever works|whatever fits|whatever seems|or whatever|whichever you|whichever is|whichever works|whichever seems|whichever fits|what you like|what you prefer|what you think|what you like best|what suits|open to suggestions|open to ideas|open to proposals|open for suggestions|suggestions welcome|suggestions are welcome|ideas welcome|not sure|unsure|not certain|no idea|don't know|do not know|dont know|haven't decided|have not decided|not decided|hasn't been decided|has not been decided|can't decide|cannot decide|undecided|still deciding|still discussing|still under discussion|under discussion|still being discussed|being discussed|is being debated|still debating|to discuss|we'll see|we will see|let's see|open question|open point|question is whether|the question is|either is fine|either would work|either would do|either is ok|either one|either will do|either way is fine|both are fine|both would be fine|both are ok|both would work|both work|both would do|any of them|any is fine|any will do|any would do|any of these|any of those|no preference|no strong preference|no strong opinion|don't care|do not care|doesn't matter|does not matter which|we are flexible|we're flexible|flexible on|flexible here|if time allows|if time permits|if there is time|if there's time|if we have time|if time remains|time permitting|if budget allows|if budget permits|if the budget allows|if there is money|if there's money|if there is budget|budget permitting|if it is cheap|if affordable|if not too expensive|if it's not too|if it is not too|if possible|if feasible|where possible|nice to have|nice-to-have|would be nice|would be good|would be great|would be cool|would be fine|would be ok|would also work|would also be|would also do|would do too|ideally|or so|or something|or similar|or something similar|or the like|or equivalent|or anything|or both|or neither|or maybe|or perhaps|or possibly|or even|or rather|or alternatively|and/or|alternatively|something like|some kind of|some sort of|somewhere between|somewhere around|anywhere between|i think|we think|i guess|i suppose|we suppose|i believe|i'd say|may or may not|might or might not|to taste|tends to be|leaning towards|leaning toward|we lean|more or less|could live with|can live with|would be happy with|happy with either|happy with any|if you want|if you like|if wanted|if desired|if needed|if necessary|as needed|as appropriate|as necessary|can also be|some people want|some want|others want|others prefer|some prefer|we are torn|torn between|not settled|jury is still out|likely|unclear|to be seen|remains to be seen|remains unclear|preferably|if anyone wants|unless someone objects|depending on budget|depending on the budget|depending on time|depending on cost|depending on the cost|depending on effort|depending on what|depending on how|depending on who|depending on taste|depending on mood|hard to say|toss-up|tossup|pick one|choose one|take your pick|in two minds|of two minds|opinions differ|opinions vary|no decision|decision pending|decision is open|decision open|make a suggestion|suggest something|suggest one|propose something|what do you think|your suggestion|you tell us|surprise us",
     ),
     (Cue::Might, "could|might"),
     (Cue::Depends, "depends|depending"),
@@ -410,7 +438,7 @@ const CUES: &[(Cue, &str)] = &[
     (Cue::Versus, "vs|versus|vs."),
     (
         Cue::Upper,
-        "at most|no more than|not more than|up to|within|less than|fewer than|under|below|not exceed|never exceed|never exceeds|must not exceed|does not exceed|no longer than|not longer than|limited to|a maximum of|maximum of|max|maximum|capped at|cap of|no later than|not later than|no bigger than|no larger than|no higher than|shorter than|smaller than|lower than|max.|maximum is|in under|stays below|stay below|stays under|limit is|limit of|limit",
+        "at most|no more than|not more than|up to|within|less than|fewer than|under|below|not exceed|never exceed|never exceeds|must not exceed|does not exceed|no longer than|not longer than|limited to|a maximum of|maximum of|max|maximum|capped at|cap of|no later than|not later than|no bigger than|no larger than|no higher than|shorter than|smaller than|lower than|max.|maximum is|room for|space for|seats for|capacity of|capacity is|holds|seats|in under|stays below|stay below|stays under|limit is|limit of|limit",
     ),
     (
         Cue::Lower,
@@ -422,7 +450,7 @@ const CUES: &[(Cue, &str)] = &[
     ),
     (
         Cue::Retention,
-        "~keep for|~store for|~retain for|~archive for|deleted after|removed after|purged after|erased after|expire after|expires after|expired after|dropped after|retention|retention of|retention is|retention period|retention time|available for|wiped after|~keep|discarded after|delete after|remove after|anonymised after|stored at least|valid for|deleted #|removed #|purged #|erased #|kept at least|kept up to|kept #|deleted within|stored #|retained #|wiped #|anonymised #|kept for #|deleted at|disappear after|vanish after",
+        "overwritten after|~expire #|~keep for|~store for|~retain for|~archive for|deleted after|removed after|purged after|erased after|expire after|expires after|expired after|dropped after|retention|retention of|retention is|retention period|retention time|available for|wiped after|~keep|discarded after|delete after|remove after|anonymised after|stored at least|valid for|deleted #|removed #|purged #|erased #|kept at least|kept up to|kept #|deleted within|stored #|retained #|wiped #|anonymised #|kept for #|deleted at|disappear after|vanish after",
     ),
     (
         Cue::Forever,

@@ -15,7 +15,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         cant dont doesnt isnt arent wont"),
     (NEG, "forbidden prohibited banned disallowed forbid forbids prohibit prohibits avoid avoids"),
     (STOP | UNIVERSAL, "all every each always only exclusively any anything everything everyone everybody anyone anybody entire whole solely strictly"),
-    (CONDITION, "if when whenever unless except until while once where wherever whose during outside besides otherwise provided assuming beyond apart excluding"),
+    (CONDITION, "if when whenever unless except until while once where wherever whose during besides otherwise provided assuming beyond apart excluding"),
     (STOP | NUMERAL, "zero one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty hundred thousand million half quarter dozen twice"),
     (GENERIC, "thing way case part kind sort type item use work make take give set put want need like able new old first last next current existing time day
         number list value name page file user data system service application app tool result output input change"),
@@ -106,22 +106,26 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         miniseed dxf dwg gltf stl obj shapefile geotiff pmtiles dicom plist"),
     (ENCODING, "utf-8 utf8 utf-16 latin-1 latin1 iso-8859-1 ascii windows-1252 cp1252 ebcdic"),
     (TONGUE, "english german french spanish italian portuguese dutch polish danish swedish norwegian finnish russian ukrainian chinese japanese korean arabic turkish greek czech hungarian romanian"),
-    (DATA, "data dataset record records field fields column columns row rows table tables entry entries schema key keys id ids uuid attribute attributes property properties payload message messages event events document documents
-        file files image images photo photos picture pictures scan scans video videos audio recording recordings reading readings measurement measurements log logs line lines page pages post posts article articles
-        product products order orders invoice invoices booking bookings reservation reservations ticket tickets account accounts transaction transactions payment payments price prices amount amounts address addresses name names
-        mail mails phone email emails date dates timestamp timestamps title titles label labels tag tags category categories comment comments rating ratings score scores result results sample samples frame frames packet packets
-        struct structs array arrays object objects dict dicts map maps tree graph node nodes edge edges index catalogue catalog register registry database db warehouse archive backup backups dump dumps export import feed stream topic queue
-        input inputs parameter parameters argument arguments query queries request requests response body header headers endpoint endpoints url urls path paths config configuration settings setting variable variables secret secrets
-        metric metrics counter counters series value values statistic statistics report reports history inventory stock item items article barcode isbn number numbers list lists spreadsheet sheet tile tiles certificate certificates
-        repository repositories commit commits branch tree-file package packages module modules function functions class classes type types version versions release releases text texts word words sentence string strings
-        screenshot screenshots chapter chapters step steps section sections hours plan plans state status flag flags session sessions token tokens password passwords profile profiles permission permissions role roles
-        temperature humidity pressure level levels position positions coordinate coordinates location locations route routes distance weight speed duration length size"),
+    (DATA, "data dataset record records field fields column columns row rows table tables entry entries schema key keys id ids uuid attribute attributes
+        property properties payload message messages event events document documents file files image images photo photos picture pictures scan
+        scans video videos audio recording recordings reading readings measurement measurements log logs post posts article articles product
+        products order orders invoice invoices booking bookings reservation reservations ticket tickets account accounts transaction transactions
+        payment payments price prices amount amounts address addresses name names date dates timestamp timestamps title titles label labels tag tags
+        category categories comment comments rating ratings score scores sample samples frame frames packet packets struct structs array arrays
+        object objects dict dicts map maps tree graph node nodes edge edges index catalogue catalog register registry database db warehouse archive
+        backup backups dump dumps export import feed stream topic queue input inputs parameter parameters argument arguments query queries request
+        requests response body header headers endpoint endpoints url urls path paths config configuration settings setting variable variables secret
+        secrets metric metrics counter counters series value values statistic statistics history inventory stock item items article barcode isbn
+        spreadsheet sheet tile tiles certificate certificates repository repositories commit commits branch tree-file word words sentence string
+        strings screenshot screenshots chapter chapters section sections hours flag flags session sessions token tokens password passwords profile
+        profiles permission permissions role roles temperature humidity pressure level levels position positions coordinate coordinates location
+        locations route routes distance weight speed duration length size"),
     (FAILURE, "fail fails failed failing failure failures error errors exception exceptions throw throws thrown raise raises crash crashes crashed broken break breaks breaking invalid missing unknown unreachable unavailable down offline
         timeout timeouts timed reject rejects rejected refuse refuses refused deny denied decline declined retry retries retried fallback rollback revert restore restored restores recover recovers recovery repair repaired abort aborts aborted
         cancel cancelled canceled skip skips skipped ignore ignored ignores discard discarded drop dropped drops malformed corrupt corrupted damaged unreadable unparsable unparseable wrong bad illegal violation violations warn warning warnings alert alerts alarm alarms
         404 400 401 403 409 410 422 429 500 502 503 504 4xx 5xx exit stderr stale outage hang hangs stuck jam jammed lost loss duplicate duplicates conflict conflicts overflow mismatch mismatches unexpected unsupported unauthorised unauthorized
         blocked locked expired bounce bounces bounced dead dead-letter quarantine quarantined incident incidents escalation escalate escalates fault faults faulty defect defective watchdog circuit backoff resend repeat repeated repeats panic
-        typeerror valueerror keyerror emergency degraded absent undelivered differ differs differing err again unrecognised unrecognized unmatched orphaned untouched misses troubleshooting failover standby blank silent"),
+        typeerror valueerror keyerror emergency degraded absent undelivered differ differs differing err again stop stops stopped halt halts flagged missed buffered buffers unrecognised unrecognized unmatched orphaned untouched misses troubleshooting failover standby blank silent"),
     (OUTPUT, "output outputs result results report reports return returns returned print prints printed show shows shown display displays displayed response responses answer answers page pages screen pdf html file files document documents
         dashboard chart charts diagram table tables list summary export download downloads deliver delivered deliverable deliverables artifact artifacts image package binary library module website site view views form message mail email
         notification notifications writes written produce produces generates generated create creates created publish published saved stored spreadsheet sheet presentation slides guide manual runbook readme chapter chapters docs documentation
@@ -155,5 +159,8 @@ pub(super) const WORDS: &[(u64, &str)] = &[
     (SCOPE, "test tests staging production development dev local ci debug preview sandbox demo beta pilot weekend weekends weekday weekdays night nights daytime mobile desktop tablet phone web android ios windows linux macos input output
         read reads client server frontend backend internal external admin upload download incoming outgoing inbound outbound import export"),
     (PROPERTY_VERB, "contain contains include includes have has be differ arrive appear occur exceed change fail happen repeat overlap lack miss need require vary"),
+    (NAMING, "camelcase snake_case kebab-case pascalcase uppercase lowercase"),
+    (CURRENCY, "euro euros eur dollar dollars usd franc francs chf pound gbp yen krone kroner zloty"),
+    (WEEKDAY, "weekend weekends weekday weekdays monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday sundays"),
     (LOCATION, "file function method class module line repository folder directory endpoint page component test screen view table script"),
 ];

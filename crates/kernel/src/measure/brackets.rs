@@ -47,6 +47,8 @@ const FILL: &[&str] = &[
 pub(super) struct Defined<'a> {
     words: BTreeSet<&'a str>,
     braced: BTreeSet<&'a str>,
+    /// Names in braces that stand in a path or a file name.
+    routed: BTreeSet<&'a str>,
     routes: bool,
     markup: bool,
     templates: bool,
@@ -58,6 +60,7 @@ impl<'a> Defined<'a> {
         let mut out = Defined {
             words: BTreeSet::new(),
             braced: BTreeSet::new(),
+            routed: BTreeSet::new(),
             routes: false,
             markup: false,
             templates: false,
@@ -92,11 +95,16 @@ impl<'a> Defined<'a> {
                     || matches!(after, b'}' | b'>' | b']');
                 if !inside {
                     out.words.insert(word);
+                } else if t.start >= 2
+                    && before == b'{'
+                    && matches!(bytes[t.start - 2], b'/' | b'_' | b'-')
+                {
+                    out.routed.insert(word);
                 } else if before == b'{' && after == b'}' || before == b'<' && after == b'>' {
                     // `{id} is a UUID`, `where {slug} is …`, `{n} an integer`
                     let next = lexed.word(i + 2);
                     if any_of!(next,
-                        "is" "are" "an" "a" "being" "means" "stands" "comes" "=" "the" "must" ":")
+                        "is" "are" "an" "a" "being" "means" "stands" "comes" "=" "the" "must" ":" "has" "have" "can" "may" "names" "gives" "holds")
                         && (i < 2 || before_path(bytes, t.start))
                     {
                         out.braced.insert(word);
@@ -416,7 +424,9 @@ fn is_brace_blank(
             || matches!(lower.as_str(), "z" | "x" | "y"));
     }
     // Standing free: `the database {db_name}`.
-    !(defined.braced.contains(lower.as_str()) || talks_of_format(source, token))
+    !(defined.routed.contains(lower.as_str())
+        || defined.braced.contains(lower.as_str())
+        || talks_of_format(source, token))
 }
 
 fn talks_of_format(source: &Source<'_>, token: usize) -> bool {

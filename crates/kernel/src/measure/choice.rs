@@ -58,7 +58,8 @@ fn open_choice(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
             Cue::Might => is_open_might(source, range, hit.from),
             Cue::Depends => is_open_depends(source, range, hit.from),
             Cue::Either => is_open_either(source, range, hit.from),
-            Cue::Versus => is_open_versus(source, range),
+            // `VS Code` is a product.
+            Cue::Versus => !lexed.tokens[hit.from].upper && is_open_versus(source, range),
             _ => false,
         };
         if open {
@@ -68,9 +69,49 @@ fn open_choice(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
     open_question(source, range)
         .or_else(|| open_or(source, range))
         .or_else(|| open_comment(source, range))
+        .or_else(|| open_attitude(source, range))
+        .or_else(|| open_unless(source, range))
 }
 
 /// A list of alternatives and then a word about it: `A, B or C - we can imagine all three`.
+/// `Made with R, unless Excel is enough`: the other way is left open.
+fn open_unless(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
+    let lexed = &source.tagged.lexed;
+    let unless =
+        (range.0..range.1).find(|&i| lexed.word(i) == "unless" && !lexed.tokens[i].quoted)?;
+    let judged = (unless..range.1).any(|i| {
+        any_of!(lexed.word(i), "enough" "better" "easier" "cheaper" "simpler" "suffices" "nicer" "objects" "disagrees")
+    });
+    judged.then_some(unless)
+}
+
+/// Alternatives without a verb, and then an attitude instead of a decision: `A or B - the family is torn`.
+fn open_attitude(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let or = (range.0 + 1..range.1).find(|&i| lexed.word(i) == "or" && !lexed.tokens[i].quoted)?;
+    let cut = (or + 1..range.1).find(|&i| {
+        any_of!(lexed.raw(i), "," "-" "–" "—" "(" ":")
+            && (lexed.tokens[i].spaced || matches!(lexed.raw(i), "," | ":"))
+    })?;
+    let verb = |i: usize| {
+        t.is(i, class::MODAL | class::NEG | class::CONDITION)
+            || any_of!(lexed.word(i), "is" "are" "was" "has" "have" "gives" "returns" "shows" "makes" "ends" "gets" "that" "which" "who" "goes" "go" "exit" "otherwise")
+    };
+    let fragment = !(range.0..cut).any(verb);
+    let attitude = (cut + 1..range.1).any(|i| {
+        any_of!(lexed.word(i), "we" "our" "us" "i" "not" "nobody" "undecided" "open" "advice" "mind" "matter" "important" "prefer" "preference" "care" "fine" "ok" "okay" "both" "either" "depends" "discuss" "discussed" "whatever" "whichever" "maybe" "decide" "decided" "torn" "unsure" "help")
+    });
+    // `daily or at 100 MB, whichever comes first` is a rule.
+    let rule = (cut + 1..range.1).any(|i| {
+        matches!(
+            lexed.word(i),
+            "first" | "comes" | "last" | "larger" | "smaller" | "earlier" | "later"
+        )
+    });
+    (fragment && attitude && !rule).then_some(or)
+}
+
 fn open_comment(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
     let lexed = &source.tagged.lexed;
     let dash = (range.0 + 1..range.1).find(|&i| {
@@ -118,6 +159,7 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
                 .tokens
                 .get(to)
                 .is_some_and(|n| n.upper && n.kind == TokenKind::Word)
+                && !t.is(to, class::FORMAT | class::TECH)
                 || any_of!(next, "type" "monad" "value" "values" "t" "a");
             if lexed.tokens[from].upper && names_type(source) {
                 return false;
@@ -442,7 +484,9 @@ fn open_or(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
     if ors.iter().all(|&i| has_digits_only(i)) {
         return None;
     }
-    if ors.len() >= 2 && !conditional {
+    // `Passengers choose single or return`: their choice, not ours.
+    let theirs = t.any((range.0, first), class::PERSON);
+    if ors.len() >= 2 && !conditional && !theirs {
         return Some(first);
     }
     // Two products for one job: `Kafka or RabbitMQ`. Formats and platforms are often both supported.

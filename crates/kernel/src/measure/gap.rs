@@ -6,7 +6,7 @@
 use super::closed::Closed;
 use super::goal::goal_kind;
 use super::{Finding, FindingKind, Source};
-use crate::lexicon::{Cue, Tagged, class};
+use crate::lexicon::{Cue, Tagged, class, is_listed};
 use crate::text::lex::{Lexed, TokenKind};
 
 /// What a goal may need.
@@ -216,6 +216,9 @@ fn is_product(t: &Tagged<'_>, i: usize, sentence_start: bool) -> bool {
     if !AMBIGUOUS.contains(&bare) {
         return true;
     }
+    // `Google Apps Script`: a name of several words.
+    let named =
+        lexed.tokens[i].upper && lexed.tokens.get(i + 1).is_some_and(|n| n.upper && n.spaced);
     let number_follows = lexed
         .tokens
         .get(i + 1)
@@ -229,7 +232,7 @@ fn is_product(t: &Tagged<'_>, i: usize, sentence_start: bool) -> bool {
             || any_of!(lexed.word(i + 1),
                 "service" "script" "program" "module" "library" "api" "front" "on"));
     // Single letters and plain words in the middle of a sentence must look like names.
-    number_follows || language
+    number_follows || named || language
 }
 
 /// A file name: a dot between letters with a short ending, or a path.
@@ -248,7 +251,9 @@ fn is_file_name(lexed: &Lexed<'_>, i: usize) -> bool {
 fn is_person(t: &Tagged<'_>, i: usize) -> bool {
     let c = t.classes[i];
     if c & class::THING != 0 {
-        return false;
+        // `installers` found through the thing `installer` is a word for people.
+        let word = t.lexed.word(i);
+        return word.len() > 6 && word.ends_with("ers") && !is_listed(word);
     }
     if c & class::PERSON != 0 {
         return true;
@@ -341,6 +346,7 @@ fn read_signals(t: &Tagged<'_>) -> Signals {
                 s.data += 1;
             }
             s.users |= is_person(t, i) || is_consumer(t, i);
+            s.failure |= word == "out" && lexed.word(i + 1) == "of" && i <= from + 1;
             s.failure |= word == "if"
                 || word.len() > 5 && (word.ends_with("error") || word.ends_with("exception"));
             s.failure |= c & class::FAILURE != 0 && !is_quiet_failure(t, i);
@@ -362,6 +368,9 @@ fn read_signals(t: &Tagged<'_>) -> Signals {
 /// `Records without an operator are left out`: the subject lacks something, and the sentence says what happens.
 fn is_lacking_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool {
     let lexed = &t.lexed;
+    if lexed.word(from) == "without" && to - from >= 6 {
+        return true;
+    }
     let Some(lack) = (from..to.min(from + 7)).find(|&i| lexed.word(i) == "without") else {
         return false;
     };

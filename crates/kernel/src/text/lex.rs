@@ -40,9 +40,14 @@ pub(crate) struct Lexed<'a> {
     pub sentences: Vec<(usize, usize)>,
 }
 
-/// FNV-1a, used as a stable key for stems.
+/// FNV-1a, used as a stable key for stems and words.
 pub(crate) fn fnv(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| {
+    fnv_more(0xcbf2_9ce4_8422_2325, text)
+}
+
+/// FNV-1a of what was hashed before, followed by `text`.
+pub(crate) fn fnv_more(hash: u64, text: &str) -> u64 {
+    text.bytes().fold(hash, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }

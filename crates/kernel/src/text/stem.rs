@@ -84,20 +84,20 @@ pub(crate) fn stem(word: &str) -> &str {
     if n > 4 && (word.ends_with("ies") || word.ends_with("ied")) {
         return &word[..n - 3];
     }
+    // Plural first: bookings, booking, book.
+    let doubled = ["sses", "shes", "ches", "xes", "zes"];
+    let word = if n > 4 && doubled.iter().any(|e| word.ends_with(e)) {
+        &word[..n - 2]
+    } else if n > 3 && word.ends_with('s') && !matches!(b[n - 2], b's' | b'u' | b'i') {
+        &word[..n - 1]
+    } else {
+        word
+    };
+    let n = word.len();
     let cut = if n > 5 && word.ends_with("ing") && b[..n - 3].iter().any(|c| is_vowel(*c)) {
         undouble(&word[..n - 3])
     } else if n > 4 && word.ends_with("ed") && !word.ends_with("eed") {
         undouble(&word[..n - 2])
-    } else if n > 4
-        && (word.ends_with("sses")
-            || word.ends_with("shes")
-            || word.ends_with("ches")
-            || word.ends_with("xes")
-            || word.ends_with("zes"))
-    {
-        &word[..n - 2]
-    } else if n > 3 && word.ends_with('s') && !matches!(b[n - 2], b's' | b'u' | b'i') {
-        &word[..n - 1]
     } else {
         word
     };

@@ -9,6 +9,15 @@
 use runseal_testkit::{conformance, for_each_line, text};
 use std::path::PathBuf;
 
+/// The files of the development set.
+pub const OWN_SETS: [&str; 5] = [
+    "labelled_a.txt",
+    "labelled_b.txt",
+    "labelled_c.txt",
+    "labelled_d.txt",
+    "labelled_e.txt",
+];
+
 /// What a careful reader found.
 #[derive(Debug)]
 pub struct Label {

@@ -5,6 +5,8 @@
 //! the real `artifacts` folder and nothing else: no path that a manifest declares is ever
 //! opened, it is only compared.
 
+use std::fmt;
+
 use crate::digest::Digest;
 
 /// The 16 hex digits of an artifact id, as a number; ordered like the text.
@@ -29,12 +31,6 @@ impl ArtifactKey {
             .map(Self)
     }
 
-    /// From the first 16 hex digits of a digest.
-    pub fn of_digest(digest: &Digest) -> Self {
-        let first = digest.as_bytes().iter().take(8);
-        Self(first.fold(0, |key, byte| key << 8 | u64::from(*byte)))
-    }
-
     /// From a file name `<16 hex>.txt`.
     pub fn parse_file_name(name: &[u8]) -> Option<Self> {
         name.strip_suffix(b".txt").and_then(Self::parse)
@@ -42,7 +38,14 @@ impl ArtifactKey {
 
     /// The file name it stands for.
     pub fn file_name(self) -> String {
-        format!("{:016x}.txt", self.0)
+        format!("{self}.txt")
+    }
+}
+
+/// The 16 hex digits.
+impl fmt::Display for ArtifactKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
     }
 }
 

@@ -1,5 +1,8 @@
 //! The hashes of document 001 §4 and the ids made of them.
 
+use std::fmt::Write as _;
+
+use super::facts::ArtifactKey;
 use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_bytes, update_digest};
 use crate::digest::{Digest, Hasher};
 
@@ -16,32 +19,33 @@ pub const STEP_FIELDS: [&str; 6] = [
 /// The id of the artifact that holds `slice` of `reference`: 16 hex digits of SHA-256 over
 /// `<ref>_<slice>` (rulings).
 pub fn derive_artifact_id(reference: &str, slice: &str) -> String {
-    artifact_digest(reference, slice).hex_prefix(16)
-}
-
-pub(super) fn artifact_digest(reference: &str, slice: &str) -> Digest {
     let mut hasher = Hasher::new();
     hasher.update(reference.as_bytes());
     hasher.update(b"_");
     hasher.update(slice.as_bytes());
-    hasher.finish()
+    hasher.finish().hex_prefix(16)
 }
 
 /// The root hash over `(artifact_id, sha256)` pairs that are sorted by artifact id (§4.1).
-pub fn compute_root_hash<'a>(artifacts: impl IntoIterator<Item = (&'a str, Digest)>) -> Digest {
+pub fn compute_root_hash(artifacts: impl IntoIterator<Item = (ArtifactKey, Digest)>) -> Digest {
+    const FULL: usize = 16 << 10;
     let mut hasher = Hasher::new();
-    let mut empty = true;
+    let mut lines = String::with_capacity(FULL + 128);
+    let mut is_empty = true;
     for (artifact_id, sha256) in artifacts {
-        hasher.update(artifact_id.as_bytes());
-        hasher.update(b":");
-        hasher.update(sha256.to_string().as_bytes());
-        hasher.update(b"\n");
-        empty = false;
+        is_empty = false;
+        // Writing into a string cannot fail.
+        let _ = writeln!(lines, "{artifact_id}:{sha256}");
+        if lines.len() >= FULL {
+            hasher.update(lines.as_bytes());
+            lines.clear();
+        }
     }
-    if empty {
+    if is_empty {
         // The document joins the lines with LF and adds one: no lines leave that one.
-        hasher.update(b"\n");
+        lines.push('\n');
     }
+    hasher.update(lines.as_bytes());
     hasher.finish()
 }
 
@@ -131,8 +135,10 @@ mod tests {
     fn root_hash_of_nothing_is_the_hash_of_one_newline() {
         assert_eq!(compute_root_hash([]), Digest::of(b"\n"));
         let digest = Digest::of(b"x");
-        let lines = format!("aa:{digest}\nbb:{digest}\n");
-        let two = compute_root_hash([("aa", digest), ("bb", digest)]);
+        let [a, b] = ["00000000000000aa", "00000000000000bb"];
+        let lines = format!("{a}:{digest}\n{b}:{digest}\n");
+        let key = |text: &str| ArtifactKey::parse(text.as_bytes()).unwrap();
+        let two = compute_root_hash([(key(a), digest), (key(b), digest)]);
         assert_eq!(two, Digest::of(lines.as_bytes()));
     }
 

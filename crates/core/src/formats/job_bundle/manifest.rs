@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::facts::ArtifactKey;
-use super::hashes::compute_bundle_id;
+use super::hashes::{STEP_FIELDS, compute_bundle_id, compute_root_hash};
 use crate::canon::{Integer, JsonString, Kind, NoCanonicalForm, Node};
-use crate::digest::Digest;
+use crate::digest::{Digest, Hasher, decode_lower_hex};
 
 /// A fault of the schema: where in the manifest, and what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,11 +162,12 @@ pub struct Artifact<'a> {
     pub sha256: Option<Digest>,
     /// The size its file is said to have.
     pub bytes: Option<Integer<'a>>,
+    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
+    pub is_in_place: bool,
 }
 
 impl Artifact<'_> {
-    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
-    pub fn is_in_place(&self) -> bool {
+    fn find_in_place(&self) -> bool {
         match (&self.path, &self.artifact_id, self.key) {
             (Some(Text::Plain(path)), Some(Text::Plain(id)), Some(_)) => path
                 .strip_prefix("artifacts/")
@@ -206,7 +207,22 @@ pub struct Manifest<'a> {
     pub inputs: [Vec<Text<'a>>; 3],
     /// The bundle id of §4.2, where it can be computed.
     pub computed_id: Option<Result<Digest, NoCanonicalForm>>,
+    /// The root hash of §4.1, where every artifact has an id and a hash.
+    pub computed_root: Option<Digest>,
+    /// Whether the steps read exactly what the artifacts hold, by ref and slice.
+    pub pairs_off: bool,
 }
+
+/// The members of an artifact, sorted.
+pub const ARTIFACT_FIELDS: [&str; 7] = [
+    "artifact_id",
+    "bytes",
+    "kind",
+    "path",
+    "ref",
+    "sha256",
+    "slice",
+];
 
 /// The lists of `inputs`, in the order of [`Manifest::inputs`].
 pub const INPUT_LISTS: [&str; 3] = ["symbols", "files", "slices"];
@@ -257,6 +273,9 @@ impl Reading {
 
     fn digest(&mut self, value: Option<Node<'_>>, path: impl Fn() -> String) -> Option<Digest> {
         let text = self.text(value, &path)?;
+        if let Some(bytes) = text.as_str().and_then(decode_lower_hex) {
+            return Some(Digest::from_bytes(bytes));
+        }
         match Digest::parse_hex(&text.to_lossy()) {
             Ok(digest) => Some(digest),
             Err(error) => {
@@ -307,6 +326,8 @@ impl<'a> Manifest<'a> {
                 artifacts: Vec::new(),
                 inputs: Default::default(),
                 computed_id: None,
+                computed_root: None,
+                pairs_off: false,
             };
         }
         if let Some(version) = reading.text(field("bundle_version"), top("bundle_version"))
@@ -355,10 +376,12 @@ impl<'a> Manifest<'a> {
             bundle_id,
             plan_hash,
             root_hash,
-            steps,
-            artifacts,
             inputs,
             computed_id: compute_bundle_id(root),
+            computed_root: root_of(&artifacts),
+            pairs_off: pairs_off(&steps, &artifacts),
+            steps,
+            artifacts,
         }
     }
 
@@ -366,6 +389,25 @@ impl<'a> Manifest<'a> {
     pub fn text(&self, key: &str) -> Option<Text<'a>> {
         self.root.get(key).and_then(Text::of)
     }
+}
+
+/// The members of an object that are named in `names`, which are sorted. One pass over both:
+/// a manifest may have a million members, and looking up each by itself would take longer than
+/// parsing them did.
+fn fields<'a, const N: usize>(object: Node<'a>, names: [&str; N]) -> [Option<Node<'a>>; N] {
+    let mut found = [None; N];
+    let mut at = 0;
+    for (key, value) in object.members() {
+        let Some(key) = key.as_str() else { continue };
+        while at < N && names[at] < &*key {
+            at += 1;
+        }
+        if at < N && names[at] == key {
+            found[at] = Some(value);
+            at += 1;
+        }
+    }
+    found
 }
 
 fn read_list<'a, T>(
@@ -396,9 +438,10 @@ fn read_step<'a>(reading: &mut Reading, node: Node<'a>, path: &dyn Fn() -> Strin
         return step;
     }
     let at = |key: &'static str| move || format!("{}.{key}", path());
-    step.step_id = reading.text(node.get("step_id"), at("step_id"));
-    step.ordinal = reading.integer(node.get("ordinal"), at("ordinal"));
-    if let Some(op) = reading.text(node.get("op"), at("op")) {
+    let [constraints, outputs, op, ordinal, refs, step_id] = fields(node, STEP_FIELDS);
+    step.step_id = reading.text(step_id, at("step_id"));
+    step.ordinal = reading.integer(ordinal, at("ordinal"));
+    if let Some(op) = reading.text(op, at("op")) {
         step.op = op.as_str().and_then(Op::parse);
         if step.op.is_none() {
             let found = op.to_lossy();
@@ -406,21 +449,15 @@ fn read_step<'a>(reading: &mut Reading, node: Node<'a>, path: &dyn Fn() -> Strin
             reading.add(at("op"), message);
         }
     }
-    let refs = reading.typed(node.get("refs"), Kind::Object, at("refs"));
+    let refs = reading.typed(refs, Kind::Object, at("refs"));
     if let (Some(refs), Some(op)) = (refs, step.op) {
         let key = op.ref_key();
         step.reference = reading.text(refs.get(key), || format!("{}.refs.{key}", path()));
     }
-    if let Some(constraints) =
-        reading.typed(node.get("constraints"), Kind::Object, at("constraints"))
-    {
+    if let Some(constraints) = reading.typed(constraints, Kind::Object, at("constraints")) {
         step.slice = reading.text(constraints.get("slice"), at("constraints.slice"));
     }
-    reading.typed(
-        node.get("expected_outputs"),
-        Kind::Object,
-        at("expected_outputs"),
-    );
+    reading.typed(outputs, Kind::Object, at("expected_outputs"));
     step
 }
 
@@ -439,12 +476,14 @@ fn read_artifact<'a>(
         path: None,
         sha256: None,
         bytes: None,
+        is_in_place: false,
     };
     if reading.typed(Some(node), Kind::Object, path).is_none() {
         return artifact;
     }
     let at = |key: &'static str| move || format!("{}.{key}", path());
-    artifact.artifact_id = reading.text(node.get("artifact_id"), at("artifact_id"));
+    let [id, bytes, kind, place, reference, sha256, slice] = fields(node, ARTIFACT_FIELDS);
+    artifact.artifact_id = reading.text(id, at("artifact_id"));
     if let Some(id) = &artifact.artifact_id {
         artifact.key = id.as_str().and_then(|id| ArtifactKey::parse(id.as_bytes()));
         if artifact.key.is_none() {
@@ -453,7 +492,7 @@ fn read_artifact<'a>(
             reading.add(at("artifact_id"), message);
         }
     }
-    if let Some(kind) = reading.text(node.get("kind"), at("kind")) {
+    if let Some(kind) = reading.text(kind, at("kind")) {
         artifact.kind = [Op::ReadSymbol, Op::ReadSection]
             .into_iter()
             .find(|op| kind.as_str() == Some(op.kind()));
@@ -463,11 +502,11 @@ fn read_artifact<'a>(
             reading.add(at("kind"), message);
         }
     }
-    artifact.reference = reading.text(node.get("ref"), at("ref"));
-    artifact.slice = reading.text(node.get("slice"), at("slice"));
-    artifact.path = reading.text(node.get("path"), at("path"));
-    artifact.sha256 = reading.digest(node.get("sha256"), at("sha256"));
-    artifact.bytes = reading.integer(node.get("bytes"), at("bytes"));
+    artifact.reference = reading.text(reference, at("ref"));
+    artifact.slice = reading.text(slice, at("slice"));
+    artifact.path = reading.text(place, at("path"));
+    artifact.sha256 = reading.digest(sha256, at("sha256"));
+    artifact.bytes = reading.integer(bytes, at("bytes"));
     if let Some(bytes) = artifact.bytes
         && bytes.is_negative()
     {
@@ -476,7 +515,53 @@ fn read_artifact<'a>(
             "expected a size of 0 or more, actual a negative one".to_owned(),
         );
     }
+    artifact.is_in_place = artifact.find_in_place();
     artifact
+}
+
+/// The root hash of the artifacts as declared.
+fn root_of(artifacts: &[Artifact<'_>]) -> Option<Digest> {
+    let pair = |artifact: &Artifact<'_>| Some((artifact.key?, artifact.sha256?));
+    let mut pairs = artifacts.iter().map(pair).collect::<Option<Vec<_>>>()?;
+    if !pairs.is_sorted_by_key(|(key, _)| *key) {
+        pairs.sort_by_key(|(key, _)| *key);
+    }
+    Some(compute_root_hash(pairs))
+}
+
+/// Whether steps and artifacts name the same pairs of ref and slice. Compared by digests of the
+/// pairs, which are small and lie together: comparing a hundred thousand texts would go all over
+/// the memory. Anything that does not pair off takes the long way and is told in full.
+fn pairs_off(steps: &[Step<'_>], artifacts: &[Artifact<'_>]) -> bool {
+    let steps = steps.iter().map(|step| (&step.reference, &step.slice));
+    let artifacts = artifacts
+        .iter()
+        .map(|artifact| (&artifact.reference, &artifact.slice));
+    match (pair_digests(steps), pair_digests(artifacts)) {
+        (Some(read), Some(held)) => read == held,
+        _ => false,
+    }
+}
+
+/// The digests of all pairs, sorted, each once; `None` where a pair is not whole.
+fn pair_digests<'t, 'a: 't>(
+    pairs: impl Iterator<Item = (&'t Option<Text<'a>>, &'t Option<Text<'a>>)>,
+) -> Option<Vec<Digest>> {
+    let digest = |(reference, slice): (&Option<Text<'_>>, &Option<Text<'_>>)| {
+        let (Some(Text::Plain(reference)), Some(Text::Plain(slice))) = (reference, slice) else {
+            return None;
+        };
+        let mut hasher = Hasher::new();
+        // The length tells where one text ends and the other begins.
+        hasher.update(&(reference.len() as u64).to_le_bytes());
+        hasher.update(reference.as_bytes());
+        hasher.update(slice.as_bytes());
+        Some(hasher.finish())
+    };
+    let mut digests = pairs.map(digest).collect::<Option<Vec<_>>>()?;
+    digests.sort_unstable();
+    digests.dedup();
+    Some(digests)
 }
 
 /// `5.N.N`, numbers without leading zeros, nothing after them.

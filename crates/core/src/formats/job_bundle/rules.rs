@@ -1,13 +1,11 @@
 //! The ten checks of document 001 §8 as rules, and what they look at.
 
 use super::facts::BundleFacts;
-use super::hashes::compute_root_hash;
 use super::manifest::{INPUT_LISTS, Manifest, Text};
-use super::slice::{is_all, is_blank};
+use super::slice::is_unbounded;
 use super::{rules_files as files, rules_strict as strict};
 use crate::canon::JsonError;
 use crate::formats::Format;
-use crate::formats::job_bundle::hashes::artifact_digest;
 use crate::verify::{Finding, Findings, Gate, Level, Rule, RuleInfo, Subject};
 
 /// A job bundle, as a subject of rules.
@@ -356,12 +354,7 @@ fn gate_root_hash(view: &BundleView<'_>) -> Gate {
         Some(manifest) if manifest.root_hash.is_none() => {
             Gate::NotRun("there is no root_hash to compare with")
         }
-        Some(manifest)
-            if manifest
-                .artifacts
-                .iter()
-                .any(|a| a.key.is_none() || a.sha256.is_none()) =>
-        {
+        Some(manifest) if manifest.computed_root.is_none() => {
             Gate::NotRun("an artifact has no artifact_id or sha256")
         }
         Some(_) => Gate::Ready,
@@ -370,16 +363,10 @@ fn gate_root_hash(view: &BundleView<'_>) -> Gate {
 
 fn check_root_hash(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let mut pairs: Vec<_> = manifest
-        .artifacts
-        .iter()
-        .filter_map(|artifact| Some((artifact.artifact_id.as_ref()?.as_str()?, artifact.sha256?)))
-        .collect();
-    pairs.sort_by_key(|(artifact_id, _)| *artifact_id);
-    let computed = compute_root_hash(pairs);
-    if let Some(declared) = manifest.root_hash
-        && declared != computed
-    {
+    let (Some(computed), Some(declared)) = (manifest.computed_root, manifest.root_hash) else {
+        return;
+    };
+    if declared != computed {
         findings.add_difference(
             "$.hashes.root_hash",
             "the root hash is not that of the artifacts",
@@ -426,7 +413,7 @@ fn check_bundle_id(view: &BundleView<'_>, findings: &mut Findings) {
 
 fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let unbounded = |slice: &Text<'_>| slice.as_str().is_some_and(|s| is_all(s) || is_blank(s));
+    let unbounded = |slice: &Text<'_>| slice.as_str().is_some_and(is_unbounded);
     let told =
         |slice: &Text<'_>| format!("expected a bounded slice, actual `{}`", slice.to_lossy());
     for (at, step) in manifest.steps.iter().enumerate() {
@@ -439,7 +426,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
             findings.add(format!("$.artifacts[{at}].slice"), told(slice));
         }
     }
-    if pairs_by_id(manifest) {
+    if manifest.pairs_off {
         return;
     }
     let mut read: Vec<_> = manifest
@@ -489,33 +476,4 @@ fn pair<'t, 'a>(
     slice: &'t Option<Text<'a>>,
 ) -> Option<(&'t Text<'a>, &'t Text<'a>)> {
     Some((reference.as_ref()?, slice.as_ref()?))
-}
-
-/// Whether steps and artifacts pair off by derived ids. This is how a bundle of ours looks, and
-/// it is found out without sorting a hundred thousand texts; anything else takes the long way.
-fn pairs_by_id(manifest: &Manifest<'_>) -> bool {
-    let artifacts = &manifest.artifacts;
-    if artifacts.iter().any(|a| a.key.is_none()) || !artifacts.is_sorted_by_key(|a| a.key) {
-        return false;
-    }
-    let mut referenced = vec![false; artifacts.len()];
-    for step in &manifest.steps {
-        let (Some(reference), Some(slice)) = (&step.reference, &step.slice) else {
-            return false;
-        };
-        let (Text::Plain(ref_text), Text::Plain(slice_text)) = (reference, slice) else {
-            return false;
-        };
-        let key = super::facts::ArtifactKey::of_digest(&artifact_digest(ref_text, slice_text));
-        let Ok(at) = artifacts.binary_search_by_key(&Some(key), |a| a.key) else {
-            return false;
-        };
-        if artifacts[at].reference.as_ref() != Some(reference)
-            || artifacts[at].slice.as_ref() != Some(slice)
-        {
-            return false;
-        }
-        referenced[at] = true;
-    }
-    referenced.iter().all(|&referenced| referenced)
 }

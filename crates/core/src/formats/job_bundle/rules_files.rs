@@ -28,10 +28,21 @@ fn looked_up<'v, 'a>(
         .filter(|_| !linked)
         .into_iter()
         .flat_map(|m| &m.artifacts);
+    // Both lists are sorted, so the next fact is nearly always the wanted one.
+    let facts = &view.facts.artifacts;
+    let mut next = 0;
     artifacts
-        .filter(|artifact| artifact.is_in_place())
+        .filter(|artifact| artifact.is_in_place)
         .filter_map(move |artifact| {
-            let fact = artifact.key.and_then(|key| view.facts.artifact(key));
+            let key = artifact.key?;
+            if facts.get(next).is_none_or(|(found, _)| *found != key) {
+                next = facts.partition_point(|(found, _)| *found < key);
+            }
+            let fact = facts
+                .get(next)
+                .filter(|(found, _)| *found == key)
+                .map(|(_, fact)| fact);
+            next += usize::from(fact.is_some());
             match fact {
                 Some(ArtifactFact::NotRegular(EntryFact::Link)) => None,
                 fact => Some((artifact, fact)),
@@ -151,7 +162,7 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
 fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
     for (at, artifact) in manifest.artifacts.iter().enumerate() {
         if let Some(path) = &artifact.path
-            && !artifact.is_in_place()
+            && !artifact.is_in_place
         {
             let why = path_fault(path);
             let id = artifact

@@ -2,7 +2,7 @@
 
 use super::facts::ArtifactKey;
 use super::hashes::{STEP_FIELDS, compute_plan_hash, derive_artifact_id};
-use super::manifest::{INPUT_LISTS, Manifest, Op, Text};
+use super::manifest::{ARTIFACT_FIELDS, INPUT_LISTS, Manifest, Op, Text};
 use super::rules::{BundleView, ManifestState, NO_MANIFEST};
 use super::slice::parse_slice;
 use crate::canon::{Dialect, Node, canonical_bytes};
@@ -20,16 +20,6 @@ const TOP_FIELDS: [&str; 11] = [
     "provenance",
     "run_id",
     "steps",
-];
-
-const ARTIFACT_FIELDS: [&str; 7] = [
-    "artifact_id",
-    "bytes",
-    "kind",
-    "path",
-    "ref",
-    "sha256",
-    "slice",
 ];
 
 pub(super) fn gate_plan_hash(view: &BundleView<'_>) -> Gate {

@@ -5,6 +5,7 @@
 //! LF line ends only; [`normalize_newlines`] makes them so.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// CRLF and lone CR become LF (rulings: sections).
 pub fn normalize_newlines(text: &str) -> Cow<'_, str> {
@@ -31,21 +32,28 @@ pub fn count_lines(text: &str) -> u64 {
 
 /// The text of the lines `start..end`, with their line ends; `None` beyond the text.
 pub fn lines_between(text: &str, start: u64, end: u64) -> Option<&str> {
-    if start > end || end > count_lines(text) {
+    line_range(text, start, end).map(|range| &text[range])
+}
+
+/// Where the lines `start..end` stand, with their line ends; `None` beyond the text.
+pub fn line_range(text: &str, start: u64, end: u64) -> Option<Range<usize>> {
+    if start > end {
         return None;
     }
-    let mut offset = 0usize;
-    let mut from = None;
-    for (number, line) in (0u64..).zip(text.split_inclusive('\n')) {
-        if number == start {
-            from = Some(offset);
-        }
-        if number == end {
-            break;
-        }
-        offset += line.len();
+    // Line n begins after n line ends; the place after the last line counts as a beginning.
+    let mut beginnings = text.split_inclusive('\n').scan(0, |offset, line| {
+        *offset += line.len();
+        Some(*offset)
+    });
+    let mut beginning_after = |lines: u64| match lines {
+        0 => Some(0),
+        n => beginnings.nth(usize::try_from(n - 1).ok()?),
+    };
+    let from = beginning_after(start)?;
+    match end - start {
+        0 => Some(from..from),
+        more => beginning_after(more).map(|to| from..to),
     }
-    Some(&text[from.unwrap_or(offset)..offset])
 }
 
 /// Where a section lies in its file.

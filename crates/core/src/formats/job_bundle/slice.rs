@@ -75,6 +75,13 @@ pub fn is_blank(text: &str) -> bool {
     text.trim_matches(BLANK).is_empty()
 }
 
+/// Whether the expression reads everything: `ALL`, or nothing that says otherwise.
+pub fn is_unbounded(text: &str) -> bool {
+    // Every other slice begins with one of four letters: most are decided by the first byte.
+    !matches!(text.as_bytes().first(), Some(b'l' | b'c' | b'h' | b't'))
+        && (is_all(text) || is_blank(text))
+}
+
 /// A count as written: its value (as far as 64 bits go) and its digits without leading zeros.
 /// No text is longer than 64 bits can count, so a larger number acts like the largest.
 struct Count<'a> {

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::receipt_bytes;
 use crate::canon::{NoCanonicalForm, Node, Value};
-use crate::digest::Digest;
+use crate::digest::{Digest, decode_lower_hex};
 
 /// The one scheme there is.
 pub const SCHEME: &str = "ed25519";
@@ -117,24 +117,6 @@ fn parse_hex<const N: usize>(
         member,
         digits: 2 * N,
     })
-}
-
-/// `N` bytes from lower-case hex.
-pub fn decode_lower_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let digits = text.as_bytes();
-    if digits.len() != 2 * N {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
 }
 
 /// Bytes as lower-case hex.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use super::attestation::{Attestation, SCHEME, decode_lower_hex};
+use super::attestation::{Attestation, SCHEME};
 use crate::canon::Node;
+use crate::digest::decode_lower_hex;
 
 /// What an attestation is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Numbers that exclude each other: bounds, periods, retention times and plain values of one dimension.
 
 use super::super::Source;
-use super::statement::Statement;
+use super::statement::{Statement, is_label};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Tagged, class};
 use crate::text::lex::TokenKind;
@@ -46,11 +46,12 @@ struct Quantity {
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
     let mut all: Vec<Quantity> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
-        read_quantities(&sources[s.source].tagged, s, n as u32, &mut all);
+        read_quantities(&sources[s.source], s, n as u32, &mut all);
     }
     if all.len() < 2 {
         return;
     }
+    all_against_limit(sources, statements, &all, pairs);
     // (dimension, word) to quantities: only those that share a word are compared.
     let mut index: Vec<(Dimension, u64, u32)> = Vec::new();
     for (q, quantity) in all.iter().enumerate() {
@@ -81,6 +82,52 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     }
 }
 
+/// `every match is shown` against `at most 50 matches are shown`.
+fn all_against_limit(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    all: &[Quantity],
+    pairs: &mut Pairs<'_, '_>,
+) {
+    let limits: Vec<(&Quantity, u64)> = all
+        .iter()
+        .filter(|q| q.bound == Bound::Upper)
+        .filter_map(|q| match q.dimension {
+            Dimension::Of(noun) => Some((q, noun)),
+            _ => None,
+        })
+        .take(CANDIDATES)
+        .collect();
+    if limits.is_empty() {
+        return;
+    }
+    for (n, s) in statements
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| s.universal && !s.conditional)
+    {
+        let t = &sources[s.source].tagged;
+        for &(limit, noun) in &limits {
+            let o = &statements[limit.statement as usize];
+            let every = (s.range.0..s.range.1.saturating_sub(1)).any(|i| {
+                matches!(t.lexed.word(i), "every" | "all") && t.lexed.tokens[i + 1].key == noun
+            });
+            if every
+                && s.source != o.source
+                && !s.negative
+                && s.shared_weight(o, &[]) >= 4
+                && !s.apart(o)
+            {
+                pairs.add(
+                    n,
+                    limit.statement as usize,
+                    "numbers that exclude each other",
+                );
+            }
+        }
+    }
+}
+
 fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     use Bound::{Lower, Takes, Upper, Value};
     let mut own = a.own.clone();
@@ -91,6 +138,14 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
         (Lower | Takes | Value, Upper) => (a, b),
+        (Upper, Upper) if a.dimension == Dimension::Clock => {
+            // Two deadlines of one thing.
+            return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
+        }
+        (Upper, Upper) if matches!(a.dimension, Dimension::Of(_)) => {
+            // Two different capacities of one thing.
+            return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
+        }
         (Lower, Value) => (a, b),
         (Value, Lower) => (b, a),
         (Value | Takes, Value | Takes) => {
@@ -98,8 +153,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             let close = match a.dimension {
                 Dimension::Retention => weight >= 2 && coverage >= 60,
                 Dimension::Period => weight >= 4 && coverage >= 60 || weight >= 2 && coverage >= 75,
-                Dimension::Time => weight >= 4 && coverage >= 60,
-                _ => weight >= 4 && coverage >= 75,
+                _ => weight >= 4 && coverage >= 60,
             };
             return close && !conditional && differs(a.value, b.value);
         }
@@ -116,10 +170,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             _ => weight >= 2 && coverage >= 50,
         },
         _ if low.dimension == Dimension::Retention => weight >= 2,
-        _ => {
-            weight >= 4 && coverage >= 60
-                || weight >= 2 && s.subject == o.subject && s.subject.is_some()
-        }
+        _ => weight >= 2 && coverage >= 50,
     };
     over && enough && (!conditional || bound_pair && weight >= 4)
 }
@@ -153,6 +204,28 @@ fn bytes(unit: &str) -> Option<f64> {
         "mb" | "mib" | "megabyte" | "megabytes" => 1_048_576.0,
         "gb" | "gib" | "gigabyte" | "gigabytes" => 1_073_741_824.0,
         "tb" | "tib" | "terabyte" | "terabytes" => 1_099_511_627_776.0,
+        _ => return None,
+    })
+}
+
+/// Physical units that come in steps: a family and how many of its base unit.
+fn scaled(unit: &str) -> Option<(&'static str, f64)> {
+    Some(match unit {
+        "hz" => ("hz", 1.0),
+        "khz" => ("hz", 1e3),
+        "mhz" => ("hz", 1e6),
+        "ghz" => ("hz", 1e9),
+        "w" | "watt" | "watts" => ("w", 1.0),
+        "kw" => ("w", 1e3),
+        "g" => ("g", 1.0),
+        "kg" => ("g", 1e3),
+        "t" | "tonne" | "tonnes" | "ton" => ("g", 1e6),
+        "mm" => ("m", 1e-3),
+        "cm" => ("m", 1e-2),
+        "m" | "metre" | "metres" | "meter" | "meters" => ("m", 1.0),
+        "km" => ("m", 1e3),
+        "cent" | "cents" => ("euro", 0.01),
+        "euro" | "euros" | "eur" => ("euro", 1.0),
         _ => return None,
     })
 }
@@ -197,7 +270,8 @@ fn number(text: &str) -> Option<f64> {
     plain.parse().ok()
 }
 
-fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity>) {
+fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity>) {
+    let t = &source.tagged;
     let lexed = &t.lexed;
     let mut i = s.range.0;
     while i < s.range.1 {
@@ -232,7 +306,9 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             continue;
         }
         // every night, each Sunday
-        if matches!(word, "every" | "each") {
+        if matches!(word, "every" | "each")
+            || word == "per" && at > s.range.0 && lexed.word(at - 1) == "once"
+        {
             let next = lexed.word(at + 1);
             let value = seconds(next).or(match next {
                 "morning" | "evening" | "noon" | "midnight" => Some(86_400.0),
@@ -242,6 +318,10 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             });
             if let Some(value) = value {
                 let own = vec![token.key, lexed.tokens[at + 1].key];
+                // `wiped every evening`: gone after a day.
+                if (s.range.0..at).any(|k| any_of!(lexed.word(k), "wiped" "deleted" "erased" "purged" "cleared" "removed" "emptied")) {
+                    out.push(Quantity { statement: n, dimension: Dimension::Retention, bound: Bound::Value, value, own: own.clone() });
+                }
                 out.push(Quantity {
                     statement: n,
                     dimension: Dimension::Period,
@@ -264,6 +344,7 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
                 negated,
             ) {
                 ("before" | "by" | "until", false) | ("after", true) => Bound::Upper,
+                ("at", false) if (s.range.0..at).any(|k| any_of!(lexed.word(k), "close" "closes" "closed" "end" "ends" "deadline")) => Bound::Upper,
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
                 _ => continue,
             };
@@ -282,6 +363,9 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             numeral(word)
         };
         let Some(mut value) = value else { continue };
+        if is_label(source, s.range, at) {
+            continue;
+        }
         let next = lexed.word(at + 1);
         let prev = if at > s.range.0 {
             lexed.word(at - 1)
@@ -315,8 +399,10 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
         }
         let (bound, cue_keys, retention) = bound_before(t, s, at);
         own.extend(cue_keys);
+        let wanted = matches!(prev, "last" | "past" | "previous");
         let every = matches!(prev, "every" | "each")
-            || matches!(prev, "once" | "twice" | "times") && matches!(word, "a" | "an" | "one");
+            || matches!(prev, "once" | "twice" | "times") && matches!(word, "a" | "an" | "one")
+            || matches!(prev, "per");
         let dimension = if lexed.is_symbol(unit_at, "%") || unit == "percent" {
             Dimension::Of(crate::text::lex::fnv("percent"))
         } else if let Some(k) = seconds(unit) {
@@ -326,7 +412,7 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
             value *= k;
             if every {
                 Dimension::Period
-            } else if retention {
+            } else if retention || wanted {
                 Dimension::Retention
             } else {
                 Dimension::Time
@@ -334,6 +420,9 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
         } else if let Some(k) = bytes(unit) {
             value *= k;
             Dimension::Size
+        } else if let Some((family, k)) = scaled(unit) {
+            value *= k;
+            Dimension::Of(crate::text::lex::fnv(family))
         } else if token.kind == TokenKind::Number || bound != Bound::Value {
             // The thing counted: the next noun.
             let Some(noun) = (unit_at..(unit_at + 3).min(s.range.1))
@@ -351,10 +440,11 @@ fn read_quantities(t: &Tagged<'_>, s: &Statement, n: u32, out: &mut Vec<Quantity
         out.push(Quantity {
             statement: n,
             dimension,
-            bound: if dimension == Dimension::Retention && bound == Bound::Takes {
-                Bound::Value
-            } else {
-                bound
+            bound: match (dimension, bound) {
+                // What is wanted of the last 30 days must be there that long.
+                (Dimension::Retention, _) if wanted => Bound::Lower,
+                (Dimension::Retention, Bound::Takes) => Bound::Value,
+                (_, bound) => bound,
             },
             value,
             own,

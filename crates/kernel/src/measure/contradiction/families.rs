@@ -3,29 +3,43 @@
 use super::super::Source;
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
-use crate::lexicon::{Cue, FAMILIES, Scope, Side, class};
+use crate::lexicon::{Cue, FAMILIES, Scope, Side, Tagged, class};
 use crate::text::lex::TokenKind;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// A statement's stand in a family.
 struct Stand {
     family: u8,
     side: Side,
     statement: u32,
+    /// Where the cue begins.
+    at: usize,
     /// Keys of the cue's words: they are the predicate, not the subject.
     cue: Vec<u64>,
 }
 
 /// Finds statements on opposite sides of a family.
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
-    let stands = read_stands(sources, statements);
-    for (number, family) in FAMILIES.iter().enumerate() {
-        let of = |side: Side| -> Vec<&Stand> {
-            stands
-                .iter()
-                .filter(|s| usize::from(s.family) == number && s.side == side)
-                .collect()
-        };
-        let (a, b) = (of(Side::A), of(Side::B));
+    let mut stands = read_stands(sources, statements);
+    // By family and side; the order of statements stays.
+    stands.sort_by_key(|stand| (stand.family, stand.statement, stand.side));
+    // `lock and unlock a quiz`: a statement on both sides stands nowhere.
+    let both: BTreeSet<(u8, u32)> = stands
+        .windows(2)
+        .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
+        .filter(|w| w[0].side != w[1].side && w[0].at.abs_diff(w[1].at) == 2)
+        .map(|w| (w[0].family, w[0].statement))
+        .collect();
+    stands.retain(|stand| !both.contains(&(stand.family, stand.statement)));
+    stands.sort_by_key(|stand| (stand.family, stand.side));
+    let mut rest = stands.as_slice();
+    while let Some(first) = rest.first() {
+        let family = &FAMILIES[usize::from(first.family)];
+        let (group, after) =
+            rest.split_at(rest.partition_point(|stand| stand.family == first.family));
+        rest = after;
+        let (a, b) = group.split_at(group.partition_point(|stand| stand.side == Side::A));
         if a.is_empty() || b.is_empty() {
             continue;
         }
@@ -55,7 +69,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
             })
             .collect();
         by_key.sort_unstable();
-        for x in &a {
+        for x in a {
             let s = &statements[x.statement as usize];
             let mut tried: Vec<u32> = Vec::new();
             for key in s.content.iter().filter(|k| !x.cue.contains(k)) {
@@ -69,7 +83,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                         continue;
                     }
                     tried.push(n);
-                    let y = b[n as usize];
+                    let y = &b[n as usize];
                     let o = &statements[y.statement as usize];
                     if s.source != o.source && opposed(s, o, x, y, family.scope, family.name) {
                         pairs.add(x.statement as usize, y.statement as usize, family.name);
@@ -99,7 +113,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             weight >= 4 && s.coverage(o, &cue) >= 75 || weight >= 2 && s.coverage(o, &cue) == 100
         }
         _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
-        _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 34),
+        _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
     }
 }
 
@@ -148,17 +162,49 @@ fn governs_whole(source: &Source<'_>, s: &Statement) -> bool {
         || words.len() <= 2
 }
 
-fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
-    let special = |marker: &str| {
+/// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
+fn is_listed(t: &Tagged<'_>, range: (usize, usize), from: usize, to: usize) -> bool {
+    let lexed = &t.lexed;
+    let colon = (range.0..from).any(|i| matches!(lexed.raw(i), ":" | "("));
+    let before = from > range.0 && matches!(lexed.raw(from - 1), "," | "(" | ":");
+    let after = to >= range.1 || any_of!(lexed.raw(to), "," ")" "." ";");
+    colon && before && after && (range.0..range.1).filter(|&i| lexed.raw(i) == ",").count() >= 2
+}
+
+/// The families whose cues are classes of words instead of phrases.
+#[derive(Clone, Copy)]
+struct Special {
+    library: Option<u8>,
+    database: Option<u8>,
+    cloud: Option<u8>,
+    only: Option<u8>,
+}
+
+/// Found once: the markers stand in the long lists of phrases.
+fn special() -> Special {
+    static SPECIAL: OnceLock<Special> = OnceLock::new();
+    let find = |marker: &str| {
+        let holds = |list: &str| list.split('|').any(|phrase| phrase == marker);
         FAMILIES
             .iter()
-            .position(|f| f.a.split('|').chain(f.b.split('|')).any(|p| p == marker))
-            .map(|p| p as u8)
+            .position(|f| holds(f.a) || holds(f.b))
+            .map(|at| at as u8)
     };
-    let library = special("@library");
-    let database = special("@database");
-    let cloud = special("@cloud");
-    let only = special("@only-person");
+    *SPECIAL.get_or_init(|| Special {
+        library: find("@library"),
+        database: find("@database"),
+        cloud: find("@cloud"),
+        only: find("@only-person"),
+    })
+}
+
+fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
+    let Special {
+        library,
+        database,
+        cloud,
+        only,
+    } = special();
     let mut out = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
@@ -169,6 +215,7 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 family,
                 side,
                 statement: n as u32,
+                at: from,
                 cue,
             });
         };
@@ -176,6 +223,16 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             let Cue::Family(family, side) = hit.cue else {
                 continue;
             };
+            // `charge` inside `free of charge` is no cue of its own.
+            let inside = t.hits_in(s.range).iter().any(|wide| {
+                matches!(wide.cue, Cue::Family(f, _) if f == family)
+                    && wide.from <= hit.from
+                    && hit.to <= wide.to
+                    && wide.to - wide.from > hit.to - hit.from
+            });
+            if inside || is_listed(t, s.range, hit.from, hit.to) {
+                continue;
+            }
             let negated =
                 (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
             let side = match (negated, FAMILIES[usize::from(family)].flips) {

@@ -14,6 +14,7 @@ pub(super) fn find(
     pairs: &mut Pairs<'_, '_>,
 ) {
     frames(sources, statements, index, pairs);
+    triggers(sources, statements, index, pairs);
     for (i, s) in statements.iter().enumerate() {
         if s.negative {
             denied(sources, statements, index, i, pairs);
@@ -50,6 +51,12 @@ fn denied(
             .filter(|k| core.contains(k) && !first_two.contains(k))
             .take(1),
     );
+    let rarest = s
+        .denied
+        .iter()
+        .min_by_key(|k| (index.of(**k).len(), **k))
+        .copied();
+    keys.extend(rarest.filter(|k| !first_two.contains(k)));
     for key in keys {
         for &(_, j) in index.of(key).iter().take(CANDIDATES) {
             let other = &statements[j as usize];
@@ -64,6 +71,15 @@ fn denied(
             let firm =
                 s.same_condition(other) || !s.conditional && s.absolute && held == words.len();
             if enough && firm && !s.apart(other) {
+                pairs.add(i, j as usize, "whether it happens at all");
+                continue;
+            }
+            let predicate = s.denied.len() >= 2
+                && !s.denied.iter().all(|k| s.generic.contains(k))
+                && s.denied
+                    .iter()
+                    .all(|k| other.content.binary_search(k).is_ok());
+            if predicate && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
             }
@@ -268,5 +284,40 @@ fn is_list_item(sources: &[Source<'_>], s: &Statement, o: &Statement) -> bool {
         // The subject goes on with a different word before any verb: another subject.
         (Some((a, a_stop)), Some((b, b_stop))) => a != b && !(a_stop && b_stop),
         _ => true,
+    }
+}
+
+/// `Valves open only when a gardener presses the button` against `valves open by themselves every morning`.
+fn triggers(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    index: &Index,
+    pairs: &mut Pairs<'_, '_>,
+) {
+    for (i, s) in statements.iter().enumerate() {
+        let lexed = &sources[s.source].tagged.lexed;
+        let only = (s.range.0 + 1..s.range.1).find(|&k| {
+            lexed.word(k) == "only"
+                && matches!(lexed.word(k + 1), "when" | "if" | "after" | "on" | "by")
+        });
+        let Some(only) = only else { continue };
+        let before: Vec<u64> = (s.range.0..only)
+            .map(|k| lexed.tokens[k].key)
+            .filter(|k| s.content.binary_search(k).is_ok())
+            .collect();
+        let Some(&first) = before.first().filter(|_| before.len() >= 2) else {
+            continue;
+        };
+        for &(_, j) in index.of(first).iter().take(CANDIDATES) {
+            let o = &statements[j as usize];
+            let words = &sources[o.source].tagged.lexed;
+            let free = (o.range.0..o.range.1).any(|k| {
+                any_of!(words.word(k), "every" "each" "always" "automatically" "themselves" "itself" "anytime" "daily" "hourly" "nightly" "immediately" "any")
+            });
+            let all = before.iter().all(|k| o.content.binary_search(k).is_ok());
+            if o.source != s.source && free && all && !o.negative && !o.conditional && !s.apart(o) {
+                pairs.add(i, j as usize, "when it happens");
+            }
+        }
     }
 }

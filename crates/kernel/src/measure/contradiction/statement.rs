@@ -31,12 +31,16 @@ pub(super) struct Statement {
     pub subject: Option<u64>,
     /// How many of `main` come before the first preposition behind them.
     pub core: usize,
+    /// The denied predicate: subject words and the words behind the negation, sorted.
+    pub denied: Vec<u64>,
     /// Speaks of all, every, always, only, must.
     pub universal: bool,
     /// People named in it.
     pub persons: Vec<u64>,
     /// Environments that scope it.
     pub scopes: Vec<u64>,
+    /// Names of single things: `Shelf 12`, `code_7`, `K2`.
+    pub labels: Vec<u64>,
 }
 
 /// Word keys to statements, sorted by key.
@@ -132,7 +136,9 @@ impl Statement {
     /// About different people or different environments: `read-only for gardeners`, `agronomists can write`.
     pub fn apart(&self, other: &Statement) -> bool {
         let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
-        differ(&self.persons, &other.persons) || differ(&self.scopes, &other.scopes)
+        differ(&self.persons, &other.persons)
+            || differ(&self.scopes, &other.scopes)
+            || differ(&self.labels, &other.labels)
     }
 
     /// About different people.
@@ -140,6 +146,95 @@ impl Statement {
         !self.persons.is_empty()
             && !other.persons.is_empty()
             && common(&self.persons, &other.persons) == 0
+    }
+}
+
+/// `Reservations are binding and cannot be cancelled`: reservation, cancel.
+fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let denial = (range.0..range.1).find(|&i| {
+        !lexed.tokens[i].quoted && any_of!(lexed.word(i), "not" "cannot" "never" "nobody" "can't" "don't" "doesn't" "won't" "mustn't")
+    });
+    let Some(at) = denial else { return Vec::new() };
+    // `their own payment`, `posts of others`: the denial is about a part.
+    if (at..range.1)
+        .any(|i| any_of!(lexed.word(i), "own" "others" "other" "another" "twice" "more" "than"))
+    {
+        return Vec::new();
+    }
+    let telling = |i: &usize| {
+        lexed.tokens[*i].kind == TokenKind::Word
+            && !t.is(
+                *i,
+                class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL,
+            )
+    };
+    let mut words = Vec::new();
+    // The subject: up to the first auxiliary.
+    let auxiliary = |i: &usize| {
+        !t.is(*i, class::MODAL)
+            && !any_of!(lexed.word(*i), "is" "are" "was" "has" "have" "do" "does" "be")
+    };
+    words.extend(
+        (range.0..at)
+            .take_while(auxiliary)
+            .filter(telling)
+            .take(3)
+            .map(|i| lexed.tokens[i].key),
+    );
+    let bare = lexed.word(at) == "nobody";
+    let from = if bare {
+        (at..range.1).find(|&i| t.is(i, class::MODAL)).unwrap_or(at)
+    } else {
+        at
+    };
+    let behind = (from + 1..range.1).take_while(|&i| {
+        lexed.tokens[i].kind != TokenKind::Symbol && !any_of!(lexed.word(i), "and" "or" "of" "in" "on" "at" "from" "for" "by" "with" "before" "until" "after" "unless" "if" "when" "without" "because" "than")
+    });
+    let predicate: Vec<u64> = behind
+        .filter(telling)
+        .take(4)
+        .map(|i| lexed.tokens[i].key)
+        .collect();
+    if predicate.is_empty() {
+        return Vec::new();
+    }
+    words.extend(predicate);
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// A word with a digit or an underscore in it, or a number that names the noun before it.
+pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let token = lexed.tokens[i];
+    let word = lexed.word(i);
+    match token.kind {
+        TokenKind::Symbol => false,
+        TokenKind::Word => {
+            let coded = word.contains('_') || word.bytes().any(|b| b.is_ascii_digit());
+            coded
+                && t.classes[i] & (class::TECH | class::ENCODING | class::FORMAT | class::NAMING)
+                    == 0
+        }
+        TokenKind::Number => {
+            let noun = i > range.0
+                && lexed.tokens[i - 1].kind == TokenKind::Word
+                && !t.is(i - 1, class::STOP | class::TECH | class::UNIVERSAL)
+                && token.spaced;
+            let next = i + 1;
+            let counts = next < range.1
+                && lexed.tokens[next].kind == TokenKind::Word
+                && !t.is(next, class::STOP | class::MODAL);
+            let unit = t.is(
+                next,
+                class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT,
+            );
+            noun && !unit && !word.contains(':') && (!counts || i <= range.0 + 2)
+        }
     }
 }
 
@@ -175,9 +270,11 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         condition: Vec::new(),
         subject: None,
         core: 0,
+        denied: Vec::new(),
         universal: false,
         persons: Vec::new(),
         scopes: Vec::new(),
+        labels: Vec::new(),
     };
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
@@ -245,6 +342,9 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         {
             s.persons.push(token.key);
         }
+        if is_label(source, range, i) {
+            s.labels.push(token.key);
+        }
         if c & class::SCOPE != 0 {
             s.scopes.push(token.key);
         }
@@ -270,6 +370,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             }
         }
     }
+    s.denied = read_denied(source, range);
     s.condition.sort_unstable();
     s.condition.dedup();
     s.content.sort_unstable();
@@ -280,5 +381,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     s.persons.dedup();
     s.scopes.sort_unstable();
     s.scopes.dedup();
+    s.labels.sort_unstable();
+    s.labels.dedup();
     s
 }

@@ -14,6 +14,9 @@ const SETS: &[(u64, &str)] = &[
     (class::ENCODING, "the encoding"),
     (class::SYSTEM, "the operating system"),
     (class::CLOUD, "the provider"),
+    (class::NAMING, "how names are written"),
+    (class::CURRENCY, "the currency"),
+    (class::WEEKDAY, "the day"),
 ];
 
 /// Finds statements that give one subject two members of a set.
@@ -62,10 +65,16 @@ pub(super) fn find(
                     ignore.extend(&members[j as usize]);
                     let coverage = s.coverage(other, &ignore);
                     let weight = s.shared_weight(other, &ignore);
+                    // Two encodings or two ways to write names meet nowhere by accident.
+                    let least = if set & (class::NAMING | class::ENCODING) != 0 {
+                        25
+                    } else {
+                        50
+                    };
                     let exclusive = is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);
                     let single = members[i].len() == 1 && members[j as usize].len() == 1;
-                    if exclusive && weight >= 2 && coverage >= 50
+                    if exclusive && weight >= 2 && coverage >= least
                         || single && weight >= 4 && coverage >= 80
                         || single
                             && weight >= 2

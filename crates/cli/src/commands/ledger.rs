@@ -1,0 +1,46 @@
+//! `runseal ledger verify`: ledger.jsonl, LD1-LD4.
+
+use std::path::PathBuf;
+
+use runseal_core::formats::ledger::{LedgerView, parse_lines, verify_ledger};
+use runseal_core::limits::JsonLimits;
+use runseal_core::verify::Outcome;
+use runseal_engine::input::Input;
+
+use crate::error::CliError;
+use crate::verdict::{self, StrictArgs};
+
+/// Work with ledgers, which hold one line a run.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: LedgerCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum LedgerCommand {
+    Verify(VerifyArgs),
+}
+
+/// Verify a ledger. A line that breaks off, as a crash leaves it, is named.
+///
+/// Exit 0: valid. Exit 1: it could not be read. Exit 3: invalid.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal ledger verify ledger.jsonl")]
+struct VerifyArgs {
+    /// The file; standard input where `-`.
+    file: PathBuf,
+    #[command(flatten)]
+    strict: StrictArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let LedgerCommand::Verify(args) = &args.command;
+    let input = Input::from_argument(Some(&args.file));
+    let bytes = input.read(JsonLimits::LARGEST_DOCUMENT)?;
+    let lines = parse_lines(&bytes);
+    let view = LedgerView { lines: &lines };
+    let report = verify_ledger(&view, args.strict.strictness());
+    verdict::print_verdict(&report, &input.shown())
+}

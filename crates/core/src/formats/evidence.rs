@@ -1,0 +1,331 @@
+//! evidence.json: what an execution did, EV1-EV5.
+//!
+//! Paths in findings are JSON paths that begin with `$`.
+
+use std::borrow::Cow;
+
+use crate::canon::{Dialect, Kind, Node, Value, canonical_digest, compare_utf16};
+use crate::digest::ContentHash;
+use crate::formats::Format;
+use crate::verify::{
+    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
+};
+
+/// The fields that must be there.
+pub const REQUIRED: [&str; 5] = [
+    "proposal_id",
+    "proposal_hash",
+    "action_results",
+    "test_results",
+    "status",
+];
+
+/// Evidence as the rules see it.
+#[derive(Debug, Clone, Copy)]
+pub struct EvidenceView<'a> {
+    /// The parsed document.
+    pub root: Node<'a>,
+    /// The hash of the proposal that was executed, where it is at hand.
+    pub proposal_hash: Option<ContentHash>,
+}
+
+/// Names the evidence as the subject of its rules.
+pub struct Evidence;
+
+impl Subject for Evidence {
+    type View<'a> = EvidenceView<'a>;
+    const FORMAT: Format = Format::Evidence;
+}
+
+/// Verifies evidence.
+pub fn verify_evidence(view: &EvidenceView<'_>, strictness: Strictness) -> Report {
+    run_rules(&RULES, view, strictness)
+}
+
+/// The hash of the evidence's core: proposal_id, proposal_hash, the results sorted, status; over
+/// the canonical bytes with the LF. Times, executor and folder are not part of it.
+pub fn compute_evidence_hash(root: Node<'_>) -> Option<ContentHash> {
+    let mut core = Value::object::<&str, Value>([]);
+    for field in ["proposal_id", "proposal_hash", "status"] {
+        core.insert(field, root.get(field)?.to_value());
+    }
+    core.insert(
+        "action_results",
+        sorted(root.get("action_results")?, &["path", "action_id"]),
+    );
+    core.insert(
+        "test_results",
+        sorted(root.get("test_results")?, &["test_id"]),
+    );
+    let digest = canonical_digest(&core, Dialect::Kernel).ok()?;
+    Some(digest.into())
+}
+
+fn sorted(list: Node<'_>, by: &[&str]) -> Value {
+    let mut items: Vec<Node<'_>> = list.items().collect();
+    items.sort_by(|a, b| {
+        let key = |node: &Node<'_>, name: &str| text(*node, name).unwrap_or_default().into_owned();
+        by.iter()
+            .map(|name| compare_utf16(&key(a, name), &key(b, name)))
+            .find(|order| order.is_ne())
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    Value::array(items.into_iter().map(|node| node.to_value()))
+}
+
+const fn info(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
+    RuleInfo {
+        id,
+        format: Format::Evidence,
+        title,
+        section: "002 §3.1 evidence.json",
+        level: Level::Must,
+        explanation,
+    }
+}
+
+/// The rules of evidence.
+pub static RULES: [Rule<Evidence>; 6] = [
+    Rule {
+        info: info(
+            "SCHEMA",
+            "the fields are there",
+            "The document is an object with proposal_id, proposal_hash, action_results, \
+             test_results (both lists) and status.",
+        ),
+        gate: |_| Gate::Ready,
+        check: check_schema,
+    },
+    Rule {
+        info: info(
+            "EV1",
+            "it is about this proposal",
+            "proposal_hash is sha256: and 64 hex digits and, where the proposal is at hand, the \
+             proposal's hash.",
+        ),
+        gate: needs_object,
+        check: check_proposal,
+    },
+    Rule {
+        info: info(
+            "EV2",
+            "results of actions are well formed",
+            "Each has action_id, path and action (strings, the ids without repeats), sha256 (a \
+             hash or null), exit_code (an integer or null) and status success, failure, skipped \
+             or timeout.",
+        ),
+        gate: |view| needs_list(view, "action_results"),
+        check: check_actions,
+    },
+    Rule {
+        info: info(
+            "EV3",
+            "results of tests are well formed",
+            "Each has test_id (a string, without repeats) and passed (a boolean); exit_code is an \
+             integer or null, stdout_sha256 and stderr_sha256 are hashes or null, where given.",
+        ),
+        gate: |view| needs_list(view, "test_results"),
+        check: check_tests,
+    },
+    Rule {
+        info: info(
+            "EV4",
+            "status agrees with the results",
+            "complete: every action succeeded or was skipped, with exit code 0 or none, and every \
+             test passed. failed: no action succeeded. partial: anything between.",
+        ),
+        gate: needs_both,
+        check: check_status,
+    },
+    Rule {
+        info: info(
+            "EV5",
+            "the core has a hash",
+            "The core (proposal_id, proposal_hash, both lists of results, status) has a canonical \
+             form, so that equal cores have equal hashes.",
+        ),
+        gate: needs_both,
+        check: check_hash,
+    },
+];
+
+fn needs_object(view: &EvidenceView<'_>) -> Gate {
+    match view.root.kind() {
+        Kind::Object => Gate::Ready,
+        _ => Gate::NotRun("the document is no object"),
+    }
+}
+
+fn needs_list(view: &EvidenceView<'_>, field: &str) -> Gate {
+    match view.root.get(field).map(|node| node.kind()) {
+        Some(Kind::Array) => Gate::Ready,
+        _ => Gate::NotRun("the list of results is missing"),
+    }
+}
+
+fn needs_both(view: &EvidenceView<'_>) -> Gate {
+    match needs_list(view, "action_results") {
+        Gate::Ready => needs_list(view, "test_results"),
+        other => other,
+    }
+}
+
+fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
+    node.get(name)?.as_lossy_str()
+}
+
+fn results<'a>(view: &EvidenceView<'a>, field: &str) -> Vec<Node<'a>> {
+    let list = view.root.get(field).map(|node| node.items());
+    list.into_iter().flatten().collect()
+}
+
+fn check_schema(view: &EvidenceView<'_>, findings: &mut Findings) {
+    if view.root.kind() != Kind::Object {
+        let found = view.root.kind().with_article();
+        findings.add("$", format!("evidence is an object, not {found}"));
+        return;
+    }
+    for field in REQUIRED {
+        let place = format!("$.{field}");
+        let is_list = field.ends_with("_results");
+        match view.root.get(field) {
+            None => findings.add(place, format!("`{field}` is missing")),
+            Some(node) if is_list && node.kind() != Kind::Array => {
+                findings.add(place, format!("`{field}` is not a list"));
+            }
+            Some(node) if !is_list && !node.is_string() => {
+                findings.add(place, format!("`{field}` is no string"));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn check_proposal(view: &EvidenceView<'_>, findings: &mut Findings) {
+    let Some(declared) = text(view.root, "proposal_hash") else {
+        return;
+    };
+    match (ContentHash::parse(&declared), view.proposal_hash) {
+        (Err(_), _) => findings.add("$.proposal_hash", "not sha256: and 64 hex digits"),
+        (Ok(declared), Some(actual)) if declared != actual => findings.add_difference(
+            "$.proposal_hash",
+            "the proposal has another hash",
+            declared.to_string(),
+            actual.to_string(),
+        ),
+        _ => {}
+    }
+}
+
+fn is_hash_or_null(node: Option<Node<'_>>) -> bool {
+    node.is_none_or(|node| {
+        let hash = node.as_lossy_str();
+        node.is_null() || hash.is_some_and(|hash| ContentHash::parse(&hash).is_ok())
+    })
+}
+
+fn is_code_or_null(node: Option<Node<'_>>) -> bool {
+    node.is_none_or(|node| {
+        let number = node.as_number();
+        node.is_null() || number.is_some_and(|number| number.to_exact_i64().is_some())
+    })
+}
+
+/// Ids of results: strings that are not empty and do not repeat.
+fn check_ids(nodes: &[Node<'_>], list: &str, name: &str, findings: &mut Findings) {
+    let mut seen = std::collections::BTreeSet::new();
+    for (at, node) in nodes.iter().enumerate() {
+        let place = format!("$.{list}[{at}].{name}");
+        match text(*node, name).filter(|id| !id.is_empty()) {
+            None => findings.add(place, format!("`{name}` is no string, or empty")),
+            Some(id) if seen.contains(&id) => findings.add(place, format!("`{id}` is there twice")),
+            Some(id) => {
+                seen.insert(id);
+            }
+        }
+    }
+}
+
+fn check_actions(view: &EvidenceView<'_>, findings: &mut Findings) {
+    let nodes = results(view, "action_results");
+    check_ids(&nodes, "action_results", "action_id", findings);
+    for (at, node) in nodes.into_iter().enumerate() {
+        let place = |name: &str| format!("$.action_results[{at}].{name}");
+        for name in ["path", "action"] {
+            if text(node, name).is_none() {
+                findings.add(place(name), format!("`{name}` is no string"));
+            }
+        }
+        let status = text(node, "status");
+        if !matches!(
+            status.as_deref(),
+            Some("success" | "failure" | "skipped" | "timeout")
+        ) {
+            findings.add(place("status"), "not success, failure, skipped or timeout");
+        }
+        if !is_hash_or_null(node.get("sha256")) {
+            findings.add(place("sha256"), "neither a hash nor null");
+        }
+        if !is_code_or_null(node.get("exit_code")) {
+            findings.add(place("exit_code"), "neither an integer nor null");
+        }
+    }
+}
+
+fn check_tests(view: &EvidenceView<'_>, findings: &mut Findings) {
+    let nodes = results(view, "test_results");
+    check_ids(&nodes, "test_results", "test_id", findings);
+    for (at, node) in nodes.into_iter().enumerate() {
+        let place = |name: &str| format!("$.test_results[{at}].{name}");
+        if node.get("passed").and_then(|node| node.as_bool()).is_none() {
+            findings.add(place("passed"), "`passed` is no boolean");
+        }
+        if !is_code_or_null(node.get("exit_code")) {
+            findings.add(place("exit_code"), "neither an integer nor null");
+        }
+        for name in ["stdout_sha256", "stderr_sha256"] {
+            if !is_hash_or_null(node.get(name)) {
+                findings.add(place(name), "neither a hash nor null");
+            }
+        }
+    }
+}
+
+/// The status that the results give.
+fn derive_status(view: &EvidenceView<'_>) -> &'static str {
+    let actions = results(view, "action_results");
+    let status = |node: &Node<'_>| text(*node, "status").unwrap_or_default().into_owned();
+    let is_fine = |node: &Node<'_>| {
+        let code = node.get("exit_code").and_then(|code| code.as_number());
+        matches!(status(node).as_str(), "success" | "skipped")
+            && code.is_none_or(|code| code.to_f64() == 0.0)
+    };
+    let tests = results(view, "test_results");
+    let has_passed =
+        |node: &Node<'_>| node.get("passed").and_then(|node| node.as_bool()) == Some(true);
+    if actions.iter().all(is_fine) && tests.iter().all(has_passed) {
+        "complete"
+    } else if actions.iter().any(|node| status(node) == "success") {
+        "partial"
+    } else {
+        "failed"
+    }
+}
+
+fn check_status(view: &EvidenceView<'_>, findings: &mut Findings) {
+    let declared = text(view.root, "status").unwrap_or_default();
+    if !matches!(&*declared, "complete" | "partial" | "failed") {
+        findings.add("$.status", "not complete, partial or failed");
+        return;
+    }
+    let derived = derive_status(view);
+    if declared != derived {
+        findings.add_difference("$.status", "the results say otherwise", declared, derived);
+    }
+}
+
+fn check_hash(view: &EvidenceView<'_>, findings: &mut Findings) {
+    if compute_evidence_hash(view.root).is_none() {
+        findings.add("$", "the core has no canonical form");
+    }
+}

@@ -1,0 +1,249 @@
+//! ledger.jsonl: one line a run, append-only, LD1-LD4.
+//!
+//! Findings name a line as `line N`, counted from 1. Blank lines (space, tab, CR only) are
+//! skipped.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::canon::{Document, Kind, Node, ReadOptions, parse_document};
+use crate::digest::ContentHash;
+use crate::formats::Format;
+use crate::timestamp::parse_utc;
+use crate::verify::{
+    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
+};
+
+/// Members of an entry that the pack document asks for (PK9).
+pub const REQUIRED: [&str; 7] = [
+    "run_id",
+    "timestamp",
+    "intent_sha256",
+    "result_kind",
+    "accepted",
+    "mode",
+    "policy",
+];
+
+/// One line that is not blank.
+pub struct Line<'a> {
+    /// Its number, from 1.
+    pub number: usize,
+    /// What it holds, or why that is no JSON.
+    pub entry: Result<Document<'a>, String>,
+    /// Whether it is the last one and lacks its line feed, as a write that was cut off leaves it.
+    pub is_unfinished: bool,
+}
+
+/// Reads the lines of a ledger.
+pub fn parse_lines(bytes: &[u8]) -> Vec<Line<'_>> {
+    let is_blank = |line: &[u8]| line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+    let ends_whole = bytes.last() == Some(&b'\n');
+    let count = bytes.split(|byte| *byte == b'\n').count();
+    bytes
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+        .filter(|(_, line)| !is_blank(line))
+        .map(|(at, line)| Line {
+            number: at + 1,
+            entry: parse_document(line, &ReadOptions::default())
+                .map_err(|error| format!("{} {}", error.kind, error.position)),
+            is_unfinished: !ends_whole && at + 1 == count,
+        })
+        .collect()
+}
+
+/// A ledger as the rules see it.
+pub struct LedgerView<'a> {
+    /// Its lines.
+    pub lines: &'a [Line<'a>],
+}
+
+/// Names the ledger as the subject of its rules.
+pub struct Ledger;
+
+impl Subject for Ledger {
+    type View<'a> = LedgerView<'a>;
+    const FORMAT: Format = Format::Ledger;
+}
+
+/// Verifies a ledger.
+pub fn verify_ledger(view: &LedgerView<'_>, strictness: Strictness) -> Report {
+    run_rules(&RULES, view, strictness)
+}
+
+const fn info(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
+    RuleInfo {
+        id,
+        format: Format::Ledger,
+        title,
+        section: "002 §3.1 ledger.jsonl",
+        level: Level::Must,
+        explanation,
+    }
+}
+
+/// The rules of a ledger.
+pub static RULES: [Rule<Ledger>; 4] = [
+    Rule {
+        info: info(
+            "LD1",
+            "every line is a whole entry",
+            "Each line is a JSON object with run_id, timestamp, intent_sha256, bundle_sha256, \
+             result_kind, accepted, mode and policy, each of its type. A last line that breaks \
+             off was torn by a crash.",
+        ),
+        gate: |_| Gate::Ready,
+        check: check_entries,
+    },
+    Rule {
+        info: info(
+            "LD2",
+            "times never go back",
+            "timestamp is ISO 8601 UTC and not before that of the line above.",
+        ),
+        gate: |_| Gate::Ready,
+        check: check_times,
+    },
+    Rule {
+        info: info(
+            "LD3",
+            "a run appears once",
+            "No run_id is there twice. The later line is named.",
+        ),
+        gate: |_| Gate::Ready,
+        check: check_runs,
+    },
+    Rule {
+        info: info(
+            "LD4",
+            "hashes are well formed",
+            "intent_sha256 is sha256: and 64 hex digits, bundle_sha256 too, or null.",
+        ),
+        gate: |_| Gate::Ready,
+        check: check_hashes,
+    },
+];
+
+fn place(line: &Line<'_>) -> String {
+    format!("line {}", line.number)
+}
+
+fn entries<'a>(view: &'a LedgerView<'a>) -> impl Iterator<Item = (&'a Line<'a>, Node<'a>)> {
+    view.lines.iter().filter_map(|line| {
+        let root = line.entry.as_ref().ok()?.root();
+        (root.kind() == Kind::Object).then_some((line, root))
+    })
+}
+
+fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
+    node.get(name)?.as_lossy_str()
+}
+
+/// What keeps a line from being an entry, by the pack document (PK9).
+pub fn find_entry_faults(line: &Line<'_>) -> Vec<String> {
+    let root = match &line.entry {
+        Err(error) if line.is_unfinished => return vec![format!("the line breaks off: {error}")],
+        Err(error) => return vec![error.clone()],
+        Ok(document) => document.root(),
+    };
+    if root.kind() != Kind::Object {
+        return vec![format!(
+            "an entry is an object, not {}",
+            root.kind().with_article()
+        )];
+    }
+    let missing = REQUIRED.iter().filter(|field| root.get(field).is_none());
+    missing
+        .map(|field| format!("`{field}` is missing"))
+        .collect()
+}
+
+fn check_entries(view: &LedgerView<'_>, findings: &mut Findings) {
+    for line in view.lines {
+        for fault in find_entry_faults(line) {
+            findings.add(place(line), fault);
+        }
+    }
+    for (line, entry) in entries(view) {
+        let mut check = |name: &str, is_fine: bool, wanted: &str| {
+            if entry.get(name).is_some() && !is_fine {
+                findings.add(place(line), format!("`{name}` is not {wanted}"));
+            }
+        };
+        let is_one_of =
+            |name: &str, known: &[&str]| text(entry, name).is_some_and(|t| known.contains(&&*t));
+        let is_text = |name: &str| text(entry, name).is_some_and(|text| !text.is_empty());
+        check("run_id", is_text("run_id"), "a text");
+        check("timestamp", is_text("timestamp"), "a text");
+        check("intent_sha256", is_text("intent_sha256"), "a text");
+        let kinds = ["BUNDLE", "CLARIFY", "REFUSE"];
+        check(
+            "result_kind",
+            is_one_of("result_kind", &kinds),
+            "a known outcome",
+        );
+        let accepted = entry.get("accepted").and_then(|node| node.as_bool());
+        check("accepted", accepted.is_some(), "a boolean");
+        let modes = ["none", "record", "replay"];
+        check("mode", is_one_of("mode", &modes), "none, record or replay");
+        check("policy", is_text("policy"), "a text");
+        if entry.get("bundle_sha256").is_none() {
+            findings.add(place(line), "`bundle_sha256` is missing");
+        }
+    }
+}
+
+fn check_times(view: &LedgerView<'_>, findings: &mut Findings) {
+    let mut before = None;
+    for (line, entry) in entries(view) {
+        let Some(timestamp) = text(entry, "timestamp") else {
+            continue;
+        };
+        let Some(time) = parse_utc(&timestamp) else {
+            findings.add(place(line), "`timestamp` is not a time in ISO 8601 UTC");
+            continue;
+        };
+        if before.is_some_and(|before| time < before) {
+            findings.add(place(line), "the time is before that of the line above");
+        }
+        before = Some(time);
+    }
+}
+
+fn check_runs(view: &LedgerView<'_>, findings: &mut Findings) {
+    let mut seen = BTreeMap::new();
+    for (line, entry) in entries(view) {
+        let Some(run) = text(entry, "run_id") else {
+            continue;
+        };
+        if let Some(first) = seen.get(&run) {
+            findings.add(
+                place(line),
+                format!("run `{run}` is already in line {first}"),
+            );
+        } else {
+            seen.insert(run, line.number);
+        }
+    }
+}
+
+fn check_hashes(view: &LedgerView<'_>, findings: &mut Findings) {
+    for (line, entry) in entries(view) {
+        for name in ["intent_sha256", "bundle_sha256"] {
+            let Some(node) = entry.get(name) else {
+                continue;
+            };
+            let may_be_null = name == "bundle_sha256" && node.is_null();
+            let is_hash = node
+                .as_lossy_str()
+                .is_some_and(|hash| ContentHash::parse(&hash).is_ok());
+            if !may_be_null && !is_hash {
+                findings.add(
+                    place(line),
+                    format!("`{name}` is not sha256: and 64 hex digits"),
+                );
+            }
+        }
+    }
+}

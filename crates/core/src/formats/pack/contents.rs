@@ -1,0 +1,151 @@
+//! What is in the files, by the pack document: PK3, PK4, PK5, PK8, PK9.
+
+use super::PackView;
+use crate::canon::{Dialect, Node, canonical_bytes};
+use crate::digest::ContentHash;
+use crate::formats::context_bundle::{BundleView, verify_bundle};
+use crate::formats::evidence::REQUIRED as EVIDENCE_FIELDS;
+use crate::formats::ledger::find_entry_faults;
+use crate::formats::model_io::{ModelIoView, verify_model_io};
+use crate::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
+use crate::formats::policy::find_shape_faults;
+use crate::formats::run::find_basic_faults;
+use crate::formats::runner::{RunnerView, verify_runner};
+use crate::verify::{Findings, Report};
+
+/// Calls `check` with the document of a file that is there; a text that is no JSON is a finding.
+fn with_document(
+    view: &PackView<'_>,
+    name: &'static str,
+    findings: &mut Findings,
+    check: impl FnOnce(Node<'_>) -> Vec<String>,
+) {
+    match view.documents.get(name) {
+        None => {}
+        Some(Err(error)) => findings.add(name, format!("{} {}", error.kind, error.position)),
+        Some(Ok(document)) => {
+            for fault in check(document.root()) {
+                findings.add(name, fault);
+            }
+        }
+    }
+}
+
+/// PK3: run.json has its fields.
+pub(super) fn check_run(view: &PackView<'_>, findings: &mut Findings) {
+    with_document(view, "run.json", findings, find_basic_faults);
+}
+
+/// PK4: bundle.json is a valid context bundle.
+pub(super) fn check_bundle(view: &PackView<'_>, findings: &mut Findings) {
+    with_document(view, "bundle.json", findings, |root| {
+        let bundle = BundleView {
+            root,
+            transformed: None,
+        };
+        messages(&verify_bundle(&bundle, view.strictness))
+    });
+}
+
+/// PK5: the hash in run.json is the bundle's.
+pub(super) fn check_bundle_hash(view: &PackView<'_>, findings: &mut Findings) {
+    const PLACE: &str = "bundle.json";
+    let Some(reference) = view.bundle_reference() else {
+        return;
+    };
+    // Absent is PK3's business, and so is a bundle that is not there PK1's.
+    let Some(declared) = reference.get("sha256") else {
+        return;
+    };
+    if !view.documents.contains_key(PLACE) {
+        return;
+    }
+    let declared = declared.as_lossy_str().unwrap_or_default();
+    match view.bundle_hash() {
+        None => findings.add(PLACE, "the bundle has no canonical form, so it has no hash"),
+        Some(actual) if declared != actual.to_string() => findings.add_difference(
+            PLACE,
+            "the hash in run.json is not the bundle's",
+            declared,
+            actual.to_string(),
+        ),
+        Some(_) => {}
+    }
+}
+
+/// PK8: the optional files hold what their own documents ask for.
+pub(super) fn check_optional(view: &PackView<'_>, findings: &mut Findings) {
+    with_document(view, "patch.json", findings, |root| {
+        let patch = PatchView {
+            root,
+            max_total_bytes: MAX_TOTAL_BYTES,
+        };
+        let mut faults = messages(&verify_patch(&patch, view.strictness));
+        faults.extend(find_hash_fault(root, "source_proposal_hash"));
+        faults
+    });
+    with_document(view, "evidence.json", findings, |root| {
+        let missing = EVIDENCE_FIELDS
+            .iter()
+            .filter(|field| root.get(field).is_none());
+        let mut faults: Vec<String> = missing
+            .map(|field| format!("`{field}` is missing"))
+            .collect();
+        faults.extend(find_hash_fault(root, "proposal_hash"));
+        faults
+    });
+    with_document(view, "policy.json", findings, |root| {
+        let mut faults = find_shape_faults(root);
+        faults.extend(find_policy_difference(view, root));
+        faults
+    });
+    with_document(view, "model_io.json", findings, |root| {
+        messages(&verify_model_io(&ModelIoView { root }, view.strictness))
+    });
+    with_document(view, "runner.json", findings, |root| {
+        messages(&verify_runner(&RunnerView { root }, view.strictness))
+    });
+    // PK11: whatever it holds, as long as it is JSON.
+    with_document(view, "meta.json", findings, |_| Vec::new());
+}
+
+fn messages(report: &Report) -> Vec<String> {
+    let message = |finding: &crate::verify::Finding| {
+        let place = finding.path.as_deref().map(|path| format!(" at {path}"));
+        format!(
+            "{}{}: {}",
+            finding.rule_id,
+            place.unwrap_or_default(),
+            finding.message
+        )
+    };
+    report.findings().iter().map(message).collect()
+}
+
+/// 002 §4.4, §4.5; absent is another finding's business.
+fn find_hash_fault(root: Node<'_>, field: &str) -> Option<String> {
+    let declared = root.get(field)?.as_lossy_str().unwrap_or_default();
+    match ContentHash::parse(&declared) {
+        Ok(_) => None,
+        Err(_) => Some(format!("`{field}` is not sha256: and 64 hex digits")),
+    }
+}
+
+/// 002 §4.6.
+fn find_policy_difference(view: &PackView<'_>, policy: Node<'_>) -> Option<String> {
+    let embedded = view.document("run.json")?.get("policy")?;
+    let form = |node| canonical_bytes(node, Dialect::Kernel).ok();
+    match (form(policy), form(embedded)) {
+        (Some(here), Some(there)) if here == there => None,
+        _ => Some("the policy is not the one in run.json".to_owned()),
+    }
+}
+
+/// PK9: every line of the ledger is an entry.
+pub(super) fn check_ledger(view: &PackView<'_>, findings: &mut Findings) {
+    for line in &view.ledger {
+        for fault in find_entry_faults(line) {
+            findings.add("ledger.jsonl", format!("line {}: {fault}", line.number));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A pack: the folder that a run is handed over as, PK1-PK12 (document 002), and in strict mode
+//! the rules of what it holds: RS1-RS8, PL1-PL3, EV1-EV5, LD1-LD4.
+//!
+//! Invariants: every file is opened once, without following links, and all rules look at those
+//! bytes; a link, folder, pipe or device in a file's place is never opened and gives no findings
+//! about its contents. Findings name files of the pack.
+
+mod contents;
+mod rules;
+mod strict;
+mod structure;
+
+use std::collections::BTreeMap;
+
+use crate::canon::{Dialect, Document, JsonError, Node, ReadOptions, Value, canonical_digest};
+use crate::canon::{Kind, parse_document};
+use crate::digest::ContentHash;
+use crate::formats::Format;
+use crate::formats::ledger::{Line, parse_lines};
+use crate::formats::run::{ResultKind, parse_result_kind};
+use crate::limits::JsonLimits;
+use crate::path::SafePath;
+use crate::source::{EntryKind, Source, SourceError};
+use crate::verify::{Report, Strictness, Subject, run_rules};
+
+pub use rules::RULES;
+
+/// The files a pack may hold (002 §3.1), sorted.
+pub const MANIFEST: [&str; 9] = [
+    "bundle.json",
+    "evidence.json",
+    "ledger.jsonl",
+    "meta.json",
+    "model_io.json",
+    "patch.json",
+    "policy.json",
+    "run.json",
+    "runner.json",
+];
+
+/// The bytes of a pack, as they were when they were read.
+pub struct PackFiles {
+    entries: Vec<(String, EntryKind)>,
+    bytes: BTreeMap<&'static str, Vec<u8>>,
+}
+
+impl PackFiles {
+    /// Lists a source and reads every regular file of the manifest.
+    ///
+    /// # Errors
+    /// When the source cannot be listed or a file that is there cannot be read: then nothing can
+    /// be said about the pack.
+    pub fn read(source: &dyn Source) -> Result<Self, SourceError> {
+        let mut entries = Vec::new();
+        let mut bytes = BTreeMap::new();
+        for entry in source.entries()? {
+            let name = entry.name.exact();
+            // What lies in a folder is the folder's fault.
+            if name.contains('/') {
+                continue;
+            }
+            let known = MANIFEST.iter().find(|known| **known == name);
+            if let (Some(known), EntryKind::File) = (known, entry.kind)
+                && let Ok(path) = SafePath::parse(known)
+            {
+                bytes.insert(*known, source.read(&path, JsonLimits::LARGEST_DOCUMENT)?);
+            }
+            entries.push((name.to_owned(), entry.kind));
+        }
+        Ok(Self { entries, bytes })
+    }
+
+    /// Regular files of the manifest, sorted.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.bytes.keys().copied().collect()
+    }
+
+    /// The bytes of one of them.
+    pub fn bytes(&self, name: &str) -> Option<&[u8]> {
+        self.bytes.get(name).map(Vec::as_slice)
+    }
+}
+
+/// A pack as the rules see it.
+pub struct PackView<'a> {
+    /// The path as it was given.
+    pack_path: &'a str,
+    files: &'a PackFiles,
+    documents: BTreeMap<&'static str, Result<Document<'a>, JsonError>>,
+    ledger: Vec<Line<'a>>,
+    strictness: Strictness,
+}
+
+impl<'a> PackView<'a> {
+    /// Parses what was read.
+    pub fn new(pack_path: &'a str, files: &'a PackFiles, strictness: Strictness) -> Self {
+        let mut documents = BTreeMap::new();
+        let mut ledger = Vec::new();
+        for (name, bytes) in &files.bytes {
+            if *name == "ledger.jsonl" {
+                ledger = parse_lines(bytes);
+            } else {
+                documents.insert(*name, parse_document(bytes, &ReadOptions::default()));
+            }
+        }
+        Self {
+            pack_path,
+            files,
+            documents,
+            ledger,
+            strictness,
+        }
+    }
+
+    /// The document in a file, where it is there and parses.
+    fn document(&self, name: &str) -> Option<Node<'_>> {
+        let parsed = self.documents.get(name)?.as_ref().ok()?;
+        Some(parsed.root())
+    }
+
+    fn kind_of(&self, name: &str) -> Option<EntryKind> {
+        let found = self.files.entries.iter().find(|(entry, _)| entry == name);
+        found.map(|(_, kind)| *kind)
+    }
+
+    fn outcome(&self) -> Option<ResultKind> {
+        parse_result_kind(self.document("run.json")?)
+    }
+
+    /// The reference from run.json to the bundle, where run.json has an object there.
+    fn bundle_reference(&self) -> Option<Node<'_>> {
+        let reference = self.document("run.json")?.get("bundle")?;
+        (reference.kind() == Kind::Object).then_some(reference)
+    }
+
+    /// The canonical hash of bundle.json, where it has one.
+    fn bundle_hash(&self) -> Option<ContentHash> {
+        let digest = canonical_digest(self.document("bundle.json")?, Dialect::Kernel).ok()?;
+        Some(digest.into())
+    }
+}
+
+/// Names the pack as the subject of its rules.
+pub struct Pack;
+
+impl Subject for Pack {
+    type View<'a> = PackView<'a>;
+    const FORMAT: Format = Format::Pack;
+}
+
+/// Verifies a pack.
+pub fn verify_pack(view: &PackView<'_>) -> Report {
+    run_rules(&RULES, view, view.strictness)
+}
+
+/// The verdict as 002 §7 has it.
+pub fn render_verdict(view: &PackView<'_>, report: &Report) -> Value {
+    let mut verdict = crate::verify::render_json(report);
+    verdict.insert("pack_path", view.pack_path);
+    if report.is_valid() {
+        verdict.insert("files_verified", Value::array(view.files.names()));
+        verdict.insert("reference_checks", Value::array(reference_check(view)));
+    }
+    verdict
+}
+
+fn reference_check(view: &PackView<'_>) -> Option<Value> {
+    let expected = view.bundle_reference()?.get("sha256")?.as_lossy_str()?;
+    let computed = view.bundle_hash()?.to_string();
+    Some(Value::object([
+        ("source", Value::from("run.json")),
+        ("target", Value::from("bundle.json")),
+        ("field", Value::from("bundle.sha256")),
+        ("match", Value::from(expected == computed)),
+        ("expected", Value::from(expected.into_owned())),
+        ("computed", Value::from(computed)),
+    ]))
+}
+
+/// The verdict on a pack that could not be read at all (002 §7.2, rulings: rule id IO).
+pub fn render_unreadable(pack_path: &str, message: &str) -> Value {
+    let violation = Value::object([("rule_id", "IO"), ("path", pack_path), ("message", message)]);
+    Value::object([
+        ("ok", Value::from(false)),
+        ("pack_path", Value::from(pack_path)),
+        ("violations", Value::array([violation])),
+    ])
+}

@@ -1,0 +1,395 @@
+//! The table of the pack's rules.
+
+use super::{Pack, PackView, contents, strict, structure};
+use crate::formats::{Format, policy, run};
+use crate::source::EntryKind;
+use crate::verify::{Gate, Level, Rule, RuleInfo};
+
+const fn info(
+    id: &'static str,
+    section: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+) -> RuleInfo {
+    RuleInfo {
+        id,
+        format: Format::Pack,
+        title,
+        section,
+        level: Level::Must,
+        explanation,
+    }
+}
+
+const fn in_strict(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
+    RuleInfo {
+        id,
+        format: Format::Pack,
+        title,
+        section: "002 §3.1, companion texts",
+        level: Level::Strict,
+        explanation,
+    }
+}
+
+/// Whether a file is there to be looked at. One that is no regular file is another rule's
+/// finding.
+fn needs(view: &PackView<'_>, name: &str) -> Gate {
+    match view.kind_of(name) {
+        Some(EntryKind::File) => Gate::Ready,
+        Some(_) => Gate::NotApplicable("what stands in the file's place is no regular file"),
+        None => Gate::NotApplicable("there is no such file"),
+    }
+}
+
+fn always(_: &PackView<'_>) -> Gate {
+    Gate::Ready
+}
+
+fn needs_run(view: &PackView<'_>) -> Gate {
+    needs(view, "run.json")
+}
+
+fn needs_policy(view: &PackView<'_>) -> Gate {
+    needs(view, "policy.json")
+}
+
+fn needs_evidence(view: &PackView<'_>) -> Gate {
+    needs(view, "evidence.json")
+}
+
+fn needs_ledger(view: &PackView<'_>) -> Gate {
+    needs(view, "ledger.jsonl")
+}
+
+/// The rules of a pack.
+pub static RULES: [Rule<Pack>; 33] = [
+    Rule {
+        info: info(
+            "PK1",
+            "002 §8 PK1",
+            "the required files are there",
+            "run.json, and bundle.json unless the run says REFUSE, are there as regular files.",
+        ),
+        gate: always,
+        check: structure::check_required,
+    },
+    Rule {
+        info: info(
+            "PK2",
+            "002 §8 PK2, §3.2",
+            "there are no other files",
+            "Only run.json, bundle.json, patch.json, evidence.json, ledger.jsonl, policy.json, \
+             model_io.json, runner.json and meta.json; no patch and no evidence where the kernel \
+             asked questions, and no bundle either where it refused.",
+        ),
+        gate: always,
+        check: structure::check_known,
+    },
+    Rule {
+        info: info(
+            "PK3",
+            "002 §8 PK3, §4.2",
+            "run.json has its fields",
+            "run.json is an object with every field that all outcomes have, a known outcome, a \
+             bundle reference that fits it, and an intent with a hash and a relative path.",
+        ),
+        gate: needs_run,
+        check: contents::check_run,
+    },
+    Rule {
+        info: info(
+            "PK4",
+            "002 §8 PK4, §4.3",
+            "bundle.json is a valid context bundle",
+            "Everything that `runseal bundle verify` finds in bundle.json is a finding of the \
+             pack.",
+        ),
+        gate: |view| needs(view, "bundle.json"),
+        check: contents::check_bundle,
+    },
+    Rule {
+        info: info(
+            "PK5",
+            "002 §8 PK5, §4.1",
+            "run.json names this bundle",
+            "bundle.sha256 in run.json is sha256: and the canonical hash of bundle.json. A \
+             difference means that one of the two was changed after the run.",
+        ),
+        gate: needs_run,
+        check: contents::check_bundle_hash,
+    },
+    Rule {
+        info: info(
+            "PK6",
+            "002 §8 PK6, §5.1",
+            "there are no symbolic links",
+            "A link could lead to another file tomorrow; it is named and never followed.",
+        ),
+        gate: always,
+        check: structure::check_links,
+    },
+    Rule {
+        info: info(
+            "PK7",
+            "002 §8 PK7, §5.2, §5.3",
+            "no path climbs",
+            "The pack's path as given holds no `..`, no `.` segment inside and no `//`; no name in \
+             the pack holds a backslash.",
+        ),
+        gate: always,
+        check: structure::check_traversal,
+    },
+    Rule {
+        info: info(
+            "PK8",
+            "002 §8 PK8, §4.4-4.6",
+            "the optional files are valid",
+            "patch.json, model_io.json and runner.json pass their own rules; evidence.json and \
+             policy.json have their fields; proposal hashes are well formed; policy.json is the \
+             policy in run.json; meta.json is JSON.",
+        ),
+        gate: always,
+        check: contents::check_optional,
+    },
+    Rule {
+        info: info(
+            "PK9",
+            "002 §8 PK9",
+            "the ledger holds entries",
+            "Every line of ledger.jsonl that is not blank is a JSON object with run_id, \
+             timestamp, intent_sha256, result_kind, accepted, mode and policy.",
+        ),
+        gate: needs_ledger,
+        check: contents::check_ledger,
+    },
+    Rule {
+        info: info(
+            "PK10",
+            "002 §8 PK10, §6.2",
+            "findings are sorted",
+            "Findings come out by rule, path and message. This is about the verifier and cannot \
+             fail for a pack.",
+        ),
+        gate: |_| Gate::NotApplicable("it is about the verifier: all findings have one order"),
+        check: |_, _| {},
+    },
+    Rule {
+        info: info(
+            "PK11",
+            "002 §8 PK11",
+            "meta.json is ignored",
+            "meta.json may hold any JSON and changes no verdict. This is about the verifier and \
+             cannot fail for a pack.",
+        ),
+        gate: |_| Gate::NotApplicable("it is about the verifier: meta.json is parsed only"),
+        check: |_, _| {},
+    },
+    Rule {
+        info: info(
+            "PK12",
+            "002 §8 PK12",
+            "there are regular files only",
+            "No folders, pipes, sockets or devices.",
+        ),
+        gate: always,
+        check: structure::check_regular,
+    },
+    Rule {
+        info: in_strict(
+            "PK13",
+            "the records agree with each other",
+            "bundle_id and kernel_version in run.json are the bundle's; the ledger holds one entry, \
+             this run's, with run.json's values; patch and evidence name one proposal and the same \
+             files; the runner's limits, times and exit code are the run's; where no command ran, \
+             files that the evidence names are among the outputs with the same hash.",
+        ),
+        gate: needs_run,
+        check: strict::check_agreement,
+    },
+    Rule {
+        info: in_strict(
+            "RS1",
+            "the run's version is known",
+            "run_schema_version is 1.0.0.",
+        ),
+        gate: needs_run,
+        check: |view, findings| strict::check_run(view, findings, run::find_version_faults),
+    },
+    Rule {
+        info: in_strict(
+            "RS2",
+            "the outcome is one of three",
+            "kernel_result_kind is BUNDLE, CLARIFY or REFUSE.",
+        ),
+        gate: needs_run,
+        check: |view, findings| strict::check_run(view, findings, run::find_outcome_faults),
+    },
+    Rule {
+        info: in_strict(
+            "RS3",
+            "the run has the fields of its outcome",
+            "Every field has its type; bundle, clarify_questions, refuse_reason and execution are \
+             there or not as the outcome says; an execution is whole, its outputs sorted and \
+             their sizes added up right.",
+        ),
+        gate: needs_run,
+        check: |view, findings| strict::check_run(view, findings, run::find_table_faults),
+    },
+    Rule {
+        info: in_strict(
+            "RS4",
+            "the run's hashes are well formed",
+            "intent.sha256 and bundle.sha256 are hashes, bundle_id is not empty.",
+        ),
+        gate: needs_run,
+        check: |view, findings| strict::check_run(view, findings, run::find_hash_faults),
+    },
+    Rule {
+        info: in_strict(
+            "RS5",
+            "the policy is the named profile",
+            "policy in run.json is strict, default or dev, word for word.",
+        ),
+        gate: needs_run,
+        check: |view, findings| strict::check_run(view, findings, run::find_policy_faults),
+    },
+    Rule {
+        info: in_strict(
+            "RS6",
+            "the run leaks nothing of the host",
+            "intent.path is relative and does not climb; there is no sandbox_path and no \
+             model_io_path.",
+        ),
+        gate: needs_run,
+        check: |view, findings| strict::check_run(view, findings, run::find_leaks),
+    },
+    Rule {
+        info: in_strict(
+            "RS7",
+            "run.json is stored canonically",
+            "The bytes are the canonical form, with or without a final line feed.",
+        ),
+        gate: needs_run,
+        check: strict::check_run_form,
+    },
+    Rule {
+        info: in_strict(
+            "RS8",
+            "the decision agrees with what happened",
+            "accepted is false unless there is a bundle, and implies exit code 0 where something \
+             was executed; validated_by_kernel is true.",
+        ),
+        gate: needs_run,
+        check: |view, findings| strict::check_run(view, findings, run::find_decision_faults),
+    },
+    Rule {
+        info: in_strict(
+            "PL1",
+            "the policy's name is known",
+            "name is strict, default or dev.",
+        ),
+        gate: needs_policy,
+        check: |view, findings| strict::check_policy(view, findings, strict::find_name_faults),
+    },
+    Rule {
+        info: in_strict(
+            "PL2",
+            "the policy is complete",
+            "All seven fields are there, each of its type.",
+        ),
+        gate: needs_policy,
+        check: |view, findings| strict::check_policy(view, findings, policy::find_shape_faults),
+    },
+    Rule {
+        info: in_strict(
+            "PL3",
+            "the policy is within bounds",
+            "timeout_ms is 1000 to 600000, max_output_files 1 to 10000, max_total_output_bytes \
+             1024 to 1073741824.",
+        ),
+        gate: needs_policy,
+        check: |view, findings| strict::check_policy(view, findings, policy::find_bound_faults),
+    },
+    Rule {
+        info: in_strict(
+            "EV1",
+            "evidence is about the patch's proposal",
+            "proposal_hash is a hash, and source_proposal_hash of the patch where there is one.",
+        ),
+        gate: needs_evidence,
+        check: |view, findings| strict::check_evidence(view, findings, "EV1"),
+    },
+    Rule {
+        info: in_strict(
+            "EV2",
+            "results of actions are well formed",
+            "As `runseal evidence verify` checks it.",
+        ),
+        gate: needs_evidence,
+        check: |view, findings| strict::check_evidence(view, findings, "EV2"),
+    },
+    Rule {
+        info: in_strict(
+            "EV3",
+            "results of tests are well formed",
+            "As `runseal evidence verify` checks it.",
+        ),
+        gate: needs_evidence,
+        check: |view, findings| strict::check_evidence(view, findings, "EV3"),
+    },
+    Rule {
+        info: in_strict(
+            "EV4",
+            "the evidence's status agrees with its results",
+            "As `runseal evidence verify` checks it.",
+        ),
+        gate: needs_evidence,
+        check: |view, findings| strict::check_evidence(view, findings, "EV4"),
+    },
+    Rule {
+        info: in_strict(
+            "EV5",
+            "the evidence has a hash",
+            "As `runseal evidence verify` checks it.",
+        ),
+        gate: needs_evidence,
+        check: |view, findings| strict::check_evidence(view, findings, "EV5"),
+    },
+    Rule {
+        info: in_strict(
+            "LD1",
+            "every line of the ledger is a whole entry",
+            "As `runseal ledger verify` checks it.",
+        ),
+        gate: needs_ledger,
+        check: |view, findings| strict::check_ledger(view, findings, "LD1"),
+    },
+    Rule {
+        info: in_strict(
+            "LD2",
+            "the ledger's times never go back",
+            "As `runseal ledger verify` checks it.",
+        ),
+        gate: needs_ledger,
+        check: |view, findings| strict::check_ledger(view, findings, "LD2"),
+    },
+    Rule {
+        info: in_strict(
+            "LD3",
+            "a run appears once in the ledger",
+            "As `runseal ledger verify` checks it.",
+        ),
+        gate: needs_ledger,
+        check: |view, findings| strict::check_ledger(view, findings, "LD3"),
+    },
+    Rule {
+        info: in_strict(
+            "LD4",
+            "the ledger's hashes are well formed",
+            "As `runseal ledger verify` checks it.",
+        ),
+        gate: needs_ledger,
+        check: |view, findings| strict::check_ledger(view, findings, "LD4"),
+    },
+];

@@ -1,0 +1,354 @@
+//! The checks of a proposal, one function a rule.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ProposalView;
+use crate::canon::{Dialect, Kind, Node, Value, canonical_digest, compare_utf16};
+use crate::digest::{ContentHash, Digest};
+use crate::ids::{ActionId, BundleId, ProposalId};
+use crate::space::trim_ecmascript;
+use crate::verify::{Findings, Gate};
+pub(super) fn needs_object(view: &ProposalView<'_>) -> Gate {
+    match view.root.kind() {
+        Kind::Object => Gate::Ready,
+        _ => Gate::NotRun("the document is no object"),
+    }
+}
+
+pub(super) fn needs_actions(view: &ProposalView<'_>) -> Gate {
+    needs_list(view, "actions", "there is no list of actions")
+}
+
+pub(super) fn needs_tests(view: &ProposalView<'_>) -> Gate {
+    needs_list(view, "acceptance_tests", "there is no list of tests")
+}
+
+fn needs_list(view: &ProposalView<'_>, field: &str, because: &'static str) -> Gate {
+    match view.root.get(field).map(|node| node.kind()) {
+        Some(Kind::Array) => Gate::Ready,
+        _ => Gate::NotRun(because),
+    }
+}
+
+fn list<'a>(view: &ProposalView<'a>, field: &str) -> Vec<Node<'a>> {
+    let items = view.root.get(field).map(|node| node.items());
+    items
+        .into_iter()
+        .flatten()
+        .filter(|node| node.kind() == Kind::Object)
+        .collect()
+}
+
+pub(super) fn actions<'a>(view: &ProposalView<'a>) -> Vec<Node<'a>> {
+    list(view, "actions")
+}
+
+pub(super) fn tests<'a>(view: &ProposalView<'a>) -> Vec<Node<'a>> {
+    list(view, "acceptance_tests")
+}
+
+fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
+    node.get(name)?.as_lossy_str()
+}
+
+/// The id as a place; an empty one counts as none.
+fn place(node: Node<'_>) -> Option<String> {
+    text(node, "id")
+        .filter(|id| !id.is_empty())
+        .map(Cow::into_owned)
+}
+
+pub(super) fn check_schema(view: &ProposalView<'_>, findings: &mut Findings) {
+    let root = view.root;
+    if root.kind() != Kind::Object {
+        let found = root.kind().with_article();
+        findings.add_without_path(format!("a proposal is an object, not {found}"));
+        return;
+    }
+    let id = text(root, "id").and_then(|id| ProposalId::parse(&id).ok());
+    match &id {
+        None => findings.add_without_path("`id` is not prop_ and 16 lower-case hex digits"),
+        Some(id) if view.strict => check_proposal_id(root, id, findings),
+        Some(_) => {}
+    }
+    if root.get("acceptance_tests").map(|node| node.kind()) != Some(Kind::Array) {
+        findings.add_without_path("`acceptance_tests` is no list");
+    }
+    if root
+        .get("requires_approval")
+        .and_then(|node| node.as_bool())
+        .is_none()
+    {
+        findings.add_without_path("`requires_approval` is neither true nor false");
+    }
+    const ACTION: [(&str, Kind); 4] = [
+        ("target", Kind::String),
+        ("required", Kind::Bool),
+        ("description", Kind::String),
+        ("order", Kind::Number),
+    ];
+    const TEST: [(&str, Kind); 5] = [
+        ("id", Kind::String),
+        ("name", Kind::String),
+        ("target", Kind::String),
+        ("expected", Kind::String),
+        ("required", Kind::Bool),
+    ];
+    check_fields(root, "actions", &ACTION, findings);
+    check_fields(root, "acceptance_tests", &TEST, findings);
+}
+
+fn check_proposal_id(root: Node<'_>, id: &ProposalId, findings: &mut Findings) {
+    let mut content = root.to_value();
+    if let Value::Object(members) = &mut content {
+        members.remove(&"id".into());
+    }
+    match ProposalId::derive(&content) {
+        Ok(derived) if derived == *id => {}
+        Ok(derived) => findings.add_without_path(format!(
+            "`id` is not the content's: expected `{derived}`, actual `{id}`"
+        )),
+        Err(_) => findings.add_without_path("the proposal has no canonical form"),
+    }
+}
+
+fn check_fields(root: Node<'_>, field: &str, wanted: &[(&str, Kind)], findings: &mut Findings) {
+    for node in root
+        .get(field)
+        .map(|node| node.items())
+        .into_iter()
+        .flatten()
+    {
+        if node.kind() != Kind::Object {
+            let found = node.kind().with_article();
+            findings.add_without_path(format!("an element of `{field}` is {found}, no object"));
+            continue;
+        }
+        for (name, kind) in wanted {
+            let found = node.get(name).map(|node| node.kind());
+            if found != Some(*kind) {
+                let wanted = kind.with_article();
+                findings.add_at(place(node), format!("`{name}` is not {wanted}"));
+            } else if *name == "id" && place(node).is_none() {
+                findings.add_without_path("a test's id is empty");
+            }
+        }
+        if let Some(hash) = node.get("expected_hash")
+            && !hash.is_string()
+        {
+            findings.add_at(place(node), "`expected_hash` is not a string");
+        }
+    }
+}
+
+fn is_blank(root: Node<'_>, field: &str) -> bool {
+    text(root, field).is_none_or(|text| trim_ecmascript(&text).is_empty())
+}
+
+pub(super) fn check_version(view: &ProposalView<'_>, findings: &mut Findings) {
+    if is_blank(view.root, "schema_version") {
+        findings.add_without_path("`schema_version` is no string, or blank");
+    }
+}
+
+pub(super) fn check_summary(view: &ProposalView<'_>, findings: &mut Findings) {
+    if is_blank(view.root, "summary") {
+        findings.add_without_path("`summary` is no string, or blank");
+    }
+}
+
+pub(super) fn check_source(view: &ProposalView<'_>, findings: &mut Findings) {
+    let id = text(view.root, "source_bundle_id").unwrap_or_default();
+    // 003 writes bun_, 000 bundle_; both are read.
+    let spelled_out = id
+        .strip_prefix("bun_")
+        .map_or(Cow::Borrowed(&*id), |hash| format!("bundle_{hash}").into());
+    let hash = text(view.root, "source_bundle_hash").unwrap_or_default();
+    if BundleId::parse(&spelled_out).is_err() {
+        findings.add_without_path(format!(
+            "`source_bundle_id` is `{}`, not bundle_ and 16 lower-case hex digits",
+            id.escape_debug()
+        ));
+    } else if let Some(bundle) = view.bundle
+        && bundle.id != *id
+        && bundle.id != spelled_out
+    {
+        findings.add_without_path(format!(
+            "`source_bundle_id` is another bundle's: expected `{}`, actual `{id}`",
+            bundle.id
+        ));
+    }
+    match ContentHash::parse(&hash) {
+        Err(_) => findings.add_without_path(format!(
+            "`source_bundle_hash` is `{}`, not sha256: and 64 lower-case hex digits",
+            hash.escape_debug()
+        )),
+        Ok(hash) => {
+            if let Some(bundle) = view.bundle
+                && bundle.hash != hash
+            {
+                findings.add_without_path(format!(
+                    "`source_bundle_hash` is another bundle's: expected `{}`, actual `{hash}`",
+                    bundle.hash
+                ));
+            }
+        }
+    }
+}
+
+pub(super) fn check_actions_list(view: &ProposalView<'_>, findings: &mut Findings) {
+    if view.root.get("actions").map(|node| node.kind()) != Some(Kind::Array) {
+        findings.add_without_path("`actions` is missing or no list");
+    }
+}
+
+pub(super) fn check_unique(nodes: Vec<Node<'_>>, findings: &mut Findings) {
+    let mut seen = BTreeSet::new();
+    for id in nodes.into_iter().filter_map(place) {
+        if !seen.insert(id.clone()) {
+            let message = format!("`{id}` is already there");
+            findings.add(id, message);
+        }
+    }
+}
+
+pub(super) fn check_types(nodes: Vec<Node<'_>>, known: &[&str], findings: &mut Findings) {
+    for node in nodes {
+        let found = text(node, "type");
+        if !found.as_deref().is_some_and(|found| known.contains(&found)) {
+            let shown = found.map_or("nothing".to_owned(), |found| format!("`{found}`"));
+            findings.add_at(place(node), format!("the type is {shown}, not a known one"));
+        }
+    }
+}
+
+pub(super) fn check_action_ids(view: &ProposalView<'_>, findings: &mut Findings) {
+    let actions = actions(view);
+    let counts = if view.strict {
+        count_contents(&actions)
+    } else {
+        BTreeMap::new()
+    };
+    for node in &actions {
+        let id = text(*node, "id").unwrap_or_default();
+        if ActionId::parse(&id).is_err() {
+            findings.add_at(
+                place(*node),
+                format!(
+                    "`{}` is not act_ and 16 lower-case hex digits",
+                    id.escape_debug()
+                ),
+            );
+        } else if view.strict {
+            let alike = content_digest(*node).and_then(|content| counts.get(&content));
+            let derived = derive_action_id(*node, alike.is_some_and(|count| *count > 1));
+            if derived
+                .as_ref()
+                .is_none_or(|derived| derived.as_str() != id)
+            {
+                let expected = derived.map_or("none".to_owned(), |derived| derived.to_string());
+                findings.add_difference(id, "the id is not the content's", expected, "another");
+            }
+        }
+    }
+}
+
+/// An action's id: of content, target and type, and of order where another action of the
+/// proposal has the same three.
+fn derive_action_id(node: Node<'_>, collides: bool) -> Option<ActionId> {
+    let mut content = action_content(node);
+    if collides && let Some(order) = node.get("order") {
+        content.insert("order", order.to_value());
+    }
+    ActionId::derive(&content).ok()
+}
+
+/// How many actions have each content, by its hash.
+fn count_contents(actions: &[Node<'_>]) -> BTreeMap<Digest, usize> {
+    let mut counts = BTreeMap::new();
+    for content in actions.iter().filter_map(|node| content_digest(*node)) {
+        *counts.entry(content).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn content_digest(node: Node<'_>) -> Option<Digest> {
+    canonical_digest(&action_content(node), Dialect::Kernel).ok()
+}
+
+fn action_content(node: Node<'_>) -> Value {
+    let mut content = Value::object::<&str, Value>([]);
+    for name in ["content", "target", "type"] {
+        if let Some(member) = node.get(name) {
+            content.insert(name, member.to_value());
+        }
+    }
+    content
+}
+
+pub(super) fn check_confidence(view: &ProposalView<'_>, findings: &mut Findings) {
+    let number = view
+        .root
+        .get("confidence")
+        .and_then(|node| node.as_number());
+    let is_score = number.is_some_and(|number| {
+        let value = number.to_f64();
+        value.fract() == 0.0 && (0.0..=100.0).contains(&value)
+    });
+    if !is_score {
+        findings.add_without_path("`confidence` is no integer from 0 to 100");
+    }
+}
+
+pub(super) fn check_order(view: &ProposalView<'_>, findings: &mut Findings) {
+    let actions: Vec<(f64, Node<'_>)> = actions(view)
+        .into_iter()
+        .filter_map(|node| Some((node.get("order")?.as_number()?.to_f64(), node)))
+        .collect();
+    let misplaced = actions.windows(2).find_map(|pair| match pair {
+        [(before, first), (after, second)] => {
+            let descends = after < before || (after == before && id_descends(*first, *second));
+            descends.then_some(*second)
+        }
+        _ => None,
+    });
+    if let Some(node) = misplaced {
+        findings.add_at(place(node), "the action sorts before its predecessor");
+    }
+    let tests = tests(view);
+    let misplaced = tests.windows(2).find_map(|pair| match pair {
+        [first, second] => id_descends(*first, *second).then_some(*second),
+        _ => None,
+    });
+    if let Some(node) = misplaced {
+        findings.add_at(place(node), "the test sorts before its predecessor");
+    }
+}
+
+fn id_descends(first: Node<'_>, second: Node<'_>) -> bool {
+    match (text(first, "id"), text(second, "id")) {
+        (Some(first), Some(second)) => compare_utf16(&second, &first).is_lt(),
+        _ => false,
+    }
+}
+
+pub(super) fn check_content(view: &ProposalView<'_>, findings: &mut Findings) {
+    for node in actions(view) {
+        let content = node.get("content");
+        let fault = match (text(node, "type").as_deref(), content) {
+            (Some("create_file" | "modify_file"), None) => Some("`content` is missing"),
+            (Some("delete_file"), Some(_)) => Some("a delete carries no content"),
+            (_, Some(content)) if !content.is_string() => Some("`content` is no string"),
+            (_, Some(content)) => match content.as_str() {
+                None => Some("`content` holds a lone surrogate, which UTF-8 has no form for"),
+                Some(text) if text.contains('\0') => Some("`content` holds a NUL character"),
+                Some(_) => None,
+            },
+            (_, None) => None,
+        };
+        if let Some(fault) = fault {
+            findings.add_at(place(node), fault);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! run.json: the result of one harness run. PK3's basic check, and RS1-RS8, which are the pack's
+//! rules in strict mode.
+//!
+//! run.json exists inside a pack only, so these are functions that give messages; the pack's
+//! rules turn them into findings at `run.json`.
+
+use std::borrow::Cow;
+
+use crate::canon::{Dialect, Kind, Node, canonical_bytes, compare_utf16};
+use crate::digest::ContentHash;
+use crate::formats::policy::Profile;
+use crate::path::has_drive_prefix;
+use crate::timestamp::parse_utc;
+
+/// The version that we write.
+pub const SCHEMA_VERSION: &str = "1.0.0";
+
+/// Fields that PK3 asks for.
+const REQUIRED: [&str; 10] = [
+    "run_schema_version",
+    "run_id",
+    "started_at",
+    "completed_at",
+    "kernel_version",
+    "policy",
+    "intent",
+    "kernel_result_kind",
+    "decision",
+    "model_mode",
+];
+
+/// What became of the intent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultKind {
+    /// There is a complete bundle.
+    Bundle,
+    /// There are questions.
+    Clarify,
+    /// The intent was refused.
+    Refuse,
+}
+
+impl ResultKind {
+    /// The name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bundle => "BUNDLE",
+            Self::Clarify => "CLARIFY",
+            Self::Refuse => "REFUSE",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Bundle, Self::Clarify, Self::Refuse]
+            .into_iter()
+            .find(|kind| kind.name() == name)
+    }
+}
+
+fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
+    node.get(name)?.as_lossy_str()
+}
+
+fn is_hash(node: Node<'_>, name: &str) -> bool {
+    text(node, name).is_some_and(|hash| ContentHash::parse(&hash).is_ok())
+}
+
+/// The outcome that a run declares, where it is one of the three.
+pub fn parse_result_kind(run: Node<'_>) -> Option<ResultKind> {
+    ResultKind::parse(&text(run, "kernel_result_kind")?)
+}
+
+/// PK3: presence of every field but bundle and execution, the outcome's value, and what the
+/// outcome says about the bundle and the intent's reference (002 §4.2, rulings).
+pub fn find_basic_faults(run: Node<'_>) -> Vec<String> {
+    if !matches!(run.kind(), Kind::Object) {
+        return vec![format!(
+            "a run is an object, not {}",
+            run.kind().with_article()
+        )];
+    }
+    let missing = REQUIRED.iter().filter(|field| run.get(field).is_none());
+    let mut faults: Vec<String> = missing
+        .map(|field| format!("`{field}` is missing"))
+        .collect();
+    let kind = parse_result_kind(run);
+    if kind.is_none() && run.get("kernel_result_kind").is_some() {
+        faults.push("`kernel_result_kind` is not BUNDLE, CLARIFY or REFUSE".to_owned());
+    }
+    let bundle = run.get("bundle").filter(|bundle| !bundle.is_null());
+    let is_whole = bundle
+        .is_some_and(|bundle| bundle.get("bundle_id").is_some() && bundle.get("sha256").is_some());
+    match kind {
+        Some(ResultKind::Refuse) if bundle.is_some() => {
+            faults.push("`bundle` is given although the intent was refused".to_owned());
+        }
+        Some(ResultKind::Bundle | ResultKind::Clarify) if !is_whole => {
+            faults.push("`bundle` is missing or lacks bundle_id or sha256".to_owned());
+        }
+        _ => {}
+    }
+    if let Some(intent) = run.get("intent") {
+        if !is_hash(intent, "sha256") {
+            faults.push("`intent.sha256` is not sha256: and 64 hex digits".to_owned());
+        }
+        if !text(intent, "path").is_some_and(|path| is_relative(&path)) {
+            faults.push("`intent.path` is no relative path".to_owned());
+        }
+    }
+    faults
+}
+
+fn is_relative(path: &str) -> bool {
+    !path.is_empty() && !path.starts_with(['/', '\\']) && !has_drive_prefix(path)
+}
+
+/// RS1: the version is given.
+pub fn find_version_faults(run: Node<'_>) -> Vec<String> {
+    let version = text(run, "run_schema_version");
+    if version.as_deref() == Some(SCHEMA_VERSION) {
+        Vec::new()
+    } else {
+        vec![format!("`run_schema_version` is not {SCHEMA_VERSION}")]
+    }
+}
+
+/// RS2: the outcome is one of three.
+pub fn find_outcome_faults(run: Node<'_>) -> Vec<String> {
+    match parse_result_kind(run) {
+        Some(_) => Vec::new(),
+        None => vec!["`kernel_result_kind` is not BUNDLE, CLARIFY or REFUSE".to_owned()],
+    }
+}
+
+/// RS3: every field has its type, and those that depend on the outcome are there or not.
+pub fn find_table_faults(run: Node<'_>) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut ask = |is_fine: bool, message: &str| {
+        if !is_fine {
+            faults.push(message.to_owned());
+        }
+    };
+    let is_text = |name: &str| text(run, name).is_some_and(|text| !text.is_empty());
+    ask(is_text("run_id"), "`run_id` is no text");
+    ask(is_text("kernel_version"), "`kernel_version` is no text");
+    for name in ["started_at", "completed_at"] {
+        let is_time = text(run, name).is_some_and(|time| {
+            // With milliseconds, always.
+            time.len() == 24 && parse_utc(&time).is_some()
+        });
+        ask(
+            is_time,
+            &format!("`{name}` is not YYYY-MM-DDTHH:MM:SS.mmmZ"),
+        );
+    }
+    let modes = ["none", "record", "replay"];
+    let mode = text(run, "model_mode").unwrap_or_default();
+    ask(
+        modes.contains(&&*mode),
+        "`model_mode` is not none, record or replay",
+    );
+
+    let decision = run.get("decision");
+    let reasons = decision.and_then(|decision| decision.get("reasons"));
+    let are_texts = |list: Option<Node<'_>>| {
+        list.is_some_and(|list| {
+            list.kind() == Kind::Array && list.items().all(|item| item.is_string())
+        })
+    };
+    ask(
+        are_texts(reasons),
+        "`decision.reasons` is no list of strings",
+    );
+    let accepted = decision.and_then(|decision| decision.get("accepted")?.as_bool());
+    ask(accepted.is_some(), "`decision.accepted` is no boolean");
+
+    let bundle = run.get("bundle").map(|node| node.kind());
+    let questions = run.get("clarify_questions");
+    let reason = run.get("refuse_reason");
+    let execution = run.get("execution");
+    let kind = parse_result_kind(run);
+    if kind == Some(ResultKind::Refuse) {
+        ask(bundle == Some(Kind::Null), "`bundle` is not null");
+        let is_given = text(run, "refuse_reason").is_some_and(|reason| !reason.is_empty());
+        ask(is_given, "`refuse_reason` is no text");
+    } else {
+        ask(bundle == Some(Kind::Object), "`bundle` is no object");
+        ask(reason.is_none(), "`refuse_reason` is given");
+    }
+    if kind == Some(ResultKind::Clarify) {
+        let is_given = are_texts(questions) && questions.is_some_and(|list| !list.is_empty());
+        ask(is_given, "`clarify_questions` is no list of questions");
+    } else {
+        ask(questions.is_none(), "`clarify_questions` is given");
+    }
+    match execution {
+        None => ask(false, "`execution` is missing"),
+        Some(node) if node.is_null() => {}
+        Some(node) if kind == Some(ResultKind::Bundle) => faults.extend(execution_faults(node)),
+        Some(_) => ask(
+            false,
+            "`execution` is not null although there was nothing to execute",
+        ),
+    }
+    faults
+}
+
+fn execution_faults(execution: Node<'_>) -> Vec<String> {
+    if execution.kind() != Kind::Object {
+        return vec!["`execution` is neither an object nor null".to_owned()];
+    }
+    let mut faults = Vec::new();
+    let mut ask = |is_fine: bool, name: &str| {
+        if !is_fine {
+            faults.push(format!("`execution.{name}` is missing or malformed"));
+        }
+    };
+    let whole = |node: Node<'_>, name: &str| {
+        node.get(name)
+            .and_then(|node| node.as_number()?.to_exact_i64())
+            .filter(|number| *number >= 0)
+    };
+    let cmd = execution.get("cmd");
+    ask(
+        text(execution, "sandbox_id").is_some_and(|id| !id.is_empty()),
+        "sandbox_id",
+    );
+    ask(
+        cmd.is_some_and(|cmd| {
+            cmd.kind() == Kind::Array && cmd.items().all(|part| part.is_string())
+        }),
+        "cmd",
+    );
+    ask(whole(execution, "exit_code").is_some(), "exit_code");
+    ask(is_hash(execution, "stdout_sha256"), "stdout_sha256");
+    ask(is_hash(execution, "stderr_sha256"), "stderr_sha256");
+    let truncated = execution
+        .get("output_truncated")
+        .and_then(|node| node.as_bool());
+    ask(truncated.is_some(), "output_truncated");
+    let outputs: Vec<Node<'_>> = execution
+        .get("outputs")
+        .map(|list| list.items().collect())
+        .unwrap_or_default();
+    let is_list = execution.get("outputs").map(|list| list.kind()) == Some(Kind::Array);
+    let is_output = |node: &Node<'_>| {
+        text(*node, "path").is_some()
+            && is_hash(*node, "sha256")
+            && whole(*node, "size_bytes").is_some()
+    };
+    let paths: Vec<_> = outputs
+        .iter()
+        .filter_map(|node| text(*node, "path"))
+        .collect();
+    let is_sorted = paths.is_sorted_by(|a, b| compare_utf16(a, b).is_lt());
+    ask(
+        is_list && outputs.iter().all(is_output) && is_sorted,
+        "outputs",
+    );
+    let total: i64 = outputs
+        .iter()
+        .filter_map(|node| whole(*node, "size_bytes"))
+        .sum();
+    ask(
+        whole(execution, "total_output_bytes") == Some(total),
+        "total_output_bytes",
+    );
+    faults
+}
+
+/// RS4: hashes are hashes, and the bundle has an id.
+pub fn find_hash_faults(run: Node<'_>) -> Vec<String> {
+    let mut faults = Vec::new();
+    if !run
+        .get("intent")
+        .is_some_and(|intent| is_hash(intent, "sha256"))
+    {
+        faults.push("`intent.sha256` is not sha256: and 64 hex digits".to_owned());
+    }
+    if let Some(bundle) = run.get("bundle").filter(|bundle| !bundle.is_null()) {
+        if !is_hash(bundle, "sha256") {
+            faults.push("`bundle.sha256` is not sha256: and 64 hex digits".to_owned());
+        }
+        if text(bundle, "bundle_id").is_none_or(|id| id.is_empty()) {
+            faults.push("`bundle.bundle_id` is no text, or empty".to_owned());
+        }
+    }
+    faults
+}
+
+/// RS5: the embedded policy is the named profile.
+pub fn find_policy_faults(run: Node<'_>) -> Vec<String> {
+    let Some(policy) = run.get("policy") else {
+        return vec!["`policy` is missing".to_owned()];
+    };
+    let Some(profile) = text(policy, "name").and_then(|name| Profile::named(&name)) else {
+        return vec!["`policy.name` is not strict, default or dev".to_owned()];
+    };
+    let given = canonical_bytes(policy, Dialect::Kernel).ok();
+    let named = canonical_bytes(&profile.to_value(), Dialect::Kernel).ok();
+    if given == named {
+        Vec::new()
+    } else {
+        vec![format!("`policy` is not the profile {}", profile.name)]
+    }
+}
+
+/// RS6: nothing leaks the host.
+pub fn find_leaks(run: Node<'_>) -> Vec<String> {
+    let mut faults = Vec::new();
+    let path = run.get("intent").and_then(|intent| text(intent, "path"));
+    if !path.is_some_and(|path| is_relative(&path) && path.split('/').all(|part| part != "..")) {
+        faults.push("`intent.path` is not relative, or climbs".to_owned());
+    }
+    let execution = run.get("execution");
+    for name in ["sandbox_path", "model_io_path"] {
+        let is_there = |node: Node<'_>| node.get(name).is_some();
+        if is_there(run) || execution.is_some_and(is_there) {
+            faults.push(format!("`{name}` names a place on the host"));
+        }
+    }
+    faults
+}
+
+/// RS7: the printed form is canonical, with or without the final LF.
+pub fn find_form_faults(run: Node<'_>, bytes: &[u8]) -> Vec<String> {
+    let printed = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    match canonical_bytes(run, Dialect::Kernel) {
+        Ok(canonical) if canonical == printed => Vec::new(),
+        _ => vec!["the file is not stored in canonical form".to_owned()],
+    }
+}
+
+/// RS8: the decision agrees with what happened.
+pub fn find_decision_faults(run: Node<'_>) -> Vec<String> {
+    let decision = run.get("decision");
+    let flag = |name: &str| decision.and_then(|decision| decision.get(name)?.as_bool());
+    let mut faults = Vec::new();
+    if flag("validated_by_kernel") != Some(true) {
+        faults.push("`decision.validated_by_kernel` is not true".to_owned());
+    }
+    if flag("accepted") == Some(true) {
+        if parse_result_kind(run) != Some(ResultKind::Bundle) {
+            faults.push("a run without a complete bundle is accepted".to_owned());
+        }
+        let execution = run.get("execution").filter(|node| !node.is_null());
+        let code = execution.and_then(|node| node.get("exit_code")?.as_number());
+        if execution.is_some() && !code.is_some_and(|code| code.to_f64() == 0.0) {
+            faults.push("an execution that failed is accepted".to_owned());
+        }
+    }
+    faults
+}

@@ -1,0 +1,153 @@
+//! Times as the documents write them: ISO 8601, UTC, `Z`, whole seconds or milliseconds.
+
+const MILLIS_PER_DAY: i64 = 86_400_000;
+
+/// Milliseconds since 1970, if `text` is `YYYY-MM-DDTHH:MM:SSZ` or `YYYY-MM-DDTHH:MM:SS.mmmZ`
+/// and such a moment exists.
+pub fn parse_utc(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    let milliseconds = match bytes.len() {
+        20 => 0,
+        24 if bytes.get(19) == Some(&b'.') => digits(bytes, 20, 3)?,
+        _ => return None,
+    };
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+    let has_marks = marks.iter().all(|(at, mark)| bytes.get(*at) == Some(mark));
+    if !has_marks || bytes.last() != Some(&b'Z') {
+        return None;
+    }
+    let (year, month, day) = (
+        digits(bytes, 0, 4)?,
+        digits(bytes, 5, 2)?,
+        digits(bytes, 8, 2)?,
+    );
+    let (hour, minute, second) = (
+        digits(bytes, 11, 2)?,
+        digits(bytes, 14, 2)?,
+        digits(bytes, 17, 2)?,
+    );
+    let exists = (1..=12).contains(&month)
+        && (1..=days_in_month(year, month)).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    let seconds = (hour * 60 + minute) * 60 + second;
+    exists
+        .then(|| days_from_epoch(year, month, day) * MILLIS_PER_DAY + seconds * 1000 + milliseconds)
+}
+
+/// `YYYY-MM-DDTHH:MM:SS.mmmZ` for milliseconds since 1970; years beyond 9999 are not written.
+pub fn format_utc(milliseconds: i64) -> Option<String> {
+    let (days, rest) = (
+        milliseconds.div_euclid(MILLIS_PER_DAY),
+        milliseconds.rem_euclid(MILLIS_PER_DAY),
+    );
+    let (year, month, day) = date_from_days(days);
+    let (seconds, millis) = (rest / 1000, rest % 1000);
+    (0..=9999).contains(&year).then(|| {
+        format!(
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{millis:03}Z",
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60
+        )
+    })
+}
+
+fn digits(bytes: &[u8], from: usize, count: usize) -> Option<i64> {
+    let mut value = 0;
+    for byte in bytes.get(from..from + count)? {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        value = value * 10 + i64::from(byte - b'0');
+    }
+    Some(value)
+}
+
+fn is_leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+fn days_in_month(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1970-01-01, counting years from March so that the leap day comes last.
+fn days_from_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+fn date_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parse_utc_known_moments_have_their_numbers() {
+        for (text, milliseconds) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("1970-01-01T00:00:00.001Z", 1),
+            ("2000-02-29T23:59:59.999Z", 951_868_799_999),
+            ("2026-11-15T20:00:00Z", 1_794_772_800_000),
+            ("1969-12-31T23:59:59Z", -1000),
+        ] {
+            assert_eq!(parse_utc(text), Some(milliseconds), "{text}");
+        }
+    }
+
+    #[test]
+    fn parse_utc_other_texts_are_none() {
+        for text in [
+            "",
+            "2026-02-14T08:15:30",
+            "2026-02-14T08:15:30z",
+            "2026-02-14T08:15:30.000000Z",
+            "2026-02-14T24:00:00Z",
+            "2026-02-14T08:15:60Z",
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-02-14 08:15:30Z",
+            "2026-02-14T08:15:30Z\n",
+            "2026-02-14T08:15:30+00:00",
+        ] {
+            assert_eq!(parse_utc(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn format_utc_and_parse_utc_agree_over_four_hundred_years() {
+        let mut milliseconds = -6_000_000_000_000;
+        while milliseconds < 7_000_000_000_000 {
+            let text = format_utc(milliseconds).unwrap();
+            assert_eq!(parse_utc(&text), Some(milliseconds), "{text}");
+            milliseconds += 12_345_678_901;
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What keeps the harness from giving a result: RUN_E001-RUN_E007.
+
+use std::path::PathBuf;
+
+/// An error of the harness. A plan that fails is no error but a run that is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum HarnessError {
+    /// The intent, or another file that was named, cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The intent, or another file that was named, is not JSON.
+    #[error("{0}")]
+    NotJson(String),
+    /// The intent's additions or the proposal that was given are not valid.
+    #[error("{0}")]
+    Invalid(String),
+    /// The policy forbids what was asked for.
+    #[error("POLICY_VIOLATION: {0}")]
+    Policy(String),
+    /// The sandbox cannot be put up or failed.
+    #[error("{message}")]
+    Sandbox {
+        /// What is missing.
+        message: String,
+        /// How to go on.
+        hint: String,
+    },
+    /// The evidence does not fit the proposal.
+    #[error("{0}")]
+    Evidence(String),
+    /// The target of the export exists and is not empty.
+    #[error("`{}` exists and is not empty", .0.display())]
+    TargetExists(PathBuf),
+    /// Something else.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl HarnessError {
+    /// The code of the companion text.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) => "RUN_E001",
+            Self::NotJson(_) => "RUN_E002",
+            Self::Invalid(_) => "RUN_E003",
+            Self::Policy(_) => "RUN_E004",
+            Self::Sandbox { .. } => "RUN_E005",
+            Self::Evidence(_) => "RUN_E006",
+            Self::TargetExists(_) | Self::Internal(_) => "RUN_E007",
+        }
+    }
+
+    /// How to go on, for the hint line.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unreadable(_) => Some("check the name and the right to read it".to_owned()),
+            Self::NotJson(_) => Some("the file must be one JSON document".to_owned()),
+            Self::Invalid(_) => Some("docs/harness.md says what a plan may hold".to_owned()),
+            Self::Policy(_) => Some("`--policy dev` allows models; see docs/harness.md".to_owned()),
+            Self::Sandbox { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
+            Self::TargetExists(_) => Some("name a folder that does not exist yet".to_owned()),
+            Self::Evidence(_) | Self::Internal(_) => None,
+        }
+    }
+}

@@ -1,0 +1,469 @@
+//! The executor: actions in order, then tests, in the sandbox; evidence of each.
+//!
+//! Files are written by the harness itself, through descriptors; commands run in the sandbox. An
+//! action that breaks the policy fails with `POLICY_VIOLATION: PL6: …`. After a required action
+//! failed, the actions behind it are skipped; tests are still looked at, so that the evidence
+//! tells what is there.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_core::digest::{ContentHash, Hasher};
+use runseal_core::formats::policy::Profile;
+use runseal_core::path::SafePath;
+use runseal_kernel::proposal::{Action, ActionKind, Proposal, Test, TestKind};
+use runseal_sandbox::{Ending, INSIDE_WORK, Limit, Mount, Sandbox, SandboxError, Spec};
+
+use super::model::ModelServer;
+use super::words::split_command;
+use super::worktree::WorkTree;
+
+/// What became of an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Success,
+    Failure,
+    Skipped,
+    Timeout,
+}
+
+impl Status {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Skipped => "skipped",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+/// What one action or command did.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) status: Status,
+    pub(super) exit_code: Option<u8>,
+    pub(super) sha256: Option<ContentHash>,
+    pub(super) stdout: Option<ContentHash>,
+    pub(super) stderr: Option<ContentHash>,
+    pub(super) error: Option<String>,
+}
+
+impl Step {
+    fn of(status: Status) -> Self {
+        Self {
+            status,
+            exit_code: None,
+            sha256: None,
+            stdout: None,
+            stderr: None,
+            error: None,
+        }
+    }
+
+    fn failed(error: impl Into<String>) -> Self {
+        Self {
+            error: Some(error.into()),
+            ..Self::of(Status::Failure)
+        }
+    }
+}
+
+/// What a test saw.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) passed: bool,
+    pub(super) actual: String,
+    pub(super) step: Option<Step>,
+}
+
+/// A file that is there at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OutputFile {
+    pub(super) path: String,
+    pub(super) sha256: ContentHash,
+    pub(super) bytes: u64,
+}
+
+/// All that an execution did.
+pub(super) struct Executed {
+    pub(super) actions: Vec<Step>,
+    pub(super) tests: Vec<Seen>,
+    pub(super) commands: Vec<String>,
+    pub(super) stdout: ContentHash,
+    pub(super) stderr: ContentHash,
+    pub(super) outputs: Vec<OutputFile>,
+    pub(super) truncated: bool,
+    pub(super) timed_out: bool,
+    pub(super) out_of_memory: bool,
+    pub(super) signal: Option<i32>,
+}
+
+/// The largest output file that is looked at; the policy's total is below it.
+pub(super) const LARGEST_FILE: u64 = 1 << 30;
+
+pub(super) struct Executor<'a> {
+    proposal: &'a Proposal,
+    pub(super) policy: &'static Profile,
+    sandbox: &'a Sandbox,
+    model: Option<&'a ModelServer>,
+    pub(super) tree: WorkTree,
+    deadline: Instant,
+    /// Files and bytes that are there, as far as the harness wrote them or counted them.
+    pub(super) usage: (u64, u64),
+    stdout: Hasher,
+    stderr: Hasher,
+    commands: Vec<String>,
+    truncated: bool,
+    timed_out: bool,
+    out_of_memory: bool,
+    signal: Option<i32>,
+}
+
+/// Executes a proposal that was verified.
+pub(super) fn execute(
+    proposal: &Proposal,
+    policy: &'static Profile,
+    sandbox: &Sandbox,
+    model: Option<&ModelServer>,
+) -> Result<Executed, SandboxError> {
+    let tree = WorkTree::new().map_err(|source| SandboxError::System {
+        what: "make a work folder",
+        source,
+    })?;
+    let mut executor = Executor {
+        proposal,
+        policy,
+        sandbox,
+        model,
+        tree,
+        deadline: Instant::now() + Duration::from_millis(policy.timeout_ms),
+        usage: (0, 0),
+        stdout: Hasher::new(),
+        stderr: Hasher::new(),
+        commands: Vec::new(),
+        truncated: false,
+        timed_out: false,
+        out_of_memory: false,
+        signal: None,
+    };
+    let mut actions = Vec::with_capacity(proposal.actions.len());
+    let mut has_failed = false;
+    for action in &proposal.actions {
+        let step = if has_failed {
+            Step::of(Status::Skipped)
+        } else {
+            executor.do_action(action)?
+        };
+        has_failed |= action.required && matches!(step.status, Status::Failure | Status::Timeout);
+        actions.push(step);
+    }
+    let mut tests = Vec::with_capacity(proposal.tests.len());
+    for test in &proposal.tests {
+        tests.push(executor.do_test(test)?);
+    }
+    let outputs = match executor.collect() {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            // What is there cannot be told; the last action that worked is to blame.
+            if let Some(step) = actions
+                .iter_mut()
+                .rev()
+                .find(|s| s.status == Status::Success)
+            {
+                *step = Step {
+                    error: Some(error),
+                    status: Status::Failure,
+                    ..step.clone()
+                };
+            }
+            Vec::new()
+        }
+    };
+    Ok(Executed {
+        actions,
+        tests,
+        commands: executor.commands,
+        stdout: executor.stdout.finish().into(),
+        stderr: executor.stderr.finish().into(),
+        outputs,
+        truncated: executor.truncated,
+        timed_out: executor.timed_out,
+        out_of_memory: executor.out_of_memory,
+        signal: executor.signal,
+    })
+}
+
+impl Executor<'_> {
+    fn do_action(&mut self, action: &Action) -> Result<Step, SandboxError> {
+        Ok(match action.kind {
+            ActionKind::CreateFile | ActionKind::ModifyFile | ActionKind::DeleteFile => {
+                self.do_file(action)
+            }
+            ActionKind::ExecuteCommand => self.do_command(&action.target)?,
+            ActionKind::Validate => self.do_validate(&action.target),
+            ActionKind::Test => self.do_named_test(&action.target)?,
+        })
+    }
+
+    fn do_file(&mut self, action: &Action) -> Step {
+        let Ok(path) = SafePath::parse(&action.target) else {
+            return Step::failed(violation("the path leaves the work folder"));
+        };
+        let content = action.content.as_deref().unwrap_or_default().as_bytes();
+        let done = match action.kind {
+            ActionKind::CreateFile => self.tree.create(&path, content),
+            ActionKind::ModifyFile => self.tree.modify(&path, content),
+            _ => self.tree.delete(&path),
+        };
+        if let Err(error) = done {
+            return Step::failed(match error.kind() {
+                std::io::ErrorKind::AlreadyExists => "the file exists already".to_owned(),
+                std::io::ErrorKind::NotFound => "the file does not exist".to_owned(),
+                kind => format!("the file cannot be written: {kind}"),
+            });
+        }
+        if action.kind == ActionKind::DeleteFile {
+            return Step::of(Status::Success);
+        }
+        let hash = ContentHash::of(content);
+        let expected = action.expected_hash.as_deref();
+        if expected.is_some_and(|expected| expected != hash.to_string()) {
+            return Step {
+                sha256: Some(hash),
+                ..Step::failed("the content does not have the expected hash")
+            };
+        }
+        // Counting everything after every file would take long for long plans.
+        self.usage.0 += u64::from(action.kind == ActionKind::CreateFile);
+        self.usage.1 += content.len() as u64;
+        if let Err(error) = self.check_usage() {
+            return Step {
+                sha256: Some(hash),
+                ..Step::failed(error)
+            };
+        }
+        Step {
+            sha256: Some(hash),
+            ..Step::of(Status::Success)
+        }
+    }
+
+    fn do_command(&mut self, target: &str) -> Result<Step, SandboxError> {
+        let words = match split_command(target, self.policy.allowed_commands) {
+            Ok(words) => words,
+            Err(error) => return Ok(Step::failed(violation(&error.to_string()))),
+        };
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            self.timed_out = true;
+            return Ok(Step {
+                error: Some("the policy's time is over".to_owned()),
+                ..Step::of(Status::Timeout)
+            });
+        }
+        self.commands.push(target.to_owned());
+        let mut spec = Spec::new(words, self.tree.path());
+        spec.current_dir = PathBuf::from(INSIDE_WORK).join("out");
+        spec.limits.wall_time = left;
+        // The watcher stops a filler in time; what exactly is too much is counted afterwards.
+        spec.limits.work_files = self.policy.max_output_files.saturating_mul(4).max(10_000);
+        spec.limits.work_bytes = self.policy.max_total_output_bytes.saturating_mul(2);
+        spec.limits.file_bytes = self.policy.max_total_output_bytes.saturating_add(1);
+        if let Some(model) = self.model {
+            spec.unix_sockets = true;
+            spec.mounts.push(Mount {
+                host: model.folder().to_owned(),
+                inside: "/model".into(),
+            });
+            spec.env
+                .insert("RUNSEAL_MODEL_IO".into(), "/model/socket".into());
+        }
+        let outcome = match self.sandbox.run(&spec) {
+            Ok(outcome) => outcome,
+            Err(SandboxError::Execute { .. }) => {
+                return Ok(Step {
+                    exit_code: Some(127),
+                    ..Step::failed("the program is not there")
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        self.stdout.update(&outcome.stdout.bytes);
+        self.stderr.update(&outcome.stderr.bytes);
+        self.truncated |= outcome.stdout.truncated || outcome.stderr.truncated;
+        self.timed_out |= outcome.timed_out();
+        self.out_of_memory |= outcome.out_of_memory();
+        let (status, code, error) = match outcome.ending {
+            Ending::Exited(0) => (Status::Success, 0, None),
+            Ending::Exited(code) => (Status::Failure, code, None),
+            Ending::Signaled(signal) => {
+                self.signal = Some(signal);
+                let code = u8::try_from(signal.saturating_add(128)).unwrap_or(u8::MAX);
+                (
+                    Status::Failure,
+                    code,
+                    Some(format!("ended by signal {signal}")),
+                )
+            }
+            Ending::Stopped(Limit::WallTime) => {
+                let error = "the policy's time is over".to_owned();
+                (Status::Timeout, 124, Some(error))
+            }
+            Ending::Stopped(limit) => {
+                self.signal = Some(9);
+                (Status::Failure, 137, Some(violation(limit_name(limit))))
+            }
+        };
+        let mut step = Step {
+            status,
+            exit_code: Some(code),
+            sha256: None,
+            stdout: Some(ContentHash::of(&outcome.stdout.bytes)),
+            stderr: Some(ContentHash::of(&outcome.stderr.bytes)),
+            error,
+        };
+        // A call that was not answered explains whatever the command made of it.
+        if let Some(miss) = self.model.and_then(ModelServer::fault) {
+            step = Step {
+                error: Some(miss),
+                status: Status::Failure,
+                ..step
+            };
+        }
+        if step.error.is_none()
+            && let Err(error) = self.check_policy()
+        {
+            step = Step {
+                error: Some(error),
+                status: Status::Failure,
+                ..step
+            };
+        }
+        Ok(step)
+    }
+
+    /// A validation names what it looks at: `exists:`, `absent:`, `utf8:` or `json:` and a path;
+    /// a bare path must exist, and hold JSON where its name says so.
+    fn do_validate(&self, target: &str) -> Step {
+        let (what, path) = match target.split_once(':') {
+            Some((what @ ("exists" | "absent" | "utf8" | "json"), path)) => (what, path),
+            _ if target.ends_with(".json") => ("json", target),
+            _ => ("exists", target),
+        };
+        let Ok(path) = SafePath::parse(path) else {
+            return Step::failed(violation("the path leaves the work folder"));
+        };
+        let content = match self.tree.read(&path, LARGEST_FILE) {
+            Ok(content) => content,
+            Err(error) => return Step::failed(format!("cannot be read: {}", error.kind())),
+        };
+        let fault = match (what, &content) {
+            ("absent", None) => None,
+            ("absent", Some(_)) => Some("the file exists"),
+            (_, None) => Some("the file does not exist"),
+            ("utf8", Some(bytes)) if str::from_utf8(bytes).is_err() => Some("not UTF-8"),
+            ("json", Some(bytes)) if parse_document(bytes, &ReadOptions::default()).is_err() => {
+                Some("not JSON")
+            }
+            _ => None,
+        };
+        let sha256 = content.map(|bytes| ContentHash::of(&bytes));
+        match fault {
+            None => Step {
+                sha256,
+                ..Step::of(Status::Success)
+            },
+            Some(fault) => Step {
+                sha256,
+                ..Step::failed(fault)
+            },
+        }
+    }
+
+    /// A test action names one of the proposal's tests, which is run now.
+    fn do_named_test(&mut self, id: &str) -> Result<Step, SandboxError> {
+        let proposal = self.proposal;
+        let Some(test) = proposal.tests.iter().find(|test| test.id == id) else {
+            return Ok(Step::failed("the proposal has no such test"));
+        };
+        let seen = self.do_test(test)?;
+        let step = seen.step.unwrap_or_else(|| Step::of(Status::Success));
+        if seen.passed {
+            return Ok(Step {
+                status: Status::Success,
+                ..step
+            });
+        }
+        let error = format!("the test did not pass: {}", seen.actual);
+        Ok(Step {
+            status: Status::Failure,
+            error: Some(error),
+            ..step
+        })
+    }
+
+    fn do_test(&mut self, test: &Test) -> Result<Seen, SandboxError> {
+        if test.kind == TestKind::CommandSuccess {
+            let step = self.do_command(&test.target)?;
+            let actual = match (step.exit_code, &step.error) {
+                (Some(code), _) => code.to_string(),
+                (None, Some(error)) => error.clone(),
+                (None, None) => step.status.name().to_owned(),
+            };
+            let is_clean =
+                matches!(step.status, Status::Success | Status::Failure) && step.error.is_none();
+            let passed = is_clean && actual == test.expected;
+            return Ok(Seen {
+                passed,
+                actual,
+                step: Some(step),
+            });
+        }
+        let content = SafePath::parse(&test.target)
+            .map_err(|_| "the path leaves the work folder".to_owned())
+            .and_then(|path| {
+                let read = self.tree.read(&path, LARGEST_FILE);
+                read.map_err(|error| format!("cannot be read: {}", error.kind()))
+            });
+        let (passed, actual) = match (test.kind, content) {
+            (_, Err(error)) => (false, error),
+            (TestKind::FileExists, Ok(content)) => {
+                let actual = content.is_some().to_string();
+                (actual == test.expected, actual)
+            }
+            (_, Ok(None)) => (false, "missing".to_owned()),
+            (TestKind::ContentMatch, Ok(Some(content))) => {
+                let is_same = content == test.expected.as_bytes();
+                (is_same, ContentHash::of(&content).to_string())
+            }
+            (_, Ok(Some(content))) => {
+                let actual = ContentHash::of(&content).to_string();
+                // A bare hash is what an outside producer may write.
+                let is_same = actual == test.expected
+                    || actual.strip_prefix("sha256:") == Some(test.expected.as_str());
+                (is_same, actual)
+            }
+        };
+        Ok(Seen {
+            passed,
+            actual,
+            step: None,
+        })
+    }
+}
+
+pub(super) fn violation(what: &str) -> String {
+    format!("POLICY_VIOLATION: PL6: {what}")
+}
+
+fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::WallTime => "the time is over",
+        Limit::Stdout | Limit::Stderr => "more output than is captured",
+        Limit::Memory => "more memory than allowed",
+        Limit::WorkBytes => "more bytes than max_total_output_bytes",
+        Limit::WorkFiles => "more files than max_output_files",
+    }
+}

@@ -1,0 +1,227 @@
+//! The end of a run: its records, the pack and the ledger's line.
+
+use std::path::Path;
+
+use runseal_core::canon::{
+    Dialect, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
+};
+use runseal_core::digest::ContentHash;
+use runseal_core::formats::evidence::{EvidenceView, verify_evidence};
+use runseal_core::formats::run::ResultKind;
+use runseal_core::path::SafePath;
+use runseal_core::verify::Strictness;
+use runseal_kernel::proposal::{Proposal, make_patch};
+use runseal_sandbox::Sandbox;
+
+use super::ledger::{LedgerError, LockedLedger};
+use super::plan::{Planned, first_finding};
+use super::record::{self, RunRecord, RunnerFacts, Times};
+use super::{Finished, HarnessError, Options, Outcome, export, now, versions};
+
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the parts of one run, all of them"
+)]
+pub(super) fn finish(
+    options: &Options,
+    started: i64,
+    intent_hash: ContentHash,
+    planned: &Planned,
+    outcome: Option<Outcome>,
+    accepted: bool,
+    reasons: &[String],
+    sandbox: Option<&Sandbox>,
+) -> Result<Finished, HarnessError> {
+    let ledger_error = |error: LedgerError| {
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        HarnessError::Internal(format!("{error}{}", source.unwrap_or_default()))
+    };
+    let mut notes = Vec::new();
+    // Held until the entry is written, so that times in the ledger never go back.
+    let mut ledger = match &options.ledger {
+        None => None,
+        Some(path) => Some(LockedLedger::lock(path).map_err(ledger_error)?),
+    };
+    let mut completed = now(options).max(started);
+    if let Some(ledger) = &ledger {
+        if options.epoch.is_none() {
+            completed = completed.max(ledger.last_time().unwrap_or(completed));
+        }
+        if let Some(line) = ledger.torn_line() {
+            notes.push(format!(
+                "the ledger's line {line} breaks off; it was left as it is"
+            ));
+        }
+    }
+    let times = Times { started, completed };
+    let run_id = options
+        .run_id
+        .clone()
+        .unwrap_or_else(|| make_run_id(times, intent_hash));
+    let questions: Vec<String> = match planned {
+        Planned::Made { bundle, .. } => bundle
+            .questions
+            .iter()
+            .map(|question| question.text.clone())
+            .collect(),
+        Planned::Refused(_) => Vec::new(),
+    };
+    let (kind, bundle, refusal) = match planned {
+        Planned::Refused(reason) => (ResultKind::Refuse, None, Some(reason.as_str())),
+        Planned::Made { bundle, hash, .. } => {
+            let is_open = !bundle.questions.is_empty();
+            let kind = if is_open {
+                ResultKind::Clarify
+            } else {
+                ResultKind::Bundle
+            };
+            (kind, Some((bundle.id.as_str(), *hash)), None)
+        }
+    };
+    let execution = outcome
+        .as_ref()
+        .map(|outcome| record::make_execution(&outcome.proposal, options.policy, &outcome.done));
+    let intent_path = shown_path(&options.intent);
+    let record = RunRecord {
+        run_id: &run_id,
+        times,
+        policy: options.policy,
+        intent_path: &intent_path,
+        intent_hash,
+        bundle,
+        kind,
+        questions: &questions,
+        refusal,
+        execution,
+        accepted,
+        reasons,
+        model_mode: options.model.name(),
+    };
+    let run = record::make_run(&record);
+    let entry = record::make_entry(&record);
+    let evidence = outcome
+        .as_ref()
+        .map(|outcome| record::make_evidence(&outcome.proposal, &outcome.done, times));
+    if let (Some(outcome), Some(evidence)) = (&outcome, &evidence) {
+        check_evidence(&outcome.proposal, evidence)?;
+    }
+    if let Some(target) = &options.pack {
+        let facts = runner_facts(options, outcome.as_ref(), sandbox);
+        let runner = record::make_runner(&record, &facts);
+        let policy = options.policy.to_value();
+        let patch = outcome
+            .as_ref()
+            .map(|outcome| make_patch(&outcome.proposal));
+        let mut files: Vec<(&str, &Value)> = vec![
+            ("run.json", &run),
+            ("policy.json", &policy),
+            ("ledger.jsonl", &entry),
+            ("runner.json", &runner),
+        ];
+        if let Planned::Made { bundle, .. } = planned {
+            files.push(("bundle.json", bundle.value()));
+        }
+        files.extend(patch.as_ref().map(|patch| ("patch.json", patch)));
+        files.extend(
+            evidence
+                .as_ref()
+                .map(|evidence| ("evidence.json", evidence)),
+        );
+        let model_io = outcome
+            .as_ref()
+            .and_then(|outcome| outcome.model_io.as_ref());
+        files.extend(model_io.map(|recording| ("model_io.json", recording)));
+        export::export_pack(target, &files)?;
+    }
+    if let Some(ledger) = &mut ledger {
+        ledger.append(&entry).map_err(ledger_error)?;
+    }
+    Ok(Finished {
+        run,
+        accepted,
+        notes,
+    })
+}
+
+/// Our own evidence, checked as an outsider would: ids, hash, every action and test.
+fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessError> {
+    let bytes = canonical_bytes(evidence, Dialect::Kernel)
+        .map_err(|error| HarnessError::Evidence(error.to_string()))?;
+    let document = parse_document(&bytes, &ReadOptions::default())
+        .map_err(|error| HarnessError::Evidence(error.kind.to_string()))?;
+    let root = document.root();
+    let view = EvidenceView {
+        root,
+        proposal_hash: Some(proposal.hash()),
+    };
+    let report = verify_evidence(&view, Strictness::Strict);
+    if !report.is_valid() {
+        return Err(HarnessError::Evidence(first_finding(&report)));
+    }
+    let ids = |list: &str, name: &str| -> Vec<String> {
+        let items = root.get(list).map(|node| node.items());
+        items
+            .into_iter()
+            .flatten()
+            .filter_map(|node| Some(node.get(name)?.as_str()?.into_owned()))
+            .collect()
+    };
+    let actions: Vec<String> = proposal
+        .actions
+        .iter()
+        .map(|action| action.id.clone())
+        .collect();
+    let tests: Vec<String> = proposal.tests.iter().map(|test| test.id.clone()).collect();
+    if ids("action_results", "action_id") != actions || ids("test_results", "test_id") != tests {
+        return Err(HarnessError::Evidence("a result is missing".to_owned()));
+    }
+    Ok(())
+}
+
+fn runner_facts(
+    options: &Options,
+    outcome: Option<&Outcome>,
+    sandbox: Option<&Sandbox>,
+) -> RunnerFacts {
+    let (node_version, npm_version) = versions::find_versions(sandbox);
+    let done = outcome.map(|outcome| &outcome.done);
+    RunnerFacts {
+        isolation: sandbox.map_or(options.isolation, Sandbox::isolation),
+        node_version,
+        npm_version,
+        exit_code: outcome.map_or(0, |o| record::exit_code(&o.proposal, &o.done)),
+        signal: done.and_then(|done| done.signal),
+        out_of_memory: done.is_some_and(|done| done.out_of_memory),
+        timed_out: done.is_some_and(|done| done.timed_out),
+    }
+}
+
+/// The path as it may be shown to others: relative, without climbing; else its last part.
+fn shown_path(path: &Path) -> String {
+    let text = path.to_str().unwrap_or_default();
+    let plain = text.strip_prefix("./").unwrap_or(text);
+    if !plain.contains("..") && SafePath::parse(plain).is_ok() {
+        return plain.to_owned();
+    }
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.filter(|name| SafePath::parse(name).is_ok())
+        .unwrap_or("intent.json")
+        .to_owned()
+}
+
+/// An id that two runs do not share: of the time, the process and the intent.
+fn make_run_id(times: Times, intent: ContentHash) -> String {
+    let seed = Value::object([
+        ("completed", Value::from(times.completed)),
+        ("intent", Value::from(intent.to_string())),
+        ("process", Value::from(std::process::id())),
+        ("started", Value::from(times.started)),
+    ]);
+    let digest = canonical_digest(&seed, Dialect::Kernel);
+    format!(
+        "run_{}",
+        digest
+            .map(|digest| digest.hex_prefix(16))
+            .unwrap_or_default()
+    )
+}

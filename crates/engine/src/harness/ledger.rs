@@ -1,0 +1,221 @@
+//! Appending to a ledger: under a lock, one write a line, flushed to disk.
+//!
+//! A last line that a crash tore is left as it is, closed off by a line feed, and told about:
+//! nothing is ever dropped or merged.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::formats::ledger::parse_lines;
+use runseal_core::limits::JsonLimits;
+use runseal_core::timestamp::parse_utc;
+use rustix::fs::FlockOperation;
+
+/// Why an entry was not appended.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The file could not be read or written.
+    #[error("the ledger `{}` cannot be used", .path.display())]
+    Io {
+        /// The ledger.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The run is already there (LD3).
+    #[error("run `{0}` is already in the ledger")]
+    Repeated(String),
+    /// The entry would be older than the last one (LD2).
+    #[error("the time `{0}` is before that of the last entry")]
+    GoesBack(String),
+}
+
+/// A ledger that is locked for this process. Entries can be appended to a locked one only.
+#[derive(Debug)]
+pub struct LockedLedger {
+    file: File,
+    path: PathBuf,
+    run_ids: std::collections::BTreeSet<String>,
+    last_time: Option<i64>,
+    torn: Option<usize>,
+    ends_whole: bool,
+}
+
+impl LockedLedger {
+    /// Opens (or makes) a ledger and waits for its lock.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, locked or read.
+    pub fn lock(path: &Path) -> Result<Self, LedgerError> {
+        let fail = |source: io::Error| LedgerError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(fail)?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive)
+            .map_err(|errno| fail(errno.into()))?;
+        let mut bytes = Vec::new();
+        file.rewind().map_err(fail)?;
+        let most = JsonLimits::LARGEST_DOCUMENT;
+        (&file).take(most).read_to_end(&mut bytes).map_err(fail)?;
+        let mut ledger = Self {
+            file,
+            path: path.to_owned(),
+            run_ids: std::collections::BTreeSet::new(),
+            last_time: None,
+            torn: None,
+            ends_whole: bytes.is_empty() || bytes.last() == Some(&b'\n'),
+        };
+        for line in parse_lines(&bytes) {
+            let Ok(document) = &line.entry else {
+                if line.is_unfinished {
+                    ledger.torn = Some(line.number);
+                }
+                continue;
+            };
+            let text = |name: &str| document.root().get(name).and_then(|node| node.as_str());
+            ledger
+                .run_ids
+                .extend(text("run_id").map(|id| id.into_owned()));
+            let time = text("timestamp").and_then(|time| parse_utc(&time));
+            ledger.last_time = ledger.last_time.max(time);
+        }
+        Ok(ledger)
+    }
+
+    /// The time of the newest entry, in milliseconds since 1970.
+    pub fn last_time(&self) -> Option<i64> {
+        self.last_time
+    }
+
+    /// The line that a crash tore, if there is one.
+    pub fn torn_line(&self) -> Option<usize> {
+        self.torn
+    }
+
+    /// Appends an entry and waits until it is on disk.
+    ///
+    /// # Errors
+    /// When the entry would break LD2 or LD3, or cannot be written.
+    pub fn append(&mut self, entry: &Value) -> Result<(), LedgerError> {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (run_id, time) = (text("run_id"), text("timestamp"));
+        if self.run_ids.contains(run_id) {
+            return Err(LedgerError::Repeated(run_id.to_owned()));
+        }
+        let parsed = parse_utc(time);
+        if parsed < self.last_time {
+            return Err(LedgerError::GoesBack(time.to_owned()));
+        }
+        let mut line = Vec::new();
+        if !self.ends_whole {
+            line.push(b'\n');
+        }
+        let fail = |source: io::Error| LedgerError::Io {
+            path: self.path.clone(),
+            source,
+        };
+        let form = canonical_bytes(entry, Dialect::Kernel);
+        line.extend(form.map_err(|error| fail(io::Error::other(error.to_string())))?);
+        line.push(b'\n');
+        // One write, so that a kill leaves all of the line or nothing of it.
+        self.file.write_all(&line).map_err(fail)?;
+        self.file.sync_all().map_err(fail)?;
+        self.ends_whole = true;
+        self.run_ids.insert(run_id.to_owned());
+        self.last_time = parsed;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runseal_core::formats::ledger::{LedgerView, verify_ledger};
+    use runseal_core::verify::Strictness;
+
+    fn entry(run: &str, time: &str) -> Value {
+        let hash = runseal_core::digest::ContentHash::of(b"").to_string();
+        Value::object([
+            ("run_id", Value::from(run)),
+            ("timestamp", Value::from(time)),
+            ("intent_sha256", Value::from(hash)),
+            ("bundle_sha256", Value::Null),
+            ("result_kind", Value::from("REFUSE")),
+            ("accepted", Value::from(false)),
+            ("mode", Value::from("none")),
+            ("policy", Value::from("default")),
+        ])
+    }
+
+    #[test]
+    fn ledger_appended_by_many_writers_at_once_holds_every_entry() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    for number in 0..20 {
+                        let mut ledger = LockedLedger::lock(path).unwrap();
+                        let run = format!("run-{writer}-{number}");
+                        ledger
+                            .append(&entry(&run, "2026-01-01T00:00:00.000Z"))
+                            .unwrap();
+                    }
+                });
+            }
+        });
+        let bytes = std::fs::read(&path).unwrap();
+        let lines = parse_lines(&bytes);
+        assert_eq!(lines.len(), 160);
+        let report = verify_ledger(&LedgerView { lines: &lines }, Strictness::Strict);
+        assert_eq!(report.findings(), []);
+    }
+
+    #[test]
+    fn ledger_with_a_torn_line_keeps_it_and_tells() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        LockedLedger::lock(&path)
+            .unwrap()
+            .append(&entry("a", "2026-01-01T00:00:00.000Z"))
+            .unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let torn = [whole.as_slice(), b"{\"run_id\":\"b"].concat();
+        std::fs::write(&path, &torn).unwrap();
+
+        let mut ledger = LockedLedger::lock(&path).unwrap();
+        assert_eq!(ledger.torn_line(), Some(2));
+        ledger
+            .append(&entry("c", "2026-01-01T00:00:00.000Z"))
+            .unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(bytes.starts_with(&torn));
+        let lines = parse_lines(&bytes);
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].entry.is_ok() && lines[1].entry.is_err() && lines[2].entry.is_ok());
+    }
+
+    #[test]
+    fn ledger_refuses_a_repeated_run_and_a_time_that_goes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        let mut ledger = LockedLedger::lock(&path).unwrap();
+        ledger
+            .append(&entry("a", "2026-01-02T00:00:00.000Z"))
+            .unwrap();
+        let again = ledger.append(&entry("a", "2026-01-03T00:00:00.000Z"));
+        assert!(matches!(again, Err(LedgerError::Repeated(_))));
+        let back = ledger.append(&entry("b", "2026-01-01T00:00:00.000Z"));
+        assert!(matches!(back, Err(LedgerError::GoesBack(_))));
+    }
+}

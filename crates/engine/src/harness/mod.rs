@@ -1,0 +1,282 @@
+//! The harness: from an intent to a run that others can check.
+//!
+//! transform → proposal → execution in the sandbox → evidence → decision → export. The result is
+//! run.json's content; with a target, a pack; with a ledger, one more line in it. Determinism: for
+//! the same intent, policy and mode everything but run_id and times is the same bytes, and these
+//! two are given by the caller where they should be too.
+
+mod decide;
+mod error;
+mod execute;
+mod export;
+mod finish;
+mod ledger;
+mod model;
+mod plan;
+mod record;
+mod tally;
+mod versions;
+mod words;
+mod worktree;
+
+use std::path::PathBuf;
+
+use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::digest::ContentHash;
+use runseal_core::formats::model_io::{ModelIoView, verify_model_io};
+use runseal_core::formats::policy::Profile;
+use runseal_core::verify::Strictness;
+use runseal_kernel::proposal::Proposal;
+use runseal_sandbox::{Isolation, Sandbox, SandboxError};
+
+use execute::{Executed, execute};
+use model::{Answers, Identity, ModelServer, parse_recording};
+use plan::{Planned, check_proposal, first_finding, plan, read_input, take_proposal};
+
+pub use error::HarnessError;
+pub use ledger::{LedgerError, LockedLedger};
+
+/// How far a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Up to the bundle.
+    PlanOnly,
+    /// Through execution in the sandbox.
+    ExecuteSandbox,
+}
+
+/// Where model calls go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelMode {
+    /// Nowhere.
+    None,
+    /// To a command on the host; what is said is recorded.
+    Record {
+        /// The command.
+        command: String,
+    },
+    /// To a recording.
+    Replay,
+}
+
+impl ModelMode {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Record { .. } => "record",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The intent's file.
+    pub intent: PathBuf,
+    /// How far to go.
+    pub mode: Mode,
+    /// What it may do.
+    pub policy: &'static Profile,
+    /// A proposal made elsewhere, to be executed in place of ours.
+    pub proposal: Option<PathBuf>,
+    /// Whether a person agrees to a proposal that needs approval.
+    pub approve: bool,
+    /// Where the pack goes.
+    pub pack: Option<PathBuf>,
+    /// The ledger to append to.
+    pub ledger: Option<PathBuf>,
+    /// The run's id; made of the intent and the time where not given.
+    pub run_id: Option<String>,
+    /// Seconds since 1970 that stand for all times (SOURCE_DATE_EPOCH).
+    pub epoch: Option<i64>,
+    /// How commands are isolated. None must be asked for.
+    pub isolation: Isolation,
+    /// Where model calls go.
+    pub model: ModelMode,
+    /// The file of the model recording.
+    pub model_io: Option<PathBuf>,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// run.json's content.
+    pub run: Value,
+    /// Whether the run is accepted.
+    pub accepted: bool,
+    /// What a person should know besides.
+    pub notes: Vec<String>,
+}
+
+/// What an execution left.
+struct Outcome {
+    proposal: Proposal,
+    done: Executed,
+    model_io: Option<Value>,
+}
+
+/// Runs an intent.
+///
+/// # Errors
+/// [`HarnessError`] where there is no result; a plan that fails is a result.
+pub fn run_intent(options: &Options) -> Result<Finished, HarnessError> {
+    check_model_policy(options)?;
+    if let Some(pack) = &options.pack {
+        export::check_target(pack)?;
+    }
+    let started = now(options);
+    let bytes = read_input(&options.intent)?;
+    let intent_hash = ContentHash::of(&bytes);
+    let planned = plan(&bytes, &options.intent)?;
+    let sandbox = match options.mode {
+        Mode::PlanOnly => None,
+        Mode::ExecuteSandbox => Some(open_sandbox(options.isolation)?),
+    };
+    let mut outcome = None;
+    if let (
+        Planned::Made {
+            bundle,
+            hash,
+            extras,
+        },
+        Some(sandbox),
+    ) = (&planned, &sandbox)
+        && bundle.questions.is_empty()
+    {
+        let proposal = take_proposal(options, bundle, *hash, extras.as_ref())?;
+        check_proposal(&proposal)?;
+        outcome = Some(run_proposal(options, proposal, sandbox)?);
+    }
+    let (accepted, reasons) = decide::decide(options, &planned, outcome.as_ref());
+    finish::finish(
+        options,
+        started,
+        intent_hash,
+        &planned,
+        outcome,
+        accepted,
+        &reasons,
+        sandbox.as_ref(),
+    )
+}
+
+/// PL4, PL5.
+fn check_model_policy(options: &Options) -> Result<(), HarnessError> {
+    if options.model == ModelMode::None {
+        return Ok(());
+    }
+    if !options.policy.allows_models {
+        return Err(HarnessError::Policy(format!(
+            "PL4: policy {} does not allow model mode {}",
+            options.policy.name,
+            options.model.name()
+        )));
+    }
+    if options.model_io.is_none() {
+        return Err(HarnessError::Policy(format!(
+            "PL5: model mode {} needs the path of a recording",
+            options.model.name()
+        )));
+    }
+    Ok(())
+}
+
+fn now(options: &Options) -> i64 {
+    options.epoch.map_or_else(
+        || {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            since.map_or(0, |since| {
+                i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+            })
+        },
+        |seconds| seconds.saturating_mul(1000),
+    )
+}
+
+fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
+    match isolation {
+        Isolation::None => Ok(Sandbox::without_isolation()),
+        Isolation::Full => Sandbox::probe().map_err(|missing| HarnessError::Sandbox {
+            message: missing.to_string(),
+            hint: missing.hint().to_owned(),
+        }),
+    }
+}
+
+fn run_proposal(
+    options: &Options,
+    proposal: Proposal,
+    sandbox: &Sandbox,
+) -> Result<Outcome, HarnessError> {
+    let server = start_model(options)?;
+    let done = execute(&proposal, options.policy, sandbox, server.as_ref())
+        .map_err(|error| sandbox_error(&error))?;
+    let model_io = server.map(ModelServer::finish);
+    if let (Some(recording), ModelMode::Record { .. }, Some(path)) =
+        (&model_io, &options.model, &options.model_io)
+    {
+        let mut bytes = canonical_bytes(recording, Dialect::Kernel)
+            .map_err(|error| HarnessError::Internal(error.to_string()))?;
+        bytes.push(b'\n');
+        crate::atomic::write_bytes(path, &bytes)
+            .map_err(|error| HarnessError::Internal(format!("{error}: {}", error.source)))?;
+    }
+    Ok(Outcome {
+        proposal,
+        done,
+        model_io,
+    })
+}
+
+fn sandbox_error(error: &SandboxError) -> HarnessError {
+    let source = std::error::Error::source(error).map(|source| format!(": {source}"));
+    let hint = match error {
+        SandboxError::Missing(missing) => missing.hint().to_owned(),
+        _ => String::new(),
+    };
+    HarnessError::Sandbox {
+        message: format!("{error}{}", source.unwrap_or_default()),
+        hint,
+    }
+}
+
+fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
+    let (answers, identity) = match (&options.model, &options.model_io) {
+        (ModelMode::None, _) | (_, None) => return Ok(None),
+        (ModelMode::Record { command }, Some(_)) => {
+            let identity = Identity {
+                adapter_id: "runseal-model-cmd".to_owned(),
+                // What was asked, without telling how: a command line may hold a key.
+                model_id: format!(
+                    "cmd-{}",
+                    ContentHash::of(command.as_bytes()).digest().hex_prefix(16)
+                ),
+                mode: "record",
+            };
+            (Answers::Command(command.clone()), identity)
+        }
+        (ModelMode::Replay, Some(path)) => {
+            let bytes = read_input(path)?;
+            let document = parse_document(&bytes, &ReadOptions::default()).map_err(|error| {
+                let shown = path.display();
+                HarnessError::NotJson(format!("{}: {shown} {}", error.kind, error.position))
+            })?;
+            let root: Node<'_> = document.root();
+            let report = verify_model_io(&ModelIoView { root }, Strictness::Default);
+            if !report.is_valid() {
+                let shown = path.display();
+                return Err(HarnessError::Invalid(format!(
+                    "{}: {shown}",
+                    first_finding(&report)
+                )));
+            }
+            let (said, identity) = parse_recording(root)
+                .ok_or_else(|| HarnessError::Internal("the recording cannot be used".to_owned()))?;
+            (Answers::Recording(said), identity)
+        }
+    };
+    ModelServer::start(answers, identity)
+        .map(Some)
+        .map_err(|error| HarnessError::Internal(format!("no socket for models: {error}")))
+}

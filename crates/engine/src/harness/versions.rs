@@ -1,0 +1,67 @@
+//! The versions of Node.js and npm that commands would meet, for runner.json.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_sandbox::{FIXED_ENVIRONMENT, Sandbox, Spec};
+
+/// Node's version with its `v`, npm's without; v0.0.0 and 0.0.0 where they are not installed.
+pub(super) fn find_versions(sandbox: Option<&Sandbox>) -> (String, String) {
+    let node = find_program("node").and_then(|_| ask_node(sandbox));
+    let npm = find_program("npm").and_then(|program| npm_version(&program));
+    (
+        node.unwrap_or_else(|| "v0.0.0".to_owned()),
+        npm.unwrap_or_else(|| "0.0.0".to_owned()),
+    )
+}
+
+fn find_program(name: &str) -> Option<PathBuf> {
+    let (_, path) = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH")?;
+    path.split(':')
+        .map(|folder| PathBuf::from(folder).join(name))
+        .find(|path| path.exists())
+}
+
+/// Asks the program itself; where nothing is executed it is not started either, and the header
+/// file that comes with it tells.
+fn ask_node(sandbox: Option<&Sandbox>) -> Option<String> {
+    let Some(sandbox) = sandbox else {
+        return header_version();
+    };
+    let folder = tempfile::tempdir().ok()?;
+    let mut spec = Spec::new(["node", "--version"], folder.path());
+    spec.limits.wall_time = Duration::from_secs(5);
+    let outcome = sandbox.run(&spec).ok()?;
+    let text = String::from_utf8(outcome.stdout.bytes).ok()?;
+    let version = text.trim();
+    version.starts_with('v').then(|| version.to_owned())
+}
+
+fn header_version() -> Option<String> {
+    let header = ["/usr/include", "/usr/local/include"]
+        .iter()
+        .find_map(|folder| fs::read_to_string(format!("{folder}/node/node_version.h")).ok())?;
+    let number = |name: &str| {
+        let line = header
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("#define {name} ")))?;
+        line.trim().parse::<u32>().ok()
+    };
+    let (major, minor) = (number("NODE_MAJOR_VERSION")?, number("NODE_MINOR_VERSION")?);
+    Some(format!(
+        "v{major}.{minor}.{}",
+        number("NODE_PATCH_VERSION")?
+    ))
+}
+
+/// npm is a script in its own package, whose package.json tells.
+fn npm_version(program: &std::path::Path) -> Option<String> {
+    let script = fs::canonicalize(program).ok()?;
+    let package = script.parent()?.parent()?.join("package.json");
+    let bytes = fs::read(package).ok()?;
+    let document = parse_document(&bytes, &ReadOptions::default()).ok()?;
+    let version = document.root().get("version")?.as_str()?;
+    Some(version.into_owned())
+}

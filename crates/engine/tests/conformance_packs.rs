@@ -1,0 +1,135 @@
+//! Every pack of the conformance data, made on disk by its recipe.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code: a failure is meant to stop the test"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use runseal_core::canon::{Dialect, Node, Value, canonical_bytes};
+use runseal_core::formats::pack::{PackFiles, PackView, render_verdict, verify_pack};
+use runseal_core::verify::Strictness;
+use runseal_engine::directory::{DirectorySource, RootLink};
+use runseal_testkit::{conformance, for_each_line, text};
+
+#[test]
+fn pack_every_case_has_the_expected_findings() {
+    let Some(folder) = conformance() else { return };
+    let kernel = folder.join("kernel");
+    let count = for_each_line(&kernel.join("packs.jsonl"), |case| {
+        let name = text(case, "name").unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let pack = place.path().join("pack");
+        fs::create_dir(place.path().join("outside")).unwrap();
+        lay_out(&kernel.join("packs").join(&name), &pack);
+        for step in case.get("recipe").iter().flat_map(|recipe| recipe.items()) {
+            follow(step, &pack);
+        }
+        check_case(&name, case.get("expect").unwrap(), &pack);
+    });
+    assert!(count > 200, "{count} packs");
+    println!("{count} packs");
+}
+
+fn check_case(name: &str, expect: Node<'_>, pack: &Path) {
+    let exit = expect
+        .get("exit")
+        .unwrap()
+        .as_number()
+        .unwrap()
+        .to_exact_i64()
+        .unwrap();
+    let source = match DirectorySource::open(pack, RootLink::Refuse) {
+        Ok(source) => source,
+        Err(error) => {
+            assert_eq!(exit, 2, "{name}: {error}");
+            return;
+        }
+    };
+    assert_ne!(exit, 2, "{name}");
+    let path = "pack";
+    let files = PackFiles::read(&source).unwrap();
+    let view = PackView::new(path, &files, Strictness::Default);
+    let report = verify_pack(&view);
+    let expected: BTreeSet<(String, Option<String>)> = expect
+        .get("violations")
+        .unwrap()
+        .items()
+        .map(|pair| {
+            let mut parts = pair.items().map(|part| part.as_str().map(String::from));
+            (parts.next().unwrap().unwrap(), parts.next().unwrap())
+        })
+        .collect();
+    let found: BTreeSet<(String, Option<String>)> = report
+        .findings()
+        .iter()
+        .map(|finding| (finding.rule_id.to_owned(), finding.path.clone()))
+        .collect();
+    assert_eq!(found, expected, "{name}");
+    if exit == 0 {
+        assert!(report.is_valid(), "{name}");
+        let verdict = render_verdict(&view, &report);
+        for field in ["files_verified", "reference_checks"] {
+            let form = |value: &Value| canonical_bytes(value, Dialect::Kernel).unwrap();
+            let wanted = expect.get(field).unwrap().to_value();
+            assert_eq!(
+                form(verdict.get(field).unwrap()),
+                form(&wanted),
+                "{name} {field}"
+            );
+        }
+    }
+}
+
+fn lay_out(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    // A case that begins with nothing has no folder.
+    if !from.exists() {
+        return;
+    }
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            lay_out(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+fn follow(step: Node<'_>, pack: &Path) {
+    let (key, arguments) = step.members().next().unwrap();
+    let arguments: Vec<String> = arguments
+        .items()
+        .map(|argument| argument.as_str().unwrap().into_owned())
+        .collect();
+    let at = |index: usize| pack.join(&arguments[index]);
+    match key.as_str().unwrap().as_ref() {
+        "write" => fs::write(at(0), &arguments[1]).unwrap(),
+        "remove" => fs::remove_file(at(0)).unwrap(),
+        "mkdir" => fs::create_dir(at(0)).unwrap(),
+        "mkfifo" => {
+            let mode = rustix::fs::Mode::from_raw_mode(0o644);
+            rustix::fs::mknodat(rustix::fs::CWD, at(0), rustix::fs::FileType::Fifo, mode, 0)
+                .unwrap();
+        }
+        "symlink" => symlink(&arguments[1], at(0)).unwrap(),
+        "move_out" => {
+            let outside = pack.parent().unwrap().join("outside");
+            fs::rename(at(0), outside.join(&arguments[1])).unwrap();
+        }
+        "absent" => fs::remove_dir_all(pack).unwrap(),
+        "file" => {
+            fs::remove_dir_all(pack).unwrap();
+            fs::write(pack, &arguments[0]).unwrap();
+        }
+        other => panic!("unknown step `{other}`"),
+    }
+}
