@@ -4,14 +4,9 @@
 
 mod run_support;
 
-use std::fs;
-use std::os::unix::fs::symlink;
-
-use run_support::{Bench, Files, INPUT, OUTPUT, pairs, request, seal, sealed, set};
+use run_support::{Bench, Files, INPUT, OUTPUT, coupled, seal, sealed, set};
 use runseal_core::digest::Digest;
-use runseal_core::formats::run_bundle::layout::REQUIRED;
 use runseal_core::verify::Strictness;
-use runseal_engine::run::verify::{VerifyOptions, verify_run_folder};
 
 #[test]
 fn rb3_input_that_breaks_its_schema_is_named_with_every_pointer() {

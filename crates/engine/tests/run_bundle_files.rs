@@ -8,7 +8,7 @@ mod run_support;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use run_support::{Bench, Files, INPUT, OUTPUT, pairs, request, seal, sealed, set};
+use run_support::{Files, coupled, pairs, sealed, set};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::REQUIRED;
 use runseal_core::verify::Strictness;

@@ -12,19 +12,8 @@ mod run_support;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
 
-use run_support::{
-    Bench, COUPLING, Files, INPUT, MANIFEST, OUTPUT, rejected, request, seal, set, value,
-};
-use runseal_core::digest::Digest;
-use runseal_engine::directory::{DirectorySource, RootLink};
-use runseal_engine::run::command::policy;
-use runseal_engine::run::replay::{Replay, ReplayOptions, Verdict, replay_run};
-use runseal_engine::run::seal::{SealError, Sealed, seal_output, seal_run};
-use runseal_engine::run::staging::StagingError;
-use runseal_sandbox::{Limits, Sandbox};
+use run_support::{Bench, COUPLING, MANIFEST, set};
 
 #[test]
 fn contracts_each_missing_one_is_named() {

@@ -11,20 +11,15 @@
 
 mod run_support;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use run_support::{
-    Bench, COUPLING, Files, INPUT, MANIFEST, OUTPUT, rejected, request, seal, set, value,
-};
-use runseal_core::digest::Digest;
+use run_support::{Bench, Files, INPUT, MANIFEST, OUTPUT, messages, request, seal, set, value};
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::run::command::policy;
 use runseal_engine::run::replay::{Replay, ReplayOptions, Verdict, replay_run};
 use runseal_engine::run::seal::{SealError, Sealed, seal_output, seal_run};
-use runseal_engine::run::staging::StagingError;
 use runseal_sandbox::{Limits, Sandbox};
 
 fn sandbox() -> Option<Sandbox> {
@@ -66,12 +61,6 @@ fn run_as(
 fn run(bench: &Bench, sandbox: &Sandbox) -> Result<Sealed, SealError> {
     run_as(bench, sandbox, "r1", &[])
 }
-
-// Contracts.
-
-// Sealing an output that was produced elsewhere.
-
-// Running an engine.
 
 #[test]
 fn run_engine_gets_its_input_and_is_sealed_with_its_artifacts() {
@@ -232,8 +221,6 @@ fn run_engine_sees_upstream_and_parameters_read_only() {
     let replayed = replay(&bench, &sealed.path, 1);
     assert_eq!(replayed.verdict(), Verdict::Reproduced, "{replayed:?}");
 }
-
-// Replay.
 
 fn replay(bench: &Bench, bundle: &std::path::Path, times: u32) -> Replay {
     let engine = bench.engine();

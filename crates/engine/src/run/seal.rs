@@ -6,14 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::forbidden::ForbiddenKeys;
 use runseal_core::formats::run_bundle::index::{InputArtifact, write_input_artifacts};
 use runseal_core::formats::run_bundle::layout::{
     ARTIFACTS_FOLDER, CANONICALIZATION, CONTEXT_STRIPPED, COUPLING_RULES, HASH_ALGORITHM,
-    INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA, RUN_INPUT, RUN_META, RUN_OUTPUT,
-    RUN_PARAMETERS, RunId, UPSTREAM_FOLDER,
+    INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, RUN_INPUT, RUN_META, RUN_OUTPUT, RUN_PARAMETERS, RunId,
+    UPSTREAM_FOLDER,
 };
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
