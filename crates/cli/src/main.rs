@@ -3,6 +3,7 @@
 //! `commands/` has one file a command, `error.rs` what went wrong and how to go on, `ui.rs` how
 //! it is said. Exit codes come from `runseal_core::verify::exit_code` alone.
 
+mod clock;
 mod commands;
 mod error;
 mod intent_input;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, parse_document};
-use runseal_core::verify::{Outcome, Report, Strictness, render_human, render_json};
+use runseal_core::verify::{Finding, Outcome, Report, Strictness, render_human, render_json};
 use runseal_engine::input::Input;
 
 use crate::error::CliError;
@@ -68,4 +68,34 @@ pub fn print_verdict(report: &Report, shown: &str) -> Result<Outcome, CliError> 
     }
     ui::tell(&render_human(report, shown));
     Ok(Outcome::Invalid)
+}
+
+/// Findings as the list `violations` of printed reports.
+pub fn violations_json(findings: &[Finding]) -> Value {
+    Value::array(findings.iter().map(|finding| {
+        let mut one = Value::object([
+            ("rule_id", finding.rule_id),
+            ("message", finding.message.as_str()),
+        ]);
+        if let Some(path) = &finding.path {
+            one.insert("path", path.as_str());
+        }
+        one
+    }))
+}
+
+/// A finding on one line, for people.
+pub fn finding_line(finding: &Finding) -> String {
+    let place = finding.path.as_deref().map(|path| format!("{path}: "));
+    let place = place.unwrap_or_default();
+    one_line(&format!("  {} {place}{}", finding.rule_id, finding.message))
+}
+
+/// Text from outside, made safe to print: no line break or other control character gets through.
+pub fn one_line(text: &str) -> String {
+    let escape = |c: char| match c {
+        c if c.is_control() => c.escape_debug().collect::<String>(),
+        c => c.to_string(),
+    };
+    text.chars().map(escape).collect()
 }

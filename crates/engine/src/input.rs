@@ -92,7 +92,7 @@ pub fn open_regular(path: &Path) -> Result<(File, u64), SourceError> {
 }
 
 /// Reads from `reader` until `buffer` is full or nothing is left; gives the bytes read.
-pub fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub fn fill(reader: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match reader.read(&mut buffer[filled..]) {

@@ -5,9 +5,12 @@
 //! whatever is written appears whole or not at all.
 
 pub mod atomic;
+pub mod detect;
 pub mod directory;
 pub mod harness;
 pub mod input;
 pub mod job;
 pub mod keys;
+pub mod run;
 pub mod store;
+pub mod stream;

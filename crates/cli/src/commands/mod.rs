@@ -7,6 +7,7 @@ mod bundle;
 mod canon;
 mod clarify;
 mod completions;
+mod engine;
 mod evidence;
 mod hash;
 mod job;
@@ -18,10 +19,13 @@ mod pack;
 mod patch;
 mod proposal;
 mod receipt;
+mod replay;
 mod rules;
 mod run;
 mod runner;
+mod seal;
 mod transform;
+mod verify;
 
 use std::ffi::OsString;
 
@@ -53,6 +57,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Verify(verify::Args),
+    Replay(replay::Args),
     Transform(transform::Args),
     Clarify(clarify::Args),
     Bundle(bundle::Args),
@@ -70,6 +76,8 @@ enum Command {
     Job(job::Args),
     Receipt(receipt::Args),
     Keygen(keygen::Args),
+    Engine(engine::Args),
+    Seal(seal::Args),
     Rules(rules::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -78,6 +86,8 @@ enum Command {
 impl Command {
     fn surface(&self) -> Surface {
         match self {
+            Self::Verify(_) => Surface::Verify,
+            Self::Engine(args) => args.surface(),
             Self::Patch(_) => Surface::Format(Format::Patch),
             Self::ModelIo(_) => Surface::Format(Format::ModelIo),
             Self::Runner(_) => Surface::Format(Format::Runner),
@@ -90,6 +100,8 @@ impl Command {
             Self::Receipt(_) => Surface::Format(Format::Receipt),
             Self::Transform(_)
             | Self::Run(_)
+            | Self::Replay(_)
+            | Self::Seal(_)
             | Self::Clarify(_)
             | Self::Canon(_)
             | Self::Hash(_)
@@ -102,6 +114,8 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Verify(args) => verify::run(args),
+            Self::Replay(args) => replay::run(args),
             Self::Transform(args) => transform::run(args),
             Self::Clarify(args) => clarify::run(args),
             Self::Bundle(args) => bundle::run(args),
@@ -118,6 +132,8 @@ impl Command {
             Self::Job(args) => job::run(args),
             Self::Receipt(args) => receipt::run(args),
             Self::Keygen(args) => keygen::run(args),
+            Self::Engine(args) => engine::run(args),
+            Self::Seal(args) => seal::run(args),
             Self::Rules(args) => rules::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),

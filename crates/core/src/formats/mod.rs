@@ -1,6 +1,7 @@
 //! The formats: one module each, with its rules.
 
 pub mod context_bundle;
+pub mod engine_contracts;
 pub mod evidence;
 pub mod job_bundle;
 pub mod ledger;
@@ -11,6 +12,7 @@ pub mod policy;
 pub mod proposal;
 pub mod receipt;
 pub mod run;
+pub mod run_bundle;
 pub mod runner;
 
 use std::fmt;
@@ -112,6 +114,7 @@ pub fn all_rules() -> Vec<&'static RuleInfo> {
     let mut rules = Vec::new();
     rules.extend(infos(&context_bundle::RULES));
     rules.extend(infos(&job_bundle::RULES));
+    rules.extend(infos(&run_bundle::RULES));
     rules.extend(infos(&receipt::RULES));
     rules.extend(infos(&pack::RULES));
     rules.extend(infos(&proposal::RULES));
@@ -120,6 +123,7 @@ pub fn all_rules() -> Vec<&'static RuleInfo> {
     rules.extend(infos(&runner::RULES));
     rules.extend(infos(&evidence::RULES));
     rules.extend(infos(&ledger::RULES));
+    rules.extend(infos(&engine_contracts::RULES));
     rules
 }
 

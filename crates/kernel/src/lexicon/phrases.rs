@@ -475,6 +475,11 @@ pub(crate) fn families() -> &'static [Family] {
     })
 }
 
+/// The cues of single kinds.
+pub(super) fn cues() -> &'static [(Cue, &'static str)] {
+    CUES
+}
+
 /// Every cue with its phrases.
 pub(super) fn all() -> impl Iterator<Item = (Cue, &'static str)> {
     let families = families().iter().enumerate().flat_map(|(i, f)| {

@@ -6,7 +6,7 @@
 
 use super::brackets::{Defined, find_brackets};
 use super::deferral::find_deferrals;
-use super::{Finding, FindingKind, Source};
+use super::{Finding, FindingKind, MAX_PER_TEXT, Source};
 use crate::lexicon::{Cue, class};
 use crate::text::lex::TokenKind;
 
@@ -140,7 +140,11 @@ fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let bytes = lexed.text.as_bytes();
+    let first = out.len();
     for (i, token) in lexed.tokens.iter().enumerate() {
+        if out.len() - first >= MAX_PER_TEXT {
+            break;
+        }
         if token.quoted {
             continue;
         }
@@ -393,7 +397,11 @@ fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let mut until = 0;
+    let first = out.len();
     for hit in &t.hits {
+        if out.len() - first >= MAX_PER_TEXT {
+            break;
+        }
         if hit.from < until || (hit.from..hit.to).any(|i| lexed.tokens[i].quoted) {
             continue;
         }

@@ -8,7 +8,7 @@ mod post;
 mod replay;
 mod status;
 mod symbol;
-mod verify;
+pub mod verify;
 mod work;
 
 use runseal_core::formats::Format;

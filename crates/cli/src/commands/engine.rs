@@ -1,0 +1,98 @@
+//! `runseal engine`: check an engine's contracts, run an engine and seal the run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use runseal_core::formats::Format;
+use runseal_core::verify::{Outcome, Surface};
+use runseal_engine::run::command::policy;
+use runseal_engine::run::contracts::check_engine;
+use runseal_engine::run::seal::seal_run;
+use runseal_sandbox::{Limits, Sandbox};
+
+use super::seal::{SealingArgs, print_sealed, sandbox_error};
+use crate::error::CliError;
+use crate::verdict;
+
+/// Work with engines: programs with contracts whose runs can be sealed and replayed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: EngineCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum EngineCommand {
+    Check(CheckArgs),
+    Run(RunArgs),
+}
+
+/// Check an engine's five contracts and its command.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal engine check examples/engines/resonance-sweep")]
+struct CheckArgs {
+    /// The engine's folder.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Execute an engine in the sandbox and seal the run as OUT/<run_id>.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal engine run examples/engines/resonance-sweep \
+        examples/engines/resonance-sweep/input.json --out RUN_BUNDLE"
+)]
+struct RunArgs {
+    #[command(flatten)]
+    sealing: SealingArgs,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+/// What an engine may use at the most.
+#[derive(Debug, clap::Args)]
+pub struct PolicyArgs {
+    /// The seconds that an engine may run; its manifest can only ask for less.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    timeout: u32,
+}
+
+impl PolicyArgs {
+    /// The policy that was asked for.
+    pub fn policy(&self) -> Limits {
+        Limits {
+            wall_time: Duration::from_secs(self.timeout.into()),
+            ..policy()
+        }
+    }
+}
+
+impl Args {
+    /// A check is a verifier, a run is a command; their exit codes agree.
+    pub fn surface(&self) -> Surface {
+        match self.command {
+            EngineCommand::Check(_) => Surface::Format(Format::Engine),
+            EngineCommand::Run(_) => Surface::Command,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    match &args.command {
+        EngineCommand::Check(args) => {
+            let (report, _) = check_engine(&args.folder)?;
+            verdict::print_verdict(&report, &args.folder.display().to_string())
+        }
+        EngineCommand::Run(args) => run_engine(args),
+    }
+}
+
+fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {
+    let Some(engine) = args.sealing.engine()? else {
+        return Ok(Outcome::Invalid);
+    };
+    let request = args.sealing.request(&engine)?;
+    let sandbox = Sandbox::probe().map_err(|missing| sandbox_error(&missing.into()))?;
+    print_sealed(seal_run(request, &sandbox, &args.policy.policy()))
+}

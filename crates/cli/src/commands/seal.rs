@@ -1,0 +1,178 @@
+//! `runseal seal`: seal an output that was produced elsewhere. What it shares with `engine run`
+//! is here too: what a sealing command takes, and how its end is told.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::formats::run_bundle::layout::RunId;
+use runseal_core::limits::JsonLimits;
+use runseal_core::verify::Outcome;
+use runseal_engine::input::Input;
+use runseal_engine::run::contracts::{Engine, check_engine};
+use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
+use runseal_engine::run::staging::StagingError;
+use runseal_sandbox::SandboxError;
+
+use crate::clock;
+use crate::error::CliError;
+use crate::ui;
+use crate::verdict;
+
+/// Seal a run whose output was produced elsewhere: everything is checked, nothing is executed.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal seal examples/engines/resonance-sweep input.json output.json --out RUN_BUNDLE"
+)]
+pub struct Args {
+    #[command(flatten)]
+    sealing: SealingArgs,
+    /// The output; `-` is standard input.
+    #[arg(value_name = "OUTPUT.json")]
+    output: PathBuf,
+    /// A folder of artifacts that belong to the output.
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
+}
+
+/// What every command that seals takes.
+#[derive(Debug, clap::Args)]
+pub struct SealingArgs {
+    /// The engine's folder, with its contracts.
+    #[arg(value_name = "DIR")]
+    pub engine: PathBuf,
+    /// The input; `-` is standard input.
+    #[arg(value_name = "INPUT.json")]
+    input: PathBuf,
+    /// The folder of run bundles; the new one becomes OUT/<run_id>.
+    #[arg(long, value_name = "OUT")]
+    out: PathBuf,
+    /// The run's id; by default run_<time>_<first 8 digits of inputs_hash>.
+    #[arg(long, value_name = "ID")]
+    run_id: Option<String>,
+    /// A run bundle of another engine whose artifacts this run takes; may be repeated.
+    #[arg(long, value_name = "RUN_BUNDLE")]
+    upstream: Vec<PathBuf>,
+    /// Parameters that are kept apart from the input, as RUN_PARAMETERS.json.
+    #[arg(long, value_name = "FILE")]
+    parameters: Option<PathBuf>,
+}
+
+impl SealingArgs {
+    /// What was asked for, for an engine whose contracts hold.
+    pub fn request<'a>(&'a self, engine: &'a Engine) -> Result<Request<'a>, CliError> {
+        let now = clock::now()?;
+        let run_id = self.run_id.as_deref().map(parse_run_id).transpose()?;
+        Ok(Request {
+            engine,
+            input: read_value(&self.input)?,
+            parameters: self.parameters.as_deref().map(read_value).transpose()?,
+            upstream: &self.upstream,
+            out: &self.out,
+            run_id,
+            now,
+        })
+    }
+
+    /// The engine, or nothing where its contracts do not hold; the verdict is printed then.
+    pub fn engine(&self) -> Result<Option<Engine>, CliError> {
+        let (report, engine) = check_engine(&self.engine)?;
+        if engine.is_none() {
+            verdict::print_verdict(&report, &self.engine.display().to_string())?;
+        }
+        Ok(engine)
+    }
+}
+
+fn parse_run_id(text: &str) -> Result<RunId, CliError> {
+    RunId::parse(text).map_err(|error| {
+        CliError::new(Outcome::Malformed, "RUN_ID", error.to_string())
+            .hint("leave `--run-id` out for an id made of the time and the input's hash")
+    })
+}
+
+fn read_value(path: &Path) -> Result<Value, CliError> {
+    let input = Input::from_argument(Some(path));
+    let bytes = input.read(JsonLimits::LARGEST_DOCUMENT)?;
+    parse_value(&bytes).map_err(|error| CliError::json(&error, &input.shown()))
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let Some(engine) = args.sealing.engine()? else {
+        return Ok(Outcome::Invalid);
+    };
+    let request = args.sealing.request(&engine)?;
+    let output = Input::from_argument(Some(&args.output)).read(JsonLimits::LARGEST_DOCUMENT)?;
+    print_sealed(seal_output(request, &output, args.artifacts.as_deref()))
+}
+
+/// Prints what was sealed, or why nothing was.
+pub fn print_sealed(sealed: Result<Sealed, SealError>) -> Result<Outcome, CliError> {
+    match sealed {
+        Ok(sealed) => {
+            let path = sealed.path.display().to_string();
+            let printed = Value::object([
+                ("run_id", sealed.run_id.as_str()),
+                ("path", path.as_str()),
+                ("outputs_hash", sealed.outputs_hash.as_str()),
+            ]);
+            ui::print_json(&printed, Dialect::Kernel)?;
+            Ok(Outcome::Valid)
+        }
+        Err(SealError::Rejected(findings)) => {
+            let mut printed = Value::object([("ok", false)]);
+            printed.insert("violations", verdict::violations_json(&findings));
+            ui::print_json(&printed, Dialect::Kernel)?;
+            ui::tell("REJECTED: nothing was sealed");
+            for finding in &findings {
+                ui::tell(&verdict::finding_line(finding));
+            }
+            Ok(Outcome::Invalid)
+        }
+        Err(other) => Err(seal_error(other)),
+    }
+}
+
+/// What kept a run from being sealed, other than the run itself.
+pub fn seal_error(error: SealError) -> CliError {
+    let message = error.to_string();
+    match error {
+        SealError::Read(error) => error.into(),
+        SealError::Staging(StagingError::Read(error)) => error.into(),
+        SealError::Staging(StagingError::Write(error)) => error.into(),
+        SealError::Staging(StagingError::Exists(_)) => {
+            CliError::new(Outcome::Unreadable, "EXISTS", message)
+                .hint("choose another `--run-id` or another `--out`")
+        }
+        SealError::Staging(StagingError::Json { .. } | StagingError::NoForm(_)) => {
+            CliError::new(Outcome::Invalid, "JSON", message)
+        }
+        SealError::Sandbox(error) => sandbox_error(&error),
+        SealError::Rejected(_) => CliError::new(Outcome::Invalid, "REJECTED", message),
+    }
+}
+
+/// Why a command could not be run in the sandbox.
+pub fn sandbox_error(error: &SandboxError) -> CliError {
+    match error {
+        SandboxError::Missing(missing) => {
+            let told = CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string());
+            match missing.hint() {
+                "" => told,
+                hint => told.hint(hint),
+            }
+        }
+        SandboxError::Execute { source, .. } => CliError::new(
+            Outcome::Invalid,
+            "EXECUTE",
+            format!("{error}: {source}"),
+        )
+        .hint(
+            "the engine's program must be in its folder and executable, or on the sandbox's PATH",
+        ),
+        SandboxError::System { source, .. } => {
+            CliError::new(Outcome::Unreadable, "SANDBOX", format!("{error}: {source}"))
+        }
+        other => CliError::new(Outcome::Unreadable, "SANDBOX", other.to_string()),
+    }
+}

@@ -1,0 +1,140 @@
+//! What was found on disk, and the documents, as the rules see them: no handles, no paths to
+//! follow, only facts.
+
+use std::collections::BTreeMap;
+
+use super::sums::Sums;
+use crate::canon::Node;
+use crate::digest::Digest;
+use crate::source::EntryKind;
+
+/// A regular file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileFact {
+    /// Bytes that are hashed as they are.
+    Bytes(Digest),
+    /// A JSON file.
+    Json {
+        /// The digest over its JCS bytes.
+        sha256: Digest,
+        /// Whether it is stored as exactly those.
+        canonical: bool,
+        /// The pointers of forbidden members, where the file is one of the engine's artifacts.
+        forbidden: Vec<String>,
+    },
+    /// A JSON file without a JCS form: why.
+    BrokenJson(String),
+}
+
+impl FileFact {
+    /// The digest that SHA256SUMS.txt and the index must give; none for broken JSON.
+    pub fn sha256(&self) -> Option<Digest> {
+        match self {
+            Self::Bytes(digest) => Some(*digest),
+            Self::Json { sha256, .. } => Some(*sha256),
+            Self::BrokenJson(_) => None,
+        }
+    }
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryFact {
+    /// A regular file, read whole.
+    File(FileFact),
+    /// A folder.
+    Folder,
+    /// A link, pipe or device; never opened.
+    NotAFile(EntryKind),
+    /// Something whose name is not safe: why. Never opened.
+    UnsafeName(String),
+}
+
+/// Everything below the bundle's folder, by path as it is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunBundleFacts {
+    /// The entries.
+    pub entries: BTreeMap<String, EntryFact>,
+}
+
+impl RunBundleFacts {
+    /// The regular file at `path`.
+    pub fn file(&self, path: &str) -> Option<&FileFact> {
+        match self.entries.get(path) {
+            Some(EntryFact::File(fact)) => Some(fact),
+            _ => None,
+        }
+    }
+}
+
+/// One of the documents that rules read.
+#[derive(Debug, Clone, Copy)]
+pub enum Doc<'a> {
+    /// There is none, or not a regular file.
+    Absent,
+    /// It is no JSON, or has no JCS form: why.
+    Broken(&'a str),
+    /// It was read and has a JCS form.
+    Read(Node<'a>),
+}
+
+impl<'a> Doc<'a> {
+    /// The document's value, where it was read.
+    pub fn root(&self) -> Option<Node<'a>> {
+        match self {
+            Self::Read(node) => Some(*node),
+            _ => None,
+        }
+    }
+}
+
+/// One violation of a schema.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SchemaViolation {
+    /// Where in the document, as a JSON Pointer.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// What validating a document against a schema gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SchemaVerdict {
+    /// One of the two is not there or broken.
+    NotChecked,
+    /// The schema is no schema of a known draft, or refers to something outside: why.
+    BadSchema(String),
+    /// Everything that is wrong with the document.
+    Violations(Vec<SchemaViolation>),
+}
+
+/// A run bundle as the rules see it.
+#[derive(Debug, Clone, Copy)]
+pub struct RunBundleView<'a> {
+    /// What stands in the folder.
+    pub facts: &'a RunBundleFacts,
+    /// SHA256SUMS.txt, where there is one.
+    pub sums: Option<&'a Sums>,
+    /// ENGINE_MANIFEST.json
+    pub manifest: Doc<'a>,
+    /// INPUT_SCHEMA.json
+    pub input_schema: Doc<'a>,
+    /// OUTPUT_SCHEMA.json
+    pub output_schema: Doc<'a>,
+    /// COUPLING_RULES.json
+    pub coupling: Doc<'a>,
+    /// RUN_INPUT.json
+    pub input: Doc<'a>,
+    /// RUN_OUTPUT.json
+    pub output: Doc<'a>,
+    /// ARTIFACT_INDEX.json
+    pub index: Doc<'a>,
+    /// INPUT_ARTIFACT_INDEX.json
+    pub input_index: Doc<'a>,
+    /// RUN_META.json
+    pub meta: Doc<'a>,
+    /// RUN_INPUT.json against INPUT_SCHEMA.json.
+    pub input_verdict: &'a SchemaVerdict,
+    /// RUN_OUTPUT.json against OUTPUT_SCHEMA.json.
+    pub output_verdict: &'a SchemaVerdict,
+}

@@ -1,0 +1,222 @@
+//! The context keys that never get into a bundle: stripped from inputs, refused in outputs.
+//!
+//! Names are compared without ASCII letter case and with no other folding. In RUN_INPUT.json they
+//! are looked for below its top-level member `context`, through objects and arrays; in outputs at
+//! any depth.
+
+use std::collections::BTreeSet;
+
+use super::pointer;
+use crate::canon::{Node, Value};
+
+/// What is forbidden whatever an engine says: who somebody is, what they may do, what they pay.
+const ALWAYS: [&str; 17] = [
+    "user_email",
+    "user_id",
+    "username",
+    "phone",
+    "oauth_subject",
+    "device_id",
+    "role",
+    "roles",
+    "permissions",
+    "feature_flags",
+    "admin",
+    "account_status",
+    "billing_tier",
+    "subscription_status",
+    "price_id",
+    "invoice_id",
+    "payment_state",
+];
+
+/// A set of forbidden names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForbiddenKeys(BTreeSet<String>);
+
+impl ForbiddenKeys {
+    /// The names that are always forbidden.
+    pub fn always() -> Self {
+        Self(ALWAYS.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    /// Those and the ones that INPUT_SCHEMA.json adds at
+    /// `properties.context.x_forbidden_fields`, and only there.
+    pub fn of_schema(schema: Node<'_>) -> Self {
+        let mut keys = Self::always();
+        let added = schema
+            .get("properties")
+            .and_then(|properties| properties.get("context")?.get("x_forbidden_fields"));
+        for name in added.iter().flat_map(|list| list.items()) {
+            if let Some(name) = name.as_str() {
+                keys.0.insert(name.to_ascii_lowercase());
+            }
+        }
+        keys
+    }
+
+    /// Whether `name` is forbidden.
+    pub fn contains(&self, name: &str) -> bool {
+        if name.bytes().any(|b| b.is_ascii_uppercase()) {
+            self.0.contains(&name.to_ascii_lowercase())
+        } else {
+            self.0.contains(name)
+        }
+    }
+
+    /// The pointers of every forbidden member of `node`, at any depth; what is inside a
+    /// forbidden member is not looked at again.
+    pub fn find(&self, node: Node<'_>) -> Vec<String> {
+        let mut found = Vec::new();
+        self.find_below(node, "", &mut found);
+        found
+    }
+
+    /// The pointers of every forbidden member below the top-level member `context` of an input.
+    pub fn find_in_input(&self, input: Node<'_>) -> Vec<String> {
+        let mut found = Vec::new();
+        if let Some(context) = input.get("context") {
+            self.find_below(context, "/context", &mut found);
+        }
+        found
+    }
+
+    fn find_below(&self, node: Node<'_>, base: &str, found: &mut Vec<String>) {
+        for (key, value) in node.members() {
+            let key = key.to_lossy();
+            let place = pointer::member(base, &key);
+            if self.contains(&key) {
+                found.push(place);
+            } else if !value.is_empty() {
+                self.find_below(value, &place, found);
+            }
+        }
+        for (at, item) in node.items().enumerate() {
+            if !item.is_empty() {
+                self.find_below(item, &pointer::element(base, at), found);
+            }
+        }
+    }
+
+    /// Takes every forbidden member below `context` out of an input; gives their pointers,
+    /// sorted by code point, a removed object once.
+    pub fn strip(&self, input: &mut Value) -> Vec<String> {
+        let mut stripped = Vec::new();
+        if let Value::Object(members) = input
+            && let Some(context) = members.get_mut(&"context".into())
+        {
+            self.strip_below(context, "/context", &mut stripped);
+        }
+        stripped.sort();
+        stripped
+    }
+
+    fn strip_below(&self, value: &mut Value, base: &str, stripped: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => members.retain(|key, value| {
+                let key = key.to_lossy();
+                let place = pointer::member(base, &key);
+                if self.contains(&key) {
+                    stripped.push(place);
+                    return false;
+                }
+                self.strip_below(value, &place, stripped);
+                true
+            }),
+            Value::Array(items) => {
+                for (at, item) in items.iter_mut().enumerate() {
+                    self.strip_below(item, &pointer::element(base, at), stripped);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
+
+    fn with<T>(text: &str, look: impl FnOnce(Node<'_>) -> T) -> T {
+        look(
+            parse_document(text.as_bytes(), &ReadOptions::default())
+                .unwrap()
+                .root(),
+        )
+    }
+
+    #[test]
+    fn strip_removes_at_any_depth_below_context_and_names_what_it_took() {
+        let text = r#"{"user_id":1,"context":{"a":[{"User_ID":1,"x":2},[{"phone":"1"}]],
+            "role":{"username":"u"},"ok":{"billing_tier":null},"userid":3,"rôle":1,"a/b":{"admin":true}},
+            "inputs":{"context":{"admin":1}}}"#;
+        let mut value = with(text, |node| node.to_value());
+        let stripped = ForbiddenKeys::always().strip(&mut value);
+        assert_eq!(
+            stripped,
+            [
+                "/context/a/0/User_ID",
+                "/context/a/1/0/phone",
+                "/context/a~1b/admin",
+                "/context/ok/billing_tier",
+                "/context/role",
+            ]
+        );
+        assert_eq!(
+            String::from_utf8(canonical_bytes(&value, Dialect::Jcs).unwrap()).unwrap(),
+            r#"{"context":{"a":[{"x":2},[{}]],"a/b":{},"ok":{},"rôle":1,"userid":3},"inputs":{"context":{"admin":1}},"user_id":1}"#
+        );
+        let again = String::from_utf8(canonical_bytes(&value, Dialect::Jcs).unwrap()).unwrap();
+        assert!(with(&again, |node| ForbiddenKeys::always().find_in_input(node)).is_empty());
+    }
+
+    #[test]
+    fn strip_context_that_is_a_list_is_gone_through() {
+        let mut value = with(r#"{"context":[{"roles":1},2]}"#, |node| node.to_value());
+        assert_eq!(
+            ForbiddenKeys::always().strip(&mut value),
+            ["/context/0/roles"]
+        );
+        let mut other = with(r#"{"Context":{"roles":1}}"#, |node| node.to_value());
+        assert!(ForbiddenKeys::always().strip(&mut other).is_empty());
+    }
+
+    #[test]
+    fn schema_adds_names_at_the_literal_path_only() {
+        let schema = r#"{"properties":{"context":{"x_forbidden_fields":["Secret_Note",5,"tier"]}},
+            "x_forbidden_fields":["elsewhere"],"$defs":{"context":{"x_forbidden_fields":["nor_here"]}}}"#;
+        let keys = with(schema, ForbiddenKeys::of_schema);
+        for name in [
+            "secret_note",
+            "SECRET_NOTE",
+            "tier",
+            "user_email",
+            "Payment_State",
+        ] {
+            assert!(keys.contains(name), "{name}");
+        }
+        for name in ["elsewhere", "nor_here", "user", "ußer", "ADMİN"] {
+            assert!(!keys.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn find_sees_any_member_name_at_any_depth() {
+        let text = r#"{"a":[[{"Role":{"role":1}}]],"phone":null,"context":{}}"#;
+        let found = with(text, |node| ForbiddenKeys::always().find(node));
+        assert_eq!(found, ["/a/0/0/Role", "/phone"]);
+    }
+
+    #[test]
+    fn the_list_has_all_seventeen_names() {
+        for name in "user_email user_id username phone oauth_subject device_id role roles permissions \
+             feature_flags admin account_status billing_tier subscription_status price_id invoice_id \
+             payment_state"
+            .split_whitespace()
+        {
+            assert!(ForbiddenKeys::always().contains(name), "{name}");
+        }
+        assert_eq!(ForbiddenKeys::always().0.len(), 17);
+    }
+}

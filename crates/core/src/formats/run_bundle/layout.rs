@@ -1,0 +1,248 @@
+//! The files of a run bundle (004, Directory Layout): names, roles, content types, and the id of
+//! a run.
+
+use std::fmt;
+
+/// ENGINE_MANIFEST.json
+pub const MANIFEST: &str = "ENGINE_MANIFEST.json";
+/// INPUT_SCHEMA.json
+pub const INPUT_SCHEMA: &str = "INPUT_SCHEMA.json";
+/// OUTPUT_SCHEMA.json
+pub const OUTPUT_SCHEMA: &str = "OUTPUT_SCHEMA.json";
+/// COUPLING_RULES.json
+pub const COUPLING_RULES: &str = "COUPLING_RULES.json";
+/// SEALING_SPEC.md
+pub const SEALING_SPEC: &str = "SEALING_SPEC.md";
+/// RUN_INPUT.json
+pub const RUN_INPUT: &str = "RUN_INPUT.json";
+/// RUN_CONTEXT_STRIPPED.json
+pub const CONTEXT_STRIPPED: &str = "RUN_CONTEXT_STRIPPED.json";
+/// RUN_PARAMETERS.json
+pub const RUN_PARAMETERS: &str = "RUN_PARAMETERS.json";
+/// RUN_OUTPUT.json
+pub const RUN_OUTPUT: &str = "RUN_OUTPUT.json";
+/// ARTIFACT_INDEX.json
+pub const ARTIFACT_INDEX: &str = "ARTIFACT_INDEX.json";
+/// INPUT_ARTIFACT_INDEX.json
+pub const INPUT_ARTIFACT_INDEX: &str = "INPUT_ARTIFACT_INDEX.json";
+/// SHA256SUMS.txt
+pub const SUMS: &str = "SHA256SUMS.txt";
+/// RUN_META.json
+pub const RUN_META: &str = "RUN_META.json";
+/// The folder of what the engine wrote beside its output.
+pub const ARTIFACTS_FOLDER: &str = "artifacts";
+/// The folder of what came from other engines' runs.
+pub const UPSTREAM_FOLDER: &str = "upstream";
+
+/// The five contracts, in the document's order.
+pub const CONTRACTS: [&str; 5] = [
+    MANIFEST,
+    INPUT_SCHEMA,
+    OUTPUT_SCHEMA,
+    COUPLING_RULES,
+    SEALING_SPEC,
+];
+
+/// Every file that a run bundle must have.
+pub const REQUIRED: [&str; 10] = [
+    MANIFEST,
+    INPUT_SCHEMA,
+    OUTPUT_SCHEMA,
+    COUPLING_RULES,
+    SEALING_SPEC,
+    RUN_INPUT,
+    RUN_OUTPUT,
+    ARTIFACT_INDEX,
+    SUMS,
+    RUN_META,
+];
+
+/// The name of the canonicalization, in RUN_META.json.
+pub const CANONICALIZATION: &str = "JCS_RFC8785";
+/// The name of the hash algorithm, in RUN_META.json.
+pub const HASH_ALGORITHM: &str = "sha256";
+
+/// What a file is in a run (004, ARTIFACT_INDEX.json).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Copied from the engine.
+    Contract,
+    /// What the engine was given.
+    Input,
+    /// What the engine answered.
+    Output,
+    /// What the sealing recorded about the run.
+    Meta,
+    /// A list of other files.
+    Index,
+    /// What the engine wrote beside its output.
+    Artifact,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 6] = [
+        Self::Contract,
+        Self::Input,
+        Self::Output,
+        Self::Meta,
+        Self::Index,
+        Self::Artifact,
+    ];
+
+    /// The name in the index.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Contract => "CONTRACT",
+            Self::Input => "INPUT",
+            Self::Output => "OUTPUT",
+            Self::Meta => "META",
+            Self::Index => "INDEX",
+            Self::Artifact => "ARTIFACT",
+        }
+    }
+
+    /// The role with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+
+    /// The role that sealing gives the file at `path`.
+    pub fn of_path(path: &str) -> Self {
+        match path {
+            _ if CONTRACTS.contains(&path) => Self::Contract,
+            RUN_INPUT | CONTEXT_STRIPPED | RUN_PARAMETERS => Self::Input,
+            RUN_OUTPUT => Self::Output,
+            RUN_META => Self::Meta,
+            INPUT_ARTIFACT_INDEX => Self::Index,
+            _ if path.starts_with("upstream/") => Self::Input,
+            _ => Self::Artifact,
+        }
+    }
+}
+
+/// Whether a file counts as JSON: by the end of its name.
+pub fn is_json(path: &str) -> bool {
+    path.ends_with(".json")
+}
+
+/// The content type of a file, by the end of its name.
+pub fn content_type_of(path: &str) -> &'static str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("json") => "application/json",
+        Some("md") => "text/markdown",
+        Some("txt") => "text/plain",
+        Some("csv") => "text/csv",
+        Some("html") => "text/html",
+        Some("png") => "image/png",
+        _ => "application/octet-stream",
+    }
+}
+
+/// The id of a run: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`. It names a folder, so nothing else passes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunId(String);
+
+/// A text that is no run id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{}` is no run id: a letter or digit, then up to 99 letters, digits, `.`, `_` or `-`",
+    .0.escape_debug()
+)]
+pub struct BadRunId(String);
+
+impl RunId {
+    /// Checks `text`.
+    pub fn parse(text: &str) -> Result<Self, BadRunId> {
+        let first = text
+            .bytes()
+            .next()
+            .is_some_and(|b| b.is_ascii_alphanumeric());
+        let rest = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+        if first && text.len() <= 100 && text.bytes().all(rest) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadRunId(text.to_owned()))
+        }
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_id_follows_the_pattern_and_nothing_else() {
+        let longest = format!("a{}", "b".repeat(99));
+        for good in [
+            "a",
+            "0",
+            "run_20260101T000000Z_0a1b2c3d",
+            "a..b",
+            "A-b.c_d",
+            &longest,
+        ] {
+            assert_eq!(RunId::parse(good).unwrap().as_str(), good);
+        }
+        let too_long = format!("a{}", "b".repeat(100));
+        for bad in [
+            "", ".", "..", "-a", "_a", "a/b", "../a", "a b", "a\n", "ä", "a\0", &too_long,
+        ] {
+            assert!(RunId::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn role_of_each_kind_of_file_is_the_rulings() {
+        for contract in CONTRACTS {
+            assert_eq!(Role::of_path(contract), Role::Contract);
+        }
+        for (path, role) in [
+            ("RUN_INPUT.json", Role::Input),
+            ("RUN_CONTEXT_STRIPPED.json", Role::Input),
+            ("RUN_PARAMETERS.json", Role::Input),
+            ("upstream/E/r/RUN_OUTPUT.json", Role::Input),
+            ("RUN_OUTPUT.json", Role::Output),
+            ("RUN_META.json", Role::Meta),
+            ("INPUT_ARTIFACT_INDEX.json", Role::Index),
+            ("artifacts/RUN_OUTPUT.json", Role::Artifact),
+            ("artifacts/x", Role::Artifact),
+        ] {
+            assert_eq!(Role::of_path(path), role, "{path}");
+        }
+        for role in Role::ALL {
+            assert_eq!(Role::parse(role.name()), Some(role));
+        }
+        assert_eq!(Role::parse("artifact"), None);
+    }
+
+    #[test]
+    fn content_type_goes_by_the_ending() {
+        for (path, wanted) in [
+            ("a.json", "application/json"),
+            ("SEALING_SPEC.md", "text/markdown"),
+            ("a/b.txt", "text/plain"),
+            ("a.csv", "text/csv"),
+            ("a.html", "text/html"),
+            ("a.png", "image/png"),
+            ("a.PNG", "application/octet-stream"),
+            ("json", "application/octet-stream"),
+            ("a.json/b", "application/octet-stream"),
+            ("a.tar.gz", "application/octet-stream"),
+        ] {
+            assert_eq!(content_type_of(path), wanted, "{path}");
+        }
+    }
+}

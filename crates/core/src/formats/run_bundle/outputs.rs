@@ -1,0 +1,216 @@
+//! What `inputs_hash` and `outputs_hash` are over, what `semantics` may be, and which integers
+//! JCS would change.
+
+use super::pointer;
+use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest};
+use crate::digest::Digest;
+
+/// What an output must say about itself where OUTPUT_SCHEMA.json has no enum of its own.
+pub const SEMANTICS: [&str; 3] = ["RAW_TRUTH", "CORRELATION_ONLY", "DETERMINISTIC_TRANSFORM"];
+
+/// What `outputs_hash` is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashScope {
+    /// The output without its member `outputs_hash`.
+    Document,
+    /// The output's member `outputs` alone.
+    Payload,
+}
+
+impl HashScope {
+    /// What ENGINE_MANIFEST.json says: `"sealing":{"outputs_hash_scope":"payload"}`, or nothing.
+    pub fn of_manifest(manifest: Node<'_>) -> Self {
+        let scope = manifest
+            .get("sealing")
+            .and_then(|sealing| sealing.get("outputs_hash_scope")?.as_str());
+        match scope.as_deref() {
+            Some("payload") => Self::Payload,
+            _ => Self::Document,
+        }
+    }
+}
+
+/// The right `outputs_hash` of an output; `None` where the scope is the payload and there is none.
+pub fn compute_outputs_hash(
+    output: &Value,
+    scope: HashScope,
+) -> Result<Option<Digest>, NoCanonicalForm> {
+    match scope {
+        HashScope::Payload => output
+            .get("outputs")
+            .map(|payload| canonical_digest(payload, Dialect::Jcs))
+            .transpose(),
+        HashScope::Document => {
+            let mut rest = output.clone();
+            if let Value::Object(members) = &mut rest {
+                members.remove(&"outputs_hash".into());
+            }
+            canonical_digest(&rest, Dialect::Jcs).map(Some)
+        }
+    }
+}
+
+/// Whether OUTPUT_SCHEMA.json says itself what `semantics` may be: an `enum` or `const` at
+/// `properties.semantics`, there or behind references within the document.
+pub fn schema_names_semantics(schema: Node<'_>) -> bool {
+    let mut at = schema
+        .get("properties")
+        .and_then(|all| all.get("semantics"));
+    // A chain of references has an end; one that runs in a circle has none.
+    for _ in 0..16 {
+        let Some(node) = at else { return false };
+        if node
+            .get("enum")
+            .is_some_and(|list| list.as_array().is_some())
+            || node.get("const").is_some()
+        {
+            return true;
+        }
+        let reference = node.get("$ref").and_then(|text| text.as_str());
+        at = reference.and_then(|text| resolve(schema, text.strip_prefix("#/")?));
+    }
+    false
+}
+
+fn resolve<'a>(root: Node<'a>, path: &str) -> Option<Node<'a>> {
+    path.split('/').try_fold(root, |node, segment| {
+        let segment = segment.replace("~1", "/").replace("~0", "~");
+        match node.as_array() {
+            Some(mut items) => items.nth(segment.parse().ok()?),
+            None => node.get(&segment),
+        }
+    })
+}
+
+/// The pointers of every integer of `value` that would be another integer in JCS, which knows
+/// doubles only.
+pub fn find_changed_integers(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    find_changed_below(value, "", &mut found);
+    found
+}
+
+fn find_changed_below(value: &Value, base: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Number(number) if is_changed(number.get().text(), value) => {
+            found.push(base.to_owned());
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                find_changed_below(item, &pointer::element(base, at), found);
+            }
+        }
+        Value::Object(members) => {
+            for (key, value) in members {
+                find_changed_below(value, &pointer::member(base, &key.to_lossy()), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_changed(written: &str, value: &Value) -> bool {
+    let digits = written.strip_prefix('-').unwrap_or(written);
+    // Up to 15 digits a double holds every integer.
+    if digits.len() <= 15 || digits.bytes().any(|b| !b.is_ascii_digit()) {
+        return false;
+    }
+    let Ok(form) = canonical_bytes(value, Dialect::Jcs) else {
+        return false;
+    };
+    let form = String::from_utf8_lossy(&form);
+    let form = form.strip_prefix('-').unwrap_or(&form);
+    digits != expand(form)
+}
+
+/// The digits of a positive integer that may be printed with an exponent.
+fn expand(form: &str) -> String {
+    let Some((mantissa, exponent)) = form.split_once("e+") else {
+        return form.to_owned();
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent = exponent.parse::<usize>().unwrap_or(0);
+    let zeros = "0".repeat(exponent.saturating_sub(fraction.len()));
+    format!("{whole}{fraction}{zeros}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::{ReadOptions, parse_document};
+
+    fn value(text: &str) -> Value {
+        parse_document(text.as_bytes(), &ReadOptions::default())
+            .unwrap()
+            .root()
+            .to_value()
+    }
+
+    #[test]
+    fn outputs_hash_leaves_itself_out_and_nothing_else() {
+        let with = value(r#"{"outputs_hash":"x","b":1,"a":[1.0]}"#);
+        let hash = compute_outputs_hash(&with, HashScope::Document).unwrap();
+        assert_eq!(hash, Some(Digest::of(br#"{"a":[1],"b":1}"#)));
+    }
+
+    #[test]
+    fn outputs_hash_of_the_payload_is_over_the_member_alone() {
+        let output = value(r#"{"outputs":{"z":1,"a":2},"b":1}"#);
+        let hash = compute_outputs_hash(&output, HashScope::Payload).unwrap();
+        assert_eq!(hash, Some(Digest::of(br#"{"a":2,"z":1}"#)));
+        let none = compute_outputs_hash(&value("{}"), HashScope::Payload).unwrap();
+        assert_eq!(none, None);
+    }
+
+    #[test]
+    fn scope_is_payload_only_where_the_manifest_says_so() {
+        for (manifest, scope) in [
+            (
+                r#"{"sealing":{"outputs_hash_scope":"payload"}}"#,
+                HashScope::Payload,
+            ),
+            (
+                r#"{"sealing":{"outputs_hash_scope":"PAYLOAD"}}"#,
+                HashScope::Document,
+            ),
+            (r#"{"outputs_hash_scope":"payload"}"#, HashScope::Document),
+            ("{}", HashScope::Document),
+            ("[]", HashScope::Document),
+        ] {
+            let document = parse_document(manifest.as_bytes(), &ReadOptions::default()).unwrap();
+            assert_eq!(HashScope::of_manifest(document.root()), scope, "{manifest}");
+        }
+    }
+
+    #[test]
+    fn semantics_of_the_schema_are_found_through_references() {
+        for (schema, named) in [
+            (r#"{"properties":{"semantics":{"enum":["X"]}}}"#, true),
+            (r#"{"properties":{"semantics":{"const":"X"}}}"#, true),
+            (
+                r##"{"properties":{"semantics":{"$ref":"#/$defs/s"}},"$defs":{"s":{"enum":[]}}}"##,
+                true,
+            ),
+            (
+                r##"{"properties":{"semantics":{"$ref":"#/properties/semantics"}}}"##,
+                false,
+            ),
+            (r#"{"properties":{"semantics":{"type":"string"}}}"#, false),
+            ("true", false),
+        ] {
+            let document = parse_document(schema.as_bytes(), &ReadOptions::default()).unwrap();
+            assert_eq!(schema_names_semantics(document.root()), named, "{schema}");
+        }
+    }
+
+    #[test]
+    fn integers_that_jcs_would_change_are_named() {
+        let text = r#"{"a":9007199254740993,"b":[9007199254740992,-9007199254740993],"c":1e400,
+            "d":10000000000000000,"e":1000000000000000000000,"f":1000000000000000000001,
+            "g":9007199254740993.0,"h":"9007199254740993","i":1152921504606846976}"#;
+        assert_eq!(
+            find_changed_integers(&value(text)),
+            ["/a", "/b/1", "/f", "/i"]
+        );
+    }
+}

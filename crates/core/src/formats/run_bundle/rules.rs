@@ -1,0 +1,218 @@
+//! The table of a run bundle's rules. What each one checks is in the three files beside this.
+
+use super::facts::{Doc, RunBundleView};
+pub use super::rules_documents::{allowed_engines, coupling_faults};
+use super::{rules_documents as documents, rules_files as files, rules_meta as meta};
+use crate::formats::Format;
+use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules};
+
+/// Names the run bundle as the subject of its rules.
+pub struct RunBundle;
+
+impl Subject for RunBundle {
+    type View<'a> = RunBundleView<'a>;
+    const FORMAT: Format = Format::RunBundle;
+}
+
+/// Verifies a run bundle.
+pub fn verify_run_bundle(view: &RunBundleView<'_>, strictness: Strictness) -> Report {
+    run_rules(&RULES, view, strictness)
+}
+
+const fn info(
+    id: &'static str,
+    section: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+) -> RuleInfo {
+    RuleInfo {
+        id,
+        format: Format::RunBundle,
+        title,
+        section,
+        level: Level::Must,
+        explanation,
+    }
+}
+
+/// The rules of a run bundle.
+pub static RULES: [Rule<RunBundle>; 12] = [
+    Rule {
+        info: info(
+            "RB1",
+            "004 Directory Layout; replay rule 1",
+            "every required file is there",
+            "The five contracts, RUN_INPUT.json, RUN_OUTPUT.json, ARTIFACT_INDEX.json, \
+             SHA256SUMS.txt and RUN_META.json are regular files. A link, folder, pipe or device \
+             in the place of one counts as missing and is never opened.",
+        ),
+        gate: |_| Gate::Ready,
+        check: files::check_required,
+    },
+    Rule {
+        info: info(
+            "RB2",
+            "004 SHA256SUMS.txt",
+            "no file is unlisted or unsafe",
+            "Every regular file but SHA256SUMS.txt has a line in it. Links, pipes and devices, and \
+             names that could be read as another place (`..`, a leading `/`, a backslash, a \
+             control character), have no business in a bundle.",
+        ),
+        gate: |_| Gate::Ready,
+        check: files::check_unlisted,
+    },
+    Rule {
+        info: info(
+            "RB3",
+            "004 RUN_INPUT.json; replay rule 2",
+            "the input holds to its schema",
+            "RUN_INPUT.json is valid against INPUT_SCHEMA.json, which is a schema of draft 4, 6, \
+             7, 2019-09 or 2020-12 (where it does not say, 2020-12) and refers to nothing outside \
+             itself. `format` is not asserted. Each violation is named with its JSON Pointer.",
+        ),
+        gate: |view| needs_both(&view.input, &view.input_schema),
+        check: documents::check_input_schema,
+    },
+    Rule {
+        info: info(
+            "RB4",
+            "004 RUN_OUTPUT.json; replay rule 3",
+            "the output holds to its schema and says what it must",
+            "RUN_OUTPUT.json is valid against OUTPUT_SCHEMA.json, as RB3 has it for the input, and \
+             holds inputs_hash, outputs_hash, engine.engine_code, engine.engine_version and \
+             semantics: RAW_TRUTH, CORRELATION_ONLY or DETERMINISTIC_TRANSFORM, unless the schema \
+             has an enum of its own.",
+        ),
+        gate: |view| needs_both(&view.output, &view.output_schema),
+        check: documents::check_output_schema,
+    },
+    Rule {
+        info: info(
+            "RB5",
+            "004 SHA256SUMS.txt, ARTIFACT_INDEX.json; replay rule 4",
+            "every hash is the listed one",
+            "Each file has the SHA-256 that SHA256SUMS.txt and ARTIFACT_INDEX.json give: over its \
+             JCS bytes where its name ends in `.json`, over its bytes otherwise. A listed file is \
+             there. A line is 64 lower-case hex digits, two spaces, a path and LF; no path comes \
+             twice. A JSON file that no other rule reads has a JCS form.",
+        ),
+        gate: |_| Gate::Ready,
+        check: files::check_hashes,
+    },
+    Rule {
+        info: info(
+            "RB6",
+            "004 RUN_META.json; replay rule 5",
+            "the contracts are those of the run",
+            "contracts_hashes in RUN_META.json gives the SHA-256 of each of the five contracts in \
+             the bundle.",
+        ),
+        gate: |view| match view
+            .meta
+            .root()
+            .and_then(|meta| meta.get("contracts_hashes"))
+        {
+            Some(_) => Gate::Ready,
+            None => Gate::NotRun("there are no contracts_hashes"),
+        },
+        check: meta::check_contract_hashes,
+    },
+    Rule {
+        info: info(
+            "RB7",
+            "004 RUN_OUTPUT.json",
+            "inputs_hash and outputs_hash are right",
+            "inputs_hash is the SHA-256 over the JCS bytes of RUN_INPUT.json; outputs_hash over \
+             those of RUN_OUTPUT.json without that member, or of its member `outputs` where \
+             ENGINE_MANIFEST.json says `\"sealing\":{\"outputs_hash_scope\":\"payload\"}`. Both \
+             are 64 lower-case hex digits.",
+        ),
+        gate: |view| needs(&view.output, "there is no output"),
+        check: documents::check_declared_hashes,
+    },
+    Rule {
+        info: info(
+            "RB8",
+            "004 Sealing Rules",
+            "no forbidden key is left",
+            "Names of people, their rights and their payments (the list is in docs/engines.md), \
+             and what INPUT_SCHEMA.json adds at properties.context.x_forbidden_fields, stand \
+             nowhere below `context` in RUN_INPUT.json, and nowhere at all in RUN_OUTPUT.json and \
+             in the JSON files of artifacts/. ASCII letter case does not matter.",
+        ),
+        gate: |_| Gate::Ready,
+        check: documents::check_forbidden,
+    },
+    Rule {
+        info: info(
+            "RB9",
+            "004 COUPLING_RULES.json",
+            "coupling goes through the orchestrator only",
+            "COUPLING_RULES.json says delivery_model \"CORE_ONLY\", core_mediated_coupling true \
+             and direct_engine_to_engine_calls false. What came from other engines is from one \
+             listed in allowed_inputs_from_other_engines, and INPUT_ARTIFACT_INDEX.json and the \
+             input_artifact_index of input and output are the same list, which names every file \
+             of upstream/.",
+        ),
+        gate: |_| Gate::Ready,
+        check: documents::check_coupling,
+    },
+    Rule {
+        info: info(
+            "RB10",
+            "004 RUN_META.json",
+            "RUN_META is complete and agrees with the rest",
+            "run_id, engine_code, engine_version, sealed_at (UTC, YYYY-MM-DDTHH:MM:SSZ), \
+             canonicalization JCS_RFC8785, hash_algo sha256, core_orchestrator_version and \
+             contracts_hashes with all five contracts are there. Engine code and version are the \
+             same in RUN_META.json, ENGINE_MANIFEST.json and RUN_OUTPUT.json.",
+        ),
+        gate: |view| match view.manifest {
+            Doc::Broken(_) => Gate::Ready,
+            _ => needs(&view.meta, "there is no RUN_META.json"),
+        },
+        check: meta::check_meta,
+    },
+    Rule {
+        info: info(
+            "RB11",
+            "004 ARTIFACT_INDEX.json",
+            "the index is complete",
+            "ARTIFACT_INDEX.json is {\"artifacts\":[…]} or a bare list; every entry has \
+             artifact_name, relative_path, sha256, content_type and a known role; no path comes \
+             twice; every file of SHA256SUMS.txt but the index itself has an entry.",
+        ),
+        gate: |view| needs(&view.index, "there is no index"),
+        check: files::check_index,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Strict,
+            ..info(
+                "RB12",
+                "004 Sealing Rules",
+                "everything is stored canonically",
+                "Every JSON file is stored as exactly its JCS bytes, so that coreutils alone can \
+                 check the bundle, and both lists are in the order of their paths, by code point.",
+            )
+        },
+        gate: |_| Gate::Ready,
+        check: files::check_stored_canonically,
+    },
+];
+
+fn needs(doc: &Doc<'_>, because: &'static str) -> Gate {
+    match doc {
+        Doc::Absent => Gate::NotRun(because),
+        _ => Gate::Ready,
+    }
+}
+
+fn needs_both(document: &Doc<'_>, schema: &Doc<'_>) -> Gate {
+    match (document, schema) {
+        (Doc::Broken(_), _) | (_, Doc::Broken(_)) => Gate::Ready,
+        (Doc::Absent, _) => Gate::NotRun("the document is missing"),
+        (_, Doc::Absent) => Gate::NotRun("the schema is missing"),
+        (Doc::Read(_), Doc::Read(_)) => Gate::Ready,
+    }
+}

@@ -1,0 +1,168 @@
+//! RB1, RB2, RB5, RB11, RB12: the files and the two lists of them.
+
+use super::facts::{Doc, EntryFact, FileFact, RunBundleView};
+use super::index::parse_index;
+use super::layout::{
+    ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
+    REQUIRED, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS,
+};
+use crate::digest::Digest;
+use crate::path::SafePath;
+use crate::verify::Findings;
+
+/// JSON files whose faults are the business of the rule that reads them.
+const READ_BY_A_RULE: [&str; 9] = [
+    MANIFEST,
+    INPUT_SCHEMA,
+    OUTPUT_SCHEMA,
+    COUPLING_RULES,
+    RUN_INPUT,
+    RUN_OUTPUT,
+    ARTIFACT_INDEX,
+    INPUT_ARTIFACT_INDEX,
+    RUN_META,
+];
+
+pub(super) fn check_required(view: &RunBundleView<'_>, findings: &mut Findings) {
+    for name in REQUIRED {
+        match view.facts.entries.get(name) {
+            Some(EntryFact::File(_)) => {}
+            Some(EntryFact::Folder) => findings.add(name, "a folder stands in its place"),
+            Some(EntryFact::NotAFile(kind)) => {
+                findings.add(name, format!("{} stands in its place", kind.with_article()));
+            }
+            Some(EntryFact::UnsafeName(_)) | None => findings.add(name, "the file is missing"),
+        }
+    }
+}
+
+pub(super) fn check_unlisted(view: &RunBundleView<'_>, findings: &mut Findings) {
+    for (path, entry) in &view.facts.entries {
+        match entry {
+            EntryFact::Folder => {}
+            EntryFact::NotAFile(kind) => {
+                findings.add(
+                    path,
+                    format!("{} does not belong here", kind.with_article()),
+                );
+            }
+            EntryFact::UnsafeName(why) => findings.add(path, format!("unsafe name: {why}")),
+            EntryFact::File(_) => {
+                let listed = |sums: &super::sums::Sums| sums.files.contains_key(path);
+                if path != SUMS && !view.sums.is_none_or(listed) {
+                    findings.add(path, "the file is not listed in SHA256SUMS.txt");
+                }
+            }
+        }
+    }
+    let lines = view.sums.iter().flat_map(|sums| sums.files.keys());
+    for path in lines {
+        if let Err(why) = SafePath::parse(path) {
+            findings.add(path, format!("SHA256SUMS.txt lists an unsafe path: {why}"));
+        }
+    }
+}
+
+pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
+    if let Some(sums) = view.sums {
+        for fault in &sums.faults {
+            findings.add(SUMS, fault);
+        }
+        for (path, declared) in &sums.files {
+            check_hash(view, path, declared, "SHA256SUMS.txt", findings);
+        }
+    }
+    if let Some(root) = view.index.root() {
+        let index = parse_index(root);
+        for (path, entry) in &index.entries {
+            // A file that both lists give wrongly is one finding.
+            let said = view.sums.and_then(|sums| sums.files.get(path));
+            if said != Some(&entry.sha256) {
+                check_hash(view, path, &entry.sha256, ARTIFACT_INDEX, findings);
+            }
+        }
+    }
+    for (path, entry) in &view.facts.entries {
+        if let EntryFact::File(FileFact::BrokenJson(why)) = entry
+            && !READ_BY_A_RULE.contains(&path.as_str())
+        {
+            findings.add(path, format!("no JSON with a canonical form: {why}"));
+        }
+    }
+}
+
+fn check_hash(
+    view: &RunBundleView<'_>,
+    path: &str,
+    declared: &Digest,
+    list: &str,
+    findings: &mut Findings,
+) {
+    match view.facts.entries.get(path) {
+        Some(EntryFact::File(fact)) => {
+            if let Some(actual) = fact.sha256()
+                && actual != *declared
+            {
+                let what = format!("the hash is not the one of {list}");
+                findings.add_difference(path, &what, declared.to_string(), actual.to_string());
+            }
+        }
+        // RB2 names it, and it is never opened.
+        Some(EntryFact::NotAFile(_) | EntryFact::UnsafeName(_)) => {}
+        Some(EntryFact::Folder) | None => {
+            // RB1 names the required ones.
+            if !REQUIRED.contains(&path) {
+                findings.add(path, format!("{list} lists the file, but it is not there"));
+            }
+        }
+    }
+}
+
+pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let root = match view.index {
+        Doc::Absent => return,
+        Doc::Broken(why) => {
+            findings.add(
+                ARTIFACT_INDEX,
+                format!("no JSON with a canonical form: {why}"),
+            );
+            return;
+        }
+        Doc::Read(root) => root,
+    };
+    let index = parse_index(root);
+    for fault in &index.faults {
+        findings.add(ARTIFACT_INDEX, fault);
+    }
+    let lines = view.sums.iter().flat_map(|sums| sums.files.keys());
+    for path in lines {
+        if path != ARTIFACT_INDEX && path != SUMS && !index.listed.contains(path) {
+            findings.add(
+                path,
+                "the file is listed in SHA256SUMS.txt but not in the index",
+            );
+        }
+    }
+}
+
+pub(super) fn check_stored_canonically(view: &RunBundleView<'_>, findings: &mut Findings) {
+    for (path, entry) in &view.facts.entries {
+        if let EntryFact::File(FileFact::Json {
+            canonical: false, ..
+        }) = entry
+        {
+            findings.add(path, "the file is not stored as its JCS bytes");
+        }
+    }
+    if view.sums.is_some_and(|sums| !sums.sorted) {
+        findings.add(SUMS, "the lines are not in the order of their paths");
+    }
+    if let Some(root) = view.index.root()
+        && !parse_index(root).sorted
+    {
+        findings.add(
+            ARTIFACT_INDEX,
+            "the entries are not in the order of their paths",
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! RB6 and RB10: RUN_META.json, and what must agree with it.
+
+use super::facts::{Doc, RunBundleView};
+use super::layout::{
+    CANONICALIZATION, CONTRACTS, HASH_ALGORITHM, MANIFEST, RUN_META, RUN_OUTPUT, RunId,
+};
+use super::time::is_iso_utc;
+use crate::canon::Node;
+use crate::digest::Digest;
+use crate::verify::Findings;
+
+pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let hashes = view
+        .meta
+        .root()
+        .and_then(|meta| meta.get("contracts_hashes"));
+    for name in CONTRACTS {
+        let declared = hashes.and_then(|hashes| hashes.get(name)?.as_str());
+        let actual = view.facts.file(name).and_then(|file| file.sha256());
+        // Without one of the two there is nothing to compare; RB10 and RB1 say so.
+        if let (Some(declared), Some(actual)) = (declared, actual)
+            && *declared != *actual.to_string()
+        {
+            let what = "the contract's hash is not the one of RUN_META.json";
+            findings.add_difference(name, what, declared, actual.to_string());
+        }
+    }
+}
+
+pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
+    if let Doc::Broken(why) = view.manifest {
+        findings.add(MANIFEST, format!("no JSON with a canonical form: {why}"));
+    }
+    let meta = match view.meta {
+        Doc::Absent => return,
+        Doc::Broken(why) => {
+            findings.add(RUN_META, format!("no JSON with a canonical form: {why}"));
+            return;
+        }
+        Doc::Read(meta) => meta,
+    };
+    let mut text = |name: &str| match meta.get(name).and_then(|node| node.as_str()) {
+        Some(text) if !text.is_empty() => Some(text),
+        _ => {
+            findings.add(RUN_META, format!("`{name}` is missing or no text"));
+            None
+        }
+    };
+    let run_id = text("run_id");
+    text("engine_code");
+    text("engine_version");
+    let sealed_at = text("sealed_at");
+    let canonicalization = text("canonicalization");
+    let hash_algo = text("hash_algo");
+    text("core_orchestrator_version");
+    if let Some(Err(error)) = run_id.map(|id| RunId::parse(&id)) {
+        findings.add(RUN_META, error.to_string());
+    }
+    if let Some(sealed_at) = sealed_at
+        && !is_iso_utc(&sealed_at)
+    {
+        let shown = sealed_at.escape_debug();
+        findings.add(
+            RUN_META,
+            format!("sealed_at `{shown}` is not YYYY-MM-DDTHH:MM:SSZ"),
+        );
+    }
+    for (name, found, wanted) in [
+        ("canonicalization", canonicalization, CANONICALIZATION),
+        ("hash_algo", hash_algo, HASH_ALGORITHM),
+    ] {
+        if let Some(found) = found
+            && found != wanted
+        {
+            findings.add_difference(RUN_META, name, wanted, found);
+        }
+    }
+    check_contracts_are_named(meta, findings);
+    let is_digest = |node: Node<'_>| {
+        node.as_str()
+            .is_some_and(|hex| Digest::parse_hex(&hex).is_ok())
+    };
+    let executable = meta.get("engine_executable_sha256");
+    if executable.is_some_and(|node| !is_digest(node)) {
+        findings.add(RUN_META, "`engine_executable_sha256` is no SHA-256");
+    }
+    check_engine_agrees(view, meta, findings);
+}
+
+fn check_contracts_are_named(meta: Node<'_>, findings: &mut Findings) {
+    let hashes = meta.get("contracts_hashes");
+    if hashes.is_none_or(|hashes| hashes.as_object().is_none()) {
+        findings.add(RUN_META, "`contracts_hashes` is missing or no object");
+        return;
+    }
+    for name in CONTRACTS {
+        let hash = hashes.and_then(|hashes| hashes.get(name));
+        if hash.is_none_or(|hash| !hash.is_string()) {
+            findings.add(
+                RUN_META,
+                format!("contracts_hashes has no hash of `{name}`"),
+            );
+        }
+    }
+}
+
+/// Engine code and version are at the top of the manifest, at the top of RUN_META.json and under
+/// `engine` in the output. Missing in the output is RB4's.
+fn check_engine_agrees(view: &RunBundleView<'_>, meta: Node<'_>, findings: &mut Findings) {
+    for name in ["engine_code", "engine_version"] {
+        let is_text = |node: &Node<'_>| node.as_str().is_some_and(|text| !text.is_empty());
+        let recorded = meta.get(name).filter(is_text);
+        if let Some(manifest) = view.manifest.root() {
+            match manifest.get(name).and_then(|node| node.as_str()) {
+                Some(text) if !text.is_empty() => {
+                    differ(recorded, &text, name, MANIFEST, findings);
+                }
+                _ => findings.add(MANIFEST, format!("`{name}` is missing or no text")),
+            }
+        }
+        let of_output = view
+            .output
+            .root()
+            .and_then(|output| output.get("engine")?.get(name)?.as_str());
+        if let Some(text) = of_output {
+            differ(recorded, &text, name, RUN_OUTPUT, findings);
+            // Without RUN_META's word the two others are still compared.
+            if recorded.is_none()
+                && let Some(manifest) = view.manifest.root().and_then(|node| node.get(name))
+            {
+                differ(Some(manifest), &text, name, RUN_OUTPUT, findings);
+            }
+        }
+    }
+}
+
+fn differ(recorded: Option<Node<'_>>, text: &str, name: &str, path: &str, findings: &mut Findings) {
+    if let Some(recorded) = recorded.and_then(|node| node.as_str())
+        && recorded != text
+    {
+        findings.add_difference(
+            path,
+            &format!("{name} is not the recorded one"),
+            recorded,
+            text,
+        );
+    }
+}

@@ -1,0 +1,294 @@
+//! What an engine executes: where its program is, what its files hash to, which limits hold and
+//! which versions may stand in for it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use runseal_core::canon::Node;
+use runseal_core::digest::{Digest, Hasher};
+use runseal_core::path::SafePath;
+use runseal_core::source::{Source, SourceError};
+use runseal_sandbox::{FIXED_ENVIRONMENT, Limits};
+
+use crate::directory::DirectorySource;
+use crate::input::open_regular;
+use crate::stream::digest_through;
+
+/// Where the engine's folder appears inside the sandbox; also its working directory.
+pub const INSIDE_ENGINE: &str = "/engine";
+
+/// What any engine may use at the most; its manifest can only ask for less.
+pub fn policy() -> Limits {
+    const GIB: u64 = 1 << 30;
+    Limits {
+        wall_time: Duration::from_secs(60),
+        memory_bytes: 2 * GIB,
+        processes: 256,
+        file_bytes: 4 * GIB,
+        work_bytes: 8 * GIB,
+        work_files: 100_000,
+        stdout_bytes: 64 << 20,
+        stderr_bytes: 4 << 20,
+        ..Limits::default()
+    }
+}
+
+/// The limits of `execution.limits` within the policy's.
+pub fn limits_within(policy: &Limits, manifest: Node<'_>) -> Limits {
+    let asked = |name: &str| {
+        let limits = manifest.get("execution")?.get("limits")?;
+        let value = limits.get(name)?.as_number()?.to_exact_i64()?;
+        u64::try_from(value).ok().filter(|value| *value > 0)
+    };
+    let less = |most: u64, name: &str| asked(name).map_or(most, |value| value.min(most));
+    let less_usize =
+        |most: usize, name: &str| usize::try_from(less(most as u64, name)).unwrap_or(most);
+    let mut limits = policy.clone();
+    let seconds = asked("timeout_seconds").map(Duration::from_secs);
+    limits.wall_time = seconds.map_or(policy.wall_time, |time| time.min(policy.wall_time));
+    limits.memory_bytes = less(policy.memory_bytes, "memory_bytes");
+    limits.processes =
+        u32::try_from(less(policy.processes.into(), "processes")).unwrap_or(policy.processes);
+    limits.file_bytes = less(policy.file_bytes, "artifact_bytes");
+    limits.work_bytes = less(policy.work_bytes, "artifact_bytes");
+    // The artifacts folder itself counts.
+    limits.work_files = asked("artifact_files").map_or(policy.work_files, |files| {
+        files.saturating_add(1).min(policy.work_files)
+    });
+    limits.stdout_bytes = less_usize(policy.stdout_bytes, "stdout_bytes");
+    limits.stderr_bytes = less_usize(policy.stderr_bytes, "stderr_bytes");
+    limits
+}
+
+/// The file of the engine's folder that an element of the command names, if it names one.
+fn engine_file(source: &DirectorySource, element: &str) -> Option<SafePath> {
+    let relative = element.strip_prefix("./").unwrap_or(element);
+    let path = SafePath::parse(relative).ok()?;
+    source.open_file(&path).ok().map(|_| path)
+}
+
+/// The command as it is run inside: a program of the engine's folder by its place there.
+pub fn command_inside(source: &DirectorySource, command: &[String]) -> Vec<String> {
+    let mut inside = command.to_vec();
+    if let Some(program) = inside.first_mut()
+        && let Some(path) = engine_file(source, program)
+    {
+        *program = format!("{INSIDE_ENGINE}/{path}");
+    }
+    inside
+}
+
+/// Why the program cannot be started, as far as that can be seen from here.
+pub fn find_program_fault(
+    source: &DirectorySource,
+    command: &[String],
+) -> Result<Option<String>, SourceError> {
+    let Some(program) = command.first() else {
+        return Ok(None);
+    };
+    if program.starts_with('/') || engine_file(source, program).is_some() {
+        return Ok(None);
+    }
+    if program.contains('/') {
+        let shown = program.escape_debug();
+        return Ok(Some(format!(
+            "there is no file `{shown}` in the engine's folder (does it have to be built first?)"
+        )));
+    }
+    match find_on_path(program) {
+        Some(_) => Ok(None),
+        None => Ok(Some(format!(
+            "`{}` is neither in the engine's folder nor on the sandbox's PATH; install it, or \
+             name another program",
+            program.escape_debug()
+        ))),
+    }
+}
+
+/// The program under its bare name, where the sandbox will find it too.
+fn find_on_path(program: &str) -> Option<std::path::PathBuf> {
+    let (_, path) = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH")?;
+    path.split(':')
+        .map(|folder| Path::new(folder).join(program))
+        .find(|place| open_regular(place).is_ok())
+}
+
+/// engine_executable_sha256: over the sorted lines `<sha256>  <path>` LF of every element of the
+/// command that is a file in the engine's folder, and of the program found on PATH under its
+/// bare name.
+pub fn compute_executable(
+    source: &DirectorySource,
+    command: &[String],
+) -> Result<Digest, SourceError> {
+    let mut lines = BTreeSet::new();
+    let mut buffer = Vec::new();
+    let mut line = |reader: &mut (dyn io::Read + Send), path: &str| {
+        let digest = digest_through(reader, &mut io::sink(), &mut buffer);
+        let digest = digest.map_err(|source| SourceError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        lines.insert(format!("{}  {path}\n", digest.0));
+        Ok::<(), SourceError>(())
+    };
+    for (at, element) in command.iter().enumerate() {
+        if let Some(path) = engine_file(source, element) {
+            line(&mut *source.open(&path)?, path.as_str())?;
+        } else if at == 0
+            && !element.contains('/')
+            && let Some(place) = find_on_path(element)
+        {
+            line(&mut open_regular(&place)?.0, element)?;
+        }
+    }
+    let mut hasher = Hasher::new();
+    lines.iter().for_each(|line| hasher.update(line.as_bytes()));
+    Ok(hasher.finish())
+}
+
+/// The requirements of `compatibility.replay_versions`; what is wrong with them otherwise.
+pub fn parse_requirements(manifest: Node<'_>) -> Result<Vec<semver::VersionReq>, Vec<String>> {
+    let listed = manifest
+        .get("compatibility")
+        .and_then(|compatibility| compatibility.get("replay_versions"));
+    let Some(listed) = listed else {
+        return Ok(Vec::new());
+    };
+    let Some(items) = listed.as_array() else {
+        return Err(vec!["it is no list".to_owned()]);
+    };
+    let mut requirements = Vec::new();
+    let mut faults = Vec::new();
+    for (at, item) in items.enumerate() {
+        let text = item.as_str().unwrap_or_default();
+        match semver::VersionReq::parse(&text) {
+            Ok(requirement) if !text.is_empty() => requirements.push(requirement),
+            Ok(_) => faults.push(format!("element {at} is no text")),
+            Err(error) => faults.push(format!("`{}`: {error}", text.escape_debug())),
+        }
+    }
+    if faults.is_empty() {
+        Ok(requirements)
+    } else {
+        Err(faults)
+    }
+}
+
+/// Whether a sealed manifest permits `version` to stand in for the version it was sealed with.
+pub fn permits_version(manifest: Node<'_>, version: &str) -> bool {
+    let Ok(version) = semver::Version::parse(version) else {
+        return false;
+    };
+    let requirements = parse_requirements(manifest).unwrap_or_default();
+    requirements
+        .iter()
+        .any(|requirement| requirement.matches(&version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directory::RootLink;
+    use runseal_core::canon::{ReadOptions, parse_document};
+
+    fn with<T>(text: &str, look: impl FnOnce(Node<'_>) -> T) -> T {
+        look(
+            parse_document(text.as_bytes(), &ReadOptions::default())
+                .unwrap()
+                .root(),
+        )
+    }
+
+    #[test]
+    fn limits_of_the_manifest_only_tighten() {
+        let manifest = r#"{"execution":{"limits":{"timeout_seconds":5,"memory_bytes":1e15,
+            "processes":3,"artifact_files":2,"stdout_bytes":100,"artifact_bytes":7}}}"#;
+        let limits = with(manifest, |manifest| limits_within(&policy(), manifest));
+        assert_eq!(limits.wall_time, Duration::from_secs(5));
+        assert_eq!(limits.memory_bytes, policy().memory_bytes);
+        assert_eq!((limits.processes, limits.work_files), (3, 3));
+        assert_eq!(
+            (limits.stdout_bytes, limits.work_bytes, limits.file_bytes),
+            (100, 7, 7)
+        );
+        assert_eq!(
+            with("{}", |manifest| limits_within(&policy(), manifest)),
+            policy()
+        );
+    }
+
+    #[test]
+    fn replay_versions_follow_cargos_syntax() {
+        let manifest = r#"{"compatibility":{"replay_versions":["^1.2","=3.0.0"]}}"#;
+        for (version, permitted) in [
+            ("1.2.0", true),
+            ("1.9.9", true),
+            ("1.1.0", false),
+            ("3.0.0", true),
+            ("3.0.1", false),
+            ("one", false),
+        ] {
+            assert_eq!(
+                with(manifest, |m| permits_version(m, version)),
+                permitted,
+                "{version}"
+            );
+        }
+        assert!(!with("{}", |m| permits_version(m, "1.2.0")));
+        for bad in [r#"["one"]"#, r#"[5]"#, r#"[""]"#, r#""^1""#] {
+            let manifest = format!(r#"{{"compatibility":{{"replay_versions":{bad}}}}}"#);
+            assert!(with(&manifest, |m| parse_requirements(m).is_err()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn executable_hash_is_over_the_commands_files_and_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("engine.sh"), "echo\n").unwrap();
+        std::fs::create_dir(folder.path().join("lib")).unwrap();
+        std::fs::write(folder.path().join("lib/a.awk"), "{}").unwrap();
+        std::fs::write(folder.path().join("unused"), "x").unwrap();
+        let source = DirectorySource::open(folder.path(), RootLink::Follow).unwrap();
+        let command = [
+            "sh",
+            "./engine.sh",
+            "lib/a.awk",
+            "lib",
+            "--flag",
+            "lib/a.awk",
+        ]
+        .map(str::to_owned);
+        let shell = Digest::of(&std::fs::read(find_on_path("sh").unwrap()).unwrap());
+        let mut lines = [
+            format!("{shell}  sh\n"),
+            format!("{}  engine.sh\n", Digest::of(b"echo\n")),
+            format!("{}  lib/a.awk\n", Digest::of(b"{}")),
+        ];
+        lines.sort();
+        let expected = Digest::of(lines.concat().as_bytes());
+        assert_eq!(compute_executable(&source, &command).unwrap(), expected);
+        assert_eq!(command_inside(&source, &command), command);
+        let own = ["engine.sh".to_owned()];
+        assert_eq!(command_inside(&source, &own), ["/engine/engine.sh"]);
+        let own = ["./lib/a.awk".to_owned()];
+        assert_eq!(command_inside(&source, &own), ["/engine/lib/a.awk"]);
+    }
+
+    #[test]
+    fn program_that_is_nowhere_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = DirectorySource::open(folder.path(), RootLink::Follow).unwrap();
+        for (program, found) in [
+            ("sh", true),
+            ("bin/none", false),
+            ("../x", false),
+            ("no-such-program", false),
+        ] {
+            let fault = find_program_fault(&source, &[program.to_owned()]).unwrap();
+            assert_eq!(fault.is_none(), found, "{program}");
+            assert!(fault.is_none_or(|fault| fault.contains(program)));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Runs an engine once in the sandbox: the input on standard input, the output on standard
+//! output, artifacts into a folder. Judges how it ended and what it left, not what it said.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, MANIFEST};
+use runseal_core::path::SafePath;
+use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
+use runseal_sandbox::{Ending, INSIDE_WORK, Limit, Limits, Mount, Sandbox, SandboxError, Spec};
+
+use super::command::{INSIDE_ENGINE, command_inside, limits_within};
+use super::contracts::Engine;
+use super::shown::ShownFolder;
+use crate::directory::{DirectorySource, RootLink};
+
+/// Where the engine finds what came from other engines.
+const INSIDE_UPSTREAM: &str = "/upstream";
+/// Where the engine finds its parameters, where they were given apart.
+const INSIDE_PARAMETERS: &str = "/parameters/RUN_PARAMETERS.json";
+/// Characters of an engine's complaints that are passed on.
+const SHOWN: usize = 2000;
+
+/// What an engine is given.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// RUN_INPUT.json as it is sealed.
+    pub input: &'a [u8],
+    /// The folder of what came from other engines.
+    pub upstream: Option<&'a Path>,
+    /// RUN_PARAMETERS.json.
+    pub parameters: Option<&'a Path>,
+}
+
+/// Why an engine's run did not count.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecuteError {
+    /// It ended badly: how.
+    #[error("{0}")]
+    Ended(String),
+    /// It left something that is no artifact.
+    #[error("`{path}` {why}")]
+    Left {
+        /// What it left, seen from the artifacts folder's parent.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It was not run, or nobody knows how it ended.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The work folder could not be made or looked at.
+    #[error("the work folder could not be used")]
+    Work(#[source] io::Error),
+    /// What it left could not be read.
+    #[error(transparent)]
+    Read(#[from] SourceError),
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Ran {
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// The paths of its artifacts, below the artifacts folder.
+    pub artifacts: Vec<SafePath>,
+    work: WorkFolder,
+}
+
+impl Ran {
+    /// The artifacts folder.
+    pub fn source(&self) -> Result<DirectorySource, SourceError> {
+        DirectorySource::open(&self.work.artifacts(), RootLink::Refuse)
+    }
+}
+
+/// The engine's only writable folder, taken away with whatever the engine made of it.
+#[derive(Debug)]
+struct WorkFolder(tempfile::TempDir);
+
+impl WorkFolder {
+    fn make() -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("runseal-work-").tempdir()?;
+        let work = Self(folder);
+        fs::create_dir(work.artifacts())?;
+        Ok(work)
+    }
+
+    fn artifacts(&self) -> PathBuf {
+        self.0.path().join(ARTIFACTS_FOLDER)
+    }
+}
+
+impl Drop for WorkFolder {
+    fn drop(&mut self) {
+        make_removable(self.0.path());
+    }
+}
+
+/// An engine may have closed its folders; without this they would stay.
+fn make_removable(folder: &Path) {
+    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_removable(&entry.path());
+        }
+    }
+}
+
+/// Runs `engine` once.
+pub fn execute(
+    sandbox: &Sandbox,
+    engine: &Engine,
+    given: Given<'_>,
+    policy: &Limits,
+) -> Result<Ran, ExecuteError> {
+    let work = WorkFolder::make().map_err(ExecuteError::Work)?;
+    let root = fs::canonicalize(work.0.path()).map_err(ExecuteError::Work)?;
+    let mut spec = Spec::new(command_inside(engine.source(), engine.command()), root);
+    spec.current_dir = INSIDE_ENGINE.into();
+    spec.stdin = given.input.to_vec();
+    let shown = ShownFolder::new(engine.folder()).map_err(ExecuteError::Work)?;
+    spec.mounts.push(Mount {
+        host: shown.path(),
+        inside: INSIDE_ENGINE.into(),
+    });
+    let artifacts = format!("{INSIDE_WORK}/{ARTIFACTS_FOLDER}");
+    // Python's hashes would differ from run to run.
+    spec.env = [
+        ("RUNSEAL_ARTIFACTS", artifacts.as_str()),
+        ("PYTHONHASHSEED", "0"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    let mut give = |name: &str, host: Option<&Path>, inside: &str| {
+        if let Some(host) = host {
+            let host = fs::canonicalize(host).map_err(ExecuteError::Work)?;
+            spec.mounts.push(Mount {
+                host,
+                inside: inside.into(),
+            });
+            spec.env.insert(name.to_owned(), inside.to_owned());
+        }
+        Ok::<(), ExecuteError>(())
+    };
+    give("RUNSEAL_UPSTREAM", given.upstream, INSIDE_UPSTREAM)?;
+    give("RUNSEAL_PARAMETERS", given.parameters, INSIDE_PARAMETERS)?;
+    if let Some(manifest) = engine.document(MANIFEST) {
+        spec.limits = limits_within(policy, manifest.root());
+    }
+    let outcome = sandbox.run(&spec)?;
+    if let Some(how) = describe_failure(outcome.ending, &spec.limits) {
+        let said = shown_tail(&outcome.stderr.bytes);
+        let said = if said.is_empty() {
+            said
+        } else {
+            format!("; it said: {said}")
+        };
+        return Err(ExecuteError::Ended(format!("the engine {how}{said}")));
+    }
+    let artifacts = list_artifacts(&work)?;
+    Ok(Ran {
+        stdout: outcome.stdout.bytes,
+        artifacts,
+        work,
+    })
+}
+
+fn describe_failure(ending: Ending, limits: &Limits) -> Option<String> {
+    match ending {
+        Ending::Exited(0) => None,
+        Ending::Exited(code) => Some(format!("ended with exit status {code}")),
+        Ending::Signaled(25) => Some(format!(
+            "wrote a file of more than {} bytes",
+            limits.file_bytes
+        )),
+        Ending::Signaled(signal) => Some(format!("was ended by signal {signal}")),
+        Ending::Stopped(limit) => Some(match limit {
+            Limit::WallTime => format!("ran longer than {} s", limits.wall_time.as_secs_f64()),
+            Limit::Stdout => format!("printed more than {} bytes", limits.stdout_bytes),
+            Limit::Stderr => format!("complained in more than {} bytes", limits.stderr_bytes),
+            Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
+            Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
+            Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
+        }),
+    }
+}
+
+/// The end of what an engine said, on one line.
+fn shown_tail(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    let skipped = text.chars().count().saturating_sub(SHOWN);
+    let tail: String = text.chars().skip(skipped).collect();
+    tail.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .escape_debug()
+        .to_string()
+}
+
+/// The files of the artifacts folder; anything else that the engine left is refused and named.
+fn list_artifacts(work: &WorkFolder) -> Result<Vec<SafePath>, ExecuteError> {
+    let source = DirectorySource::open(work.0.path(), RootLink::Refuse)?;
+    let mut artifacts = Vec::new();
+    let below = format!("{ARTIFACTS_FOLDER}/");
+    for entry in source.entries()? {
+        let shown = entry.name.shown();
+        let left = |path: &str, why: String| ExecuteError::Left {
+            path: path.to_owned(),
+            why,
+        };
+        let Some(inner) = shown.strip_prefix(&below) else {
+            if shown == ARTIFACTS_FOLDER && entry.kind == EntryKind::Directory {
+                continue;
+            }
+            let path = format!("{ARTIFACTS_FOLDER}/../{shown}");
+            return Err(left(&path, "is outside the artifacts folder".to_owned()));
+        };
+        if let EntryName::Unsafe { fault, .. } = &entry.name {
+            let why = fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
+            return Err(left(shown, format!("has an unsafe name: {why}")));
+        }
+        match entry.kind {
+            EntryKind::Directory => {}
+            EntryKind::File => match SafePath::parse(inner) {
+                Ok(path) => artifacts.push(path),
+                Err(why) => return Err(left(shown, format!("has an unsafe name: {why}"))),
+            },
+            kind => {
+                return Err(left(
+                    shown,
+                    format!("is {}, not a file", kind.with_article()),
+                ));
+            }
+        }
+    }
+    Ok(artifacts)
+}

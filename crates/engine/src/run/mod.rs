@@ -1,0 +1,20 @@
+//! Run bundles: load an engine, run it in the sandbox, seal the run, verify it, replay it.
+//!
+//! - [`schema`]: JSON Schema, offline.
+//! - [`collect`], [`verify`]: a bundle's facts, and its report.
+//! - [`contracts`], [`command`]: an engine's folder: its five contracts, what it executes.
+//! - [`upstream`], [`execute`], [`staging`], [`seal`]: from an input to a sealed bundle.
+//! - [`replay`]: the same again, and where it differs.
+
+pub mod collect;
+pub mod command;
+mod complete;
+pub mod contracts;
+pub mod execute;
+pub mod replay;
+pub mod schema;
+pub mod seal;
+mod shown;
+pub mod staging;
+pub mod upstream;
+pub mod verify;

@@ -1,0 +1,337 @@
+//! From an input and an engine to a sealed run bundle.
+//!
+//! The sequence is the rulings': strip, upstream, input schema, run, hashes, then everything else
+//! by verifying the bundle, strictly, before it takes its place. What would not verify is never
+//! sealed, so there is one set of rules for both.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
+use runseal_core::digest::Digest;
+use runseal_core::formats::run_bundle::forbidden::ForbiddenKeys;
+use runseal_core::formats::run_bundle::index::{InputArtifact, write_input_artifacts};
+use runseal_core::formats::run_bundle::layout::{
+    ARTIFACTS_FOLDER, CANONICALIZATION, CONTEXT_STRIPPED, COUPLING_RULES, HASH_ALGORITHM,
+    INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, RUN_INPUT, RUN_META, RUN_OUTPUT, RUN_PARAMETERS, RunId,
+    UPSTREAM_FOLDER,
+};
+use runseal_core::formats::run_bundle::time::Moment;
+use runseal_core::path::SafePath;
+use runseal_core::source::{Source, SourceError};
+use runseal_core::verify::{Finding, Strictness};
+use runseal_sandbox::{Limits, Sandbox, SandboxError};
+
+use super::command::compute_executable;
+use super::complete::{complete_input, complete_output, refuse_changed_integers, reject};
+use super::contracts::Engine;
+use super::execute::{ExecuteError, Given, execute};
+use super::staging::{Staging, StagingError};
+use super::upstream::take_upstream;
+use super::verify::{VerifyOptions, verify_run_source};
+use crate::directory::{DirectorySource, RootLink};
+
+/// The rule id of a rejection that is no rule's: the engine itself failed.
+pub const RUN: &str = "RUN";
+
+/// What RUN_META.json says about who sealed.
+const ORCHESTRATOR: &str = concat!("runseal ", env!("CARGO_PKG_VERSION"));
+
+/// What to seal, and where.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The engine.
+    pub engine: &'a Engine,
+    /// The input, as it was given.
+    pub input: Value,
+    /// Parameters that were given apart.
+    pub parameters: Option<Value>,
+    /// Run bundles of other engines.
+    pub upstream: &'a [PathBuf],
+    /// The folder of run bundles.
+    pub out: &'a Path,
+    /// The run's id, where it was given.
+    pub run_id: Option<RunId>,
+    /// Now.
+    pub now: Moment,
+}
+
+/// A bundle that was sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// The run's id.
+    pub run_id: RunId,
+    /// Where the bundle is.
+    pub path: PathBuf,
+    /// The output's hash.
+    pub outputs_hash: String,
+}
+
+/// Why nothing was sealed. Nothing is left behind either.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// The input, the engine's behaviour or its output is not acceptable: why.
+    #[error("the run was rejected")]
+    Rejected(Vec<Finding>),
+    /// The engine could not be run.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// Something could not be read or written, or the target exists.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// Something could not be read.
+    #[error(transparent)]
+    Read(#[from] SourceError),
+}
+
+/// Runs the engine in the sandbox and seals the run.
+pub fn seal_run(
+    request: Request<'_>,
+    sandbox: &Sandbox,
+    policy: &Limits,
+) -> Result<Sealed, SealError> {
+    let engine = request.engine;
+    let prepared = prepare(request)?;
+    let upstream = prepared.staging.path().join(UPSTREAM_FOLDER);
+    let parameters = prepared.staging.path().join(RUN_PARAMETERS);
+    for given in [&upstream, &parameters] {
+        if given.exists() {
+            prepared.staging.open_up(given)?;
+        }
+    }
+    let given = Given {
+        input: &prepared.input_bytes,
+        upstream: Some(upstream.as_path()).filter(|path| path.exists()),
+        parameters: Some(parameters.as_path()).filter(|path| path.exists()),
+    };
+    let executable = compute_executable(engine.source(), engine.command())?;
+    let ran = execute(sandbox, engine, given, policy).map_err(rejected_run)?;
+    if ran.artifacts.is_empty() {
+        return finish(prepared, &ran.stdout, None, Some(executable));
+    }
+    let source = ran.source()?;
+    finish(
+        prepared,
+        &ran.stdout,
+        Some((&source, &ran.artifacts)),
+        Some(executable),
+    )
+}
+
+/// Seals an output that was produced elsewhere, with the artifacts of a folder, where given.
+pub fn seal_output(
+    request: Request<'_>,
+    output: &[u8],
+    artifacts: Option<&Path>,
+) -> Result<Sealed, SealError> {
+    let prepared = prepare(request)?;
+    let Some(folder) = artifacts else {
+        return finish(prepared, output, None, None);
+    };
+    let source = DirectorySource::open(folder, RootLink::Follow)?;
+    let mut paths = Vec::new();
+    for entry in source.entries()? {
+        use runseal_core::source::{EntryKind, EntryName};
+        let shown = entry.name.shown().to_owned();
+        match (entry.name, entry.kind) {
+            (EntryName::Safe(_), EntryKind::Directory) => {}
+            (EntryName::Safe(path), EntryKind::File) => paths.push(path),
+            (EntryName::Unsafe { .. }, _) => {
+                return Err(reject("RB2", &shown, "it has an unsafe name"));
+            }
+            (_, kind) => {
+                return Err(reject(
+                    "RB2",
+                    &shown,
+                    format!("it is {}", kind.with_article()),
+                ));
+            }
+        }
+    }
+    finish(prepared, output, Some((&source, &paths)), None)
+}
+
+fn rejected_run(error: ExecuteError) -> SealError {
+    match error {
+        ExecuteError::Ended(how) => SealError::Rejected(vec![Finding {
+            rule_id: RUN,
+            path: None,
+            message: how,
+            difference: None,
+        }]),
+        ExecuteError::Left { path, why } => reject("RB2", &path, why),
+        ExecuteError::Sandbox(error) => error.into(),
+        ExecuteError::Work(source) => SealError::Read(SourceError::Io {
+            path: "the work folder".to_owned(),
+            source,
+        }),
+        ExecuteError::Read(error) => error.into(),
+    }
+}
+
+/// Everything that is known before there is an output.
+struct Prepared<'a> {
+    engine: &'a Engine,
+    staging: Staging,
+    run_id: RunId,
+    now: Moment,
+    input_bytes: Vec<u8>,
+    inputs_hash: Digest,
+    upstream: Vec<InputArtifact>,
+    has_upstream: bool,
+}
+
+fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
+    let Request {
+        engine,
+        mut input,
+        out,
+        now,
+        ..
+    } = request;
+    if let Some(run_id) = &request.run_id {
+        Staging::check_free(out, run_id)?;
+    }
+    let schema_document = engine.document(INPUT_SCHEMA);
+    let keys = match &schema_document {
+        Some(schema) => ForbiddenKeys::of_schema(schema.root()),
+        None => ForbiddenKeys::always(),
+    };
+    let stripped = keys.strip(&mut input);
+    let mut staging = Staging::begin(out)?;
+    for (name, bytes) in engine.contracts() {
+        staging.put_bytes(name, bytes)?;
+    }
+    let has_upstream = !request.upstream.is_empty();
+    let mut upstream = Vec::new();
+    if let Some(coupling) = engine.document(COUPLING_RULES) {
+        upstream = take_upstream(request.upstream, coupling.root(), &mut staging)?;
+    }
+    let input_bytes = complete_input(
+        &input,
+        &upstream,
+        has_upstream,
+        schema_document.map(|d| d.root().to_value()).as_ref(),
+    )?;
+    let inputs_hash = Digest::of(&input_bytes);
+    let default_id = || {
+        let id = format!("run_{}_{}", now.to_compact(), inputs_hash.hex_prefix(8));
+        RunId::parse(&id).map_err(|error| reject("RB10", RUN_META, error.to_string()))
+    };
+    let run_id = request.run_id.map_or_else(default_id, Ok)?;
+    Staging::check_free(out, &run_id)?;
+    staging.put_bytes(RUN_INPUT, &input_bytes)?;
+    let stripped = Value::array(stripped.iter().map(String::as_str));
+    staging.put_json(CONTEXT_STRIPPED, &Value::object([("stripped", stripped)]))?;
+    if let Some(parameters) = &request.parameters {
+        refuse_changed_integers(parameters, "RB5", RUN_PARAMETERS)?;
+        staging
+            .put_json(RUN_PARAMETERS, parameters)
+            .map_err(|error| unsealable(error, "RB5", RUN_PARAMETERS))?;
+    }
+    if has_upstream {
+        let list = Value::object([("artifacts", write_input_artifacts(&upstream))]);
+        staging.put_json(INPUT_ARTIFACT_INDEX, &list)?;
+    }
+    Ok(Prepared {
+        engine,
+        staging,
+        run_id,
+        now,
+        input_bytes,
+        inputs_hash,
+        upstream,
+        has_upstream,
+    })
+}
+
+/// Puts the output, the artifacts, RUN_META.json and the lists in, verifies, and seals.
+fn finish(
+    prepared: Prepared<'_>,
+    output: &[u8],
+    artifacts: Option<(&dyn Source, &[SafePath])>,
+    executable: Option<Digest>,
+) -> Result<Sealed, SealError> {
+    let Prepared {
+        engine,
+        mut staging,
+        run_id,
+        now,
+        inputs_hash,
+        ..
+    } = prepared;
+    let completed = complete_output(
+        engine,
+        output,
+        inputs_hash,
+        prepared
+            .has_upstream
+            .then_some(prepared.upstream.as_slice()),
+    )?;
+    staging
+        .put_json(RUN_OUTPUT, &completed)
+        .map_err(|error| unsealable(error, "RB4", RUN_OUTPUT))?;
+    if let Some((source, paths)) = artifacts {
+        for path in paths {
+            let to = format!("{ARTIFACTS_FOLDER}/{path}");
+            match staging.copy(source, path, &to) {
+                Err(StagingError::Json { path, why }) => return Err(reject("RB5", &path, why)),
+                other => other.map(drop)?,
+            }
+        }
+    }
+    let meta = run_meta(engine, &run_id, now, executable);
+    staging.put_json(RUN_META, &meta)?;
+    staging.put_lists()?;
+    let source = DirectorySource::open(staging.path(), RootLink::Refuse)?;
+    let options = VerifyOptions {
+        strictness: Strictness::Strict,
+        ..VerifyOptions::default()
+    };
+    let (report, verified) = verify_run_source(&source, options)?;
+    if verified.is_none() {
+        return Err(SealError::Rejected(report.findings().to_vec()));
+    }
+    let outputs_hash = completed.get("outputs_hash").and_then(Value::as_str);
+    let outputs_hash = outputs_hash.unwrap_or_default().to_owned();
+    let path = staging.seal(&run_id)?;
+    Ok(Sealed {
+        run_id,
+        path,
+        outputs_hash,
+    })
+}
+
+fn unsealable(error: StagingError, rule_id: &'static str, path: &str) -> SealError {
+    match error {
+        StagingError::NoForm(error) => reject(rule_id, path, error.to_string()),
+        other => other.into(),
+    }
+}
+
+fn run_meta(engine: &Engine, run_id: &RunId, now: Moment, executable: Option<Digest>) -> Value {
+    let hashes = engine.contract_hashes();
+    let hashes = hashes
+        .iter()
+        .map(|(name, digest)| (*name, digest.to_string()));
+    let mut meta = Value::object([
+        ("run_id", run_id.as_str()),
+        ("engine_code", engine.code()),
+        ("engine_version", engine.version()),
+        ("sealed_at", now.to_iso().as_str()),
+        ("canonicalization", CANONICALIZATION),
+        ("hash_algo", HASH_ALGORITHM),
+        ("core_orchestrator_version", ORCHESTRATOR),
+    ]);
+    meta.insert("contracts_hashes", Value::object(hashes));
+    if let Some(executable) = executable {
+        meta.insert("engine_executable_sha256", executable.to_string());
+    }
+    meta
+}
+
+/// Reads the text of an input or of parameters.
+pub fn parse_value(bytes: &[u8]) -> Result<Value, runseal_core::canon::JsonError> {
+    let document = parse_document(bytes, &ReadOptions::default())?;
+    let root: Node<'_> = document.root();
+    Ok(root.to_value())
+}

@@ -1,0 +1,111 @@
+//! Artifacts of other engines' runs: taken only out of run bundles that verify, only from engines
+//! that the coupling rules allow, copied into the bundle and listed by hash.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::Node;
+use runseal_core::formats::run_bundle::index::{InputArtifact, parse_index};
+use runseal_core::formats::run_bundle::layout::{
+    ARTIFACT_INDEX, RUN_META, RUN_OUTPUT, Role, UPSTREAM_FOLDER,
+};
+use runseal_core::formats::run_bundle::rules::allowed_engines;
+use runseal_core::path::SafePath;
+use runseal_core::verify::{Finding, Report};
+
+use super::seal::SealError;
+use super::staging::Staging;
+use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
+use crate::directory::{DirectorySource, RootLink};
+
+/// Copies what `bundles` offer into `staging`; gives the list of it, sorted.
+pub fn take_upstream(
+    bundles: &[PathBuf],
+    coupling: Node<'_>,
+    staging: &mut Staging,
+) -> Result<Vec<InputArtifact>, SealError> {
+    let allowed = allowed_engines(coupling);
+    let mut taken = Vec::new();
+    for path in bundles {
+        let source = DirectorySource::open(path, RootLink::Follow)?;
+        let (report, verified) = verify_run_source(&source, VerifyOptions::default())?;
+        let Some(run) = verified else {
+            return Err(refuse_unverified(path, &report));
+        };
+        let (code, run_id) = identify(&run);
+        if !allowed.contains(&code) {
+            let message = format!(
+                "COUPLING_RULES.json does not list `{}` in allowed_inputs_from_other_engines",
+                code.escape_debug()
+            );
+            return Err(refuse(path, message));
+        }
+        let place = format!("{UPSTREAM_FOLDER}/{code}/{run_id}");
+        // The code is another engine's word and becomes part of a path here.
+        if code.contains('/') || SafePath::parse(&place).is_err() {
+            return Err(refuse(
+                path,
+                format!("`{}` cannot name a folder", code.escape_debug()),
+            ));
+        }
+        if staging.path().join(&place).exists() {
+            return Err(refuse(
+                path,
+                format!("run `{run_id}` of `{code}` is given twice"),
+            ));
+        }
+        for from in offered(&run) {
+            let digest = staging.copy(run.source(), &from, &format!("{place}/{from}"))?;
+            taken.push(InputArtifact {
+                engine_code: code.clone(),
+                artifact_name: from.file_name().to_owned(),
+                sha256: digest.to_string(),
+            });
+        }
+    }
+    taken.sort();
+    Ok(taken)
+}
+
+/// RUN_OUTPUT.json and every file that the index calls an artifact.
+fn offered(run: &VerifiedRun<'_>) -> Vec<SafePath> {
+    let index = run.document(ARTIFACT_INDEX);
+    let index = index.as_ref().map(|document| parse_index(document.root()));
+    let entries = index.into_iter().flat_map(|index| index.entries);
+    let wanted = |path: &str, role: Role| path == RUN_OUTPUT || role == Role::Artifact;
+    entries
+        .filter(|(path, entry)| wanted(path, entry.role))
+        .filter_map(|(path, _)| SafePath::parse(&path).ok())
+        .collect()
+}
+
+fn identify(run: &VerifiedRun<'_>) -> (String, String) {
+    let meta = run.document(RUN_META);
+    let text = |name: &str| {
+        let text = meta
+            .as_ref()
+            .and_then(|meta| Some(meta.root().get(name)?.as_str()?.into_owned()));
+        text.unwrap_or_default()
+    };
+    (text("engine_code"), text("run_id"))
+}
+
+fn refuse(path: &Path, message: String) -> SealError {
+    SealError::Rejected(vec![Finding {
+        rule_id: "RB9",
+        path: Some(path.display().to_string()),
+        message,
+        difference: None,
+    }])
+}
+
+fn refuse_unverified(path: &Path, report: &Report) -> SealError {
+    let first = report.findings().first();
+    let why = first.map_or(String::new(), |finding| {
+        let place = finding.path.as_deref().unwrap_or_default();
+        format!(": {} {place}: {}", finding.rule_id, finding.message)
+    });
+    refuse(
+        path,
+        format!("the upstream run bundle does not verify{why}"),
+    )
+}
