@@ -98,10 +98,10 @@ impl Command {
             Self::Bundle(_) => Surface::Format(Format::ContextBundle),
             Self::Job(args) => args.surface(),
             Self::Receipt(_) => Surface::Format(Format::Receipt),
-            Self::Replay(_)
-            | Self::Seal(_)
-            | Self::Transform(_)
+            Self::Transform(_)
             | Self::Run(_)
+            | Self::Replay(_)
+            | Self::Seal(_)
             | Self::Clarify(_)
             | Self::Canon(_)
             | Self::Hash(_)

@@ -166,17 +166,13 @@ pub(super) fn execute(
     let outputs = match executor.collect() {
         Ok(outputs) => outputs,
         Err(error) => {
-            // What is there cannot be told; the last action that worked is to blame.
-            if let Some(step) = actions
-                .iter_mut()
-                .rev()
-                .find(|s| s.status == Status::Success)
+            // What is there cannot be told. Where no action is to blame yet, the last one is.
+            let is_fine = |step: &Step| matches!(step.status, Status::Success | Status::Skipped);
+            if actions.iter().all(is_fine)
+                && let Some(step) = actions.last_mut()
             {
-                *step = Step {
-                    error: Some(error),
-                    status: Status::Failure,
-                    ..step.clone()
-                };
+                step.status = Status::Failure;
+                step.error = Some(error);
             }
             Vec::new()
         }
@@ -465,5 +461,50 @@ fn limit_name(limit: Limit) -> &'static str {
         Limit::Memory => "more memory than allowed",
         Limit::WorkBytes => "more bytes than max_total_output_bytes",
         Limit::WorkFiles => "more files than max_output_files",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runseal_core::canon::Value;
+
+    static SHORT: Profile = Profile {
+        name: "dev",
+        timeout_ms: 400,
+        max_output_files: 10,
+        max_total_output_bytes: 1 << 20,
+        allowed_commands: &[],
+        allowed_write_roots: &[],
+        allows_models: false,
+    };
+
+    fn proposal(commands: &[&str]) -> Proposal {
+        let text = r#"{"id":"bundle_0123456789abcdef","status":"complete","outputs":[]}"#;
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let commands = Value::array(commands.iter().copied());
+        let extras = Value::object([("commands", commands)]);
+        runseal_kernel::proposal::generate_proposal(document.root(), Some(&extras)).unwrap()
+    }
+
+    #[test]
+    fn command_beyond_the_policys_time_is_a_timeout_and_the_rest_is_skipped() {
+        let sandbox = match Sandbox::probe() {
+            Ok(sandbox) => sandbox,
+            Err(missing) => {
+                assert!(
+                    std::env::var_os("CI").is_none(),
+                    "CI must offer isolation: {missing}"
+                );
+                println!("skipped: {missing}");
+                return;
+            }
+        };
+        let proposal = proposal(&["sleep 30", "true"]);
+        let done = execute(&proposal, &SHORT, &sandbox, None).unwrap();
+        let statuses: Vec<Status> = done.actions.iter().map(|step| step.status).collect();
+        assert_eq!(statuses, [Status::Timeout, Status::Skipped]);
+        assert_eq!(done.actions[0].exit_code, Some(124));
+        assert!(done.timed_out && !done.out_of_memory);
     }
 }

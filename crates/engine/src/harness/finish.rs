@@ -198,6 +198,10 @@ fn runner_facts(
 
 /// The path as it may be shown to others: relative, without climbing; else its last part.
 fn shown_path(path: &Path) -> String {
+    // Standard input has no name of its own.
+    if path == Path::new("-") {
+        return "intent.json".to_owned();
+    }
     let text = path.to_str().unwrap_or_default();
     let plain = text.strip_prefix("./").unwrap_or(text);
     if !plain.contains("..") && SafePath::parse(plain).is_ok() {

@@ -12,7 +12,7 @@ use runseal_kernel::proposal::{Proposal, generate_proposal};
 use runseal_kernel::{Bundle, Intent, KernelError, parse_intent, transform};
 
 use super::{HarnessError, Options};
-use crate::input::read_file;
+use crate::input::Input;
 
 /// What the kernel made of the intent.
 pub(super) enum Planned {
@@ -25,7 +25,8 @@ pub(super) enum Planned {
 }
 
 pub(super) fn read_input(path: &Path) -> Result<Vec<u8>, HarnessError> {
-    read_file(path, JsonLimits::LARGEST_DOCUMENT).map_err(|error| {
+    let input = Input::from_argument(Some(path));
+    input.read(JsonLimits::LARGEST_DOCUMENT).map_err(|error| {
         let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
         HarnessError::Unreadable(format!("{error}{}", source.unwrap_or_default()))
     })
