@@ -145,18 +145,15 @@ fn python(folder: &Path) {
     let ours = binary();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("verify_job_bundle.py");
     let shown = bundle.to_str().unwrap();
+    let script = script.to_str().unwrap();
+    let python = Path::new("python3");
     let found = best(
         20,
         &mut [
             &mut || run(&ours, &["job", "verify", shown], folder),
-            &mut || {
-                run(
-                    Path::new("python3"),
-                    &[script.to_str().unwrap(), shown],
-                    folder,
-                )
-            },
-            &mut || run(Path::new("python3"), &["-c", ""], folder),
+            &mut || run(python, &[script, "--jsonschema", shown], folder),
+            &mut || run(python, &[script, shown], folder),
+            &mut || run(python, &["-c", ""], folder),
             &mut || run(&ours, &["--version"], folder),
         ],
     );
@@ -164,7 +161,8 @@ fn python(folder: &Path) {
     let header = ["program", "ms", "beside ours"].map(str::to_owned);
     let names = [
         "runseal job verify",
-        "Python, same checks",
+        "Python, check 2 with jsonschema",
+        "Python, check 2 by hand",
         "Python, nothing",
         "runseal --version",
     ];

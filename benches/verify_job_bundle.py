@@ -1,7 +1,9 @@
 """The ten checks of document 001 section 8, as a Python program would do them.
 
 Only the benchmark uses it: it is what `runseal job verify` is compared with. It takes the folder
-of a bundle, prints the verdict and exits like the document says.
+of a bundle, prints the verdict and exits like the document says. Check 2 is done by hand; with
+`--jsonschema` before the folder it is done with a schema and the jsonschema package, as programs
+of this field do it.
 """
 
 import hashlib
@@ -87,6 +89,49 @@ def check_schema(manifest, add):
     return good
 
 
+def schema_of():
+    """The manifest of section 2 as a JSON Schema."""
+    text = {"type": "string"}
+    digest = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+    texts = {"type": "array", "items": text}
+
+    def whole(properties):
+        return {"type": "object", "properties": properties, "required": list(properties)}
+
+    step = whole({
+        "step_id": text, "ordinal": {"type": "integer"},
+        "op": {"enum": ["READ_SYMBOL", "READ_SECTION"]}, "refs": {"type": "object"},
+        "constraints": whole({"slice": text}), "expected_outputs": {"type": "object"},
+    })
+    step["oneOf"] = [
+        {"properties": {"op": {"const": op}, "refs": whole({key: text})}}
+        for op, key in KEYS.items()
+    ]
+    artifact = whole({
+        "artifact_id": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+        "kind": {"enum": ["SYMBOL_SLICE", "SECTION_SLICE"]}, "ref": text, "slice": text,
+        "path": text, "sha256": digest, "bytes": {"type": "integer", "minimum": 0},
+    })
+    return whole({
+        "bundle_version": {"type": "string", "pattern": r"^5\.(0|[1-9]\d*)\.(0|[1-9]\d*)$"},
+        "bundle_id": digest, "run_id": text, "job_id": text, "message_id": text,
+        "plan_hash": digest, "steps": {"type": "array", "items": step},
+        "inputs": whole({"symbols": texts, "files": texts, "slices": texts}),
+        "artifacts": {"type": "array", "items": artifact},
+        "hashes": whole({"root_hash": digest}), "provenance": {"type": "object"},
+    })
+
+
+def check_by_schema(manifest, add):
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(schema_of())
+    errors = list(validator.iter_errors(manifest))
+    for error in errors:
+        add(2, f"{error.json_path}: {error.message}")
+    return not errors
+
+
 def ascending(values):
     return all(a < b for a, b in zip(values, values[1:]))
 
@@ -123,7 +168,7 @@ def check_files(folder, artifacts, add):
             add(6, f"{path}: no newline")
 
 
-def verify(folder):
+def verify(folder, by_schema):
     faults = []
 
     def add(check, message):
@@ -135,7 +180,7 @@ def verify(folder):
     except (OSError, ValueError) as error:
         add(1, str(error))
         return faults
-    if not check_schema(manifest, add):
+    if not (check_by_schema if by_schema else check_schema)(manifest, add):
         return faults
     steps, artifacts = manifest["steps"], manifest["artifacts"]
     if not ascending([(step["ordinal"], step["step_id"]) for step in steps]):
@@ -168,7 +213,7 @@ def verify(folder):
 
 
 def main():
-    faults = verify(sys.argv[1])
+    faults = verify(sys.argv[-1], "--jsonschema" in sys.argv)
     for check, message in sorted(faults):
         print(check, message)
     if not faults:

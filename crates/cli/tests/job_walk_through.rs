@@ -264,6 +264,22 @@ fn plans_that_cannot_be_posted_exit_1_and_name_the_field() {
 }
 
 #[test]
+fn plan_posted_again_is_the_same_job_even_where_its_files_changed() {
+    let (_folder, bench) = bench();
+    let job = posted(&bench);
+    bench.write("docs/a.md", "# Other\n");
+    ok(bench.run(&["job", "index", "docs"]));
+    ok(bench.run(&["job", "symbol", "remove", "@b"]));
+    let again = ok(bench.run(&["job", "post", "plan.json"]));
+    assert_eq!(text(&json(&again), "job_id"), job);
+    assert_eq!(again.stderr, "");
+    bench.write("plan.json", PLAN.replace("head(9)", "head(8)"));
+    let differs = ok(bench.run(&["job", "post", "plan.json"]));
+    assert_eq!(differs.stdout, again.stdout);
+    assert!(differs.stderr.starts_with("note: "), "{}", differs.stderr);
+}
+
+#[test]
 fn slice_out_of_range_is_a_failed_step_that_cannot_be_built() {
     let (_folder, bench) = bench();
     posted(&bench);

@@ -27,12 +27,12 @@ pub(super) fn write_header(html: &mut String, page: &Page<'_>) {
             .filter(|result| result.required && wanted(result.state))
             .count()
     };
-    let _ = write!(
+    let _ = writeln!(
         html,
         "<header><div><div class=\"kind\">{}</div><h1>{}</h1><div class=\"path\">{}</div></div>\
          <div class=\"verdict\"><span class=\"badge {class}\" id=\"verdict\">{word}</span>\
          <div class=\"counts\">{} rules passed, {} failed, {} not applicable, {} not run{}</div>\
-         </div></header>\n",
+         </div></header>",
         escape(format),
         escape(headline),
         escape(page.path),
@@ -45,9 +45,9 @@ pub(super) fn write_header(html: &mut String, page: &Page<'_>) {
 }
 
 fn begin(html: &mut String, class: &str, heading: &str) {
-    let _ = write!(
+    let _ = writeln!(
         html,
-        "<section class=\"{class}\"><h2>{}</h2>\n",
+        "<section class=\"{class}\"><h2>{}</h2>",
         escape(heading)
     );
 }
@@ -222,10 +222,10 @@ pub(super) fn write_files(html: &mut String, files: &[FileLine]) {
             None => file.bytes.to_string(),
             Some(_) => String::new(),
         };
-        let _ = write!(
+        let _ = writeln!(
             html,
             "<tr><td class=\"mono\">{}</td><td class=\"number\">{bytes}</td>\
-             <td class=\"mono\">{}</td></tr>\n",
+             <td class=\"mono\">{}</td></tr>",
             escape(&file.path),
             escape(&digest)
         );
@@ -255,10 +255,10 @@ pub(super) fn write_rules(html: &mut String, page: &Page<'_>) {
             Level::Must => "",
             Level::Strict => " (strict)",
         };
-        let _ = write!(
+        let _ = writeln!(
             html,
             "<tr><td class=\"mono\">{}</td><td><span class=\"state {class}\">{}</span></td>\
-             <td>{}{level}{}</td><td>{}</td></tr>\n",
+             <td>{}{level}{}</td><td>{}</td></tr>",
             escape(result.rule.id),
             result.state.name(),
             escape(result.rule.title),
@@ -272,11 +272,11 @@ pub(super) fn write_rules(html: &mut String, page: &Page<'_>) {
 
 pub(super) fn write_footer(html: &mut String, page: &Page<'_>) {
     let strict = if page.is_strict { " --strict" } else { "" };
-    let _ = write!(
+    let _ = writeln!(
         html,
         "<footer>Made by runseal {} from the files alone. This page is no proof by itself: \
          <span class=\"mono\">runseal verify{strict} PATH</span> checks the files again, \
-         offline.</footer>\n",
+         offline.</footer>",
         env!("CARGO_PKG_VERSION")
     );
 }

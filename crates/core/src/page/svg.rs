@@ -35,10 +35,10 @@ fn cut(text: &str, fits: usize) -> String {
 
 fn begin(html: &mut String, width: i64, height: i64, label: &str) {
     // Writing into a string cannot fail.
-    let _ = write!(
+    let _ = writeln!(
         html,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n",
+         width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">",
         escape(label)
     );
 }
@@ -96,9 +96,9 @@ pub(super) fn write_tree(html: &mut String, root: &TreeNode) {
         let x = 1 + number(depth.saturating_sub(1)) * INDENT + 16;
         let (from, to) = (y_of(*parent) + BOX_HEIGHT, y_of(line) + BOX_HEIGHT / 2);
         let target = 1 + number(*depth) * INDENT;
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<path class=\"edge\" d=\"M{x} {from}V{}Q{x} {to} {} {to}H{target}\"/>\n",
+            "<path class=\"edge\" d=\"M{x} {from}V{}Q{x} {to} {} {to}H{target}\"/>",
             to - 8,
             x + 8
         );
@@ -156,9 +156,9 @@ pub(super) fn write_flow(html: &mut String, lanes: &[Lane]) {
     };
     for (at, (lane, cards)) in lanes.iter().enumerate() {
         let x = x_of(at);
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<text class=\"lane\" x=\"{x}\" y=\"14\">{}</text>\n",
+            "<text class=\"lane\" x=\"{x}\" y=\"14\">{}</text>",
             escape(&lane.title)
         );
         for (card_at, card) in cards.iter().enumerate() {
@@ -167,10 +167,10 @@ pub(super) fn write_flow(html: &mut String, lanes: &[Lane]) {
             // Each box is joined to the middle of the gap beside it.
             if at > 0 {
                 let from = x - BETWEEN / 2;
-                let _ = write!(
+                let _ = writeln!(
                     html,
                     "<path class=\"edge\" d=\"M{from} {middle}C{} {middle} {} {center} {} {center}\"/>\
-                     <path class=\"head\" d=\"M{x} {center}l-7 -4v8z\"/>\n",
+                     <path class=\"head\" d=\"M{x} {center}l-7 -4v8z\"/>",
                     from + 12,
                     from + 10,
                     x - 6
@@ -178,9 +178,9 @@ pub(super) fn write_flow(html: &mut String, lanes: &[Lane]) {
             }
             if at + 1 < lanes.len() {
                 let (from, to) = (x + box_width, x + box_width + BETWEEN / 2);
-                let _ = write!(
+                let _ = writeln!(
                     html,
-                    "<path class=\"edge\" d=\"M{from} {center}C{} {center} {} {middle} {to} {middle}\"/>\n",
+                    "<path class=\"edge\" d=\"M{from} {center}C{} {center} {} {middle} {to} {middle}\"/>",
                     from + 14,
                     to - 12
                 );
@@ -228,11 +228,11 @@ pub(super) fn write_timeline(html: &mut String, moments: &[Moment]) {
         let y = number(at) * row;
         let length = place(moment.length_ms).max(3);
         let x = label + place(moment.offset_ms).min(scale - 3);
-        let _ = write!(
+        let _ = writeln!(
             html,
             "<g class=\"moment\"><title>{}</title><text x=\"0\" y=\"{}\">{}</text>\
              <rect class=\"bar\" x=\"{x}\" y=\"{}\" width=\"{length}\" height=\"14\" rx=\"4\"/>\
-             <text class=\"detail\" x=\"{}\" y=\"{}\">{} ms</text></g>\n",
+             <text class=\"detail\" x=\"{}\" y=\"{}\">{} ms</text></g>",
             escape(&moment.begin),
             y + 19,
             escape(&cut(&moment.label, 28)),

@@ -1,6 +1,7 @@
 //! What is noted of an archive while it goes by.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, Read};
 use std::ops::Bound;
 
@@ -218,10 +219,14 @@ impl Scan {
     }
 
     fn insert(&mut self, name: Box<[u8]>, record: Record) {
-        if self.entries.contains_key(&name) {
-            self.fault_twice(&name);
-        } else {
-            self.entries.insert(name, record);
+        match self.entries.entry(name) {
+            Entry::Vacant(place) => {
+                place.insert(record);
+            }
+            Entry::Occupied(place) => {
+                let name = place.key().clone();
+                self.fault_twice(&name);
+            }
         }
     }
 

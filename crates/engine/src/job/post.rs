@@ -1,5 +1,7 @@
 //! Posting a plan: names become ids, ids are derived, the store takes it whole.
 
+use std::collections::BTreeMap;
+
 use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_bytes};
 use runseal_core::formats::job_bundle::manifest::Op;
 use runseal_core::formats::job_bundle::plan::{Plan, PlanFault, derive_job_digits};
@@ -26,7 +28,13 @@ pub enum PostError {
 /// Posts a plan. A step may name a section by its id, by its file, or by file and headings; the
 /// store keeps the id.
 pub fn post_plan(store: &mut Store, plan: &Plan) -> Result<Posted, PostError> {
+    // What was posted once stays posted, even where its files have changed since.
+    let posted = store.posted(&plan.run_id, &plan.idempotency_key, &plan.canonical)?;
+    if let Some(posted) = posted {
+        return Ok(posted);
+    }
     let mut faults = Vec::new();
+    let mut sections = BTreeMap::new();
     let mut steps = Vec::with_capacity(plan.steps.len());
     let digits =
         |ordinal, step_id| derive_job_digits(&plan.run_id, &plan.idempotency_key, ordinal, step_id);
@@ -39,11 +47,21 @@ pub fn post_plan(store: &mut Store, plan: &Plan) -> Result<Posted, PostError> {
             });
         };
         match body.op {
-            Op::ReadSection => match find_section(store, &body.reference) {
-                Ok(section) => body.set_reference(&section.section_id),
-                Err(LookupError::Store(error)) => return Err(error.into()),
-                Err(error) => fault("refs.section_id", error.to_string()),
-            },
+            Op::ReadSection => {
+                // Many steps name the same few files.
+                let found = match sections.get(&body.reference) {
+                    Some(section_id) => Ok(String::clone(section_id)),
+                    None => find_section(store, &body.reference).map(|section| section.section_id),
+                };
+                match found {
+                    Ok(section_id) => {
+                        sections.insert(body.reference.clone(), section_id.clone());
+                        body.set_reference(&section_id);
+                    }
+                    Err(LookupError::Store(error)) => return Err(error.into()),
+                    Err(error) => fault("refs.section_id", error.to_string()),
+                }
+            }
             Op::ReadSymbol => match store.symbol(&body.reference)? {
                 None => fault(
                     "refs.symbol_id",

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread;
 
 use runseal_core::canon::{Document, Node, ReadOptions, parse_document};
+use runseal_core::formats::run_bundle::index::parse_index;
 use runseal_core::formats::run_bundle::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
     RUN_INPUT, RUN_META, RUN_OUTPUT,
@@ -80,9 +81,11 @@ fn judge_collected(collected: &Collected, strictness: Strictness) -> Report {
     let meta = parse(RUN_META);
     let input_verdict = judge(root(&input), root(&input_schema));
     let output_verdict = judge(root(&output), root(&output_schema));
+    let listed = root(&index).map(parse_index);
     let view = RunBundleView {
         facts: &collected.facts,
         sums: collected.sums.as_ref(),
+        listed: listed.as_ref(),
         manifest: doc(collected, &manifest, MANIFEST),
         input_schema: doc(collected, &input_schema, INPUT_SCHEMA),
         output_schema: doc(collected, &output_schema, OUTPUT_SCHEMA),

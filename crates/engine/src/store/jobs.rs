@@ -1,6 +1,6 @@
 //! Messages, jobs and steps: posting a plan, and reading a job back for building.
 
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{Store, StoreError, StoreReader};
 
@@ -117,6 +117,16 @@ impl StoreReader {
         Ok(steps)
     }
 
+    /// The job that a plan of this run and key already has.
+    pub fn posted(
+        &self,
+        run_id: &str,
+        idempotency_key: &str,
+        payload_json: &str,
+    ) -> Result<Option<Posted>, StoreError> {
+        find_posted(&self.connection, (run_id, idempotency_key), payload_json)
+    }
+
     /// The reason a step failed, if it has a receipt that says so.
     pub fn failure_of(&self, step_id: &str) -> Result<Option<String>, StoreError> {
         let mut statement = self.connection.prepare_cached(
@@ -136,30 +146,10 @@ impl Store {
             .reader
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let known: Option<(String, String, String)> = transaction
-            .query_row(
-                "SELECT m.message_id, j.job_id, m.payload_json
-                 FROM cassette_messages m JOIN cassette_jobs j ON j.message_id = m.message_id
-                 WHERE m.run_id = ?1 AND m.idempotency_key = ?2
-                 ORDER BY j.ordinal, j.job_id LIMIT 1",
-                [&job.run_id, &job.idempotency_key],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-            )
-            .optional()?;
-        if let Some((message_id, job_id, payload_json)) = known {
-            let steps = transaction.query_row(
-                "SELECT COUNT(*) FROM cassette_steps WHERE job_id = ?1",
-                [&job_id],
-                |row| row.get(0),
-            )?;
-            let differs = payload_json != job.payload_json;
-            return Ok(Posted {
-                message_id,
-                job_id,
-                steps,
-                repeated: true,
-                differs,
-            });
+        // Asked under the lock: two who post the same plan at once get the same job.
+        let key = (job.run_id.as_str(), job.idempotency_key.as_str());
+        if let Some(posted) = find_posted(&transaction, key, &job.payload_json)? {
+            return Ok(posted);
         }
         transaction.execute(
             "INSERT INTO cassette_messages(message_id, run_id, source, idempotency_key,
@@ -217,4 +207,38 @@ impl Store {
             differs: false,
         })
     }
+}
+
+/// The job of a run and key, if there is one, and whether it was posted with this content.
+fn find_posted(
+    connection: &Connection,
+    (run_id, idempotency_key): (&str, &str),
+    payload_json: &str,
+) -> Result<Option<Posted>, StoreError> {
+    let known: Option<(String, String, String)> = connection
+        .query_row(
+            "SELECT m.message_id, j.job_id, m.payload_json
+             FROM cassette_messages m JOIN cassette_jobs j ON j.message_id = m.message_id
+             WHERE m.run_id = ?1 AND m.idempotency_key = ?2
+             ORDER BY j.ordinal, j.job_id LIMIT 1",
+            [run_id, idempotency_key],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .optional()?;
+    let Some((message_id, job_id, recorded)) = known else {
+        return Ok(None);
+    };
+    let steps = connection.query_row(
+        "SELECT COUNT(*) FROM cassette_steps WHERE job_id = ?1",
+        [&job_id],
+        |row| row.get(0),
+    )?;
+    let differs = recorded != payload_json;
+    Ok(Some(Posted {
+        message_id,
+        job_id,
+        steps,
+        repeated: true,
+        differs,
+    }))
 }

@@ -17,7 +17,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use thiserror::Error;
 
 pub use jobs::{JobRecord, NewJob, NewStep, Posted, StepRecord};
@@ -96,12 +96,20 @@ impl StoreReader {
     /// Opens a store, ours or of the field, without changing it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         require_file(path)?;
-        let connection = Connection::open_with_flags(
-            path,
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-        )?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY_WAIT)?;
-        let reader = Self { connection };
+        let mut reader = Self { connection };
+        if let Err(StoreError::Sql(error)) = reader.version()
+            && error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
+            && !sidecar(path).exists()
+        {
+            // A store in WAL mode wants to make a file beside itself, which a read-only medium
+            // does not let it. Without one there is nothing but the file, and nobody writes.
+            let uri = immutable_uri(path);
+            let connection = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
+            reader = Self { connection };
+        }
         reader.require_known_version()?;
         for table in schema::FIELD_TABLES {
             if !reader.has_table(table)? {
@@ -201,6 +209,30 @@ impl Store {
         transaction.commit()?;
         Ok(())
     }
+}
+
+/// Where SQLite keeps what is not yet in the file.
+fn sidecar(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+/// The file as SQLite names one that does not change, with what a URI would take for its own
+/// signs escaped.
+fn immutable_uri(path: &Path) -> String {
+    let escaped: String = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|byte| match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                char::from(*byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect();
+    format!("file:{escaped}?immutable=1")
 }
 
 fn require_file(path: &Path) -> Result<(), StoreError> {

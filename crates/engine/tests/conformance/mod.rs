@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub type Json = serde_json::Value;
 
 /// The folder with the data of one part, unless it is not here.
+#[allow(dead_code)]
 pub fn data_folder(part: &str) -> Option<PathBuf> {
     runseal_testkit::conformance().map(|folder| folder.join(part))
 }

@@ -3,6 +3,7 @@
 //! `words.rs` lists classes of words, `phrases.rs` lists cues of several words. Both are compiled once into sorted
 //! tables; a lookup is one probe of a hash table with a fixed hash. Nothing here knows about findings. The lists are printed in `docs/kernel.md`.
 
+mod opposites;
 mod phrases;
 mod words;
 
@@ -10,13 +11,16 @@ use crate::text::lex::{Lexed, TokenKind, fnv, fnv_more};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
 
-pub(crate) use phrases::{Cue, FAMILIES, Scope, Side};
+pub(crate) use phrases::{Cue, Scope, Side, families};
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $name:ident = $bit:expr;)*) => {
         /// Classes of words, one bit each.
         pub(crate) mod class {
             $($(#[$doc])* pub(crate) const $name: u64 = 1 << $bit;)*
+
+            /// Every class with its name.
+            pub(crate) const NAMES: &[(u64, &str)] = &[$(($name, stringify!($name)),)*];
         }
     };
 }
@@ -211,6 +215,48 @@ fn stem_mark(word: &'static str) -> &'static str {
     }
 }
 
+/// Every list of words, family and cue, as a page of the documentation.
+pub(crate) fn render_word_lists() -> String {
+    let mut out = String::from(
+        "# The kernel's word lists\n\nMade from the tables; see [kernel.md](kernel.md) for how they are used. \
+         `~word` matches every form of the word, `#` a number, `@class` a word of that class.\n",
+    );
+    out.push_str("\n## Classes of words\n");
+    for (classes, list) in words::WORDS {
+        let names: Vec<&str> = class::NAMES
+            .iter()
+            .filter(|(bit, _)| classes & bit != 0)
+            .map(|(_, name)| *name)
+            .collect();
+        let words: Vec<&str> = list.split_ascii_whitespace().collect();
+        out.push_str(&format!(
+            "\n### {}\n\n{}\n",
+            names.join(" + "),
+            words.join(" ")
+        ));
+    }
+    out.push_str("\n## Cues\n");
+    for (cue, list) in phrases::cues() {
+        out.push_str(&format!("\n### {cue:?}\n\n{}\n", list.replace('|', " · ")));
+    }
+    out.push_str("\n## Families of opposites\n");
+    for family in families() {
+        out.push_str(&format!(
+            "\n### {}\n\nScope: {:?}. A negated cue {}.\n\n- one side: {}\n- other side: {}\n",
+            family.name,
+            family.scope,
+            if family.flips {
+                "counts for the other side"
+            } else {
+                "says nothing"
+            },
+            family.a.replace('|', " · "),
+            family.b.replace('|', " · "),
+        ));
+    }
+    out
+}
+
 fn lexicon() -> &'static Lexicon {
     static LEXICON: OnceLock<Lexicon> = OnceLock::new();
     LEXICON.get_or_init(build)
@@ -310,6 +356,7 @@ fn matches_word(pattern: &str, lexed: &Lexed<'_>, at: usize) -> bool {
         token.kind == TokenKind::Word && token.key == fnv(stem(want))
     } else if pattern == "#" {
         token.kind == TokenKind::Number
+            || classes_of(lexed.word(at)) & class::NUMERAL != 0 && lexed.word(at) != "one"
     } else {
         lexed.word(at) == pattern
     }

@@ -5,12 +5,15 @@
 //! never a blank.
 
 use super::placeholder::finding;
-use super::{Finding, Source};
+use super::{Finding, MAX_PER_TEXT, Source};
 use crate::lexicon::{class, classes_of};
 use std::collections::BTreeSet;
 
 /// Longest blank, in bytes between the brackets.
 const REACH: usize = 60;
+
+/// How far the run around a blank is looked at, in bytes.
+const CHUNK: usize = 200;
 
 /// Words that open a request to fill something in.
 const FILL: &[&str] = &[
@@ -51,7 +54,6 @@ pub(super) struct Defined<'a> {
     routed: BTreeSet<&'a str>,
     routes: bool,
     markup: bool,
-    templates: bool,
 }
 
 impl<'a> Defined<'a> {
@@ -63,7 +65,6 @@ impl<'a> Defined<'a> {
             routed: BTreeSet::new(),
             routes: false,
             markup: false,
-            templates: false,
         };
         let bracketed = std::iter::once(goal).chain(sources).any(|s| {
             s.tagged
@@ -82,19 +83,22 @@ impl<'a> Defined<'a> {
                 let word = lexed.word(i);
                 out.routes |= any_of!(lexed.raw(i), "GET" "POST" "PUT" "DELETE" "PATCH")
                     || any_of!(word,
-                        "endpoint" "endpoints" "route" "routes" "openapi" "rest" "paths");
+                        "endpoint" "endpoints" "route" "routes" "openapi" "rest" "paths" "swagger" "graphql");
                 out.markup |= any_of!(word,
                     "html" "xml" "xsd" "xslt" "markup" "element" "elements" "svg" "dom" "xhtml"
                     "docbook" "rss" "wcag" "css" "tag" "tags");
-                out.templates |= any_of!(word,
-                    "template" "templates" "jinja" "jinja2" "handlebars" "mustache" "helm"
-                    "liquid" "twig" "blade" "interpolation");
                 let before = bytes[..t.start].last().copied().unwrap_or(b' ');
                 let after = bytes.get(t.end).copied().unwrap_or(b' ');
                 let inside = matches!(before, b'{' | b'<' | b'[' | b'%')
                     || matches!(after, b'}' | b'>' | b']');
                 if !inside {
                     out.words.insert(word);
+                } else if before == b'{'
+                    && (bytes.get(t.end + 1) == Some(&b'\\')
+                        || t.start >= 2 && bytes[t.start - 2].is_ascii_lowercase())
+                {
+                    // An installer's folder, or the argument of a macro: `\points{n}`.
+                    out.braced.insert(word);
                 } else if t.start >= 2
                     && before == b'{'
                     && matches!(bytes[t.start - 2], b'/' | b'_' | b'-')
@@ -130,7 +134,8 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
     let text = source.tagged.lexed.text;
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
+    let first = out.len();
+    while at < bytes.len() && out.len() - first < MAX_PER_TEXT {
         let (close, double) = match bytes[at] {
             b'[' => (b']', false),
             b'{' => (b'}', bytes.get(at + 1) == Some(&b'{')),
@@ -177,6 +182,8 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
             };
         if blank {
             out.push(finding(source, at, end, token));
+            at = end;
+        } else if double {
             at = end;
         } else {
             at += 1;
@@ -235,14 +242,24 @@ fn word_before<'s>(source: &'s Source<'_>, token: usize) -> &'s str {
     }
 }
 
+/// The text itself speaks of a template language; looked for once a text with double braces.
+fn talks_of_templates(source: &Source<'_>) -> bool {
+    let lexed = &source.tagged.lexed;
+    (0..lexed.tokens.len().min(400)).any(|i| {
+        any_of!(lexed.word(i),
+            "template" "templates" "jinja" "jinja2" "handlebars" "mustache" "helm" "liquid" "twig"
+            "blade" "interpolation")
+    })
+}
+
 fn talks_of_usage(source: &Source<'_>, token: usize) -> bool {
     let lexed = &source.tagged.lexed;
     let (from, to) = lexed.sentence_of(token);
     (from..to).any(|i| {
         any_of!(lexed.word(i),
             "usage" "syntax" "invoked" "called" "options" "synopsis" "cli" "arguments" "argument")
-            || lexed.raw(i).starts_with("--")
-    }) || lexed.text.contains(" --")
+            || lexed.raw(i).starts_with("--") && lexed.tokens[i].spaced
+    })
 }
 
 fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token: usize) -> bool {
@@ -261,7 +278,14 @@ fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token
         // Type or index, Markdown link or image, regex. `[x][y]` of a regex begins with a class, seen below.
         return before == '=' && asks_to_fill(body) && is_wordy(body);
     }
-    if !is_wordy(body) || body.len() == 1 || is_range(body) {
+    if !is_wordy(body)
+        || body.len() == 1
+        || is_range(body)
+        || in_pattern(source.tagged.lexed.text, at, end)
+    {
+        return false;
+    }
+    if is_explained(source, token) && !body.contains(' ') {
         return false;
     }
     if asks_to_fill(body) {
@@ -291,6 +315,22 @@ fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token
         "by" "from" "to" "at" "in" "on" "until" "is" "are" "for" "of" "via" "the" "as" "called"
         "named" "migrate" ":" "=");
     words <= 6 && (known || noun_place || words >= 2 || body.chars().all(|c| !c.is_lowercase()))
+}
+
+/// The chunk around the bracket is a regular expression.
+fn in_pattern(text: &str, at: usize, end: usize) -> bool {
+    let from = text[..at].rfind(char::is_whitespace).map_or(0, |i| i + 1);
+    let to = text[end..]
+        .find(char::is_whitespace)
+        .map_or(text.len(), |i| end + i);
+    let chunk = &text[from..to];
+    chunk.starts_with('^')
+        || chunk.contains("\\d")
+        || chunk.contains("]{")
+        || chunk.contains("]?")
+        || chunk.contains("]*")
+        || chunk.contains("]+")
+        || chunk.ends_with('$')
 }
 
 /// `a-z`, `0-9A-F`: a character class.
@@ -372,11 +412,20 @@ fn is_brace_blank(
         return false;
     }
     let lower = body.to_lowercase();
+    let first = first_word(body);
+    let weak = any_of!(first.as_str(), "name" "to" "link" "set" "add" "select" "todo" "missing" "unknown" "pending" "put" "enter" "choose");
+    let asks = asks_to_fill(body) && !weak;
+    if (is_explained(source, token) || defined.braced.contains(lower.as_str())) && !asks {
+        return false;
+    }
+    if before.is_uppercase() || is_part_of_path(text, at, end) {
+        return false;
+    }
     if double {
-        let talk = defined.templates && !asks_to_fill(body);
+        let talk = talks_of_templates(source) && !asks;
         return !talk && !body.starts_with('.') && !body.contains('.');
     }
-    if asks_to_fill(body) && lower != "name" && lower != "to" {
+    if asks_to_fill(body) && lower != "name" && lower != "to" && lower != "todo" {
         return true;
     }
     if before.is_alphanumeric() && !matches!(after, '.' | '_' | '-' | '/' | ' ')
@@ -386,10 +435,19 @@ fn is_brace_blank(
         // Code: `fn(){…}`, `[0-9]{n}`.
         return false;
     }
-    let chunk_start = text[..at].rfind(char::is_whitespace).map_or(0, |i| i + 1);
-    let chunk_end = text[end..]
-        .find(char::is_whitespace)
-        .map_or(text.len(), |i| end + i);
+    // The blank-free run around it; a run longer than this is no path.
+    let before_at = &source.tagged.lexed.text.as_bytes()[at.saturating_sub(CHUNK)..at];
+    let back = before_at.iter().rposition(u8::is_ascii_whitespace);
+    let mut chunk_start = at.saturating_sub(CHUNK) + back.map_or(0, |b| b + 1);
+    while !text.is_char_boundary(chunk_start) {
+        chunk_start += 1;
+    }
+    let after_end = &text.as_bytes()[end..text.len().min(end + CHUNK)];
+    let ahead = after_end.iter().position(u8::is_ascii_whitespace);
+    let mut chunk_end = end + ahead.unwrap_or(after_end.len());
+    while !text.is_char_boundary(chunk_end) {
+        chunk_end -= 1;
+    }
     let chunk = &text[chunk_start..chunk_end];
     let in_url = chunk.contains("://");
     let path_like = before == '/' || after == '/';
@@ -402,14 +460,28 @@ fn is_brace_blank(
         })
         .len()
         > body.len();
-    let route = path_like
-        && !in_url
-        && (chunk.trim_start_matches(['(', '"', '`']).starts_with('/') || defined.routes);
+    let bare = chunk.trim_start_matches(['(', '"', '`']);
+    let route = path_like && !in_url && (bare.starts_with('/') || defined.routes);
+    // The host of an address is never filled at run time.
+    if in_url
+        && !text[chunk_start..at]
+            .split("://")
+            .nth(1)
+            .is_some_and(|h| h.contains('/'))
+    {
+        return true;
+    }
+    // `Template id: {template_id}`
+    let label = text[..at].trim_end().ends_with([':', '=']) && text[end..].trim().is_empty();
+    if label && !embedded {
+        return true;
+    }
     if defined.defines(&lower) && (embedded || defined.braced.contains(lower.as_str())) {
         return false;
     }
     if route {
         return !(defined.routes
+            || !is_folder(bare)
             || RUNTIME.contains(&lower.as_str())
             || RUNTIME.contains(&last_word(body).as_str()));
     }
@@ -427,6 +499,41 @@ fn is_brace_blank(
     !(defined.routed.contains(lower.as_str())
         || defined.braced.contains(lower.as_str())
         || talks_of_format(source, token))
+}
+
+/// `{{date}} is filled from the record`, `{ref} is the reference number`: the sentence says what fills it.
+fn is_explained(source: &Source<'_>, token: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (_, to) = lexed.sentence_of(token);
+    (token..to).any(|i| {
+        any_of!(lexed.word(i), "filled" "replaced" "substituted" "expanded" "taken" "come" "comes" "set" "described" "defined" "read")
+            && any_of!(lexed.word(i + 1), "from" "by" "with" "in" "at" "per" "through")
+            || any_of!(lexed.word(i), "stands" "stand") && lexed.word(i + 1) == "for"
+            || i > token && any_of!(lexed.word(i), "is" "are") && any_of!(lexed.word(i + 1), "the" "a" "an") && any_of!(lexed.raw(i - 1), "}" ">" "]")
+    })
+}
+
+/// `{app}\\runtime`: a folder that an installer knows.
+fn is_part_of_path(text: &str, at: usize, end: usize) -> bool {
+    text[end..].starts_with('\\') || text[..at].ends_with('\\')
+}
+
+/// A path in a file system, not of a web address.
+fn is_folder(chunk: &str) -> bool {
+    let first = chunk
+        .trim_start_matches('/')
+        .split('/')
+        .next()
+        .unwrap_or_default();
+    any_of!(first, "data" "srv" "var" "etc" "opt" "home" "mnt" "usr" "tmp" "media" "Users" "share" "backup" "backups" "log" "logs" "archive")
+}
+
+fn talks_of_replacing(source: &Source<'_>, token: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (from, to) = lexed.sentence_of(token);
+    (from..to).any(|i| {
+        lexed.word(i).starts_with("replace") || any_of!(lexed.word(i), "masked" "masks" "redacted" "redacts" "substitutes" "turns" "printed")
+    })
 }
 
 fn talks_of_format(source: &Source<'_>, token: usize) -> bool {
@@ -474,7 +581,21 @@ fn is_angle_blank(
     }
     let single = !body.contains(' ');
     let lower = body.to_lowercase();
-    if defined.braced.contains(lower.as_str()) {
+    if defined.braced.contains(lower.as_str()) || before == '$' || is_explained(source, token) {
+        return false;
+    }
+    // `<img alt>`: an element with an attribute.
+    let mut parts = lower.split(' ');
+    if let (Some(tag), Some(attribute), None) = (parts.next(), parts.next(), parts.next())
+        && classes_of(tag) & class::HTML != 0
+        && any_of!(attribute, "alt" "for" "src" "href" "class" "id" "type" "name" "value" "rel" "lang" "role" "title" "style")
+    {
+        return false;
+    }
+    // `replaces tax numbers by <TAX_ID>`
+    if any_of!(word_before(source, token), "by" "with" "as" "becomes" "to")
+        && talks_of_replacing(source, token)
+    {
         return false;
     }
     if single {
@@ -487,9 +608,7 @@ fn is_angle_blank(
             .tagged
             .lexed
             .tokens
-            .iter()
-            .position(|t| t.start > at + body.len())
-            .unwrap_or(usize::MAX);
+            .partition_point(|t| t.start <= at + body.len());
         let next_word = source
             .tagged
             .lexed

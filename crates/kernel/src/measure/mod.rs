@@ -8,10 +8,13 @@ mod brackets;
 mod choice;
 mod closed;
 mod contradiction;
+mod deferral;
 mod gap;
 mod goal;
 mod placeholder;
+mod product;
 mod score;
+mod signals;
 
 use crate::lexicon::{Tagged, tag};
 
@@ -82,6 +85,9 @@ pub struct Measurement {
     /// Density: how much is said.
     pub density: Density,
 }
+
+/// Findings of one kind that one text can give: more would fill the memory and ask no better.
+pub(crate) const MAX_PER_TEXT: usize = 1000;
 
 /// Longest quotation in a question, in bytes.
 pub(crate) const QUOTE_LIMIT: usize = 300;

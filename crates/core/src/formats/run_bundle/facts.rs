@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::index::ArtifactIndex;
 use super::sums::Sums;
 use crate::canon::Node;
 use crate::digest::Digest;
@@ -115,6 +116,8 @@ pub struct RunBundleView<'a> {
     pub facts: &'a RunBundleFacts,
     /// SHA256SUMS.txt, where there is one.
     pub sums: Option<&'a Sums>,
+    /// What ARTIFACT_INDEX.json lists, where it was read.
+    pub listed: Option<&'a ArtifactIndex>,
     /// ENGINE_MANIFEST.json
     pub manifest: Doc<'a>,
     /// INPUT_SCHEMA.json

@@ -263,6 +263,7 @@ fn check_upstream_files(
     listed: &[InputArtifact],
     findings: &mut Findings,
 ) {
+    let listed: BTreeSet<&InputArtifact> = listed.iter().collect();
     let below = format!("{UPSTREAM_FOLDER}/");
     for (path, entry) in view.facts.entries.range(below.clone()..) {
         let Some(rest) = path.strip_prefix(&below) else {
@@ -276,10 +277,12 @@ fn check_upstream_files(
         };
         let engine = rest.split('/').next().unwrap_or_default();
         let name = rest.rsplit('/').next().unwrap_or_default();
-        let is_it = |entry: &InputArtifact| {
-            entry.engine_code == engine && entry.artifact_name == name && entry.sha256 == sha256
+        let wanted = InputArtifact {
+            engine_code: engine.to_owned(),
+            artifact_name: name.to_owned(),
+            sha256,
         };
-        if !listed.iter().any(is_it) {
+        if !listed.contains(&wanted) {
             findings.add(
                 path,
                 "INPUT_ARTIFACT_INDEX.json does not list it with this hash",

@@ -1,7 +1,6 @@
 //! RB1, RB2, RB5, RB11, RB12: the files and the two lists of them.
 
 use super::facts::{Doc, EntryFact, FileFact, RunBundleView};
-use super::index::parse_index;
 use super::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
     REQUIRED, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS,
@@ -72,8 +71,7 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
             check_hash(view, path, declared, "SHA256SUMS.txt", findings);
         }
     }
-    if let Some(root) = view.index.root() {
-        let index = parse_index(root);
+    if let Some(index) = view.listed {
         for (path, entry) in &index.entries {
             // A file that both lists give wrongly is one finding.
             let said = view.sums.and_then(|sums| sums.files.get(path));
@@ -119,18 +117,15 @@ fn check_hash(
 }
 
 pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
-    let root = match view.index {
-        Doc::Absent => return,
-        Doc::Broken(why) => {
-            findings.add(
-                ARTIFACT_INDEX,
-                format!("no JSON with a canonical form: {why}"),
-            );
-            return;
-        }
-        Doc::Read(root) => root,
+    if let Doc::Broken(why) = view.index {
+        findings.add(
+            ARTIFACT_INDEX,
+            format!("no JSON with a canonical form: {why}"),
+        );
+    }
+    let Some(index) = view.listed else {
+        return;
     };
-    let index = parse_index(root);
     for fault in &index.faults {
         findings.add(ARTIFACT_INDEX, fault);
     }
@@ -157,9 +152,7 @@ pub(super) fn check_stored_canonically(view: &RunBundleView<'_>, findings: &mut 
     if view.sums.is_some_and(|sums| !sums.sorted) {
         findings.add(SUMS, "the lines are not in the order of their paths");
     }
-    if let Some(root) = view.index.root()
-        && !parse_index(root).sorted
-    {
+    if view.listed.is_some_and(|index| !index.sorted) {
         findings.add(
             ARTIFACT_INDEX,
             "the entries are not in the order of their paths",
