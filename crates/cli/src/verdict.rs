@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, parse_document};
-use runseal_core::verify::{Finding, Outcome, Report, Strictness, render_human, render_json};
+use runseal_core::verify::{
+    Finding, Outcome, Report, Strictness, one_line, render_human, render_json,
+};
 use runseal_engine::input::Input;
 
 use crate::error::CliError;
@@ -75,13 +77,4 @@ pub fn finding_line(finding: &Finding) -> String {
     let place = finding.path.as_deref().map(|path| format!("{path}: "));
     let place = place.unwrap_or_default();
     one_line(&format!("  {} {place}{}", finding.rule_id, finding.message))
-}
-
-/// Text from outside, made safe to print: no line break or other control character gets through.
-pub fn one_line(text: &str) -> String {
-    let escape = |c: char| match c {
-        c if c.is_control() => c.escape_debug().collect::<String>(),
-        c => c.to_string(),
-    };
-    text.chars().map(escape).collect()
 }

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::Dialect;
-use runseal_core::formats::pack::{
-    PackFiles, PackView, render_unreadable, render_verdict, verify_pack,
-};
+use runseal_core::formats::pack::{PackView, render_unreadable, render_verdict, verify_pack};
 use runseal_core::source::SourceError;
-use runseal_core::verify::{Outcome, render_human};
-use runseal_engine::directory::{DirectorySource, RootLink};
+use runseal_core::verify::{Outcome, render_human, violations_json};
+use runseal_engine::survey::read_pack;
 
 use crate::error::CliError;
 use crate::ui;
-use crate::verdict::StrictArgs;
+use crate::verdict::{StrictArgs, finding_line};
 
 /// Work with packs, the folders that runs are handed over as.
 #[derive(Debug, clap::Args)]
@@ -32,7 +30,7 @@ enum PackCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal pack verify out/pack --strict")]
 struct VerifyArgs {
-    /// The folder.
+    /// The folder, or an archive of it.
     folder: PathBuf,
     #[command(flatten)]
     strict: StrictArgs,
@@ -42,19 +40,30 @@ struct VerifyArgs {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let PackCommand::Verify(args) = &args.command;
     let shown = args.folder.to_string_lossy();
-    let files = DirectorySource::open(&args.folder, RootLink::Refuse)
-        .and_then(|source| PackFiles::read(&source));
-    let files = match files {
-        Ok(files) => files,
+    let (files, wrapping) = match read_pack(&args.folder) {
+        Ok(read) => read,
         Err(error) => return unreadable(&shown, &error),
     };
     let view = PackView::new(&shown, &files, args.strict.strictness());
     let report = verify_pack(&view);
-    ui::print_json(&render_verdict(&view, &report), Dialect::Kernel)?;
-    if report.is_valid() {
+    let mut verdict = render_verdict(&view, &report);
+    if !wrapping.is_empty() {
+        // What is wrong with the wrapping is wrong with what was handed over.
+        let mut findings = [report.findings(), &wrapping].concat();
+        findings.sort();
+        verdict.insert("ok", false);
+        verdict.insert("violations", violations_json(&findings));
+    }
+    ui::print_json(&verdict, Dialect::Kernel)?;
+    for finding in &wrapping {
+        ui::tell(&finding_line(finding));
+    }
+    if report.is_valid() && wrapping.is_empty() {
         return Ok(Outcome::Valid);
     }
-    ui::tell(&render_human(&report, &shown));
+    if !report.is_valid() {
+        ui::tell(&render_human(&report, &shown));
+    }
     Ok(Outcome::Invalid)
 }
 

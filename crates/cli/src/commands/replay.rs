@@ -174,7 +174,7 @@ fn render_human(replay: &Replay, shown: &str) -> String {
         };
         let _ = writeln!(text, "  rule {} {state}: {title}", at + 1);
         for fault in faults {
-            let _ = writeln!(text, "    {}", verdict::one_line(fault));
+            let _ = writeln!(text, "    {}", one_line(fault));
         }
     }
     for (at, run) in replay.runs.iter().enumerate() {
@@ -206,8 +206,8 @@ fn render_run(text: &mut String, at: usize, of: usize, run: &Comparison, outputs
             text,
             "    {} {pointer}: sealed {}, now {}",
             divergence.path,
-            verdict::one_line(&divergence.sealed),
-            verdict::one_line(&divergence.now)
+            one_line(&divergence.sealed),
+            one_line(&divergence.now)
         );
     }
 }

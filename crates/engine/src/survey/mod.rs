@@ -17,7 +17,13 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 
 use runseal_core::formats::Format;
-use runseal_core::verify::{Checked, Strictness, Survey};
+use runseal_core::formats::archive::verify_archive;
+use runseal_core::formats::pack::PackFiles;
+use runseal_core::source::SourceError;
+use runseal_core::verify::{Checked, Finding, Strictness, Survey};
+
+use crate::archive::{ArchiveSource, read_archive_file};
+use crate::directory::{DirectorySource, RootLink};
 
 use walk::walk_path;
 
@@ -171,6 +177,26 @@ fn survey_many(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) -> Look
         all.add(told(path, looked));
     }
     all
+}
+
+/// Reads the pack in a folder or in an archive of it; with what is wrong with that archive.
+///
+/// # Errors
+/// When it cannot be read, or is neither.
+pub fn read_pack(path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> {
+    let is_file = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let archive = match is_file {
+        true => read_archive_file(path)?,
+        false => None,
+    };
+    let Some(archive) = archive else {
+        let source = DirectorySource::open(path, RootLink::Refuse)?;
+        return Ok((PackFiles::read(&source)?, Vec::new()));
+    };
+    let (folder, _, _) = archived::find_in_archive(&archive);
+    let files = PackFiles::read(&ArchiveSource::new(&archive, &folder))?;
+    let about = verify_archive(&archived::faults_of(&archive, &[folder]));
+    Ok((files, about.findings().to_vec()))
 }
 
 /// What was found at a path. Nothing is said, never taken for success.
