@@ -42,6 +42,14 @@ fn can_isolate() -> bool {
     }
 }
 
+fn has_program(path: &str) -> bool {
+    let is_here = Path::new(path).exists();
+    if !is_here {
+        println!("skipped: {path} is not here");
+    }
+    is_here
+}
+
 /// The clear example with work added.
 fn intent_with(extras: &str) -> String {
     let bytes = std::fs::read(project_root().join(CLEAR)).unwrap();
@@ -334,7 +342,7 @@ fn policy_is_enforced_and_its_violation_is_in_the_evidence() {
 
 #[test]
 fn write_outside_the_write_roots_fails_the_action() {
-    if !can_isolate() || !Path::new("/usr/bin/node").exists() {
+    if !can_isolate() || !has_program("/usr/bin/node") {
         return;
     }
     let Place { _folder, bench } = place();
@@ -352,7 +360,7 @@ fn write_outside_the_write_roots_fails_the_action() {
 
 #[test]
 fn models_are_recorded_and_replayed_under_dev_only() {
-    if !can_isolate() || !Path::new("/usr/bin/curl").exists() {
+    if !can_isolate() || !has_program("/usr/bin/curl") {
         return;
     }
     let Place { _folder, bench } = place();

@@ -424,3 +424,78 @@ fn sealed_bundle_shows_no_name_of_this_machine() {
         assert!(!text.contains(env!("CARGO_MANIFEST_DIR")), "{name}");
     }
 }
+
+/// The code blocks of docs/engines.md in the language `language`, in order.
+fn blocks(language: &str) -> Vec<String> {
+    let page = fs::read_to_string(project_root().join("docs/engines.md")).unwrap();
+    let opening = format!("```{language}\n");
+    let parts = page.split(&opening).skip(1);
+    parts
+        .map(|part| part.split("```").next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn engine_written_by_the_page_works() {
+    if !has_isolation() {
+        return;
+    }
+    let (_folder, bench) = bench();
+    let json = blocks("json");
+    for (name, text) in [
+        ("ENGINE_MANIFEST.json", &json[0]),
+        ("INPUT_SCHEMA.json", &json[1]),
+        ("OUTPUT_SCHEMA.json", &json[2]),
+        ("COUPLING_RULES.json", &json[3]),
+        ("engine.sh", &blocks("sh")[0]),
+        ("SEALING_SPEC.md", &"# Sealing of ADDER\n".to_owned()),
+    ] {
+        bench.write(&format!("adder/{name}"), text);
+    }
+    bench.write("input.json", "{\"numbers\":[1,2,39]}");
+    for command in [
+        "engine check adder",
+        "engine run adder input.json --out RUN_BUNDLE --run-id first",
+        "verify RUN_BUNDLE/first",
+        "replay RUN_BUNDLE/first --engine adder",
+    ] {
+        let ran = bench.run(&command.split(' ').collect::<Vec<_>>());
+        assert_eq!(
+            ran.code,
+            Some(0),
+            "{command}: {} {}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+    assert!(
+        bench
+            .read("RUN_BUNDLE/first/RUN_OUTPUT.json")
+            .contains("\"outputs\":{\"sum\":42}")
+    );
+}
+
+#[test]
+fn engine_in_a_private_folder_runs() {
+    use std::os::unix::fs::PermissionsExt;
+    if !has_isolation() {
+        return;
+    }
+    let (_folder, bench) = bench();
+    for (name, bytes) in files_of(Path::new(&example("dice"))) {
+        let path = bench.write(&format!("engine/{name}"), bytes);
+        let mode = if name == "engine.sh" { 0o700 } else { 0o600 };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let private = fs::Permissions::from_mode(0o700);
+    fs::set_permissions(bench.path("engine"), private).unwrap();
+    let ran = bench.run(&[
+        "engine",
+        "run",
+        "engine",
+        "engine/input.json",
+        "--out",
+        "out",
+    ]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}

@@ -24,3 +24,8 @@ pub mod tree;
 pub use answer::{answer_round, apply_answers};
 pub use intent::{Intent, Refusal, parse_intent};
 pub use transform::{Bundle, KernelError, ResultKind, result_value, transform, transform_with};
+
+/// The word lists of the detectors as a page of the documentation (`docs/kernel-words.md`).
+pub fn render_word_lists() -> String {
+    lexicon::render_word_lists()
+}

@@ -6,15 +6,15 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use runseal_core::formats::run_bundle::layout::ARTIFACTS_FOLDER;
+use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, MANIFEST};
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_sandbox::{Ending, INSIDE_WORK, Limit, Limits, Mount, Sandbox, SandboxError, Spec};
 
 use super::command::{INSIDE_ENGINE, command_inside, limits_within};
 use super::contracts::Engine;
+use super::shown::ShownFolder;
 use crate::directory::{DirectorySource, RootLink};
-use runseal_core::formats::run_bundle::layout::MANIFEST;
 
 /// Where the engine finds what came from other engines.
 const INSIDE_UPSTREAM: &str = "/upstream";
@@ -121,13 +121,11 @@ pub fn execute(
     let mut spec = Spec::new(command_inside(engine.source(), engine.command()), root);
     spec.current_dir = INSIDE_ENGINE.into();
     spec.stdin = given.input.to_vec();
-    let mut mount = |host: &Path, inside: &str| {
-        spec.mounts.push(Mount {
-            host: host.to_owned(),
-            inside: inside.into(),
-        });
-    };
-    mount(engine.folder(), INSIDE_ENGINE);
+    let shown = ShownFolder::new(engine.folder()).map_err(ExecuteError::Work)?;
+    spec.mounts.push(Mount {
+        host: shown.path(),
+        inside: INSIDE_ENGINE.into(),
+    });
     let artifacts = format!("{INSIDE_WORK}/{ARTIFACTS_FOLDER}");
     // Python's hashes would differ from run to run.
     spec.env = [

@@ -8,11 +8,13 @@
 
 pub mod collect;
 pub mod command;
+mod complete;
 pub mod contracts;
 pub mod execute;
 pub mod replay;
 pub mod schema;
 pub mod seal;
+mod shown;
 pub mod staging;
 pub mod upstream;
 pub mod verify;

@@ -17,9 +17,10 @@ use runseal_sandbox::{Limits, Sandbox};
 
 use super::collect::collect;
 use super::command::{compute_executable, permits_version};
+use super::complete::complete_output;
 use super::contracts::Engine;
 use super::execute::{ExecuteError, Given, Ran, execute};
-use super::seal::{SealError, complete_output};
+use super::seal::SealError;
 use super::staging::Staging;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
 

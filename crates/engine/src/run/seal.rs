@@ -6,19 +6,15 @@
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::forbidden::ForbiddenKeys;
 use runseal_core::formats::run_bundle::index::{InputArtifact, write_input_artifacts};
 use runseal_core::formats::run_bundle::layout::{
     ARTIFACTS_FOLDER, CANONICALIZATION, CONTEXT_STRIPPED, COUPLING_RULES, HASH_ALGORITHM,
-    INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA, RUN_INPUT, RUN_META, RUN_OUTPUT,
-    RUN_PARAMETERS, RunId, UPSTREAM_FOLDER,
+    INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, RUN_INPUT, RUN_META, RUN_OUTPUT, RUN_PARAMETERS, RunId,
+    UPSTREAM_FOLDER,
 };
-use runseal_core::formats::run_bundle::outputs::{
-    HashScope, compute_outputs_hash, find_changed_integers,
-};
-use runseal_core::formats::run_bundle::pointer::shown;
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
@@ -26,9 +22,9 @@ use runseal_core::verify::{Finding, Strictness};
 use runseal_sandbox::{Limits, Sandbox, SandboxError};
 
 use super::command::compute_executable;
+use super::complete::{complete_input, complete_output, refuse_changed_integers, reject};
 use super::contracts::Engine;
 use super::execute::{ExecuteError, Given, execute};
-use super::schema::{Schema, to_json};
 use super::staging::{Staging, StagingError};
 use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
@@ -85,19 +81,6 @@ pub enum SealError {
     /// Something could not be read.
     #[error(transparent)]
     Read(#[from] SourceError),
-}
-
-fn reject(rule_id: &'static str, path: &str, message: impl Into<String>) -> SealError {
-    SealError::Rejected(vec![finding(rule_id, path, message)])
-}
-
-fn finding(rule_id: &'static str, path: &str, message: impl Into<String>) -> Finding {
-    Finding {
-        rule_id,
-        path: Some(path.to_owned()),
-        message: message.into(),
-        difference: None,
-    }
 }
 
 /// Runs the engine in the sandbox and seals the run.
@@ -261,96 +244,6 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
     })
 }
 
-fn unsealable(error: StagingError, rule_id: &'static str, path: &str) -> SealError {
-    match error {
-        StagingError::NoForm(error) => reject(rule_id, path, error.to_string()),
-        other => other.into(),
-    }
-}
-
-fn refuse_changed_integers(
-    value: &Value,
-    rule_id: &'static str,
-    path: &str,
-) -> Result<(), SealError> {
-    let changed = find_changed_integers(value);
-    if changed.is_empty() {
-        return Ok(());
-    }
-    let one = |pointer: &String| {
-        finding(
-            rule_id,
-            path,
-            format!("{}: JCS would change this integer", shown(pointer)),
-        )
-    };
-    Err(SealError::Rejected(changed.iter().map(one).collect()))
-}
-
-/// RUN_INPUT.json as it is sealed: with the list of upstream artifacts where its schema allows
-/// that, and valid.
-fn complete_input(
-    input: &Value,
-    upstream: &[InputArtifact],
-    has_upstream: bool,
-    schema: Option<&Value>,
-) -> Result<Vec<u8>, SealError> {
-    refuse_changed_integers(input, "RB3", RUN_INPUT)?;
-    let no_form = |error: runseal_core::canon::NoCanonicalForm| {
-        reject(
-            "RB3",
-            RUN_INPUT,
-            format!("the input has no canonical form: {error}"),
-        )
-    };
-    let bytes = canonical_bytes(input, Dialect::Jcs).map_err(no_form)?;
-    let schema = compile(schema, "RB3", INPUT_SCHEMA)?;
-    let list = write_input_artifacts(upstream);
-    match input.get("input_artifact_index") {
-        Some(said) if *said != list => {
-            let why = "/input_artifact_index is not the list of what upstream bundles give";
-            return Err(reject("RB9", RUN_INPUT, why));
-        }
-        None if has_upstream && matches!(input, Value::Object(_)) => {
-            let mut with = input.clone();
-            with.insert("input_artifact_index", list);
-            let with = canonical_bytes(&with, Dialect::Jcs).map_err(no_form)?;
-            if violations(&schema, &with).is_empty() {
-                return Ok(with);
-            }
-        }
-        _ => {}
-    }
-    let found = violations(&schema, &bytes);
-    if found.is_empty() {
-        return Ok(bytes);
-    }
-    let one = |(pointer, message): &(String, String)| {
-        finding("RB3", RUN_INPUT, format!("{}: {message}", shown(pointer)))
-    };
-    Err(SealError::Rejected(found.iter().map(one).collect()))
-}
-
-fn compile(schema: Option<&Value>, rule_id: &'static str, name: &str) -> Result<Schema, SealError> {
-    let fault = |why: String| reject(rule_id, name, why);
-    let schema = schema.ok_or_else(|| fault("the schema is missing".to_owned()))?;
-    let bytes = canonical_bytes(schema, Dialect::Jcs).map_err(|error| fault(error.to_string()))?;
-    let document = parse_document(&bytes, &ReadOptions::default())
-        .map_err(|error| fault(error.to_string()))?;
-    Schema::compile(document.root()).map_err(|bad| fault(bad.to_string()))
-}
-
-/// What is wrong with a stored document: pointers and messages.
-fn violations(schema: &Schema, stored: &[u8]) -> Vec<(String, String)> {
-    match parse_document(stored, &ReadOptions::default()) {
-        Ok(document) => {
-            let found = schema.check_json(&to_json(document.root()));
-            found.into_iter().map(|v| (v.pointer, v.message)).collect()
-        }
-        Err(error) => vec![(String::new(), error.to_string())],
-    }
-}
-
 /// Puts the output, the artifacts, RUN_META.json and the lists in, verifies, and seals.
 fn finish(
     prepared: Prepared<'_>,
@@ -408,74 +301,11 @@ fn finish(
     })
 }
 
-/// RUN_OUTPUT.json as it is sealed: one JSON document, its two hashes filled in where the engine
-/// left them out, and the list of upstream artifacts where its schema allows that.
-pub(super) fn complete_output(
-    engine: &Engine,
-    printed: &[u8],
-    inputs_hash: Digest,
-    upstream: Option<&[InputArtifact]>,
-) -> Result<Value, SealError> {
-    let document = parse_document(printed, &ReadOptions::default()).map_err(|error| {
-        reject(
-            "RB4",
-            RUN_OUTPUT,
-            format!("the output is not one JSON document: {error}"),
-        )
-    })?;
-    let output = document.root().to_value();
-    if !matches!(output, Value::Object(_)) {
-        let found = document.root().kind().with_article();
-        return Err(reject(
-            "RB4",
-            RUN_OUTPUT,
-            format!("the output is {found}, not an object"),
-        ));
+fn unsealable(error: StagingError, rule_id: &'static str, path: &str) -> SealError {
+    match error {
+        StagingError::NoForm(error) => reject(rule_id, path, error.to_string()),
+        other => other.into(),
     }
-    refuse_changed_integers(&output, "RB4", RUN_OUTPUT)?;
-    let scope = match engine.document(MANIFEST) {
-        Some(manifest) => HashScope::of_manifest(manifest.root()),
-        None => HashScope::Document,
-    };
-    let fill = |mut output: Value| {
-        if output.get("inputs_hash").is_none() {
-            output.insert("inputs_hash", inputs_hash.to_string());
-        }
-        if output.get("outputs_hash").is_none() {
-            let hash = compute_outputs_hash(&output, scope).map_err(|error| {
-                reject(
-                    "RB4",
-                    RUN_OUTPUT,
-                    format!("the output has no canonical form: {error}"),
-                )
-            })?;
-            if let Some(hash) = hash {
-                output.insert("outputs_hash", hash.to_string());
-            }
-        }
-        Ok::<Value, SealError>(output)
-    };
-    // An engine that hashed its whole output said all that is in it.
-    let is_closed = output.get("outputs_hash").is_some() && scope == HashScope::Document;
-    if let Some(upstream) = upstream
-        && output.get("input_artifact_index").is_none()
-        && !is_closed
-    {
-        let mut with = output.clone();
-        with.insert("input_artifact_index", write_input_artifacts(upstream));
-        let with = fill(with)?;
-        let schema = engine.document(OUTPUT_SCHEMA);
-        let schema = compile(
-            schema.map(|d| d.root().to_value()).as_ref(),
-            "RB4",
-            OUTPUT_SCHEMA,
-        )?;
-        let stored = canonical_bytes(&with, Dialect::Jcs).unwrap_or_default();
-        if violations(&schema, &stored).is_empty() {
-            return Ok(with);
-        }
-    }
-    fill(output)
 }
 
 fn run_meta(engine: &Engine, run_id: &RunId, now: Moment, executable: Option<Digest>) -> Value {

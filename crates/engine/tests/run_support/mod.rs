@@ -323,3 +323,27 @@ pub fn sealed() -> Files {
     let sealed = seal_output(request, OUTPUT.as_bytes(), Some(&bench.path("art"))).unwrap();
     Files::read(&sealed.path)
 }
+
+/// A bundle with artifacts of another run.
+pub fn coupled() -> Files {
+    let bench = Bench::new();
+    bench.write("art/x.csv", "1\n").write("art/y.json", "[1]");
+    let engine = bench.engine();
+    let out = bench.out();
+    let first = request(&engine, INPUT, &out, &[], Some("first"));
+    let first = seal_output(first, OUTPUT.as_bytes(), Some(&bench.path("art"))).unwrap();
+    let upstream = [first.path];
+    let second = request(&engine, INPUT, &out, &upstream, Some("second"));
+    let second = seal_output(second, OUTPUT.as_bytes(), None).unwrap();
+    Files::read(&second.path)
+}
+
+pub fn messages<T: std::fmt::Debug>(result: &Result<T, SealError>) -> String {
+    match result {
+        Err(SealError::Rejected(findings)) => findings
+            .iter()
+            .map(|f| format!("{} {:?} {}\n", f.rule_id, f.path, f.message))
+            .collect(),
+        other => panic!("not rejected: {other:?}"),
+    }
+}

@@ -458,6 +458,11 @@ const CUES: &[(Cue, &str)] = &[
     ),
 ];
 
+/// The cues of single kinds.
+pub(super) fn cues() -> &'static [(Cue, &'static str)] {
+    CUES
+}
+
 /// Every cue with its phrases.
 pub(super) fn all() -> impl Iterator<Item = (Cue, &'static str)> {
     let families = FAMILIES.iter().enumerate().flat_map(|(i, f)| {

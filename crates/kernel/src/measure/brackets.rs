@@ -5,12 +5,15 @@
 //! never a blank.
 
 use super::placeholder::finding;
-use super::{Finding, Source};
+use super::{Finding, MAX_PER_TEXT, Source};
 use crate::lexicon::{class, classes_of};
 use std::collections::BTreeSet;
 
 /// Longest blank, in bytes between the brackets.
 const REACH: usize = 60;
+
+/// How far the run around a blank is looked at, in bytes.
+const CHUNK: usize = 200;
 
 /// Words that open a request to fill something in.
 const FILL: &[&str] = &[
@@ -51,7 +54,6 @@ pub(super) struct Defined<'a> {
     routed: BTreeSet<&'a str>,
     routes: bool,
     markup: bool,
-    templates: bool,
 }
 
 impl<'a> Defined<'a> {
@@ -63,7 +65,6 @@ impl<'a> Defined<'a> {
             routed: BTreeSet::new(),
             routes: false,
             markup: false,
-            templates: false,
         };
         let bracketed = std::iter::once(goal).chain(sources).any(|s| {
             s.tagged
@@ -86,9 +87,6 @@ impl<'a> Defined<'a> {
                 out.markup |= any_of!(word,
                     "html" "xml" "xsd" "xslt" "markup" "element" "elements" "svg" "dom" "xhtml"
                     "docbook" "rss" "wcag" "css" "tag" "tags");
-                out.templates |= any_of!(word,
-                    "template" "templates" "jinja" "jinja2" "handlebars" "mustache" "helm"
-                    "liquid" "twig" "blade" "interpolation");
                 let before = bytes[..t.start].last().copied().unwrap_or(b' ');
                 let after = bytes.get(t.end).copied().unwrap_or(b' ');
                 let inside = matches!(before, b'{' | b'<' | b'[' | b'%')
@@ -130,7 +128,8 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
     let text = source.tagged.lexed.text;
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
+    let first = out.len();
+    while at < bytes.len() && out.len() - first < MAX_PER_TEXT {
         let (close, double) = match bytes[at] {
             b'[' => (b']', false),
             b'{' => (b'}', bytes.get(at + 1) == Some(&b'{')),
@@ -235,14 +234,24 @@ fn word_before<'s>(source: &'s Source<'_>, token: usize) -> &'s str {
     }
 }
 
+/// The text itself speaks of a template language; looked for once a text with double braces.
+fn talks_of_templates(source: &Source<'_>) -> bool {
+    let lexed = &source.tagged.lexed;
+    (0..lexed.tokens.len().min(400)).any(|i| {
+        any_of!(lexed.word(i),
+            "template" "templates" "jinja" "jinja2" "handlebars" "mustache" "helm" "liquid" "twig"
+            "blade" "interpolation")
+    })
+}
+
 fn talks_of_usage(source: &Source<'_>, token: usize) -> bool {
     let lexed = &source.tagged.lexed;
     let (from, to) = lexed.sentence_of(token);
     (from..to).any(|i| {
         any_of!(lexed.word(i),
             "usage" "syntax" "invoked" "called" "options" "synopsis" "cli" "arguments" "argument")
-            || lexed.raw(i).starts_with("--")
-    }) || lexed.text.contains(" --")
+            || lexed.raw(i).starts_with("--") && lexed.tokens[i].spaced
+    })
 }
 
 fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token: usize) -> bool {
@@ -373,7 +382,9 @@ fn is_brace_blank(
     }
     let lower = body.to_lowercase();
     if double {
-        let talk = defined.templates && !asks_to_fill(body);
+        let fill = any_of!(first_word(body).as_str(),
+            "insert" "your" "enter" "fill" "tbd" "todo" "replace");
+        let talk = talks_of_templates(source) && !fill;
         return !talk && !body.starts_with('.') && !body.contains('.');
     }
     if asks_to_fill(body) && lower != "name" && lower != "to" {
@@ -386,10 +397,19 @@ fn is_brace_blank(
         // Code: `fn(){…}`, `[0-9]{n}`.
         return false;
     }
-    let chunk_start = text[..at].rfind(char::is_whitespace).map_or(0, |i| i + 1);
-    let chunk_end = text[end..]
-        .find(char::is_whitespace)
-        .map_or(text.len(), |i| end + i);
+    // The blank-free run around it; a run longer than this is no path.
+    let before_at = &source.tagged.lexed.text.as_bytes()[at.saturating_sub(CHUNK)..at];
+    let back = before_at.iter().rposition(u8::is_ascii_whitespace);
+    let mut chunk_start = at.saturating_sub(CHUNK) + back.map_or(0, |b| b + 1);
+    while !text.is_char_boundary(chunk_start) {
+        chunk_start += 1;
+    }
+    let after_end = &text.as_bytes()[end..text.len().min(end + CHUNK)];
+    let ahead = after_end.iter().position(u8::is_ascii_whitespace);
+    let mut chunk_end = end + ahead.unwrap_or(after_end.len());
+    while !text.is_char_boundary(chunk_end) {
+        chunk_end -= 1;
+    }
     let chunk = &text[chunk_start..chunk_end];
     let in_url = chunk.contains("://");
     let path_like = before == '/' || after == '/';
@@ -487,9 +507,7 @@ fn is_angle_blank(
             .tagged
             .lexed
             .tokens
-            .iter()
-            .position(|t| t.start > at + body.len())
-            .unwrap_or(usize::MAX);
+            .partition_point(|t| t.start <= at + body.len());
         let next_word = source
             .tagged
             .lexed

@@ -4,7 +4,7 @@
 //! `might`, `depends`, `either`, `vs`, `or` and question marks are open only in sentences that leave something to the
 //! reader; complete statements (`exit 0 or 1`, `could not be created`, `depends on libqt6`) are not.
 
-use super::{Finding, FindingKind, Source, clip};
+use super::{Finding, FindingKind, MAX_PER_TEXT, Source, clip};
 use crate::lexicon::{Cue, class};
 use crate::text::lex::TokenKind;
 
@@ -12,7 +12,11 @@ use crate::text::lex::TokenKind;
 pub(super) fn find_choices(source: &Source<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
     let mut last: Option<usize> = None;
+    let first = out.len();
     for (at, &range) in t.lexed.sentences.iter().enumerate() {
+        if out.len() - first >= MAX_PER_TEXT {
+            break;
+        }
         let Some(token) = open_choice(source, range) else {
             continue;
         };
@@ -241,7 +245,7 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
 /// The text uses `Maybe` as a type somewhere: inside a sentence, before another capital or behind an arrow.
 fn names_type(source: &Source<'_>) -> bool {
     let lexed = &source.tagged.lexed;
-    (1..lexed.tokens.len()).any(|i| {
+    (1..lexed.tokens.len().min(400)).any(|i| {
         lexed.raw(i) == "Maybe"
             && (any_of!(lexed.raw(i - 1), "->" "::" ":" "<" "(")
                 && lexed

@@ -123,7 +123,10 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
     {
         return GoalKind::Analyse;
     }
-    if c & class::IMPROVE != 0 {
+    let better = (v + 1..n).any(|i| {
+        any_of!(lexed.word(i), "faster" "better" "quicker" "cheaper" "smaller" "easier" "safer" "leaner")
+    });
+    if c & class::IMPROVE != 0 || matches!(word, "make" | "get") && better {
         return GoalKind::Improve;
     }
     if c & class::FIX != 0 {

@@ -83,6 +83,9 @@ pub struct Measurement {
     pub density: Density,
 }
 
+/// Findings of one kind that one text can give: more would fill the memory and ask no better.
+pub(crate) const MAX_PER_TEXT: usize = 1000;
+
 /// Longest quotation in a question, in bytes.
 pub(crate) const QUOTE_LIMIT: usize = 300;
 

@@ -5,7 +5,7 @@
 //! and code are never searched: what a program prints is not what its author left open.
 
 use super::brackets::{Defined, find_brackets};
-use super::{Finding, FindingKind, Source};
+use super::{Finding, FindingKind, MAX_PER_TEXT, Source};
 use crate::lexicon::{Cue, class};
 use crate::text::lex::TokenKind;
 
@@ -138,7 +138,11 @@ fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let bytes = lexed.text.as_bytes();
+    let first = out.len();
     for (i, token) in lexed.tokens.iter().enumerate() {
+        if out.len() - first >= MAX_PER_TEXT {
+            break;
+        }
         if token.quoted {
             continue;
         }
@@ -306,7 +310,11 @@ fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let mut until = 0;
+    let first = out.len();
     for hit in &t.hits {
+        if out.len() - first >= MAX_PER_TEXT {
+            break;
+        }
         if hit.from < until || (hit.from..hit.to).any(|i| lexed.tokens[i].quoted) {
             continue;
         }

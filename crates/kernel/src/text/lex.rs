@@ -327,29 +327,34 @@ fn mark_quotes(text: &str, tokens: &mut [Token]) {
     }
 }
 
+/// Tokens after which a sentence is cut: detectors look at whole sentences, and no text may make that slow.
+const SENTENCE_REACH: usize = 200;
+
 fn split_sentences(text: &str, lower: &str, tokens: &[Token]) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut from = 0;
     for (i, t) in tokens.iter().enumerate() {
-        if t.kind != TokenKind::Symbol || t.quoted {
+        let long = i - from >= SENTENCE_REACH;
+        if !long && (t.kind != TokenKind::Symbol || t.quoted) {
             continue;
         }
         let s = &text[t.start..t.end];
-        let ends = match s.as_bytes()[0] {
-            b';' | b'\n' => true,
-            b'.' | b'!' | b'?' => {
-                let next = text[t.end..].chars().next();
-                let open = next.is_none_or(char::is_whitespace);
-                let abbreviation = s == "."
-                    && i > 0
-                    && ABBREVIATIONS
-                        .binary_search(&&lower[tokens[i - 1].start..tokens[i - 1].end])
-                        .is_ok()
-                    && next.is_some();
-                open && !abbreviation && (i == 0 || !t.spaced || s.starts_with('?'))
-            }
-            _ => false,
-        };
+        let ends = long
+            || match s.as_bytes()[0] {
+                b';' | b'\n' => true,
+                b'.' | b'!' | b'?' => {
+                    let next = text[t.end..].chars().next();
+                    let open = next.is_none_or(char::is_whitespace);
+                    let abbreviation = s == "."
+                        && i > 0
+                        && ABBREVIATIONS
+                            .binary_search(&&lower[tokens[i - 1].start..tokens[i - 1].end])
+                            .is_ok()
+                        && next.is_some();
+                    open && !abbreviation && (i == 0 || !t.spaced || s.starts_with('?'))
+                }
+                _ => false,
+            };
         if ends {
             if i + 1 > from {
                 out.push((from, i + 1));

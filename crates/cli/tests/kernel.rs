@@ -1,0 +1,150 @@
+//! `transform`, `clarify`, `bundle verify` and `bundle summarize` as a user meets them.
+
+#![allow(clippy::unwrap_used, reason = "test code")]
+
+use runseal_testkit::cli::Bench;
+use runseal_testkit::project_root;
+
+fn bench() -> (tempfile::TempDir, Bench) {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
+    (folder, bench)
+}
+
+fn example(name: &str) -> String {
+    let path = project_root().join("examples/intents").join(name);
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn transform_clear_example_is_complete_and_the_same_twice() {
+    let (_folder, bench) = bench();
+    let intent = example("clear.json");
+    let first = bench.run(&["transform", &intent]);
+    assert_eq!(
+        (first.code, first.stderr.as_str()),
+        (Some(0), ""),
+        "{first:?}"
+    );
+    assert_eq!(first.stdout, bench.run(&["transform", &intent]).stdout);
+    bench.write("bundle.json", &first.stdout);
+    let ran = bench.run(&[
+        "bundle",
+        "verify",
+        "bundle.json",
+        "--strict",
+        "--intent",
+        &intent,
+    ]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "{\"ok\":true}\n"),
+        "{ran:?}"
+    );
+    let ran = bench.run(&["bundle", "summarize", "bundle.json"]);
+    assert!(ran.stdout.contains("\"outcome\":\"BUNDLE\""), "{ran:?}");
+}
+
+#[test]
+fn transform_vague_example_asks_and_answers_close_it() {
+    let (_folder, bench) = bench();
+    let intent = example("vague.json");
+    let ran = bench.run(&["transform", &intent]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("[insert name]"), "{ran:?}");
+    let ran = bench.run_with(
+        &["clarify", &intent, "-o", "answered.json"],
+        "1\nMs Chen\n1\nthe clubs\nsay what is wrong\nyes\nyes\nyes\n",
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let ran = bench.run(&["transform", "answered.json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn clarify_quit_and_end_of_input_write_nothing() {
+    let (_folder, bench) = bench();
+    for input in ["q\n", "", "1\n"] {
+        let ran = bench.run_with(
+            &["clarify", &example("vague.json"), "-o", "answered.json"],
+            input,
+        );
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(!bench.path("answered.json").exists(), "{ran:?}");
+    }
+}
+
+#[test]
+fn transform_answers_file_is_applied_and_checked() {
+    let (_folder, bench) = bench();
+    let intent = r#"{"goal":"Fix the crash in export.py","constraints":["Ask <name> first"]}"#;
+    bench.write("intent.json", intent);
+    let ran = bench.run(&["transform", "intent.json"]);
+    let from = ran.stderr.find("[q_").unwrap() + 1;
+    let id = ran.stderr[from..from + 18].to_owned();
+    bench.write("answers.json", format!("{{\"{id}\":\"Ana\"}}"));
+    let ran = bench.run(&["transform", "intent.json", "--answers", "answers.json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("Ask Ana first"), "{ran:?}");
+    bench.write("answers.json", "[]");
+    let ran = bench.run(&["transform", "intent.json", "--answers", "answers.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+}
+
+#[test]
+fn transform_refused_and_unreadable_intents_have_their_exits() {
+    let (_folder, bench) = bench();
+    let ran = bench.run_with(&["transform", "-"], r#"{"goal":" "}"#);
+    let message = "EMPTY_GOAL: Intent goal cannot be empty\n";
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(1), message),
+        "{ran:?}"
+    );
+    let ran = bench.run_with(&["transform", "-", "--result"], r#"{"goal":" "}"#);
+    let expected = "{\"bundle\":null,\"decision\":{\"accepted\":false,\"reason\":\"Intent goal cannot be \
+                    empty\"},\"kernel_result_kind\":\"REFUSE\"}\n";
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(1), expected),
+        "{ran:?}"
+    );
+    for text in [
+        "",
+        "not json",
+        "{\"goal\":\"x\"",
+        "{\"goal\":\"x\",\"goal\":\"y\"}",
+    ] {
+        let ran = bench.run_with(&["transform", "-"], text);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    }
+    assert_eq!(bench.run(&["transform", "missing.json"]).code, Some(2));
+}
+
+#[test]
+fn bundle_verify_has_the_exits_of_its_document() {
+    let (_folder, bench) = bench();
+    assert_eq!(
+        bench.run(&["bundle", "verify", "missing.json"]).code,
+        Some(1)
+    );
+    assert_eq!(
+        bench.run_with(&["bundle", "verify", "-"], "{").code,
+        Some(2)
+    );
+    let ran = bench.run_with(&["bundle", "verify", "-"], "{}");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stdout.contains("\"rule_id\":\"SCHEMA\""), "{ran:?}");
+    // Another intent gives another bundle: BS2 alone.
+    let bundle = bench.run(&["transform", &example("clear.json")]).stdout;
+    bench.write("bundle.json", bundle);
+    let ran = bench.run(&[
+        "bundle",
+        "verify",
+        "bundle.json",
+        "--intent",
+        &example("vague.json"),
+    ]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stdout.contains("\"rule_id\":\"BS2\""), "{ran:?}");
+}
