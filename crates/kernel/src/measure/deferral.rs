@@ -146,6 +146,40 @@ pub(super) fn find_deferrals(source: &Source<'_>, out: &mut Vec<Finding>) {
         }
     }
     find_masks(source, out);
+    find_letters(source, out);
+}
+
+/// `Interval: X minutes`, `Days: NN`, `Phone: 0043 / ...`: a letter or dots where a label wants a value.
+fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    for i in 1..lexed.tokens.len() {
+        let raw = lexed.raw(i);
+        let labelled = any_of!(lexed.raw(i - 1), ":" "=");
+        let ends = i + 1 >= lexed.tokens.len() || any_of!(lexed.raw(i + 1), "," ";" "." "\n");
+        let unit = t.is(
+            i + 1,
+            class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::BLANK,
+        ) || lexed.is_symbol(i + 1, "%");
+        let letter =
+            any_of!(raw, "X" "N" "NN" "Y" "n" "x") && labelled && (unit || ends && raw == "NN");
+        let dots = (raw.starts_with("...") || raw == "…")
+            && i + 1 >= lexed.tokens.len()
+            && (0..i).take(6).any(|k| lexed.is_symbol(k, ":"))
+            && any_of!(lexed.raw(i - 1), "/" "-" "(" ":");
+        let filled = raw.contains("REPLACE-ME")
+            || raw.contains("CHANGE-ME")
+            || raw.contains("REPLACE_ME")
+            || raw.contains("CHANGE_ME");
+        if (letter || dots || filled) && !lexed.tokens[i].quoted {
+            out.push(finding(
+                source,
+                lexed.tokens[i].start,
+                lexed.tokens[i].end,
+                i,
+            ));
+        }
+    }
 }
 
 /// The points of a clause.
@@ -206,6 +240,73 @@ fn weigh(source: &Source<'_>, sentence: (usize, usize), clause: (usize, usize)) 
         points += 3;
     }
     if (from..to).any(|i| word(i) == "n" && lexed.raw(i + 1) == "/") && (yet || later) {
+        points += 3;
+    }
+    let settled = (from..to).any(|i| {
+        word(i) == "not" && any_of!(word(i + 1), "known" "decided" "defined" "agreed" "fixed" "clear" "specified" "settled" "chosen" "final" "finalised" "finalized" "named")
+            && i + 2 >= to
+    });
+    if settled && (value || labelled) {
+        points += 3;
+    }
+    if bracketed
+        && denied
+        && has(&[
+            "available",
+            "attached",
+            "received",
+            "here",
+            "enclosed",
+            "included",
+        ])
+        && to - from <= 6
+    {
+        points += 3;
+    }
+    if value
+        && last == "missing"
+        && to == sentence.1
+        && any_of!(word(to.saturating_sub(2)), "is" "are" "still")
+    {
+        points += 3;
+    }
+    if us && has(&["waiting", "await", "awaiting"]) {
+        points += 3;
+    }
+    if bracketed && word(from) == "please" && to - from <= 5 {
+        points += 3;
+    }
+    if labelled
+        && any_of!(word(from), "see" "as" "from" "like" "per" "same")
+        && has(&[
+            "mail",
+            "e-mail",
+            "email",
+            "attachment",
+            "chat",
+            "minutes",
+            "meeting",
+            "phone",
+            "call",
+            "appendix",
+        ])
+        && to - from <= 9
+    {
+        points += 3;
+    }
+    if has(&["exact", "final", "real", "actual", "correct"])
+        && (from..to).any(|i| any_of!(word(i), "comes" "come") && word(i + 1) == "from")
+    {
+        points += 3;
+    }
+    if value && later && has(&["expected", "due", "announced", "promised"]) {
+        points += 3;
+    }
+    if (from..to).any(|i| {
+        any_of!(word(i), "from" "in" "see")
+            && word(i + 1) == "the"
+            && any_of!(word(i + 2), "attachment" "attached" "enclosure")
+    }) {
         points += 3;
     }
     // Missing, pending, outstanding: as the state of a value.

@@ -424,7 +424,9 @@ fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
                 if behaviour && !later {
                     false
                 } else if passive {
-                    later || (firm && (ends || next == "by"))
+                    later
+                        || next == "by" && !behaviour && t.any((hit.to, sentence_to), class::PERSON)
+                        || (firm && (ends || next == "by"))
                 } else {
                     // `the client will send the list later`: an action of somebody outside, in the future.
                     later

@@ -133,8 +133,14 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     use Bound::{Lower, Takes, Upper, Value};
     let mut own = a.own.clone();
     own.extend(&b.own);
-    let weight = s.shared_weight(o, &own);
-    let coverage = s.coverage(o, &own);
+    let same = s.head.is_some() && s.head == o.head;
+    // A statement that says nothing but its number is about the thing counted.
+    let bare = |st: &Statement| st.content.iter().all(|k| own.contains(k));
+    let (weight, coverage) = if matches!(a.dimension, Dimension::Of(_)) && (bare(s) || bare(o)) {
+        (2, 100)
+    } else {
+        (s.subject_weight(o, &own), s.coverage(o, &own))
+    };
     let conditional = !s.may_meet(o);
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
@@ -143,7 +149,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             // Two deadlines of one thing.
             return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
         }
-        (Upper, Upper) if matches!(a.dimension, Dimension::Of(_)) => {
+        (Upper, Upper) if matches!(a.dimension, Dimension::Of(_) | Dimension::Size) => {
             // Two different capacities of one thing.
             return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
         }
@@ -153,7 +159,16 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             // Two values of one attribute.
             let close = match a.dimension {
                 Dimension::Retention => weight >= 2 && coverage >= 60,
-                Dimension::Period => weight >= 4 && coverage >= 60 || weight >= 2 && coverage >= 75,
+                Dimension::Clock => {
+                    same && weight >= 2
+                        && coverage >= 50
+                        && s.content.len().max(o.content.len()) <= 5
+                }
+                Dimension::Of(_) if same => weight >= 2 && coverage >= 50,
+                Dimension::Period => {
+                    weight >= 4 && coverage >= 60
+                        || weight >= 2 && (coverage >= 75 || same && coverage >= 50)
+                }
                 _ => weight >= 4 && coverage >= 60,
             };
             return close && !conditional && differs(a.value, b.value);
@@ -235,7 +250,8 @@ fn scaled(unit: &str) -> Option<(&'static str, f64)> {
 fn numeral(word: &str) -> Option<f64> {
     Some(match word {
         "a" | "an" | "one" => 1.0,
-        "two" => 2.0,
+        "single" => 1.0,
+        "two" | "several" | "multiple" | "many" => 2.0,
         "three" => 3.0,
         "four" => 4.0,
         "five" => 5.0,
@@ -348,6 +364,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 ("before" | "by" | "until", false) | ("after", true) => Bound::Upper,
                 ("at", false) if (s.range.0..at).any(|k| any_of!(lexed.word(k), "close" "closes" "closed" "end" "ends" "deadline")) => Bound::Upper,
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
+                ("at", false) => Bound::Value,
                 _ => continue,
             };
             out.push(Quantity {
@@ -402,6 +419,11 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             own.push(canonical(u.key));
         }
         let (bound, cue_keys, retention) = bound_before(t, s, at);
+        let bound = if any_of!(word, "several" "multiple" "many") {
+            Bound::Lower
+        } else {
+            bound
+        };
         own.extend(cue_keys);
         let wanted = matches!(prev, "last" | "past" | "previous");
         let every = matches!(prev, "every" | "each")
@@ -431,7 +453,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         } else if let Some((family, k)) = scaled(unit) {
             value *= k;
             Dimension::Of(crate::text::lex::fnv(family))
-        } else if token.kind == TokenKind::Number || bound != Bound::Value {
+        } else if token.kind == TokenKind::Number || bound != Bound::Value || is_count(word) {
             // The thing counted: the next noun.
             let Some(noun) = (unit_at..(unit_at + 3).min(s.range.1))
                 .find(|&k| lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP))
@@ -463,10 +485,17 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         } else {
             continue;
         };
+        // `at most once a minute`: no shorter period than a minute.
+        let rate = matches!(prev, "once" | "twice" | "times");
+        if dimension == Dimension::Period && prev == "twice" {
+            value /= 2.0;
+        }
         out.push(Quantity {
             statement: n,
             dimension,
             bound: match (dimension, bound) {
+                (Dimension::Period, Bound::Upper) if rate => Bound::Lower,
+                (Dimension::Period, Bound::Lower) if rate => Bound::Upper,
                 // What is wanted of the last 30 days must be there that long.
                 (Dimension::Retention, _) if wanted => Bound::Lower,
                 (Dimension::Retention, Bound::Takes) => Bound::Value,
@@ -476,6 +505,11 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             own,
         });
     }
+}
+
+/// Number words that count what follows.
+fn is_count(word: &str) -> bool {
+    any_of!(word, "single" "two" "three" "four" "five" "six" "seven" "eight" "nine" "ten" "several" "multiple" "many" "one")
 }
 
 /// The bound a number stands under: the last cue in the five words before it.

@@ -16,6 +16,8 @@ struct Stand {
     statement: u32,
     /// Where the cue begins.
     at: usize,
+    /// Key of the word behind the cue, 0 where none.
+    next: u64,
     /// Keys of the cue's words: they are the predicate, not the subject.
     cue: Vec<u64>,
 }
@@ -115,7 +117,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     {
         return false;
     }
-    let weight = s.shared_weight(o, &cue);
+    let weight = s.subject_weight(o, &cue);
     match scope {
         Scope::Close => {
             weight >= 4 && s.coverage(o, &cue) >= 75
@@ -127,7 +129,13 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         }
         Scope::Near => {
             let coverage = s.coverage(o, &cue);
-            weight >= 4 && coverage >= 50 || weight >= 2 && coverage >= 67
+            let same = s.head.is_some() && s.head == o.head;
+            // `the free plan`, `the paid plan`: the opposites tell two things apart.
+            let qualifiers = x.next != 0 && x.next == y.next;
+            !qualifiers
+                && (weight >= 4 && coverage >= 50
+                    || weight >= 2 && coverage >= 67
+                    || same && coverage >= 50)
         }
         _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
@@ -136,7 +144,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
 
 /// A statement about the whole, or both about the same part.
 fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
-    if name != "who wins" && (s.conditional || o.conditional && name != "network access")
+    if name != "who wins" && (s.conditional || o.conditional)
         || s.apart_in_people(o)
         || s.apart_in_name(o)
         || begins_later(&sources[s.source], s)
@@ -253,6 +261,11 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 side,
                 statement: n as u32,
                 at: from,
+                next: lexed
+                    .tokens
+                    .get(to)
+                    .filter(|t| t.kind == TokenKind::Word)
+                    .map_or(0, |t| t.key),
                 cue,
             });
         };

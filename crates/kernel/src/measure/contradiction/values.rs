@@ -59,13 +59,16 @@ pub(super) fn find(
                         continue;
                     }
                     tried.push(j);
-                    if common(&members[i], &members[j as usize]) > 0 || s.apart(other) {
+                    if common(&members[i], &members[j as usize]) > 0
+                        || s.apart(other)
+                        || s.foreign(other)
+                    {
                         continue;
                     }
                     let mut ignore = members[i].clone();
                     ignore.extend(&members[j as usize]);
                     let coverage = s.coverage(other, &ignore);
-                    let weight = s.shared_weight(other, &ignore);
+                    let weight = s.subject_weight(other, &ignore);
                     // Two encodings or two ways to write names meet nowhere by accident.
                     let least = if set & (class::NAMING | class::ENCODING) != 0 {
                         25
