@@ -44,7 +44,7 @@ pub(super) const MORE: &[Family] = &[
         "licences of parts",
         Whole,
         true,
-        "no gpl|no copyleft|gpl-free|no agpl|under the gpl may|no code under the gpl|without gpl|no lgpl|only mit|mit only|permissive licences only|permissive licenses only|only permissive|mit or apache only",
+        "no gpl|no copyleft|gpl-free|no agpl|no code under the gpl|without gpl|no lgpl|only mit|mit only|permissive licences only|permissive licenses only|only permissive|mit or apache only",
         "gpl|gpl-2.0|gpl-3.0|gplv2|gplv3|agpl|copyleft|lgpl|agpl-3.0|gpl-licensed",
     ),
     family(

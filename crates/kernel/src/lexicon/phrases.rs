@@ -322,8 +322,8 @@ const FAMILIES: &[Family] = &[
         "included or not",
         Close,
         false,
-        "part of|including|covers|count|counts|counted|taken into account|included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
-        "excluded|exclude|excludes|left out|dropped|not counted|disregarded|do not count|does not count|ignored|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
+        "part of|including|covers|count|counts|counted|taken into account|included|include|includes|contains|contain|shown|show|shows|visible|displayed|listed|appears|appear",
+        "excluded|exclude|excludes|left out|dropped|not counted|disregarded|do not count|does not count|ignored|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
     ),
     family(
         "locked or open",

@@ -94,10 +94,10 @@ const GIVING: &[&str] = &[
     "sets",
     "settle",
     "settles",
-    "specify",
     "specifies",
-    "supply",
+    "specify",
     "supplies",
+    "supply",
     "tell",
     "tells",
 ];

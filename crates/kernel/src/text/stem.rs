@@ -23,6 +23,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("has", "hav"),
     ("held", "hold"),
     ("hidden", "hid"),
+    ("ids", "id"),
     ("kept", "keep"),
     ("left", "leav"),
     ("lost", "los"),

@@ -63,7 +63,11 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     index.sort_unstable();
     for (n, a) in all.iter().enumerate() {
         let s = &statements[a.statement as usize];
-        for key in s.content.iter().filter(|k| !a.own.contains(k)) {
+        for key in s
+            .content
+            .iter()
+            .filter(|k| !a.own.contains(k) || a.dimension == Dimension::Of(**k))
+        {
             let from = index.partition_point(|e| (e.0, e.1) < (a.dimension, *key));
             let same = index[from..]
                 .iter()
@@ -133,7 +137,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     use Bound::{Lower, Takes, Upper, Value};
     let mut own = a.own.clone();
     own.extend(&b.own);
-    let same = s.head.is_some() && s.head == o.head;
+    let same = s.same_subject(o);
     // A statement that says nothing but its number is about the thing counted.
     let bare = |st: &Statement| st.content.iter().all(|k| own.contains(k));
     let (weight, coverage) = if matches!(a.dimension, Dimension::Of(_)) && (bare(s) || bare(o)) {
@@ -464,8 +468,9 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 continue;
             }
             // `six samples a minute`: also a period.
-            if any_of!(lexed.word(noun + 1), "a" "per" "an" "each" "every")
-                && let Some(unit) = seconds(lexed.word(noun + 2))
+            let per = (noun + 1..noun + 3)
+                .find(|&k| any_of!(lexed.word(k), "a" "per" "an" "each" "every"));
+            if let Some(unit) = per.and_then(|k| seconds(lexed.word(k + 1)))
                 && value > 0.0
             {
                 let flipped = match bound {
@@ -481,7 +486,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     own: own.clone(),
                 });
             }
-            Dimension::Of(lexed.tokens[noun].key)
+            Dimension::Of(canonical(lexed.tokens[noun].key))
         } else {
             continue;
         };
@@ -580,6 +585,16 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
                 "<" | "<=" | "≤" => bound = Bound::Upper,
                 ">" | ">=" | "≥" => bound = Bound::Lower,
                 _ => {}
+            }
+        }
+    }
+    // `Maximum upload size is 10 MB`: the subject says which bound it is.
+    if bound == Bound::Value {
+        for k in s.range.0..at {
+            if any_of!(lexed.word(k), "maximum" "max" "limit" "highest" "largest" "longest") {
+                bound = Bound::Upper;
+            } else if any_of!(lexed.word(k), "minimum" "min" "smallest" "shortest") {
+                bound = Bound::Lower;
             }
         }
     }

@@ -129,7 +129,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         }
         Scope::Near => {
             let coverage = s.coverage(o, &cue);
-            let same = s.head.is_some() && s.head == o.head;
+            let same = s.same_subject(o);
             // `the free plan`, `the paid plan`: the opposites tell two things apart.
             let qualifiers = x.next != 0 && x.next == y.next;
             !qualifiers

@@ -33,7 +33,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     let bytes = lexed.text.as_bytes();
     let auxiliary = |i: usize| {
         t.is(i, class::MODAL)
-            || any_of!(lexed.word(i), "is" "are" "was" "were" "has" "have" "does" "do" "gets" "get" "stays" "stay" "remains" "remain")
+            || any_of!(lexed.word(i), "is" "are" "was" "were" "has" "have" "does" "do" "gets" "get" "stays" "stay" "remains" "remain"
+                "allows" "contains" "holds" "costs" "sends" "keeps" "stores" "shows" "runs" "works" "uses" "gives")
     };
     for i in range.0..range.1 {
         let token = lexed.tokens[i];
@@ -92,6 +93,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             let of = (range.0..verb)
                 .find(|&i| lexed.word(i) == "of")
                 .unwrap_or(verb);
+            let narrow = (range.0..of).find(|&i| any_of!(lexed.word(i), "than" "without" "whose"));
+            let of = narrow.unwrap_or(of);
             s.phrase = telling(source, range.0, of);
             s.of = telling(source, of, verb);
             s.partitive = (range.0..of).any(|i| {
@@ -99,12 +102,12 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             });
             s.head = (range.0..of)
                 .rev()
-                .find(|&i| lexed.tokens[i].kind == TokenKind::Word)
-                .filter(|&i| {
-                    !t.is(
-                        i,
-                        class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
-                    )
+                .find(|&i| {
+                    lexed.tokens[i].kind == TokenKind::Word
+                        && !t.is(
+                            i,
+                            class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
+                        )
                 })
                 .map(|i| canonical(lexed.tokens[i].key));
         }

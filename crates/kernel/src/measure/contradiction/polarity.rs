@@ -77,6 +77,7 @@ fn denied(
                     && common(&s.condition, &other.content) == s.condition.len()
                 || !s.conditional
                     && (s.absolute || s.emphatic || other.emphatic)
+                    && !other.limited
                     && held == words.len();
             if enough && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
@@ -296,6 +297,10 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
                 thing.push(canonical(lexed.tokens[k].key));
             }
             k += 1;
+        }
+        // `No update between 17:00 and 20:00` holds for a while.
+        if any_of!(lexed.word(k), "between" "during" "before" "until" "outside") {
+            return None;
         }
         // `No street at all: …` names a case.
         let case = lexed.is_symbol(k, ":")

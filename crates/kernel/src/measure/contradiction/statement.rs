@@ -137,11 +137,22 @@ impl Statement {
         weight
     }
 
+    /// Both are about the same noun.
+    pub fn same_subject(&self, other: &Statement) -> bool {
+        match (self.head, other.head) {
+            (Some(a), Some(b)) => a == b,
+            _ => self.subject.is_some() && self.subject == other.subject,
+        }
+    }
+
     /// Like [`Self::shared_weight`], and at least 2 where both are about the same noun, however general it is.
     pub fn subject_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
         let weight = self.shared_weight(other, ignore);
-        let same = self.head.is_some() && self.head == other.head;
-        if same { weight.max(2) } else { weight }
+        if self.same_subject(other) {
+            weight.max(2)
+        } else {
+            weight
+        }
     }
 
     /// Share of the shorter statement's words (without `ignore`) that the other has too, in percent.
@@ -316,6 +327,9 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
                 && !t.is(i - 1, class::STOP | class::TECH | class::UNIVERSAL)
                 && token.spaced;
             let next = i + 1;
+            if any_of!(lexed.raw(next), "°" "%" "€" "$") {
+                return false;
+            }
             let counts = next < range.1
                 && lexed.tokens[next].kind == TokenKind::Word
                 && !t.is(next, class::STOP | class::MODAL);
@@ -448,6 +462,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         }
         if c & class::PERSON != 0
             && c & (class::THING | class::UNIVERSAL | class::GENERIC) == 0
+            && !any_of!(word, "person" "persons")
             && word != "public"
             && word != "people"
         {
