@@ -212,7 +212,7 @@ pub(super) const MORE: &[Family] = &[
         "when it is answered",
         Shared,
         false,
-        "answers only after|returns only after|only after|waits until|waits for|blocks until|not before the|after the printer|once confirmed|responds only when|answers only when|returns only when|finished before it answers|only when",
+        "wait #|waits #|pause of #|answers only after|returns only after|only after|waits until|waits for|blocks until|not before the|after the printer|once confirmed|responds only when|answers only when|returns only when|finished before it answers|only when",
         "immediately|at once|instantly|202|straight away|right away|without waiting|later in the background|in the background|does not wait|without delay|before it is",
     ),
     family(
@@ -350,6 +350,14 @@ const ANTONYMS: &[(&str, &str)] = &[
     (
         "integer|whole number|whole numbers|integers",
         "decimal|decimal number|decimals|float|fraction|floating-point",
+    ),
+    (
+        "integer|number|numeric|boolean",
+        "text|string|free text|letters",
+    ),
+    (
+        "registered|logged-in|signed-in|known by name",
+        "anonymous|anonymously|unregistered",
     ),
     ("horizontal|landscape", "vertical|portrait"),
     ("dynamic|dynamically", "static|statically"),

@@ -168,7 +168,7 @@ const FAMILIES: &[Family] = &[
         "price",
         Shared,
         false,
-        "free of charge|for free|no charge|no fee|no fees|costs nothing|without charge|at no cost|no cost|is free|are free|stays free|free for|nothing is charged|without payment|without paying",
+        "free of charge|for free|free entry|free admission|free use|free access|free delivery|free shipping|free parking|no charge|no fee|no fees|costs nothing|without charge|at no cost|no cost|is free|are free|stays free|free for|nothing is charged|without payment|without paying",
         "~pay|~charge|fee|fees|costs #|cost #|# euros|# euro|# cents|~invoice for|euro per|euros per|cents for|cents per|paid plan|subscription|per month|surcharge|a price of|billed",
     ),
     family(
@@ -217,7 +217,7 @@ const FAMILIES: &[Family] = &[
         "who acts",
         Shared,
         true,
-        "manually|by hand|manual|by a person|by a human|by an employee|a person decides|a human decides|human review",
+        "manually|by hand|@by-person|manual|by a person|by a human|by an employee|a person decides|a human decides|human review",
         "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|without any manual|without manual|by itself|by themselves|on its own|on their own|by a cron job|by cron",
     ),
     family(
@@ -315,8 +315,8 @@ const FAMILIES: &[Family] = &[
         "permission",
         Close,
         true,
-        "allowed|permitted|allow|allows|permit|permits|accepted|accept|accepts|is fine|are fine|welcome|may be used|can be used",
-        "forbidden|prohibited|banned|disallowed|not permitted|not allowed|rejected|reject|rejects|refused|refuse|refuses|denied|blocked|must not be used|may not be used|never used|not accepted|never accepted|are not accepted|excluded",
+        "allowed|permitted|allow|allows|possible|granted|supported|available|offered|provided|can|may|permit|permits|accepted|accept|accepts|is fine|are fine|welcome|may be used|can be used",
+        "forbidden|prohibited|banned|disallowed|impossible|unavailable|unsupported|are closed|is closed|ruled out|not granted|not supported|not possible|not offered|not available|not provided|not permitted|not allowed|rejected|reject|rejects|refused|refuse|refuses|denied|blocked|must not be used|may not be used|never used|not accepted|never accepted|are not accepted|excluded",
     ),
     family(
         "included or not",
@@ -371,7 +371,7 @@ const FAMILIES: &[Family] = &[
         "number formats",
         Close,
         false,
-        "yyyy-mm-dd|iso 8601|iso-8601|iso dates|iso format|decimal point|rounded up|rounded to whole|as integers|whole numbers|in cents|upper case|uppercase|capital letters",
+        "yyyy-mm-dd|iso 8601|iso-8601|iso dates|iso format|decimal point|rounded up|rounded to whole|rounded to full|full euros|whole euros|whole euro|as integers|whole numbers|in cents|upper case|uppercase|capital letters",
         "dd.mm.yyyy|mm/dd/yyyy|dd/mm/yyyy|unix timestamp|unix timestamps|epoch seconds|decimal comma|rounded down|truncated|not rounded|unrounded|two decimals|as decimals|decimal places|in euros|lower case|lowercase|small letters|us format|dd-mm-yyyy",
     ),
     family(

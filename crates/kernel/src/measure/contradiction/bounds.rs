@@ -173,7 +173,10 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
                     weight >= 4 && coverage >= 60
                         || weight >= 2 && (coverage >= 75 || same && coverage >= 50)
                 }
-                _ => weight >= 4 && coverage >= 60,
+                _ => {
+                    weight >= 4 && coverage >= 60
+                        || same && coverage >= 50 && s.content.len().max(o.content.len()) <= 6
+                }
             };
             return close && !conditional && differs(a.value, b.value);
         }

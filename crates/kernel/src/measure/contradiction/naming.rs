@@ -84,7 +84,22 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     let case = is_case_line(t, range.0, range.1);
     // The noun phrase of the subject.
     let verb = (range.0..range.1).take(8).find(|&i| auxiliary(i));
+    s.at_number = (range.0..range.1).any(|i| {
+        lexed.word(i) == "at"
+            && lexed
+                .tokens
+                .get(i + 1)
+                .is_some_and(|n| n.kind == TokenKind::Number)
+    });
+    let never = (range.0..range.1).find(|&i| any_of!(lexed.word(i), "never"));
+    if let Some(never) = never {
+        let verb = (never + 1..range.1).find(|&i| !t.is(i, class::STOP));
+        s.denied_verb = verb
+            .filter(|&v| range.1 <= v + 3)
+            .map(|v| canonical(lexed.tokens[v].key));
+    }
     if let Some(verb) = verb {
+        s.verb_at = verb;
         let clean = !(range.0..verb).any(|i| {
             lexed.tokens[i].kind == TokenKind::Symbol || t.is(i, class::CONDITION)
                 || any_of!(lexed.word(i), "that" "which" "who" "and" "or" "in" "on" "from" "for" "with" "by" "at" "to")
@@ -130,7 +145,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             .find(|&i| any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose"));
         s.limit = from.map_or_else(Vec::new, |from| telling(source, from, verb));
     }
-    s.limited |= case;
+    s.limited |= case || any_of!(lexed.word(range.0), "with" "without");
 }
 
 fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {

@@ -53,6 +53,7 @@ fn denied(
             .filter(|k| core.contains(k) && !first_two.contains(k))
             .take(1),
     );
+    keys.extend(s.head.filter(|_| s.denied_verb.is_some()));
     let rarest = s
         .denied
         .iter()
@@ -111,7 +112,12 @@ fn denied(
                     && s.same_condition(other)
                     && !s.narrowed
                     && (about || !s.foreign(other));
-            if whole && wide && !s.apart(other) {
+            // `The tool never asks questions` against `the tool asks for confirmation`.
+            let never = s.denied_verb.is_some_and(|v| other.main.contains(&v))
+                && s.same_subject(other)
+                && !s.conditional
+                && !other.conditional;
+            if (whole && wide || never) && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
             }

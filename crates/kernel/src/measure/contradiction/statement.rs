@@ -34,6 +34,12 @@ pub(super) struct Statement {
     pub core: usize,
     /// The denied predicate: subject words and the words behind the negation, sorted.
     pub denied: Vec<u64>,
+    /// The verb that is denied, where little follows it.
+    pub denied_verb: Option<u64>,
+    /// Where the first auxiliary stands; the start of the range where none is near.
+    pub verb_at: usize,
+    /// Holds at a number: `opens at 3 bar`.
+    pub at_number: bool,
     /// The part of it behind the negation, sorted.
     pub predicate: Vec<u64>,
     /// Speaks of all, every, always, only, must.
@@ -160,7 +166,10 @@ impl Statement {
         let a = without(&self.content, ignore);
         let b = without(&other.content, ignore);
         let least = a.len().min(b.len());
-        (common(&a, &b) * 100).checked_div(least).unwrap_or(0)
+        let nothing_else = if self.same_subject(other) { 100 } else { 0 };
+        (common(&a, &b) * 100)
+            .checked_div(least)
+            .unwrap_or(nothing_else)
     }
 
     /// Both unconditional, or both under the same condition.
@@ -381,6 +390,9 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         core: 0,
         denied: Vec::new(),
         predicate: Vec::new(),
+        denied_verb: None,
+        verb_at: range.0,
+        at_number: false,
         universal: false,
         persons: Vec::new(),
         scopes: Vec::new(),

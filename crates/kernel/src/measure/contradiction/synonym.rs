@@ -30,6 +30,7 @@ const GROUPS: &[&str] = &[
     "login sign-in signin",
     "calculate compute calculation",
     "sound audio",
+    "share pass disclose",
     "close shut",
     "car vehicle",
     "member membership",

@@ -43,6 +43,21 @@ pub(super) fn find(
                 keys
             })
             .collect();
+        // `Android only`: nothing but the member, so it holds for the whole.
+        for (i, s) in statements.iter().enumerate().filter(|(i, s)| {
+            members[*i].len() == 1 && s.content.len() == 1 && is_only(&sources[s.source], s)
+        }) {
+            let others = statements.iter().enumerate().filter(|(j, o)| {
+                o.source != s.source
+                    && !members[*j].is_empty()
+                    && !o.negative
+                    && !o.conditional
+                    && !members[*j].contains(&members[i][0])
+            });
+            for (j, _) in others.take(CANDIDATES) {
+                pairs.add(i, j, topic);
+            }
+        }
         for (i, s) in statements.iter().enumerate() {
             if members[i].is_empty() || s.conditional || s.negative {
                 continue;
