@@ -83,7 +83,10 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     }
     let case = is_case_line(t, range.0, range.1);
     // The noun phrase of the subject.
-    let verb = (range.0..range.1).take(8).find(|&i| auxiliary(i));
+    let verb = (range.0..range.1)
+        .take(8)
+        .take_while(|&i| i == range.0 || !t.is(i, class::CONDITION))
+        .find(|&i| auxiliary(i));
     s.at_number = (range.0..range.1).any(|i| {
         lexed.word(i) == "at"
             && lexed
