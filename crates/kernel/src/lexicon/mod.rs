@@ -3,6 +3,7 @@
 //! `words.rs` lists classes of words, `phrases.rs` lists cues of several words. Both are compiled once into sorted
 //! tables; a lookup is one probe of a hash table with a fixed hash. Nothing here knows about findings. The lists are printed in `docs/kernel.md`.
 
+mod opposites;
 mod phrases;
 mod words;
 
@@ -10,7 +11,7 @@ use crate::text::lex::{Lexed, TokenKind, fnv, fnv_more};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
 
-pub(crate) use phrases::{Cue, FAMILIES, Scope, Side};
+pub(crate) use phrases::{Cue, Scope, Side, families};
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $name:ident = $bit:expr;)*) => {
@@ -239,7 +240,7 @@ pub(crate) fn render_word_lists() -> String {
         out.push_str(&format!("\n### {cue:?}\n\n{}\n", list.replace('|', " · ")));
     }
     out.push_str("\n## Families of opposites\n");
-    for family in FAMILIES {
+    for family in families() {
         out.push_str(&format!(
             "\n### {}\n\nScope: {:?}. A negated cue {}.\n\n- one side: {}\n- other side: {}\n",
             family.name,
@@ -355,6 +356,7 @@ fn matches_word(pattern: &str, lexed: &Lexed<'_>, at: usize) -> bool {
         token.kind == TokenKind::Word && token.key == fnv(stem(want))
     } else if pattern == "#" {
         token.kind == TokenKind::Number
+            || classes_of(lexed.word(at)) & class::NUMERAL != 0 && lexed.word(at) != "one"
     } else {
         lexed.word(at) == pattern
     }

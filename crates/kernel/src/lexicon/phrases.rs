@@ -1,5 +1,7 @@
 //! Cues of one or more words. `~word` matches by stem, `#` any number; alternatives are separated by `|`.
 
+use std::sync::OnceLock;
+
 /// The two sides of a family of opposites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
@@ -37,7 +39,7 @@ pub(crate) enum Cue {
     /// Kept without end.
     Forever,
     /// One side of a family of opposites.
-    Family(u8, Side),
+    Family(u16, Side),
 }
 
 /// What two statements must share before a family makes them a contradiction.
@@ -49,6 +51,8 @@ pub(crate) enum Scope {
     Close,
     /// Nothing, unless a statement is about a part only: it holds for the whole.
     Whole,
+    /// More than half of the shorter statement's words: for plain antonyms.
+    Near,
 }
 
 /// A family of opposites.
@@ -63,7 +67,7 @@ pub(crate) struct Family {
     pub b: &'static str,
 }
 
-const fn family(
+pub(super) const fn family(
     name: &'static str,
     scope: Scope,
     flips: bool,
@@ -81,14 +85,14 @@ const fn family(
 
 use Scope::{Close, Shared, Whole};
 
-/// Families of opposites. Order is the order of their numbers; add at the end.
-pub(crate) const FAMILIES: &[Family] = &[
+/// The first families of opposites; `opposites` has more. Order is the order of their numbers.
+const FAMILIES: &[Family] = &[
     family(
         "timing",
         Shared,
         true,
         "synchronous|synchronously|blocking|blocks until|waits for the answer|waits for the result|waits until the answer|inline",
-        "asynchronous|asynchronously|non-blocking|nonblocking|fire-and-forget|in the background|through a queue|via a queue|over a queue|put on a queue|background job|background task|does not wait",
+        "asynchronous|asynchronously|non-blocking|nonblocking|fire-and-forget|in the background|through a queue|later in the background|via a queue|over a queue|put on a queue|background job|background task|does not wait",
     ),
     family(
         "state",
@@ -101,22 +105,22 @@ pub(crate) const FAMILIES: &[Family] = &[
         "write access",
         Shared,
         false,
-        "read-only|readonly|read only|only reads|only ever reads|only reading|reads only|never writes|must not write|no write access|no writes|never modifies|never modify|must not modify|must not change|does not change|not be changed|not be modified|stays untouched|stay untouched|no changes to|without changing|select only|select statements only",
-        "~write|~modify|~update|~edit|~delete|~insert|~overwrite|~alter|~truncate|writes back|write back|~correct|~rename|~save|~store|~append|~drop|~change",
+        "read-only|readonly|read only|changes nothing|alters nothing|moves nothing|writes nothing|touches nothing|deletes nothing|leaves everything as it is|changes no|modifies nothing|nothing is changed|nothing is moved|only reads|only ever reads|only reading|reads only|never writes|must not write|no write access|no writes|never modifies|never modify|must not modify|must not change|does not change|not be changed|not be modified|stays untouched|stay untouched|no changes to|without changing|select only|select statements only",
+        "~write|~modify|~update|~edit|~delete|~insert|~overwrite|~alter|~truncate|writes back|write back|~correct|~rename|~append|~drop|~change|~move",
     ),
     family(
         "visibility",
         Shared,
         true,
-        "public|publicly|open to everyone|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
+        "public|publicly|open to everyone|for anyone to|open to the public|publicly available|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
         "private|privately|internal only|internal network only|intranet only|only from the cluster|only from the intranet|confidential|secret|authenticated|authentication|behind a login|behind the login|login required|requires a login|requires login|requires authentication|vpn only|only over the vpn|only through the vpn|restricted|signed-in|logged-in|not visible to|only visible to|visible only to|only admins|only administrators|admins only|bearer token",
     ),
     family(
         "whether it is required",
         Shared,
         true,
-        "required|mandatory|compulsory|obligatory|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
-        "without giving|without entering|without providing|without stating|without naming|without filling|optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
+        "required|mandatory|compulsory|obligatory|has to be present|have to be present|has to be given|have to be given|have to state|has to state|must state|must be stated|must give|have to give|has to give|must enter|have to enter|has to enter|must name|have to name|has to name|has to be filled|has to contain|must contain|must have|always has|always have|always carries|is needed|are needed|must be attached|has to be attached|has to be set|must fill|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
+        "without giving|without creating|without having|without opening|without entering|without providing|without stating|without naming|without filling|optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may omit|can omit|may leave out|can leave out|may leave|can leave|may skip|can skip|is voluntary|free to give|do not have to|does not have to|may be absent|can be absent|may be dropped|without it|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
     ),
     family(
         "encryption",
@@ -127,10 +131,10 @@ pub(crate) const FAMILIES: &[Family] = &[
     ),
     family(
         "order",
-        Close,
+        Shared,
         false,
         "in the order|in order|in sequence|order is kept|keeps the order|keep the order|in their order|ordered by|ascending|oldest first|smallest first|lowest first|alphabetical|alphabetically|a to z|cheapest first|earliest first|fifo|first in first out|chronological|chronologically|low to high",
-        "order does not matter|in any order|any order|out of order|in parallel|descending|newest first|latest first|largest first|highest first|z to a|most expensive first|random order|reverse chronological|lifo|last in first out|most recent first|unsorted|shuffled|unordered|high to low|by popularity|randomly",
+        "order does not matter|in any order|any order|out of order|in parallel|descending|newest first|latest first|largest first|highest first|z to a|most expensive first|random order|reverse chronological|by lot|at random|before all others|ahead of all others|first served|by priority|jump the queue|precedence|lifo|last in first out|most recent first|unsorted|shuffled|unordered|high to low|by popularity|randomly",
     ),
     family(
         "whether it may change",
@@ -143,15 +147,15 @@ pub(crate) const FAMILIES: &[Family] = &[
         "whether it is kept",
         Shared,
         false,
-        "stay online|stays online|remain online|stay available|remain available|remains online|stay accessible|remain accessible|~keep forever|~keep for ever|~keep permanently|~keep indefinitely|~store permanently|~store forever|~store indefinitely|~retain forever|~retain indefinitely|never deleted|never delete|never be deleted|never removed|never purged|must not be deleted|must never be deleted|may not be deleted|is not deleted|are not deleted|archived permanently|no deletion|are kept|is kept|are retained|is retained|are archived|stay available|remains available|must be preserved|are preserved|forever|for good|indefinitely|permanently",
+        "stay online|stays online|for ever|stay in the|stays in the|remain in the|remains in the|nothing is removed|nothing is deleted|nothing is thrown away|remain online|stay available|remain available|remains online|stay accessible|remain accessible|~keep forever|~keep for ever|~keep permanently|~keep indefinitely|~store permanently|~store forever|~store indefinitely|~retain forever|~retain indefinitely|never deleted|never delete|never be deleted|never removed|never purged|must not be deleted|must never be deleted|may not be deleted|is not deleted|are not deleted|archived permanently|no deletion|are kept|is kept|are retained|is retained|are archived|stay available|remains available|must be preserved|are preserved|forever|for good|indefinitely|permanently",
         "~delete|~purge|~erase|~wipe|~discard|~expire|~remove|taken down|take down|takes down|~withdraw|~unpublish|taken offline",
     ),
     family(
         "personal data",
         Whole,
         false,
-        "anonymous|anonymously|anonymised|anonymized|no personal data|no personal information|without personal data|no personally identifiable|no names|without names|no user data|no pii|pseudonymous|no identifying|cannot be traced|no tracking|not be identifiable|personal data is never|personal data must not|must not contain personal|contain no personal",
-        "with the name|full name|full names|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
+        "anonymous|anonymously|pseudonym|pseudonyms|under a pseudonym|nickname|nicknames|initials only|anonymised|anonymized|no personal data|no personal information|no name is|not traceable|be traced to|without personal data|no personally identifiable|no names|without names|no user data|no pii|pseudonymous|no identifying|cannot be traced|no tracking|not be identifiable|personal data is never|personal data must not|must not contain personal|contain no personal",
+        "with the name|personnel number|employee number|customer number|student number|matriculation number|with their name|with his name|with her name|linked to the person|verified name|verified real name|user name|username|full name|full names|names are shown|names in full|shown in full|name is shown|names appear|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
     ),
     family(
         "threads",
@@ -165,20 +169,20 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         false,
         "free of charge|for free|no charge|no fee|no fees|costs nothing|without charge|at no cost|no cost|is free|are free|stays free|free for|nothing is charged|without payment|without paying",
-        "~pay|~charge|fee|fees|costs # |~invoice for|euro per|euros per|cents for|cents per|paid plan|subscription|per month|surcharge|a price of|billed",
+        "~pay|~charge|fee|fees|costs #|cost #|# euros|# euro|# cents|~invoice for|euro per|euros per|cents for|cents per|paid plan|subscription|per month|surcharge|a price of|billed",
     ),
     family(
         "network access",
         Whole,
         false,
         "offline|without network|without a network|without any network|no network|without internet|no internet|without an internet|no connection to the internet|no internet connection|no network connection|no network access|air-gapped|airgapped|air gapped|not connected to|no outbound|no outgoing|no external calls|no external connections|no connection to the outside|no calls to the outside|never contacts|must not contact|must not connect|never connects|without connectivity|without a connection|no online|no traffic leaves|must not leave the building|must not leave the network|must not leave our network|must not leave the site|never leaves the building|never leave|never leaves|must not leave|may not leave|must never leave|do not leave|does not leave|stays on the phone|stay on the phone|never leave the building|never leaves the device|never leave the device|never leaves the network|stays on the device|stay on the device|no data leaves|isolated network|no remote|network access is forbidden|network is not available|no wifi|no wi-fi",
-        "~upload|cloud|internet|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
+        "~upload|cloud|internet|over the mobile network|mobile network|on our server|from our server|asks the server|on the central server|calls the server|sends to the server|server answers|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
     ),
     family(
         "outside dependencies",
         Whole,
         false,
-        "standard library only|only the standard library|stdlib only|only stdlib|standard library and nothing|nothing but the standard library|no third-party|no third party|without third-party|without third party|no external dependencies|no external libraries|no external packages|no dependencies|no runtime dependencies|zero dependencies|without dependencies|without external dependencies|without external libraries|dependency-free|no frameworks|no framework|without a framework|without frameworks|no libraries|without libraries|no npm|no packages|vanilla|plain javascript only|no third-party modules|no additional libraries|no other libraries",
+        "standard library only|only the standard library|stdlib only|only stdlib|standard library and nothing|nothing but the standard library|no third-party|no third party|without third-party|without third party|no external dependencies|no external libraries|no external packages|no dependencies|no runtime dependencies|zero dependencies|zero runtime dependencies|zero third-party|without dependencies|without external dependencies|without external libraries|dependency-free|no frameworks|no framework|without a framework|without frameworks|no libraries|without libraries|no npm|no packages|vanilla|plain javascript only|no third-party modules|no additional libraries|no other libraries",
         "github.com|third-party library|third-party libraries|external library|npm install|npm package|npm packages|npm|pip install|from npm|from pypi|pypi|crates.io|maven central|nuget|@library|cargo add|go get|composer require|gem install",
     ),
     family(
@@ -206,29 +210,29 @@ pub(crate) const FAMILIES: &[Family] = &[
         "accounts",
         Whole,
         false,
-        "no login|does not need authentication|do not need authentication|needs no authentication|need no authentication|authentication is not|not authenticated|no api key|without an api key|without any key|without a key|without a password|without login|without a login|without logging in|no account|no accounts|without an account|no registration|without registration|without registering|no password|no passwords|no sign-in|no sign-up|no signup|without signing in|must not create an account|need no account|needs no account|no authentication|without authentication|nobody has to log in|do not need an account|does not need an account|anonymous access|guest access only|guest checkout only",
-        "authenticated|needs a login|needs login|needs a valid|bearer token|valid api key|requires an api key|api key is required|log in|logs in|login with|login by|login via|sign in|signs in|signed in|signed-in|with a password|password|passwords|create an account|creates an account|user account|user accounts|must register|must be registered|have to register|has to register|registered users|registered members|oauth|sso|single sign-on|two-factor|must log|logged in|logged-in|after login|credentials|their account",
+        "no login|without creating an account|without opening an account|no account is|no user account|without any login|without any account|does not need authentication|do not need authentication|needs no authentication|need no authentication|authentication is not|not authenticated|no api key|without an api key|without any key|without a key|without a password|without login|without a login|without logging in|no account|no accounts|without an account|no registration|without registration|without registering|no password|no passwords|no sign-in|no sign-up|no signup|without signing in|must not create an account|need no account|needs no account|no authentication|without authentication|nobody has to log in|do not need an account|does not need an account|anonymous access|guest access only|guest checkout only",
+        "authenticated|needs a login|registered account|account is needed|account is required|account is mandatory|needs an account|need an account|account is compulsory|account is necessary|login is required|login is needed|login is mandatory|needs login|needs a valid|bearer token|valid api key|requires an api key|api key is required|log in|logs in|login with|login by|login via|sign in|signs in|signed in|signed-in|with a password|password|passwords|create an account|creates an account|user account|user accounts|must register|must be registered|have to register|has to register|registered users|registered members|oauth|sso|single sign-on|two-factor|must log|logged in|logged-in|after login|credentials|their account",
     ),
     family(
         "who acts",
         Shared,
         true,
         "manually|by hand|manual|by a person|by a human|by an employee|a person decides|a human decides|human review",
-        "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|by itself|by themselves|on its own|on their own|by a cron job|by cron",
+        "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|without any manual|without manual|by itself|by themselves|on its own|on their own|by a cron job|by cron",
     ),
     family(
         "approval",
         Shared,
         false,
-        "without moderation|without approval|no approval|without review|without any review|no review|no moderation|without confirmation|no confirmation|without asking|without further checks|without check|unmoderated|at once|immediately|instantly|straight away|right away|without delay",
-        "approved|approves|approve|approval by|approval of|must be approved|moderated|moderator|moderators|four-eyes|four eyes|reviewed|confirmed by|must confirm|has to confirm|signed off|sign-off|after review|waits for|held for|released by|asks for confirmation|ask for confirmation|confirmation dialog|confirmation dialogue|delayed|with a delay|after a delay|waiting period",
+        "without moderation|without approval|no approval|without review|without any manual confirmation|without any confirmation|without any approval|without manual confirmation|without a second person|nobody has to confirm|nobody needs to confirm|without any review|no review|no moderation|without confirmation|no confirmation|without asking|without further checks|without check|unmoderated|at once|immediately|instantly|straight away|right away|without delay",
+        "approved|approves|approve|has to confirm every|confirm every|confirm each|confirms each|confirms every|by hand before|second person|clerk's approval|waits for the|approval by|approval of|must be approved|moderated|moderator|moderators|four-eyes|four eyes|reviewed|confirmed by|must confirm|has to confirm|signed off|sign-off|after review|waits for|held for|released by|asks for confirmation|ask for confirmation|confirmation dialog|confirmation dialogue|delayed|with a delay|after a delay|waiting period",
     ),
     family(
         "letter case",
         Shared,
         true,
         "case-sensitive|case sensitive|exact case|upper and lower case differ|case matters",
-        "case-insensitive|case insensitive|ignores case|ignoring case|ignore case|regardless of case|case is ignored|case does not matter",
+        "case-insensitive|case insensitive|ignores case|ignoring case|ignore case|regardless of case|case is ignored|case does not matter|make no difference|makes no difference|treated alike|treated the same|treated as equal|are equal",
     ),
     family(
         "uniqueness",
@@ -249,7 +253,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         false,
         "single instance|one instance|a single server|one server|single node|one node|only one process|a single process|single process|single replica|one replica|only one copy|exactly one instance|one machine|single machine|single host",
-        "replicas|three instances|two instances|several instances|multiple instances|# instances|# replicas|# nodes|cluster|several servers|multiple servers|scales out|scale out|horizontally|load balancer|load-balanced|autoscaling|across # |two servers|three servers|three nodes|two nodes|failover",
+        "replicas|three instances|two instances|several instances|multiple instances|# instances|# replicas|# nodes|cluster|several servers|multiple servers|scales out|scale out|horizontally|load balancer|load-balanced|autoscaling|across # |two servers|three servers|three nodes|two nodes|instances run|instances of the|failover",
     ),
     family(
         "licence",
@@ -261,7 +265,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     family(
         "privileges",
         Whole,
-        false,
+        true,
         "without root|no root|not as root|non-root|rootless|unprivileged|without admin rights|no admin rights|without administrator rights|no administrator rights|without sudo|no sudo|must not run as root|no privileged|ordinary user",
         "as root|with root|root rights|sudo|admin rights|administrator rights|administrator privileges|privileged container|privileged mode|privileged|port 80|port 443|setuid|cap_sys_admin|/etc|root access|as administrator",
     ),
@@ -290,7 +294,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         "units",
         Shared,
         false,
-        "metric|celsius|kilometres|kilometers|kilograms|metres|24-hour|24 hour",
+        "metric|celsius|grams|kilometres|kilometers|kilograms|metres|24-hour|24 hour",
         "imperial|fahrenheit|miles|pounds|feet|inches|12-hour|12 hour|am/pm|am and pm",
     ),
     family(
@@ -318,8 +322,8 @@ pub(crate) const FAMILIES: &[Family] = &[
         "included or not",
         Close,
         false,
-        "part of|including|covers|included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
-        "excluded|exclude|excludes|left out|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
+        "part of|including|covers|count|counts|counted|taken into account|included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
+        "excluded|exclude|excludes|left out|dropped|not counted|disregarded|do not count|does not count|ignored|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
     ),
     family(
         "locked or open",
@@ -354,13 +358,13 @@ pub(crate) const FAMILIES: &[Family] = &[
         Shared,
         false,
         "real time|real-time|realtime|in real time|live|as it happens|as they happen|within seconds|streaming|streamed|immediately|instantly|the moment",
-        "with a delay|delay of|with delay|minutes late|hours late|minutes old|hours old|nightly batch|nightly|overnight|once a day|once per day|once a week|daily batch|in batches|weekly|monthly|next day|next morning|the day after|end of the day|once an hour|every night|at midnight|with a day's delay|batch",
+        "with a delay|delay of|last night's|yesterday's|the night before|from the previous day|with delay|minutes late|hours late|minutes old|hours old|nightly batch|nightly|overnight|once a day|once per day|once a week|daily batch|in batches|weekly|monthly|next day|next morning|the day after|end of the day|once an hour|every night|at midnight|with a day's delay|batch",
     ),
     family(
         "who may",
         Shared,
         false,
-        "@only-person",
+        "@only-person|limited to|restricted to|reserved for|reserved to|exclusively for|exclusive to|open only to|for nobody but|nobody but|no one but|nobody except|no one except",
         "everyone can|anyone can|everybody can|all users can|all users may|every user can|every user may|any user can|any user may|everyone may|anyone may|anybody can|anybody may|all employees|all members can|all members may|every member|any visitor|every visitor|all visitors|any employee|every employee|all staff|any customer|every customer|all customers|any guest|all students|every student|everybody may|@other-person",
     ),
     family(
@@ -430,7 +434,7 @@ const CUES: &[(Cue, &str)] = &[
     ),
     (
         Cue::Open,
-        "if the budget|if budget|if the money|if money|seems right|seems best|seems better|would be another|another way would|another option|another possibility|also an option|also possible|also conceivable|is conceivable|made up its mind|decide for us|choose for us|pick for us|recommend one|made up our mind|made up our minds|made up their mind|made up their minds|made up my mind|not important which|no matter which|not so important|we need advice|need advice|advice welcome|advise us|whatever the|fine with us|fine by us|fine for us|ok with us|okay with us|all fine|all are fine|works for us|can imagine|could imagine|maybe|perhaps|possibly|probably|presumably|your call|up to you|your choice|you choose|you decide|you pick|your decision|you may choose|you can choose|you can decide|as you like|as you prefer|as you see fit|as you wish|at your discretion|feel free|whatever you|whatever is|whatever works|whatever fits|whatever seems|or whatever|whichever you|whichever is|whichever works|whichever seems|whichever fits|what you like|what you prefer|what you think|what you like best|what suits|open to suggestions|open to ideas|open to proposals|open for suggestions|suggestions welcome|suggestions are welcome|ideas welcome|not sure|unsure|not certain|no idea|don't know|do not know|dont know|haven't decided|have not decided|not decided|hasn't been decided|has not been decided|can't decide|cannot decide|undecided|still deciding|still discussing|still under discussion|under discussion|still being discussed|being discussed|is being debated|still debating|to discuss|we'll see|we will see|let's see|open question|open point|question is whether|the question is|either is fine|either would work|either would do|either is ok|either one|either will do|either way is fine|both are fine|both would be fine|both are ok|both would work|both work|both would do|any of them|any is fine|any will do|any would do|any of these|any of those|no preference|no strong preference|no strong opinion|don't care|do not care|doesn't matter|does not matter which|we are flexible|we're flexible|flexible on|flexible here|if time allows|if time permits|if there is time|if there's time|if we have time|if time remains|time permitting|if budget allows|if budget permits|if the budget allows|if there is money|if there's money|if there is budget|budget permitting|if it is cheap|if affordable|if not too expensive|if it's not too|if it is not too|if possible|if feasible|where possible|nice to have|nice-to-have|would be nice|would be good|would be great|would be cool|would be fine|would be ok|would also work|would also be|would also do|would do too|ideally|or so|or something|or similar|or something similar|or the like|or equivalent|or anything|or both|or neither|or maybe|or perhaps|or possibly|or even|or rather|or alternatively|and/or|alternatively|something like|some kind of|some sort of|somewhere between|somewhere around|anywhere between|i think|we think|i guess|i suppose|we suppose|i believe|i'd say|may or may not|might or might not|to taste|tends to be|leaning towards|leaning toward|we lean|more or less|could live with|can live with|would be happy with|happy with either|happy with any|if you want|if you like|if wanted|if desired|if needed|if necessary|as needed|as appropriate|as necessary|can also be|some people want|some want|others want|others prefer|some prefer|we are torn|torn between|not settled|jury is still out|likely|unclear|to be seen|remains to be seen|remains unclear|preferably|if anyone wants|unless someone objects|depending on budget|depending on the budget|depending on time|depending on cost|depending on the cost|depending on effort|depending on what|depending on how|depending on who|depending on taste|depending on mood|hard to say|toss-up|tossup|pick one|choose one|take your pick|in two minds|of two minds|opinions differ|opinions vary|no decision|decision pending|decision is open|decision open|make a suggestion|suggest something|suggest one|propose something|what do you think|your suggestion|you tell us|surprise us",
+        "still weighing|up for discussion|as you please|one of the two|would be an option|would both be|if somebody has time|if someone has time|conceivably|anywhere from|or we drop|weighing it up|on the table|a matter of taste|matter of taste|either works|leave it to you|we leave that to|whichever you like|have yet to choose|haven't chosen|have not chosen|not chosen|if the budget|if budget|if the money|if money|seems right|seems best|seems better|would be another|another way would|another option|another possibility|also an option|also possible|also conceivable|is conceivable|made up its mind|decide for us|choose for us|pick for us|recommend one|made up our mind|made up our minds|made up their mind|made up their minds|made up my mind|not important which|no matter which|not so important|we need advice|need advice|advice welcome|advise us|whatever the|fine with us|fine by us|fine for us|ok with us|okay with us|all fine|all are fine|works for us|can imagine|could imagine|maybe|perhaps|possibly|probably|presumably|your call|up to you|your choice|you choose|you decide|you pick|your decision|you may choose|you can choose|you can decide|as you like|as you prefer|as you see fit|as you wish|at your discretion|feel free|whatever you|whatever is|whatever works|whatever fits|whatever seems|or whatever|whichever you|whichever is|whichever works|whichever seems|whichever fits|what you like|what you prefer|what you think|what you like best|what suits|open to suggestions|open to ideas|open to proposals|open for suggestions|suggestions welcome|suggestions are welcome|ideas welcome|not sure|unsure|not certain|no idea|don't know|do not know|dont know|haven't decided|have not decided|not decided|hasn't been decided|has not been decided|can't decide|cannot decide|undecided|still deciding|still discussing|still under discussion|under discussion|still being discussed|being discussed|is being debated|still debating|to discuss|we'll see|we will see|let's see|open question|open point|question is whether|the question is|either is fine|either would work|either would do|either is ok|either one|either will do|either way is fine|both are fine|both would be fine|both are ok|both would work|both work|both would do|any of them|any is fine|any will do|any would do|any of these|any of those|no preference|no strong preference|no strong opinion|don't care|do not care|doesn't matter|does not matter which|we are flexible|we're flexible|flexible on|flexible here|if time allows|if time permits|if there is time|if there's time|if we have time|if time remains|time permitting|if budget allows|if budget permits|if the budget allows|if there is money|if there's money|if there is budget|budget permitting|if it is cheap|if affordable|if not too expensive|if it's not too|if it is not too|if possible|if feasible|where possible|nice to have|nice-to-have|would be nice|would be good|would be great|would be cool|would be fine|would be ok|would also work|would also be|would also do|would do too|ideally|or so|or something|or similar|or something similar|or the like|or equivalent|or anything|or both|or neither|or maybe|or perhaps|or possibly|or even|or rather|or alternatively|and/or|alternatively|something like|some kind of|some sort of|somewhere between|somewhere around|anywhere between|i think|we think|i guess|i suppose|we suppose|i believe|i'd say|may or may not|might or might not|to taste|tends to be|leaning towards|leaning toward|we lean|more or less|could live with|can live with|would be happy with|happy with either|happy with any|if you want|if you like|if wanted|if desired|if needed|if necessary|as needed|as appropriate|as necessary|can also be|some people want|some want|others want|others prefer|some prefer|we are torn|torn between|not settled|jury is still out|likely|unclear|to be seen|remains to be seen|remains unclear|preferably|if anyone wants|unless someone objects|depending on budget|depending on the budget|depending on time|depending on cost|depending on the cost|depending on effort|depending on what|depending on how|depending on who|depending on taste|depending on mood|hard to say|toss-up|tossup|pick one|choose one|take your pick|in two minds|of two minds|opinions differ|opinions vary|no decision|decision pending|decision is open|decision open|make a suggestion|suggest something|suggest one|propose something|what do you think|your suggestion|you tell us|surprise us",
     ),
     (Cue::Might, "could|might"),
     (Cue::Depends, "depends|depending"),
@@ -458,6 +462,19 @@ const CUES: &[(Cue, &str)] = &[
     ),
 ];
 
+/// All families of opposites; a family's number is its position.
+pub(crate) fn families() -> &'static [Family] {
+    static ALL: OnceLock<Vec<Family>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        FAMILIES
+            .iter()
+            .chain(super::opposites::MORE)
+            .copied()
+            .chain(super::opposites::antonyms())
+            .collect()
+    })
+}
+
 /// The cues of single kinds.
 pub(super) fn cues() -> &'static [(Cue, &'static str)] {
     CUES
@@ -465,8 +482,8 @@ pub(super) fn cues() -> &'static [(Cue, &'static str)] {
 
 /// Every cue with its phrases.
 pub(super) fn all() -> impl Iterator<Item = (Cue, &'static str)> {
-    let families = FAMILIES.iter().enumerate().flat_map(|(i, f)| {
-        let i = i as u8;
+    let families = families().iter().enumerate().flat_map(|(i, f)| {
+        let i = i as u16;
         [
             (Cue::Family(i, Side::A), f.a),
             (Cue::Family(i, Side::B), f.b),

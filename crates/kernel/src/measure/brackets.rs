@@ -83,7 +83,7 @@ impl<'a> Defined<'a> {
                 let word = lexed.word(i);
                 out.routes |= any_of!(lexed.raw(i), "GET" "POST" "PUT" "DELETE" "PATCH")
                     || any_of!(word,
-                        "endpoint" "endpoints" "route" "routes" "openapi" "rest" "paths");
+                        "endpoint" "endpoints" "route" "routes" "openapi" "rest" "paths" "swagger" "graphql");
                 out.markup |= any_of!(word,
                     "html" "xml" "xsd" "xslt" "markup" "element" "elements" "svg" "dom" "xhtml"
                     "docbook" "rss" "wcag" "css" "tag" "tags");
@@ -93,6 +93,12 @@ impl<'a> Defined<'a> {
                     || matches!(after, b'}' | b'>' | b']');
                 if !inside {
                     out.words.insert(word);
+                } else if before == b'{'
+                    && (bytes.get(t.end + 1) == Some(&b'\\')
+                        || t.start >= 2 && bytes[t.start - 2].is_ascii_lowercase())
+                {
+                    // An installer's folder, or the argument of a macro: `\points{n}`.
+                    out.braced.insert(word);
                 } else if t.start >= 2
                     && before == b'{'
                     && matches!(bytes[t.start - 2], b'/' | b'_' | b'-')
@@ -176,6 +182,8 @@ pub(super) fn find_brackets(source: &Source<'_>, defined: &Defined<'_>, out: &mu
             };
         if blank {
             out.push(finding(source, at, end, token));
+            at = end;
+        } else if double {
             at = end;
         } else {
             at += 1;
@@ -270,7 +278,14 @@ fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token
         // Type or index, Markdown link or image, regex. `[x][y]` of a regex begins with a class, seen below.
         return before == '=' && asks_to_fill(body) && is_wordy(body);
     }
-    if !is_wordy(body) || body.len() == 1 || is_range(body) {
+    if !is_wordy(body)
+        || body.len() == 1
+        || is_range(body)
+        || in_pattern(source.tagged.lexed.text, at, end)
+    {
+        return false;
+    }
+    if is_explained(source, token) && !body.contains(' ') {
         return false;
     }
     if asks_to_fill(body) {
@@ -300,6 +315,22 @@ fn is_square_blank(source: &Source<'_>, at: usize, end: usize, body: &str, token
         "by" "from" "to" "at" "in" "on" "until" "is" "are" "for" "of" "via" "the" "as" "called"
         "named" "migrate" ":" "=");
     words <= 6 && (known || noun_place || words >= 2 || body.chars().all(|c| !c.is_lowercase()))
+}
+
+/// The chunk around the bracket is a regular expression.
+fn in_pattern(text: &str, at: usize, end: usize) -> bool {
+    let from = text[..at].rfind(char::is_whitespace).map_or(0, |i| i + 1);
+    let to = text[end..]
+        .find(char::is_whitespace)
+        .map_or(text.len(), |i| end + i);
+    let chunk = &text[from..to];
+    chunk.starts_with('^')
+        || chunk.contains("\\d")
+        || chunk.contains("]{")
+        || chunk.contains("]?")
+        || chunk.contains("]*")
+        || chunk.contains("]+")
+        || chunk.ends_with('$')
 }
 
 /// `a-z`, `0-9A-F`: a character class.
@@ -381,13 +412,20 @@ fn is_brace_blank(
         return false;
     }
     let lower = body.to_lowercase();
+    let first = first_word(body);
+    let weak = any_of!(first.as_str(), "name" "to" "link" "set" "add" "select" "todo" "missing" "unknown" "pending" "put" "enter" "choose");
+    let asks = asks_to_fill(body) && !weak;
+    if (is_explained(source, token) || defined.braced.contains(lower.as_str())) && !asks {
+        return false;
+    }
+    if before.is_uppercase() || is_part_of_path(text, at, end) {
+        return false;
+    }
     if double {
-        let fill = any_of!(first_word(body).as_str(),
-            "insert" "your" "enter" "fill" "tbd" "todo" "replace");
-        let talk = talks_of_templates(source) && !fill;
+        let talk = talks_of_templates(source) && !asks;
         return !talk && !body.starts_with('.') && !body.contains('.');
     }
-    if asks_to_fill(body) && lower != "name" && lower != "to" {
+    if asks_to_fill(body) && lower != "name" && lower != "to" && lower != "todo" {
         return true;
     }
     if before.is_alphanumeric() && !matches!(after, '.' | '_' | '-' | '/' | ' ')
@@ -422,14 +460,28 @@ fn is_brace_blank(
         })
         .len()
         > body.len();
-    let route = path_like
-        && !in_url
-        && (chunk.trim_start_matches(['(', '"', '`']).starts_with('/') || defined.routes);
+    let bare = chunk.trim_start_matches(['(', '"', '`']);
+    let route = path_like && !in_url && (bare.starts_with('/') || defined.routes);
+    // The host of an address is never filled at run time.
+    if in_url
+        && !text[chunk_start..at]
+            .split("://")
+            .nth(1)
+            .is_some_and(|h| h.contains('/'))
+    {
+        return true;
+    }
+    // `Template id: {template_id}`
+    let label = text[..at].trim_end().ends_with([':', '=']) && text[end..].trim().is_empty();
+    if label && !embedded {
+        return true;
+    }
     if defined.defines(&lower) && (embedded || defined.braced.contains(lower.as_str())) {
         return false;
     }
     if route {
         return !(defined.routes
+            || !is_folder(bare)
             || RUNTIME.contains(&lower.as_str())
             || RUNTIME.contains(&last_word(body).as_str()));
     }
@@ -447,6 +499,41 @@ fn is_brace_blank(
     !(defined.routed.contains(lower.as_str())
         || defined.braced.contains(lower.as_str())
         || talks_of_format(source, token))
+}
+
+/// `{{date}} is filled from the record`, `{ref} is the reference number`: the sentence says what fills it.
+fn is_explained(source: &Source<'_>, token: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (_, to) = lexed.sentence_of(token);
+    (token..to).any(|i| {
+        any_of!(lexed.word(i), "filled" "replaced" "substituted" "expanded" "taken" "come" "comes" "set" "described" "defined" "read")
+            && any_of!(lexed.word(i + 1), "from" "by" "with" "in" "at" "per" "through")
+            || any_of!(lexed.word(i), "stands" "stand") && lexed.word(i + 1) == "for"
+            || i > token && any_of!(lexed.word(i), "is" "are") && any_of!(lexed.word(i + 1), "the" "a" "an") && any_of!(lexed.raw(i - 1), "}" ">" "]")
+    })
+}
+
+/// `{app}\\runtime`: a folder that an installer knows.
+fn is_part_of_path(text: &str, at: usize, end: usize) -> bool {
+    text[end..].starts_with('\\') || text[..at].ends_with('\\')
+}
+
+/// A path in a file system, not of a web address.
+fn is_folder(chunk: &str) -> bool {
+    let first = chunk
+        .trim_start_matches('/')
+        .split('/')
+        .next()
+        .unwrap_or_default();
+    any_of!(first, "data" "srv" "var" "etc" "opt" "home" "mnt" "usr" "tmp" "media" "Users" "share" "backup" "backups" "log" "logs" "archive")
+}
+
+fn talks_of_replacing(source: &Source<'_>, token: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (from, to) = lexed.sentence_of(token);
+    (from..to).any(|i| {
+        lexed.word(i).starts_with("replace") || any_of!(lexed.word(i), "masked" "masks" "redacted" "redacts" "substitutes" "turns" "printed")
+    })
 }
 
 fn talks_of_format(source: &Source<'_>, token: usize) -> bool {
@@ -494,7 +581,21 @@ fn is_angle_blank(
     }
     let single = !body.contains(' ');
     let lower = body.to_lowercase();
-    if defined.braced.contains(lower.as_str()) {
+    if defined.braced.contains(lower.as_str()) || before == '$' || is_explained(source, token) {
+        return false;
+    }
+    // `<img alt>`: an element with an attribute.
+    let mut parts = lower.split(' ');
+    if let (Some(tag), Some(attribute), None) = (parts.next(), parts.next(), parts.next())
+        && classes_of(tag) & class::HTML != 0
+        && any_of!(attribute, "alt" "for" "src" "href" "class" "id" "type" "name" "value" "rel" "lang" "role" "title" "style")
+    {
+        return false;
+    }
+    // `replaces tax numbers by <TAX_ID>`
+    if any_of!(word_before(source, token), "by" "with" "as" "becomes" "to")
+        && talks_of_replacing(source, token)
+    {
         return false;
     }
     if single {

@@ -155,7 +155,13 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
     };
     let next = lexed.word(to);
     let single = to == from + 1;
+    if (from..to).any(|i| is_answer_value(source, i)) || lexed.raw(to) == "{" {
+        return false;
+    }
     match word {
+        "can't" | "cannot" | "can" if any_of!(lexed.word(from + 1), "decide" "not") => {
+            any_of!(prev, "" "we" "i" "still" "," "and" "just")
+        }
         "maybe" => {
             // The type of functional languages: capital letter inside a sentence, before a type or a word for it.
             let capital = lexed.tokens[from].upper && from > range.0;
@@ -206,6 +212,13 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
         "and" => true,
         "to" => source_is_label(source, from),
         "can" if lexed.word(from + 1) == "also" => false,
+        // `the chief can reassign any of them`: all of them, not a choice of ours.
+        "any" if lexed.word(from + 1) == "of" => {
+            from == range.0
+                || lexed.tokens[from - 1].kind == TokenKind::Symbol
+                || any_of!(next, "is" "are" "would" "will" "works" "does")
+        }
+        "recommend" => source.origin != super::Origin::Goal,
         "any" => {
             !is_conditional(source, range, from) && !any_of!(prev, "not" "without" "if" "touch")
         }
@@ -240,6 +253,26 @@ fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, to: usize) -
         "alternatively" => true,
         _ => true,
     }
+}
+
+/// `yes, no, maybe and undecided`: values that people give, here or earlier in the text.
+fn is_answer_value(source: &Source<'_>, at: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let word = lexed.word(at);
+    let joins = |k: usize| any_of!(lexed.raw(k), "," "/" "|") || any_of!(lexed.word(k), "or" "and");
+    let listed = |i: usize| {
+        let (from, to) = lexed.sentence_of(i);
+        let beside = i > from && joins(i - 1) || i + 1 < to && joins(i + 1);
+        let values = (from..to).any(|k| {
+            k != i && any_of!(lexed.word(k), "yes" "no" "never" "answers" "options" "states" "values" "unknown" "certain" "confirmed" "probable")
+                && (k > from && joins(k - 1) || k + 1 < to && joins(k + 1) || any_of!(lexed.word(k + 1), "are" "is" ":"))
+        });
+        beside && values
+    };
+    (0..lexed.tokens.len())
+        .take(400)
+        .any(|i| lexed.word(i) == word && listed(i))
+        && (listed(at) || lexed.tokens[at].upper)
 }
 
 /// The text uses `Maybe` as a type somewhere: inside a sentence, before another capital or behind an arrow.
@@ -422,7 +455,14 @@ fn open_question(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
         let tok = lexed.tokens[i];
         !tok.quoted && tok.kind == TokenKind::Symbol && lexed.raw(i).starts_with('?') && {
             let after = lexed.text[tok.end..].chars().next();
-            after.is_none_or(|c| c.is_whitespace() || matches!(c, ')' | ',' | ';' | '.'))
+            // `lib??.dat` is a pattern of file names.
+            let attached = lexed.text[tok.end..]
+                .chars()
+                .nth(1)
+                .is_some_and(char::is_alphanumeric);
+            after.is_none_or(|c| {
+                c.is_whitespace() || matches!(c, ')' | ',' | ';' | '.') && !attached
+            })
         }
     })?;
     let before = lexed.text[..lexed.tokens[mark].start]
@@ -445,10 +485,18 @@ fn open_question(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
         && any_of!(second, "you" "we" "i" "someone" "somebody" "anyone" "please" "the")
         || first == "would" && second == "you";
     let chooses = (range.0..mark).any(|i| lexed.word(i) == "or") && products_any(source, range);
-    if source.origin == super::Origin::Goal && request && !chooses {
+    if source.origin == super::Origin::Goal && (request && !chooses || is_task(source, range)) {
         return None;
     }
     Some(mark)
+}
+
+/// `Why does it start twice? Find the cause and fix it`: the question is the task.
+fn is_task(source: &Source<'_>, range: (usize, usize)) -> bool {
+    let t = &source.tagged;
+    let asks = any_of!(t.lexed.word(range.0), "why" "what" "where" "how" "which" "who" "when" "does" "is" "are" "do");
+    let verbs = class::FIX | class::ANALYSE | class::DESCRIBE | class::BUILD | class::CHANGE;
+    asks && range.1 < t.lexed.tokens.len() && t.is(range.1, verbs)
 }
 
 fn products_any(source: &Source<'_>, range: (usize, usize)) -> bool {
@@ -477,6 +525,11 @@ fn open_or(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
                 "later" "more" "less" "fewer" "either" "older" "newer" "higher" "lower" "all"
                 "only" "has" "is" "are" "must" "contains" "opens")
         });
+    let counted = |i: usize| {
+        i > 0
+            && (t.is(i - 1, class::NUMERAL) || lexed.word(i - 1) == "none")
+            && t.is(i + 1, class::NUMERAL)
+    };
     let has_digits_only = |i: usize| {
         i > 0
             && lexed.tokens[i - 1].kind == TokenKind::Number
@@ -485,7 +538,7 @@ fn open_or(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
                 .get(i + 1)
                 .is_some_and(|n| n.kind == TokenKind::Number)
     };
-    if ors.iter().all(|&i| has_digits_only(i)) {
+    if ors.iter().all(|&i| has_digits_only(i) || counted(i)) {
         return None;
     }
     // `Passengers choose single or return`: their choice, not ours.

@@ -8,10 +8,13 @@ mod brackets;
 mod choice;
 mod closed;
 mod contradiction;
+mod deferral;
 mod gap;
 mod goal;
 mod placeholder;
+mod product;
 mod score;
+mod signals;
 
 use crate::lexicon::{Tagged, tag};
 

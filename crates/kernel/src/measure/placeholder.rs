@@ -5,6 +5,7 @@
 //! and code are never searched: what a program prints is not what its author left open.
 
 use super::brackets::{Defined, find_brackets};
+use super::deferral::find_deferrals;
 use super::{Finding, FindingKind, MAX_PER_TEXT, Source};
 use crate::lexicon::{Cue, class};
 use crate::text::lex::TokenKind;
@@ -116,6 +117,7 @@ pub(super) fn find_placeholders(
     find_markers(source, out);
     find_phrases(source, out);
     find_brackets(source, defined, out);
+    find_deferrals(source, out);
     // One place, one finding: `(TBD)` is both a marker and a bracket.
     out[first..].sort_by(|a, b| {
         a.places[0]
@@ -150,12 +152,18 @@ fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
         let before = bytes[..token.start].last().copied().unwrap_or(b' ');
         let after = bytes.get(token.end).copied().unwrap_or(b' ');
         let hit = match token.kind {
-            TokenKind::Symbol if raw.starts_with("??") => is_question_blank(
-                raw,
-                before,
-                after,
-                i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "("),
-            ),
+            TokenKind::Symbol if raw.starts_with("??") => {
+                let labelled = i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "(");
+                // `exceeds ?? kPa`: a word follows in the same sentence.
+                let follows = lexed.text[token.end..].trim_start().chars().next();
+                let inside = before == b' '
+                    && after == b' '
+                    && i > 0
+                    && follows.is_some_and(char::is_lowercase)
+                    && lexed.tokens[i - 1].kind == TokenKind::Word;
+                !is_mentioned(source, i)
+                    && is_question_blank(raw, before, after, labelled || inside)
+            }
             TokenKind::Symbol if raw == "?" => {
                 before == b'(' && after == b')' || is_empty_after_label(source, i)
             }
@@ -188,7 +196,9 @@ fn widen(text: &str, start: usize, end: usize) -> (usize, usize) {
     } else {
         start
     };
-    (from, end)
+    // `t.b.d.` ends with its own full stop.
+    let dotted = text[start..end].contains('.') && text[end..].starts_with('.');
+    (from, end + usize::from(dotted))
 }
 
 fn is_question_blank(raw: &str, before: u8, after: u8, after_label: bool) -> bool {
@@ -220,10 +230,24 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
     if raw.len() >= 3 && raw.bytes().all(|b| b == b'_') {
         return !before.is_ascii_alphanumeric() && !after.is_ascii_alphanumeric();
     }
+    // `intake@____.example`, `host.example.tbd`
+    if word.starts_with("____") || word.ends_with(".tbd") || word.ends_with(".todo") {
+        return true;
+    }
+    // `Your Name <you@example.com>`
+    if raw == "Your"
+        && any_of!(next, "name" "company" "address" "city" "phone" "e-mail" "email" "title")
+        && lexed.tokens[i + 1].upper
+    {
+        return true;
+    }
     let named = NAMED.contains(&next)
         || (NAMED.contains(&prev) && prev != "item")
         || next.ends_with("comments")
         || any_of!(prev, "a" "each" "every" "of" "per" "the" "called" "named");
+    if is_mentioned(source, i) {
+        return false;
+    }
     if word == "todo" {
         let upper = raw == "TODO";
         let label = matches!(lexed.raw(i + 1), ":" | "-" | "–") || any_of!(prev, ":" "=" "(" "[");
@@ -231,6 +255,7 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
         return !matches!(after, b'.' | b'/' | b'_')
             && !matches!(before, b'/' | b'.' | b'_' | b'-')
             && !named
+            && after != b'('
             && (upper || ((label || alone) && !prev.is_empty()))
             || (word == "todo" && i == 0 && lexed.raw(1) == ":");
     }
@@ -291,6 +316,68 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
         || word.starts_with("replace-with")
         || word == "yourdomain.com"
         || word == "yourcompany.com"
+}
+
+/// Whether the chunk around `at` is a web or mail address.
+fn address_holds(text: &str, at: usize) -> bool {
+    let from = text[..at].rfind(char::is_whitespace).map_or(0, |i| i + 1);
+    text[from..at].contains("://") || text[from..at].contains('@')
+}
+
+/// Words that speak of a text by what it says.
+const MENTIONS: &[&str] = &[
+    "called",
+    "contain",
+    "containing",
+    "contains",
+    "equals",
+    "finds",
+    "grep",
+    "labeled",
+    "labelled",
+    "literal",
+    "marked",
+    "named",
+    "reads",
+    "says",
+    "spelled",
+    "string",
+    "strings",
+    "tagged",
+    "value",
+    "values",
+    "whose",
+    "word",
+    "words",
+];
+
+/// A marker that the text speaks about: in a list with others of its kind (`TODO, DOING and DONE`), or behind a word
+/// that mentions (`a line that contains FIXME`).
+fn is_mentioned(source: &Source<'_>, i: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (from, to) = lexed.sentence_of(i);
+    if (from.max(i.saturating_sub(4))..i).any(|k| MENTIONS.binary_search(&lexed.word(k)).is_ok()) {
+        return true;
+    }
+    let joins = |k: usize| any_of!(lexed.raw(k), "," "/" "|") || any_of!(lexed.word(k), "or" "and");
+    let code = |k: usize| {
+        let raw = lexed.raw(k);
+        raw.len() >= 2
+            && raw
+                .bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
+            && raw.bytes().any(|b| b.is_ascii_uppercase())
+            && !source.tagged.is(k, class::TECH | class::FORMAT)
+            || raw.starts_with("??")
+            || any_of!(lexed.word(k), "todo" "fixme" "tbd" "tba" "tbc" "xxx" "hack" "doing" "done" "open" "n" "none" "blank" "empty")
+    };
+    let after = i + 2 < to && joins(i + 1) && code(i + 2);
+    let before = i >= from + 2
+        && joins(i - 1)
+        && (code(i - 2) || lexed.word(i - 2) == "a" && lexed.raw(i - 3) == "/");
+    // `Deadline: TBD, budget: TBD` are two labels.
+    let labelled = i > from && matches!(lexed.raw(i - 1), ":" | "=" | "(");
+    (after || before) && !labelled
 }
 
 fn bytes_follow(text: &str, end: usize) -> bool {
@@ -373,12 +460,23 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
         .unwrap_or(b' ');
     let after = bytes.get(lexed.tokens[to - 1].end).copied().unwrap_or(b' ');
     if to == from + 1 {
-        if word == "tk" && lexed.raw(from) != "TK" {
+        // TK is also a country: the marker stands alone or behind a label.
+        let alone = prev_symbol && prev != "," || to >= lexed.tokens.len();
+        if word == "tk" && (lexed.raw(from) != "TK" || !alone) || is_mentioned(source, from) {
             return false;
         }
         // fixme, tbd and kin: not as part of a path or of a search for them.
+        // `mqtt://TBD:8883`, `https://host/CHANGE_ME/`: a part of an address is a blank in capitals.
+        let upper = lexed
+            .raw(from)
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b == b'_');
+        let address = upper && address_holds(lexed.text, lexed.tokens[from].start);
+        if address {
+            return true;
+        }
         let part = matches!(before, b'/' | b'.' | b'_' | b'-')
-            || matches!(after, b'/' | b'_')
+            || matches!(after, b'/' | b'_' | b'(')
             || (after == b'-' && bytes_follow(lexed.text, lexed.tokens[to - 1].end));
         return !part
             && !NAMED.contains(&next)
@@ -391,8 +489,10 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
                 && !lexed.is_symbol(from.wrapping_sub(1), ".")
         }
         "to" if lexed.word(from + 1) == "follow" => {
-            prev_symbol || any_of!(prev, "is" "are" "details" "list")
+            prev_symbol
+                || any_of!(prev, "is" "are" "details" "list" "link" "name" "number" "text" "file" "date" "rest" "address" "price" "url")
         }
+        "to" if lexed.word(from + 1) == "fill" => next != "by" && next != "with",
         "will" if lexed.word(from + 1) == "follow" => {
             to >= lexed.sentence_of(from).1
                 || lexed.tokens[to].kind == TokenKind::Symbol
@@ -412,6 +512,8 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
             any_of!(lexed.word(from + 1), "attached" "one" "usual" "document" "attachment")
                 && !t.any(lexed.sentence_of(from), class::FAILURE)
         }
+        // `filled with lorem ipsum`: that is what is wanted.
+        "lorem" => !any_of!(prev, "with" "as" "of" "use" "using" "random"),
         "goes" => prev_symbol || any_of!(prev, "name" "text" "link" "number" "value"),
         _ => true,
     }
@@ -462,5 +564,13 @@ fn in_purpose(source: &Source<'_>, sentence_from: usize, from: usize) -> bool {
     let labelled = from > 0
         && (lexed.tokens[from - 1].kind == TokenKind::Symbol
             || any_of!(lexed.word(from - 1), "is" "are" "still" "yet" "has" "have"));
-    !labelled && (act || t.any((sentence_from, from), class::CONDITION))
+    // `Account number to be supplied by the treasury`: no other verb, so the words are the statement.
+    let (_, to) = lexed.sentence_of(from);
+    let fragment = !(sentence_from..to).any(|i| {
+        t.is(i, class::MODAL)
+            || any_of!(lexed.word(i), "is" "are" "was" "has" "have" "gets" "get" "does")
+    }) && any_of!(lexed.word(from + 3), "by" "in" "")
+        && any_of!(verb, "supplied" "provided" "sent" "delivered" "given" "added" "completed" "assigned" "selected" "set" "found")
+        && t.any((sentence_from, from), class::BLANK);
+    !labelled && !fragment && (act || t.any((sentence_from, from), class::CONDITION))
 }

@@ -109,8 +109,14 @@ pub(crate) fn stem(word: &str) -> &str {
     };
     let n = cut.len();
     let c = cut.as_bytes();
-    if n > 3 && (c[n - 1] == b'e' || c[n - 1] == b'y' && !is_vowel(c[n - 2])) {
+    let cut = if n > 3 && (c[n - 1] == b'e' || c[n - 1] == b'y' && !is_vowel(c[n - 2])) {
         &cut[..n - 1]
+    } else {
+        cut
+    };
+    // confirmation, confirm; authentication, authenticate.
+    if cut.len() >= 8 && cut.ends_with("at") {
+        &cut[..cut.len() - 2]
     } else {
         cut
     }
@@ -135,6 +141,8 @@ mod tests {
             &["delete", "deleted", "deletes", "deleting"],
             &["store", "stored", "stores"],
             &["partner's", "partners", "partner"],
+            &["confirm", "confirmed", "confirmation"],
+            &["authenticate", "authenticated", "authentication"],
         ] {
             for w in group {
                 assert_eq!(stem(w), stem(group[0]), "{w}");

@@ -2,6 +2,7 @@
 
 use super::super::Source;
 use super::statement::{Statement, is_label};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Tagged, class};
 use crate::text::lex::TokenKind;
@@ -134,7 +135,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     own.extend(&b.own);
     let weight = s.shared_weight(o, &own);
     let coverage = s.coverage(o, &own);
-    let conditional = !s.same_condition(o);
+    let conditional = !s.may_meet(o);
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
         (Lower | Takes | Value, Upper) => (a, b),
@@ -166,7 +167,8 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         (Takes, Upper) => weight >= 2,
         (Value, Upper) => match low.dimension {
             Dimension::Size => weight >= 2,
-            Dimension::Time | Dimension::Period => weight >= 4 && coverage >= 60,
+            Dimension::Period => weight >= 2,
+            Dimension::Time => weight >= 4 && coverage >= 60,
             _ => weight >= 2 && coverage >= 50,
         },
         _ if low.dimension == Dimension::Retention => weight >= 2,
@@ -389,13 +391,15 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             } else {
                 at + 1
             };
+        // `55 °C`
+        let unit_at = unit_at + usize::from(lexed.raw(unit_at) == "°");
         let unit_at = unit_at
             + usize::from(any_of!(lexed.word(unit_at),
                 "working" "business" "full" "calendar" "whole" "more" "consecutive"));
         let unit = lexed.word(unit_at);
         let mut own = vec![token.key];
         if let Some(u) = lexed.tokens.get(unit_at) {
-            own.push(u.key);
+            own.push(canonical(u.key));
         }
         let (bound, cue_keys, retention) = bound_before(t, s, at);
         own.extend(cue_keys);
@@ -420,6 +424,10 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         } else if let Some(k) = bytes(unit) {
             value *= k;
             Dimension::Size
+        } else if lexed.raw(unit_at.wrapping_sub(1)) == "°"
+            || any_of!(unit, "degrees" "degree" "celsius")
+        {
+            Dimension::Of(crate::text::lex::fnv("degree"))
         } else if let Some((family, k)) = scaled(unit) {
             value *= k;
             Dimension::Of(crate::text::lex::fnv(family))
@@ -432,6 +440,24 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             };
             if (unit_at..noun).any(|k| lexed.tokens[k].kind == TokenKind::Symbol) {
                 continue;
+            }
+            // `six samples a minute`: also a period.
+            if any_of!(lexed.word(noun + 1), "a" "per" "an" "each" "every")
+                && let Some(unit) = seconds(lexed.word(noun + 2))
+                && value > 0.0
+            {
+                let flipped = match bound {
+                    Bound::Upper => Bound::Lower,
+                    Bound::Lower => Bound::Upper,
+                    other => other,
+                };
+                out.push(Quantity {
+                    statement: n,
+                    dimension: Dimension::Period,
+                    bound: flipped,
+                    value: unit / value,
+                    own: own.clone(),
+                });
             }
             Dimension::Of(lexed.tokens[noun].key)
         } else {
@@ -470,13 +496,21 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
             Cue::Takes if near && bound == Bound::Value => Bound::Takes,
             Cue::Retention => {
                 retention = true;
-                keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| t.key));
+                keys.extend(
+                    lexed.tokens[hit.from..hit.to.min(at)]
+                        .iter()
+                        .map(|t| canonical(t.key)),
+                );
                 continue;
             }
             _ => continue,
         };
         bound = b;
-        keys.extend(lexed.tokens[hit.from..hit.to.min(at)].iter().map(|t| t.key));
+        keys.extend(
+            lexed.tokens[hit.from..hit.to.min(at)]
+                .iter()
+                .map(|t| canonical(t.key)),
+        );
     }
     // `10 or more`, `5 or fewer`
     let (or, more) = (lexed.word(at + 1), lexed.word(at + 2));
@@ -485,6 +519,25 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
             "more" => bound = Bound::Lower,
             "fewer" | "less" => bound = Bound::Upper,
             _ => {}
+        }
+    }
+    // `2.5 kg at the most`, `30 minutes or less`, `10 or more`: behind the unit.
+    for k in at + 1..(at + 4).min(s.range.1) {
+        let (one, two, three) = (lexed.word(k), lexed.word(k + 1), lexed.word(k + 2));
+        match (one, two, three) {
+            ("at", "most", _) | ("at", "the", "most") | ("or", "less" | "fewer", _) => {
+                bound = Bound::Upper;
+            }
+            ("at", "least", _) | ("at", "the", "least") | ("or", "more", _) => {
+                bound = Bound::Lower;
+            }
+            _ => {}
+        }
+        if any_of!(one, "maximum" "max" "tops") {
+            bound = Bound::Upper;
+        }
+        if matches!(lexed.raw(k), "," | ".") {
+            break;
         }
     }
     for (k, sign) in [(at.wrapping_sub(1), lexed.raw(at.wrapping_sub(1)))] {

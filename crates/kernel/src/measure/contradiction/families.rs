@@ -1,16 +1,17 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
-use super::statement::Statement;
+use super::statement::{Statement, common};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
-use crate::lexicon::{Cue, FAMILIES, Scope, Side, Tagged, class};
+use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
 use crate::text::lex::TokenKind;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// A statement's stand in a family.
 struct Stand {
-    family: u8,
+    family: u16,
     side: Side,
     statement: u32,
     /// Where the cue begins.
@@ -25,17 +26,23 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     // By family and side; the order of statements stays.
     stands.sort_by_key(|stand| (stand.family, stand.statement, stand.side));
     // `lock and unlock a quiz`: a statement on both sides stands nowhere.
-    let both: BTreeSet<(u8, u32)> = stands
+    let both: BTreeSet<(u16, u32)> = stands
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
-        .filter(|w| w[0].side != w[1].side && w[0].at.abs_diff(w[1].at) == 2)
+        .filter(|w| {
+            let wide = matches!(
+                families()[usize::from(w[0].family)].scope,
+                Scope::Near | Scope::Close
+            ) && families()[usize::from(w[0].family)].flips;
+            w[0].side != w[1].side && (wide || w[0].at.abs_diff(w[1].at) == 2)
+        })
         .map(|w| (w[0].family, w[0].statement))
         .collect();
     stands.retain(|stand| !both.contains(&(stand.family, stand.statement)));
     stands.sort_by_key(|stand| (stand.family, stand.side));
     let mut rest = stands.as_slice();
     while let Some(first) = rest.first() {
-        let family = &FAMILIES[usize::from(first.family)];
+        let family = &families()[usize::from(first.family)];
         let (group, after) =
             rest.split_at(rest.partition_point(|stand| stand.family == first.family));
         rest = after;
@@ -98,8 +105,9 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     let who = name == "who may";
-    if !who && s.apart(o)
-        || !s.same_condition(o)
+    if !who && (s.apart(o) || s.foreign(o))
+        || who && s.apart_in_name(o)
+        || !s.may_meet(o)
             && (s.conditional
                 || !(name == "whether it may change"
                     || name == "approval"
@@ -110,7 +118,16 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     let weight = s.shared_weight(o, &cue);
     match scope {
         Scope::Close => {
-            weight >= 4 && s.coverage(o, &cue) >= 75 || weight >= 2 && s.coverage(o, &cue) == 100
+            weight >= 4 && s.coverage(o, &cue) >= 75
+                || weight >= 2 && s.coverage(o, &cue) == 100
+                || weight >= 2
+                    && (s.emphatic || o.emphatic)
+                    && !(s.limited || o.limited)
+                    && s.coverage(o, &cue) >= 50
+        }
+        Scope::Near => {
+            let coverage = s.coverage(o, &cue);
+            weight >= 4 && coverage >= 50 || weight >= 2 && coverage >= 67
         }
         _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
@@ -119,7 +136,11 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
 
 /// A statement about the whole, or both about the same part.
 fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
-    if s.conditional || o.conditional && name != "network access" || s.apart_in_people(o) {
+    if name != "who wins" && (s.conditional || o.conditional && name != "network access")
+        || s.apart_in_people(o)
+        || s.apart_in_name(o)
+        || begins_later(&sources[s.source], s)
+    {
         return false;
     }
     let tests = |st: &Statement| {
@@ -134,11 +155,20 @@ fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) ->
     if tests(s) != tests(o) {
         return false;
     }
-    s.shared_weight(o, &[]) >= 2 || governs_whole(&sources[s.source], s)
+    let mut main = s.main.clone();
+    main.retain(|k| !s.generic.contains(k));
+    main.sort_unstable();
+    common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
+}
+
+/// `works offline once the area has been downloaded`: holds from some point on.
+fn begins_later(source: &Source<'_>, s: &Statement) -> bool {
+    (s.range.0 + 1..s.range.1)
+        .any(|i| any_of!(source.tagged.lexed.word(i), "once" "after" "until" "when" "while"))
 }
 
 /// The subject before the cue is the whole (`the app`, `it`) or not named at all (`Must run offline`).
-fn governs_whole(source: &Source<'_>, s: &Statement) -> bool {
+fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let subject = (s.range.0..s.range.1).take_while(|&i| {
@@ -156,10 +186,14 @@ fn governs_whole(source: &Source<'_>, s: &Statement) -> bool {
         || words.iter().any(|&i| {
             t.is(
                 i,
-                class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA,
+                if name == "storage" {
+                    class::WHOLE
+                } else {
+                    class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA
+                },
             )
         })
-        || words.len() <= 2
+        || words.len() <= 2 && name != "storage"
 }
 
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
@@ -174,10 +208,10 @@ fn is_listed(t: &Tagged<'_>, range: (usize, usize), from: usize, to: usize) -> b
 /// The families whose cues are classes of words instead of phrases.
 #[derive(Clone, Copy)]
 struct Special {
-    library: Option<u8>,
-    database: Option<u8>,
-    cloud: Option<u8>,
-    only: Option<u8>,
+    library: Option<u16>,
+    database: Option<u16>,
+    cloud: Option<u16>,
+    only: Option<u16>,
 }
 
 /// Found once: the markers stand in the long lists of phrases.
@@ -185,10 +219,10 @@ fn special() -> Special {
     static SPECIAL: OnceLock<Special> = OnceLock::new();
     let find = |marker: &str| {
         let holds = |list: &str| list.split('|').any(|phrase| phrase == marker);
-        FAMILIES
+        families()
             .iter()
             .position(|f| holds(f.a) || holds(f.b))
-            .map(|at| at as u8)
+            .map(|at| at as u16)
     };
     *SPECIAL.get_or_init(|| Special {
         library: find("@library"),
@@ -209,8 +243,11 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
-        let mut push = |family: u8, side: Side, from: usize, to: usize| {
-            let cue: Vec<u64> = lexed.tokens[from..to].iter().map(|t| t.key).collect();
+        let mut push = |family: u16, side: Side, from: usize, to: usize| {
+            let cue: Vec<u64> = lexed.tokens[from..to]
+                .iter()
+                .map(|t| canonical(t.key))
+                .collect();
             out.push(Stand {
                 family,
                 side,
@@ -235,7 +272,13 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             }
             let negated =
                 (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
-            let side = match (negated, FAMILIES[usize::from(family)].flips) {
+            // `No process in the container may run as root`
+            let negated = negated
+                || families()[usize::from(family)].flips
+                    && any_of!(lexed.word(s.range.0), "no" "nobody" "none")
+                    && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
+                    && hit.from > s.range.0;
+            let side = match (negated, families()[usize::from(family)].flips) {
                 (false, _) => side,
                 (true, true) if side == Side::A => Side::B,
                 (true, true) => Side::A,
@@ -266,7 +309,10 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             if let Some(family) = only
                 && lexed.word(i) == "only"
                 && (t.is(i + 1, class::PERSON)
-                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP))
+                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP)
+                    || i > s.range.0 + 1
+                        && t.is(i - 1, class::PERSON)
+                        && (s.range.0..i).any(|k| any_of!(lexed.word(k), "by" "for" "to")))
             {
                 push(family, Side::A, i, i + 1);
             }
@@ -275,7 +321,8 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             && !s.persons.is_empty()
             && !s.negative
             && !(s.range.0..s.range.1).any(|i| lexed.word(i) == "only")
-            && (s.range.0..s.range.1).any(|i| t.is(i, class::MODAL))
+            && ((s.range.0..s.range.1).any(|i| t.is(i, class::MODAL))
+                || t.is(s.range.0, class::PERSON))
         {
             push(family, Side::B, s.range.0, s.range.0);
         }

@@ -6,8 +6,10 @@
 
 mod bounds;
 mod families;
+mod naming;
 mod polarity;
 mod statement;
+mod synonym;
 mod values;
 
 use super::{Finding, FindingKind, Source};

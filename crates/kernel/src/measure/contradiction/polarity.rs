@@ -2,6 +2,7 @@
 
 use super::super::Source;
 use super::statement::{Index, Statement, common};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
@@ -68,17 +69,30 @@ fn denied(
                 .filter(|k| other.content.binary_search(k).is_ok())
                 .count();
             let enough = held == words.len() || (words.len() >= 5 && held + 1 == words.len());
-            let firm =
-                s.same_condition(other) || !s.conditional && s.absolute && held == words.len();
+            let firm = s.may_meet(other) && (s.limited || other.limited) && !s.limit.is_empty()
+                || s.same_condition(other)
+                || !s.condition.is_empty()
+                    && !s.limited
+                    && common(&s.condition, &other.content) == s.condition.len()
+                || !s.conditional
+                    && (s.absolute || s.emphatic || other.emphatic)
+                    && held == words.len();
             if enough && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
             }
+            let shared = s
+                .denied
+                .iter()
+                .filter(|k| other.content.binary_search(k).is_ok())
+                .count();
             let predicate = s.denied.len() >= 2
                 && !s.denied.iter().all(|k| s.generic.contains(k))
-                && s.denied
-                    .iter()
-                    .all(|k| other.content.binary_search(k).is_ok());
+                && (shared == s.denied.len()
+                    || s.denied.len() >= 4 && shared + 1 == s.denied.len())
+                && !s.narrowed
+                && !is_reduced(&sources[other.source], other, &s.denied);
+            let firm = firm || !s.conditional && s.absolute && other.emphatic;
             if predicate && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
@@ -88,7 +102,12 @@ fn denied(
             let in_core = core.len() >= 2
                 && s.subject == other.subject
                 && core.iter().all(|k| other.content.binary_search(k).is_ok());
-            if in_core && s.absolute && !s.conditional && !other.conditional && !s.apart(other) {
+            if in_core
+                && s.absolute
+                && !s.conditional
+                && (!other.conditional || other.limited)
+                && !s.apart(other)
+            {
                 pairs.add(i, j as usize, "whether it happens at all");
             } else if in_core
                 && waits(&sources[s.source], s)
@@ -98,6 +117,22 @@ fn denied(
             }
         }
     }
+}
+
+/// `a post reported by three members is hidden`: the word describes the subject, it is not what the statement says.
+fn is_reduced(source: &Source<'_>, s: &Statement, words: &[u64]) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let auxiliary = |i: usize| {
+        t.is(i, class::MODAL)
+            || any_of!(lexed.word(i), "is" "are" "was" "be" "has" "have" "been" "get" "gets")
+    };
+    (s.range.0 + 1..s.range.1).any(|i| {
+        words.contains(&canonical(lexed.tokens[i].key))
+            && lexed.word(i).ends_with("ed")
+            && !(s.range.0..i).any(auxiliary)
+            && (i + 1..s.range.1).any(auxiliary)
+    })
 }
 
 /// `must not be sent before …`
@@ -155,7 +190,7 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
                 "use" "uses" "using" "contain" "depend" "rely" "require" "set" "need")
         };
         let from = match lexed.word(i) {
-            "no" if clause_start => i + 1,
+            "no" if clause_start && !denies_act(source, s, i) => i + 1,
             "without"
                 if clause_start
                     || i > 0
@@ -185,14 +220,17 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
                 return None;
             }
             if !t.is(k, class::UNIVERSAL) {
-                thing.push(lexed.tokens[k].key);
+                thing.push(canonical(lexed.tokens[k].key));
             }
             k += 1;
         }
         // `No street at all: …` names a case.
         let case = lexed.is_symbol(k, ":")
             || matches!(lexed.raw(k), "->" | "=>" | "→")
-            || any_of!(lexed.word(k), "gives" "means" "at" "shows" "than" "found" "after");
+            || any_of!(lexed.word(k), "gives" "means" "at" "shows" "than" "found" "after" "counts")
+            || any_of!(lexed.word(k), "for" "from" "in" "within" "on")
+                && (k..s.range.1)
+                    .any(|i| any_of!(lexed.word(i), "is" "are" "counts" "means" "gives" "shows"));
         if thing.is_empty() || case || thing.iter().all(|x| s.generic.contains(x)) {
             return None;
         }
@@ -203,12 +241,30 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
     None
 }
 
+/// `No rule may be switched off`: the act is denied, not the thing; `no cookies are set` denies the thing.
+fn denies_act(source: &Source<'_>, s: &Statement, no: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let auxiliary = |i: &usize| {
+        t.is(*i, class::MODAL) || any_of!(lexed.word(*i), "is" "are" "gets" "get" "has" "have")
+    };
+    let Some(at) = (no + 1..s.range.1).take(5).find(auxiliary) else {
+        return false;
+    };
+    let verb = (at..s.range.1).find(|i| !auxiliary(i) && lexed.word(*i) != "be");
+    !verb.is_some_and(|v| {
+        any_of!(lexed.word(v), "set" "used" "sent" "stored" "written" "made" "created" "kept" "shown" "allowed"
+            "permitted" "needed" "required" "given" "asked" "collected" "taken" "printed" "opened" "installed"
+            "loaded" "saved" "recorded" "charged" "added")
+    })
+}
+
 /// The thing is put to use: behind a verb or preposition of use, or as the subject.
 fn is_used(source: &Source<'_>, other: &Statement, thing: &[u64]) -> bool {
     let t = &source.tagged;
     let lexed = &t.lexed;
     (other.range.0..other.range.1).any(|i| {
-        thing.contains(&lexed.tokens[i].key) && !lexed.tokens[i].quoted && {
+        thing.contains(&canonical(lexed.tokens[i].key)) && !lexed.tokens[i].quoted && {
             let near = i.saturating_sub(4).max(other.range.0)..i;
             let used = near.clone().any(|k| {
                 any_of!(lexed.word(k),
@@ -259,6 +315,8 @@ fn frames(
                 && right >= 1
                 && s.same_condition(o)
                 && s.negative == o.negative
+                && !(s.measured || o.measured)
+                && !(is_enumeration(&sources[s.source], s) || is_enumeration(&sources[o.source], o))
                 && !s.apart(o)
                 && s.shared_weight(o, &[]) >= 4
                 && !is_list_item(sources, s, o)
@@ -269,13 +327,21 @@ fn frames(
     }
 }
 
+/// Two commas make a list.
+fn is_enumeration(source: &Source<'_>, s: &Statement) -> bool {
+    (s.range.0..s.range.1)
+        .filter(|&i| source.tagged.lexed.raw(i) == ",")
+        .count()
+        >= 2
+}
+
 /// `GET /a returns …`, `GET /b returns …`: parallel items of a list name different things behind the same first word.
 fn is_list_item(sources: &[Source<'_>], s: &Statement, o: &Statement) -> bool {
     let second = |st: &Statement| {
         let t = &sources[st.source].tagged;
         let mut words =
             (st.range.0..st.range.1).filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol);
-        words.find(|&i| Some(t.lexed.tokens[i].key) == st.subject);
+        words.find(|&i| Some(canonical(t.lexed.tokens[i].key)) == st.subject);
         words
             .next()
             .map(|i| (t.lexed.tokens[i].key, t.is(i, class::STOP)))
@@ -302,7 +368,7 @@ fn triggers(
         });
         let Some(only) = only else { continue };
         let before: Vec<u64> = (s.range.0..only)
-            .map(|k| lexed.tokens[k].key)
+            .map(|k| canonical(lexed.tokens[k].key))
             .filter(|k| s.content.binary_search(k).is_ok())
             .collect();
         let Some(&first) = before.first().filter(|_| before.len() >= 2) else {

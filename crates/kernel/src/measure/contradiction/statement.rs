@@ -1,6 +1,7 @@
 //! One sentence as the detectors see it.
 
 use super::super::Source;
+use super::synonym::canonical;
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
 
@@ -41,6 +42,30 @@ pub(super) struct Statement {
     pub scopes: Vec<u64>,
     /// Names of single things: `Shelf 12`, `code_7`, `K2`.
     pub labels: Vec<u64>,
+    /// Methods of requests: GET, POST.
+    pub methods: Vec<u64>,
+    /// Paths: `/v1/raw`, `tests/`.
+    pub paths: Vec<u64>,
+    /// The words before a colon, where what follows is a fragment: `Guest Wi-Fi: internet allowed`.
+    pub heading: Vec<u64>,
+    /// The noun phrase before the first auxiliary, sorted; empty where none is near.
+    pub phrase: Vec<u64>,
+    /// Says that there is no exception: always, never, at all times, under any circumstances.
+    pub emphatic: bool,
+    /// The subject is narrowed: `posts older than a year`, `records without a number`.
+    pub narrowed: bool,
+    /// Speaks of a part of its subject or of a case only: `a line that does not parse`, `Sync error: …`.
+    pub limited: bool,
+    /// The words of that part: `pupils who left during the year`.
+    pub limit: Vec<u64>,
+    /// The head of the subject, and whether what follows it is `of …`.
+    pub head: Option<u64>,
+    /// Both sides of `of` in the subject: the words behind it.
+    pub of: Vec<u64>,
+    /// The head is a part of what follows `of`: `each entry of the list`.
+    pub partitive: bool,
+    /// Has a bound or another number with a unit.
+    pub measured: bool,
 }
 
 /// Word keys to statements, sorted by key.
@@ -139,6 +164,55 @@ impl Statement {
         differ(&self.persons, &other.persons)
             || differ(&self.scopes, &other.scopes)
             || differ(&self.labels, &other.labels)
+            || self.apart_in_name(other)
+    }
+
+    /// Different requests, paths, headings, or the same noun with different words before it: `internal calls`,
+    /// `external calls`.
+    pub fn apart_in_name(&self, other: &Statement) -> bool {
+        let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
+        if differ(&self.methods, &other.methods) || differ(&self.paths, &other.paths) {
+            return true;
+        }
+        // Two headings, each with a word of its own.
+        let rest = |a: &[u64], b: &[u64]| a.iter().any(|k| !b.contains(k));
+        if rest(&self.heading, &other.heading) && rest(&other.heading, &self.heading) {
+            return true;
+        }
+        // `backups of the secrets` are not the secrets.
+        let derived = |a: &Statement, b: &Statement| {
+            !a.partitive
+                && a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
+                && !a.of.is_empty()
+                && b.head.is_some_and(|h| a.of.contains(&h))
+        };
+        if derived(self, other) || derived(other, self) {
+            return true;
+        }
+        let own = |a: &Statement, b: &Statement| {
+            !a.phrase.is_empty() && a.phrase.iter().any(|k| b.content.binary_search(k).is_err())
+        };
+        common(&self.phrase, &other.phrase) >= 1 && own(self, other) && own(other, self)
+    }
+
+    /// The subject of each is foreign to the other.
+    pub fn foreign(&self, other: &Statement) -> bool {
+        let strange = |a: &Statement, b: &Statement| {
+            a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
+        };
+        strange(self, other) && strange(other, self)
+    }
+
+    /// Conditions do not keep the two apart: the same ones, or one statement leaves no exception.
+    pub fn may_meet(&self, other: &Statement) -> bool {
+        let within = |a: &Statement, b: &Statement| {
+            a.limited && !a.limit.is_empty() && common(&a.limit, &b.content) == a.limit.len()
+        };
+        self.same_condition(other)
+            || within(self, other)
+            || within(other, self)
+            || self.emphatic && !self.conditional
+            || other.emphatic && !other.conditional
     }
 
     /// About different people.
@@ -154,7 +228,8 @@ fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let denial = (range.0..range.1).find(|&i| {
-        !lexed.tokens[i].quoted && any_of!(lexed.word(i), "not" "cannot" "never" "nobody" "can't" "don't" "doesn't" "won't" "mustn't")
+        !lexed.tokens[i].quoted && any_of!(lexed.word(i), "not" "cannot" "never" "nobody" "can't" "don't" "doesn't" "won't" "mustn't" "forbidden" "prohibited" "banned" "disallowed")
+            || i == range.0 && any_of!(lexed.word(i), "no" "none")
     });
     let Some(at) = denial else { return Vec::new() };
     // `their own payment`, `posts of others`: the denial is about a part.
@@ -181,7 +256,7 @@ fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
             .take_while(auxiliary)
             .filter(telling)
             .take(3)
-            .map(|i| lexed.tokens[i].key),
+            .map(|i| canonical(lexed.tokens[i].key)),
     );
     let bare = lexed.word(at) == "nobody";
     let from = if bare {
@@ -195,7 +270,7 @@ fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
     let predicate: Vec<u64> = behind
         .filter(telling)
         .take(4)
-        .map(|i| lexed.tokens[i].key)
+        .map(|i| canonical(lexed.tokens[i].key))
         .collect();
     if predicate.is_empty() {
         return Vec::new();
@@ -238,6 +313,11 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
     }
 }
 
+/// Words of permission and emphasis: they say how a statement holds, not what it is about.
+pub(super) fn is_filler(word: &str) -> bool {
+    any_of!(word, "permitted" "allowed" "possible" "circumstances" "circumstance" "exception" "exceptions" "able" "ever" "throughout" "anyway" "strictly" "simply" "really")
+}
+
 /// Words that begin a reason or an aside, after which the main clause is over.
 const ASIDE: &[&str] = &[
     "because", "since", "so", "for", "as", "which", "who", "whose", "where",
@@ -275,7 +355,20 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         persons: Vec::new(),
         scopes: Vec::new(),
         labels: Vec::new(),
+        methods: Vec::new(),
+        paths: Vec::new(),
+        heading: Vec::new(),
+        phrase: Vec::new(),
+        emphatic: false,
+        narrowed: false,
+        limited: false,
+        limit: Vec::new(),
+        head: None,
+        of: Vec::new(),
+        partitive: false,
+        measured: false,
     };
+    super::naming::read_names(source, range, &mut s);
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
     let mut main_done = false;
@@ -301,10 +394,11 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             continue;
         }
         let word = lexed.word(i);
+        let key = canonical(token.key);
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {
                 // `without` and `no` inside a noun phrase narrow it; they do not negate the sentence.
-                let post = matches!(word, "without") && s.main.len() >= 2
+                let post = word == "without" && (s.main.len() >= 2 || s.narrowed)
                     || word == "no"
                         && s.main.len() >= 3
                         && !any_of!(lexed.word(i.wrapping_sub(1)),
@@ -317,6 +411,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             }
             if c & class::CONDITION != 0
                 && !any_of!(word, "where" "once" "provided" "until" "during")
+                && !(word == "whenever" && s.main.len() >= 2)
                 || matches!(word, "once") && i == range.0
                 || matches!(word, "provided") && i == range.0
                 || word == "only"
@@ -350,26 +445,28 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         }
         let telling = c
             & (class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL)
-            == 0;
+            == 0
+            && !is_filler(word);
         if telling {
             if in_condition {
-                s.condition.push(token.key);
+                s.condition.push(key);
             }
-            s.content.push(token.key);
+            s.content.push(key);
             if c & class::GENERIC != 0 {
-                s.generic.push(token.key);
+                s.generic.push(key);
             }
             if in_main && !main_done {
-                s.main.push(token.key);
+                s.main.push(key);
                 if !core_done {
                     s.core = s.main.len();
                 }
                 if s.subject.is_none() {
-                    s.subject = Some(token.key);
+                    s.subject = Some(key);
                 }
             }
         }
     }
+    s.conditional |= s.limited;
     s.denied = read_denied(source, range);
     s.condition.sort_unstable();
     s.condition.dedup();

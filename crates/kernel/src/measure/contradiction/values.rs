@@ -2,6 +2,7 @@
 
 use super::super::Source;
 use super::statement::{Index, Statement, common};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 
@@ -33,7 +34,7 @@ pub(super) fn find(
                 let t = &sources[s.source].tagged;
                 let mut keys: Vec<u64> = (s.range.0..s.range.1)
                     .filter(|&i| t.is(i, set) && !t.lexed.tokens[i].quoted)
-                    .map(|i| t.lexed.tokens[i].key)
+                    .map(|i| canonical(t.lexed.tokens[i].key))
                     .collect();
                 keys.sort_unstable();
                 keys.dedup();

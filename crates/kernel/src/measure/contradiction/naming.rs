@@ -1,0 +1,159 @@
+//! What a statement is about by name: requests, paths, headings, the noun phrase of its subject.
+
+use super::super::Source;
+use super::super::signals::is_case_line;
+use super::statement::{Statement, is_filler};
+use super::synonym::canonical;
+use crate::lexicon::{Cue, class};
+use crate::text::lex::{TokenKind, fnv};
+
+/// Words that tell that a statement has no exception.
+const EMPHATIC: &[&str] = &[
+    "all",
+    "always",
+    "each",
+    "every",
+    "everybody",
+    "everyone",
+    "exclusively",
+    "never",
+    "no",
+    "nobody",
+    "none",
+    "nothing",
+    "only",
+    "throughout",
+    "whenever",
+];
+
+/// Fills the names of a statement.
+pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let bytes = lexed.text.as_bytes();
+    let auxiliary = |i: usize| {
+        t.is(i, class::MODAL)
+            || any_of!(lexed.word(i), "is" "are" "was" "were" "has" "have" "does" "do" "gets" "get" "stays" "stay" "remains" "remain")
+    };
+    for i in range.0..range.1 {
+        let token = lexed.tokens[i];
+        if any_of!(lexed.raw(i), "GET" "POST" "PUT" "PATCH" "DELETE" "HEAD") {
+            s.methods.push(token.key);
+        }
+        // `/v1/raw`: from the slash to the next blank. `tests/`: a word before a slash and a blank.
+        if lexed.raw(i) == "/"
+            && token.spaced
+            && bytes.get(token.end).is_some_and(u8::is_ascii_alphabetic)
+        {
+            let rest = &lexed.text[token.start..];
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            s.paths
+                .push(fnv(rest[..end].trim_end_matches([',', '.', ':', ';', ')'])));
+        } else if lexed.raw(i) == "/"
+            && !token.spaced
+            && i > range.0
+            && lexed.tokens[i - 1].spaced
+            && bytes.get(token.end).is_none_or(|b| b.is_ascii_whitespace())
+        {
+            s.paths.push(lexed.tokens[i - 1].key);
+        }
+        s.emphatic |= !token.quoted
+            && EMPHATIC.binary_search(&lexed.word(i)).is_ok()
+            && (lexed.word(i) != "only"
+                || !any_of!(lexed.word(i + 1), "if" "when" "after" "on" "for" "during"));
+        s.emphatic |= any_of!(lexed.word(i), "around" "day" "at" "under" "in")
+            && any_of!(lexed.word(i + 1), "the" "and" "all" "any" "no" "every")
+            && any_of!(lexed.word(i + 2), "clock" "night" "times" "circumstances" "circumstance" "other" "case" "time");
+    }
+    s.measured = t
+        .hits_in(range)
+        .iter()
+        .any(|h| matches!(h.cue, Cue::Upper | Cue::Lower | Cue::Takes));
+    // A heading before a fragment.
+    if let Some(colon) = (range.0 + 1..range.1)
+        .take(5)
+        .find(|&i| lexed.is_symbol(i, ":"))
+    {
+        let fragment =
+            !(colon..range.1).any(auxiliary) || (range.0 + 1..colon).any(|i| lexed.tokens[i].upper);
+        if fragment {
+            s.heading = telling(source, range.0, colon);
+        }
+    }
+    let case = is_case_line(t, range.0, range.1);
+    // The noun phrase of the subject.
+    let verb = (range.0..range.1).take(8).find(|&i| auxiliary(i));
+    if let Some(verb) = verb {
+        let clean = !(range.0..verb).any(|i| {
+            lexed.tokens[i].kind == TokenKind::Symbol || t.is(i, class::CONDITION)
+                || any_of!(lexed.word(i), "that" "which" "who" "and" "or" "in" "on" "from" "for" "with" "by" "at" "to")
+        });
+        if clean {
+            let of = (range.0..verb)
+                .find(|&i| lexed.word(i) == "of")
+                .unwrap_or(verb);
+            s.phrase = telling(source, range.0, of);
+            s.of = telling(source, of, verb);
+            s.partitive = (range.0..of).any(|i| {
+                any_of!(lexed.word(i), "entry" "entries" "row" "rows" "line" "lines" "item" "items" "page" "pages" "part" "parts" "record" "records" "element" "field" "fields" "member" "members" "each" "all" "one" "every" "copy" "copies" "version" "versions")
+            });
+            s.head = (range.0..of)
+                .rev()
+                .find(|&i| lexed.tokens[i].kind == TokenKind::Word)
+                .filter(|&i| {
+                    !t.is(
+                        i,
+                        class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
+                    )
+                })
+                .map(|i| canonical(lexed.tokens[i].key));
+        }
+        s.limited = (range.0 + 1..verb).any(|i| {
+            any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose")
+                || lexed.word(i) == "not" && i > range.0 + 1
+        });
+        s.narrowed = (range.0 + 1..verb).any(|i| {
+            any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose" "with" "from" "outside" "after" "before" "under" "over" "above" "below")
+        });
+    } else {
+        let noun = range.0 + usize::from(t.is(range.0, class::STOP | class::UNIVERSAL));
+        s.limited = any_of!(lexed.word(noun + 1), "without" "whose" "that");
+        s.narrowed = s.limited;
+    }
+    if s.limited
+        && let Some(verb) = verb
+    {
+        let from = (range.0 + 1..verb)
+            .find(|&i| any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose"));
+        s.limit = from.map_or_else(Vec::new, |from| telling(source, from, verb));
+    }
+    s.limited |= case;
+}
+
+fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {
+    let t = &source.tagged;
+    let mut keys: Vec<u64> = (from..to)
+        .filter(|&i| {
+            t.lexed.tokens[i].kind == TokenKind::Word
+                && !t.is(
+                    i,
+                    class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
+                )
+                && !is_filler(t.lexed.word(i))
+        })
+        .map(|i| canonical(t.lexed.tokens[i].key))
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EMPHATIC;
+
+    #[test]
+    fn emphatic_words_are_sorted() {
+        assert!(EMPHATIC.windows(2).all(|w| w[0] < w[1]));
+    }
+}

@@ -1,0 +1,53 @@
+//! Words that say the same in a requirement: two statements about storing and keeping speak of one act.
+
+use crate::text::lex::fnv;
+use crate::text::stem::stem;
+use std::sync::OnceLock;
+
+/// Groups of verbs and nouns; the first word stands for all.
+const GROUPS: &[&str] = &[
+    "keep store save retain hold preserve",
+    "delete erase purge wipe",
+    "show display appear",
+    "send transmit deliver dispatch",
+    "change alter modify edit",
+    "finish complete",
+    "begin start launch",
+    "permit allow",
+    "photo picture image",
+    "weight mass weigh",
+    "cancel revoke withdraw",
+    "customer client shopper buyer",
+    "mail e-mail email",
+    "mobile phone smartphone",
+    "employee staff colleague",
+    "log protocol",
+    "price cost",
+    "link hyperlink",
+    "order purchase",
+    "notify inform tell",
+    "answer reply respond response",
+    "login sign-in signin",
+    "record recording",
+    "calculate compute calculation",
+];
+
+/// The key that stands for all words of a group.
+pub(super) fn canonical(key: u64) -> u64 {
+    static TABLE: OnceLock<Vec<(u64, u64)>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let mut out: Vec<(u64, u64)> = GROUPS
+            .iter()
+            .flat_map(|group| {
+                let first = group.split(' ').next().unwrap_or_default();
+                let to = fnv(stem(first));
+                group.split(' ').map(move |word| (fnv(stem(word)), to))
+            })
+            .collect();
+        out.sort_unstable();
+        out
+    });
+    table
+        .binary_search_by(|e| e.0.cmp(&key))
+        .map_or(key, |at| table[at].1)
+}

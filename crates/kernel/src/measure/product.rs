@@ -1,0 +1,224 @@
+//! Products by list and by shape: a listed name, capitals or digits inside a word, a name before a version number.
+
+use crate::lexicon::{Tagged, class};
+use crate::text::lex::TokenKind;
+
+/// Words that are products only when written like a name.
+const AMBIGUOUS: &[&str] = &[
+    "access",
+    "ada",
+    "age",
+    "alpine",
+    "apex",
+    "arch",
+    "axe",
+    "beam",
+    "beats",
+    "black",
+    "blade",
+    "boost",
+    "can",
+    "c",
+    "chai",
+    "chef",
+    "chi",
+    "click",
+    "compose",
+    "composer",
+    "conan",
+    "consul",
+    "crystal",
+    "dart",
+    "dash",
+    "deadline",
+    "discord",
+    "drizzle",
+    "echo",
+    "edge",
+    "exchange",
+    "express",
+    "fiber",
+    "fish",
+    "flux",
+    "ghost",
+    "gin",
+    "glue",
+    "go",
+    "hive",
+    "iso",
+    "jack",
+    "julia",
+    "knex",
+    "less",
+    "liquid",
+    "lisp",
+    "locust",
+    "loki",
+    "make",
+    "metal",
+    "moment",
+    "mustache",
+    "nest",
+    "net",
+    "ninja",
+    "node",
+    "notebook",
+    "parcel",
+    "pest",
+    "phoenix",
+    "pic",
+    "play",
+    "prefect",
+    "puppet",
+    "r",
+    "raid",
+    "realm",
+    "reason",
+    "relay",
+    "remix",
+    "render",
+    "requests",
+    "rest",
+    "rocket",
+    "root",
+    "sage",
+    "salt",
+    "san",
+    "sap",
+    "scheme",
+    "shell",
+    "shiny",
+    "slack",
+    "slim",
+    "spark",
+    "spring",
+    "stripe",
+    "swift",
+    "teams",
+    "temporal",
+    "tempo",
+    "tornado",
+    "transformers",
+    "unity",
+    "vault",
+    "warp",
+    "whisper",
+    "word",
+    "zoom",
+    "google",
+    "edge",
+    "sed",
+    "swagger",
+    "viper",
+    "cobra",
+    "polly",
+    "beats",
+    "airflow",
+    "rollup",
+    "google",
+    "oracle",
+    "hana",
+    "hapi",
+    "yarn",
+    "poetry",
+    "boost",
+    "dask",
+    "excel",
+];
+
+/// Endings of source files and scripts.
+pub(super) const CODE_ENDINGS: &[&str] = &[
+    ".py", ".sh", ".js", ".ts", ".tsx", ".jsx", ".go", ".rs", ".c", ".h", ".cpp", ".java", ".kt",
+    ".rb", ".php", ".sql", ".tf", ".ps1", ".css", ".html", ".tex", ".vue", ".cs", ".swift",
+    ".scala", ".ipynb",
+];
+
+/// Whether token `i` is a listed product, written like one.
+pub(super) fn is_product(t: &Tagged<'_>, i: usize, sentence_start: bool) -> bool {
+    if !t.is(i, class::TECH) {
+        return false;
+    }
+    let lexed = &t.lexed;
+    let word = lexed.word(i);
+    let bare = word.strip_suffix("'s").unwrap_or(word);
+    if !AMBIGUOUS.contains(&bare) {
+        return true;
+    }
+    // `Google Apps Script`: a name of several words.
+    let named =
+        lexed.tokens[i].upper && lexed.tokens.get(i + 1).is_some_and(|n| n.upper && n.spaced);
+    let number_follows = lexed
+        .tokens
+        .get(i + 1)
+        .is_some_and(|n| n.kind == TokenKind::Number);
+    let company = lexed.word(i + 1) == "with"
+        || matches!(lexed.raw(i + 1), "," | "+" | "/")
+        || i > 0 && matches!(lexed.word(i - 1), "in" | "with" | "using");
+    let language = lexed.tokens[i].upper
+        && (!sentence_start
+            || company
+            || any_of!(lexed.word(i + 1),
+                "service" "script" "program" "module" "library" "api" "front" "on"));
+    // Single letters and plain words in the middle of a sentence must look like names.
+    number_follows || named || language
+}
+
+/// A product name nobody listed: capitals or digits inside the word, or a capital before a version number.
+pub(super) fn is_coined(t: &Tagged<'_>, i: usize, sentence_start: bool) -> bool {
+    let lexed = &t.lexed;
+    let raw = lexed.raw(i);
+    let token = lexed.tokens[i];
+    if token.quoted || raw.len() < 3 {
+        return false;
+    }
+    let inner_capital = raw.chars().next().is_some_and(char::is_uppercase)
+        && raw.chars().skip(1).any(char::is_uppercase)
+        && raw.chars().any(char::is_lowercase);
+    let plain_noun =
+        t.classes[i] & (class::TIME_UNIT | class::STOP | class::DATA | class::OUTPUT) != 0;
+    let next = lexed.raw(i + 1);
+    let number = lexed
+        .tokens
+        .get(i + 1)
+        .is_some_and(|n| n.kind == TokenKind::Number && n.end - n.start <= 6);
+    // A point in the number, or `V18`, is a version even behind the first word of a sentence.
+    let version = number && next.contains('.')
+        || next.len() >= 2
+            && next.starts_with(['V', 'v'])
+            && next[1..].bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let versioned = token.upper
+        && (number && !sentence_start || version)
+        && !plain_noun
+        && !names_part(lexed.word(i));
+    inner_capital && !raw.contains('\'') && t.classes[i] & class::PERSON == 0
+        || versioned
+        || is_type_number(raw) && i > 0 && lexed.tokens[i - 1].upper
+        || is_type_number(raw) && raw.len() >= 6
+}
+
+/// `S7-1500`, `PT100`, `MSP430`: capitals, then digits.
+fn is_type_number(raw: &str) -> bool {
+    let letters = raw.bytes().take_while(u8::is_ascii_uppercase).count();
+    let digits = raw.bytes().filter(u8::is_ascii_digit).count();
+    letters >= 1
+        && digits >= 2
+        && raw.len() >= 4
+        && raw
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
+}
+
+/// Months and words that a number follows as the name of one of many.
+fn names_part(word: &str) -> bool {
+    any_of!(word,
+        "january" "february" "march" "april" "may" "june" "july" "august" "september" "october"
+        "november" "december" "page" "chapter" "section" "step" "room" "building" "version"
+        "phase" "day" "week" "shelf" "gate" "hall" "table" "line" "level" "floor" "house" "unit"
+        "track" "platform" "desk" "counter" "zone" "area" "stage" "round" "team" "group" "class"
+        "ward" "pump" "tank" "pier" "berth" "court" "lane" "dock" "bus" "article" "paragraph")
+}
+
+/// Whether a word is a product only when written like a name.
+pub(super) fn is_ambiguous(word: &str) -> bool {
+    AMBIGUOUS.contains(&word)
+}
