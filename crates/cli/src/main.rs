@@ -7,6 +7,8 @@ mod clock;
 mod commands;
 mod error;
 mod intent_input;
+mod loaded;
+mod progress;
 mod ui;
 mod verdict;
 

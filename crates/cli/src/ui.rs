@@ -1,6 +1,7 @@
 //! Saying things: machine output to standard output, everything for people to standard error.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 
@@ -23,6 +24,19 @@ pub fn print_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
         .map_err(|error| CliError::no_form(&error, "standard output"))?;
     bytes.push(b'\n');
     print_bytes(&bytes)
+}
+
+/// Whether the person asked for silence; set once, before a command runs.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Remembers `--quiet`.
+pub fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether progress may be shown: a person looks at standard error and did not ask for silence.
+pub fn shows_progress() -> bool {
+    !QUIET.load(Ordering::Relaxed) && io::stderr().is_terminal()
 }
 
 /// Tells a person something on standard error. Where even that is closed, nobody listens.

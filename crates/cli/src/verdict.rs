@@ -70,20 +70,6 @@ pub fn print_verdict(report: &Report, shown: &str) -> Result<Outcome, CliError> 
     Ok(Outcome::Invalid)
 }
 
-/// Findings as the list `violations` of printed reports.
-pub fn violations_json(findings: &[Finding]) -> Value {
-    Value::array(findings.iter().map(|finding| {
-        let mut one = Value::object([
-            ("rule_id", finding.rule_id),
-            ("message", finding.message.as_str()),
-        ]);
-        if let Some(path) = &finding.path {
-            one.insert("path", path.as_str());
-        }
-        one
-    }))
-}
-
 /// A finding on one line, for people.
 pub fn finding_line(finding: &Finding) -> String {
     let place = finding.path.as_deref().map(|path| format!("{path}: "));

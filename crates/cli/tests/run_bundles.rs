@@ -324,7 +324,7 @@ fn verify_tells_invalid_from_unreadable_and_takes_the_highest() {
     }
     let human = bench.run(&["verify", "bad"]);
     assert!(
-        human.stdout.contains("bad: run bundle is INVALID"),
+        human.stdout.contains("INVALID  bad (run bundle)"),
         "{}",
         human.stdout
     );

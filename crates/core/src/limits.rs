@@ -3,6 +3,31 @@
 /// Entries that a source lists at the most. Stops a tree of folders that would fill the memory.
 pub const MAX_ENTRIES: u64 = 2_000_000;
 
+/// Bytes that an archive may unpack to whatever its ratio: 64 MiB.
+pub const ARCHIVE_FREE_BYTES: u64 = 64 << 20;
+
+/// Beyond [`ARCHIVE_FREE_BYTES`], how many times its own size an archive may unpack to. Stops a
+/// small file that would keep a machine busy for hours.
+pub const ARCHIVE_MAX_RATIO: u64 = 200;
+
+/// Entries of an archive. Stops a list of names that would fill the memory.
+pub const ARCHIVE_MAX_ENTRIES: usize = 2_000_000;
+
+/// Bytes of one entry's name. Stops a name field of gigabytes.
+pub const ARCHIVE_MAX_NAME: u64 = 16 << 10;
+
+/// Bytes of a tar entry's extended header. Stops the same in another place.
+pub const ARCHIVE_MAX_EXTENDED: u64 = 1 << 20;
+
+/// Bytes of JSON documents and other texts that rules read, kept in memory for one archive.
+pub const ARCHIVE_KEPT_DOCUMENTS: u64 = 512 << 20;
+
+/// Bytes of other small files, kept in memory so that they can be shown.
+pub const ARCHIVE_KEPT_OTHERS: u64 = 16 << 20;
+
+/// Bytes of an archive that cannot be read from its end, such as a zip on standard input.
+pub const ARCHIVE_MAX_PIPED: u64 = 512 << 20;
+
 /// Bounds on reading one JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonLimits {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use crate::digest::{Digest, Hasher};
 use crate::path::{SafePath, UnsafePath};
 
 /// What an entry is. Only a file has bytes.
@@ -165,6 +166,29 @@ pub trait Source: Sync {
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
         let file = self.open(path)?;
         read_bounded(file, path.as_str(), 0, limit)
+    }
+
+    /// The size and digest of a regular file of any size. A source that read it before, as a
+    /// stream that cannot be read twice, answers from what it noted then.
+    fn digest(&self, path: &SafePath) -> Result<(u64, Digest), SourceError> {
+        let mut file = self.open(path)?;
+        let mut hasher = Hasher::new();
+        let mut buffer = vec![0; 64 << 10];
+        let mut size = 0u64;
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok((size, hasher.finish())),
+                Ok(count) => {
+                    hasher.update(&buffer[..count]);
+                    size += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    let path = path.to_string();
+                    return Err(SourceError::Io { path, source });
+                }
+            }
+        }
     }
 }
 

@@ -4,7 +4,9 @@
 //! `runseal-core`. Files are opened without following links and judged on the open handle, and
 //! whatever is written appears whole or not at all.
 
+pub mod archive;
 pub mod atomic;
+pub mod compare;
 pub mod detect;
 pub mod directory;
 pub mod harness;
@@ -14,3 +16,4 @@ pub mod keys;
 pub mod run;
 pub mod store;
 pub mod stream;
+pub mod survey;

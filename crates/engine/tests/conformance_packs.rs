@@ -7,9 +7,9 @@
     reason = "test code: a failure is meant to stop the test"
 )]
 
+mod pack_recipe;
+
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, Node, Value, canonical_bytes};
@@ -25,12 +25,7 @@ fn pack_every_case_has_the_expected_findings() {
     let count = for_each_line(&kernel.join("packs.jsonl"), |case| {
         let name = text(case, "name").unwrap();
         let place = tempfile::tempdir().unwrap();
-        let pack = place.path().join("pack");
-        fs::create_dir(place.path().join("outside")).unwrap();
-        lay_out(&kernel.join("packs").join(&name), &pack);
-        for step in case.get("recipe").iter().flat_map(|recipe| recipe.items()) {
-            follow(step, &pack);
-        }
+        let pack = pack_recipe::prepare(case, &kernel.join("packs"), place.path());
         check_case(&name, case.get("expect").unwrap(), &pack);
     });
     assert!(count > 200, "{count} packs");
@@ -84,52 +79,5 @@ fn check_case(name: &str, expect: Node<'_>, pack: &Path) {
                 "{name} {field}"
             );
         }
-    }
-}
-
-fn lay_out(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    // A case that begins with nothing has no folder.
-    if !from.exists() {
-        return;
-    }
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            lay_out(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), &target).unwrap();
-        }
-    }
-}
-
-fn follow(step: Node<'_>, pack: &Path) {
-    let (key, arguments) = step.members().next().unwrap();
-    let arguments: Vec<String> = arguments
-        .items()
-        .map(|argument| argument.as_str().unwrap().into_owned())
-        .collect();
-    let at = |index: usize| pack.join(&arguments[index]);
-    match key.as_str().unwrap().as_ref() {
-        "write" => fs::write(at(0), &arguments[1]).unwrap(),
-        "remove" => fs::remove_file(at(0)).unwrap(),
-        "mkdir" => fs::create_dir(at(0)).unwrap(),
-        "mkfifo" => {
-            let mode = rustix::fs::Mode::from_raw_mode(0o644);
-            rustix::fs::mknodat(rustix::fs::CWD, at(0), rustix::fs::FileType::Fifo, mode, 0)
-                .unwrap();
-        }
-        "symlink" => symlink(&arguments[1], at(0)).unwrap(),
-        "move_out" => {
-            let outside = pack.parent().unwrap().join("outside");
-            fs::rename(at(0), outside.join(&arguments[1])).unwrap();
-        }
-        "absent" => fs::remove_dir_all(pack).unwrap(),
-        "file" => {
-            fs::remove_dir_all(pack).unwrap();
-            fs::write(pack, &arguments[0]).unwrap();
-        }
-        other => panic!("unknown step `{other}`"),
     }
 }

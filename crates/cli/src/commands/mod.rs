@@ -7,9 +7,12 @@ mod bundle;
 mod canon;
 mod clarify;
 mod completions;
+mod demo;
+mod diff;
 mod engine;
 mod evidence;
 mod hash;
+mod inspect;
 mod job;
 mod keygen;
 mod ledger;
@@ -20,6 +23,7 @@ mod patch;
 mod proposal;
 mod receipt;
 mod replay;
+mod report;
 mod rules;
 mod run;
 mod runner;
@@ -57,7 +61,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Verify(verify::Args),
+    Inspect(inspect::Args),
+    Diff(diff::Args),
+    Report(report::Args),
     Replay(replay::Args),
     Transform(transform::Args),
     Clarify(clarify::Args),
@@ -99,6 +107,10 @@ impl Command {
             Self::Job(args) => args.surface(),
             Self::Receipt(_) => Surface::Format(Format::Receipt),
             Self::Transform(_)
+            | Self::Demo(_)
+            | Self::Inspect(_)
+            | Self::Diff(_)
+            | Self::Report(_)
             | Self::Run(_)
             | Self::Replay(_)
             | Self::Seal(_)
@@ -114,7 +126,11 @@ impl Command {
 
     fn run(&self) -> Result<Outcome, CliError> {
         match self {
+            Self::Demo(args) => demo::run(args),
             Self::Verify(args) => verify::run(args),
+            Self::Inspect(args) => inspect::run(args),
+            Self::Diff(args) => diff::run(args),
+            Self::Report(args) => report::run(args),
             Self::Replay(args) => replay::run(args),
             Self::Transform(args) => transform::run(args),
             Self::Clarify(args) => clarify::run(args),
@@ -156,6 +172,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, &arguments),
     };
+    ui::set_quiet(cli.quiet);
     let surface = cli.command.surface();
     match cli.command.run() {
         Ok(outcome) => exit_code(surface, outcome),

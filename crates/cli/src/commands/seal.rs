@@ -121,7 +121,10 @@ pub fn print_sealed(sealed: Result<Sealed, SealError>) -> Result<Outcome, CliErr
         }
         Err(SealError::Rejected(findings)) => {
             let mut printed = Value::object([("ok", false)]);
-            printed.insert("violations", verdict::violations_json(&findings));
+            printed.insert(
+                "violations",
+                runseal_core::verify::violations_json(&findings),
+            );
             ui::print_json(&printed, Dialect::Kernel)?;
             ui::tell("REJECTED: nothing was sealed");
             for finding in &findings {

@@ -1,5 +1,6 @@
 //! The formats: one module each, with its rules.
 
+pub mod archive;
 pub mod context_bundle;
 pub mod engine_contracts;
 pub mod evidence;
@@ -46,11 +47,13 @@ pub enum Format {
     Ledger,
     /// An engine's contracts.
     Engine,
+    /// A tar or zip that any of the others may come in.
+    Archive,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::ContextBundle,
         Self::JobBundle,
         Self::Pack,
@@ -63,6 +66,7 @@ impl Format {
         Self::Evidence,
         Self::Ledger,
         Self::Engine,
+        Self::Archive,
     ];
 
     /// The name in machine output.
@@ -80,6 +84,7 @@ impl Format {
             Self::Evidence => "evidence",
             Self::Ledger => "ledger",
             Self::Engine => "engine",
+            Self::Archive => "archive",
         }
     }
 
@@ -98,6 +103,7 @@ impl Format {
             Self::Evidence => "evidence",
             Self::Ledger => "ledger",
             Self::Engine => "engine",
+            Self::Archive => "archive",
         }
     }
 }
@@ -123,6 +129,7 @@ pub fn all_rules() -> Vec<&'static RuleInfo> {
     rules.extend(infos(&runner::RULES));
     rules.extend(infos(&evidence::RULES));
     rules.extend(infos(&ledger::RULES));
+    rules.extend(infos(&archive::RULES));
     rules.extend(infos(&engine_contracts::RULES));
     rules
 }

@@ -5,15 +5,18 @@
 //! [`run_rules`] asks each rule whether it has something to look at, runs it, and gathers a
 //! [`Report`]. Violations are data in a report; an error means that one could not look.
 
+pub mod answer;
 pub mod catalogue;
 mod exit;
 mod finding;
 mod render;
 mod report;
 mod rule;
+mod survey;
 
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
-pub use render::{render_human, render_json};
+pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Strictness, Subject, run_rules};
+pub use survey::{Checked, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};

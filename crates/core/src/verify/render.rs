@@ -11,12 +11,14 @@ use crate::canon::Value;
 pub fn render_json(report: &Report) -> Value {
     let mut object = Value::object([("ok", report.is_valid())]);
     if !report.is_valid() {
-        object.insert(
-            "violations",
-            Value::array(report.findings().iter().map(finding_json)),
-        );
+        object.insert("violations", violations_json(report.findings()));
     }
     object
+}
+
+/// Findings as the list `violations` of printed reports.
+pub fn violations_json(findings: &[Finding]) -> Value {
+    Value::array(findings.iter().map(finding_json))
 }
 
 fn finding_json(finding: &Finding) -> Value {
@@ -96,7 +98,7 @@ pub fn render_human(report: &Report, subject: &str) -> String {
 }
 
 /// Text from outside, made safe to print: no line break or other control character gets through.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let escape = |c: char| match c {
         c if c.is_control() => c.escape_debug().collect::<String>(),
         c => c.to_string(),

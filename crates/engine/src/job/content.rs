@@ -88,6 +88,42 @@ fn final_newlines(before: u8, piece: &[u8]) -> u8 {
     }
 }
 
+/// Sums up bytes that arrive in pieces.
+#[derive(Debug)]
+pub(crate) struct ContentMeter {
+    hasher: Hasher,
+    utf8: Utf8Check,
+    newlines: u8,
+    bytes: u64,
+}
+
+impl ContentMeter {
+    pub(crate) fn new() -> Self {
+        Self {
+            hasher: Hasher::new(),
+            utf8: Utf8Check::default(),
+            newlines: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn update(&mut self, piece: &[u8]) {
+        self.hasher.update(piece);
+        self.utf8.update(piece);
+        self.newlines = final_newlines(self.newlines, piece);
+        self.bytes += piece.len() as u64;
+    }
+
+    pub(crate) fn finish(self) -> ContentFact {
+        ContentFact {
+            bytes: self.bytes,
+            sha256: self.hasher.finish(),
+            bad_utf8: self.utf8.finish(),
+            final_newlines: self.newlines,
+        }
+    }
+}
+
 /// Reads a regular file of `size` bytes to its end. `buffer` has [`BUFFER`] bytes.
 pub(super) fn read_content(
     file: &mut File,
@@ -97,32 +133,20 @@ pub(super) fn read_content(
     if size >= LARGE {
         return read_large(file);
     }
-    let mut hasher = Hasher::new();
-    let mut utf8 = Utf8Check::default();
-    let mut newlines = 0;
-    let mut bytes = 0u64;
+    let mut meter = ContentMeter::new();
     loop {
         let count = read_some(file, buffer)?;
         if count == 0 {
             break;
         }
-        let piece = &buffer[..count];
-        hasher.update(piece);
-        utf8.update(piece);
-        newlines = final_newlines(newlines, piece);
-        bytes += count as u64;
+        meter.update(&buffer[..count]);
         // A read that stops short of the buffer at the known size is the end of the file; one
         // more call to hear so would be a quarter of the cost of a small file.
-        if bytes == size && count < buffer.len() {
+        if meter.bytes == size && count < buffer.len() {
             break;
         }
     }
-    Ok(ContentFact {
-        bytes,
-        sha256: hasher.finish(),
-        bad_utf8: utf8.finish(),
-        final_newlines: newlines,
-    })
+    Ok(meter.finish())
 }
 
 fn read_large(file: &mut File) -> io::Result<ContentFact> {

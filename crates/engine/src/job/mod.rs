@@ -1,8 +1,9 @@
 //! Jobs: indexing sources, reading steps, building, verifying and replaying bundles.
 
+pub mod archived;
 pub mod build;
 pub mod collect;
-mod content;
+pub(crate) mod content;
 pub mod index;
 pub mod lookup;
 pub mod post;

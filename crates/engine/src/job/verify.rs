@@ -12,7 +12,9 @@ use runseal_core::formats::job_bundle::{BundleView, ManifestState, RULES, lowest
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Outcome, Report, Strictness, run_rules};
 
+use super::archived::collect_archived;
 use super::collect::{BundleFolder, Go, ManifestText};
+use crate::archive::Archive;
 
 /// Artifacts that one thread reads before a second one has begun.
 const FEW_ARTIFACTS: usize = 64;
@@ -134,6 +136,29 @@ pub fn verify_job_bundle_then<T>(
     match &manifest {
         Ok(manifest) => judge(ManifestState::Read(bytes, manifest), &facts, options, then),
         Err(error) => judge(ManifestState::Malformed(error), &facts, options, then),
+    }
+}
+
+/// Verifies the bundle in `folder` of an archive; the archive itself where that is empty.
+pub fn verify_archived_job_bundle(
+    archive: &Archive,
+    folder: &str,
+    options: VerifyOptions,
+) -> Verification {
+    let (text, facts) = collect_archived(archive, folder);
+    let bytes = match &text {
+        ManifestText::Bytes(bytes) => bytes,
+        ManifestText::Absent(why) => {
+            return judge(ManifestState::Absent(why), &facts, options, |_| ()).0;
+        }
+    };
+    match parse_document(bytes, &ReadOptions::default()) {
+        Ok(document) => {
+            let manifest = Manifest::read(document.root());
+            let state = ManifestState::Read(bytes, &manifest);
+            judge(state, &facts, options, |_| ()).0
+        }
+        Err(error) => judge(ManifestState::Malformed(&error), &facts, options, |_| ()).0,
     }
 }
 

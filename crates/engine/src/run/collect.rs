@@ -22,8 +22,6 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 
-use crate::stream::digest_through;
-
 /// The documents that rules read, so that their bytes are kept.
 pub const DOCUMENTS: [&str; 9] = [
     INPUT_SCHEMA,
@@ -159,7 +157,6 @@ impl Collected {
 }
 
 fn read_shares(source: &dyn Source, keys: &ForbiddenKeys, shares: &Shares<'_>) {
-    let mut buffer = Vec::new();
     loop {
         let share = match shares.lock() {
             Ok(mut shares) => shares.next(),
@@ -167,17 +164,12 @@ fn read_shares(source: &dyn Source, keys: &ForbiddenKeys, shares: &Shares<'_>) {
         };
         let Some(share) = share else { return };
         for (path, reading) in share {
-            *reading = Some(read_file(source, path, keys, &mut buffer));
+            *reading = Some(read_file(source, path, keys));
         }
     }
 }
 
-fn read_file(
-    source: &dyn Source,
-    path: &SafePath,
-    keys: &ForbiddenKeys,
-    buffer: &mut Vec<u8>,
-) -> Reading {
+fn read_file(source: &dyn Source, path: &SafePath, keys: &ForbiddenKeys) -> Reading {
     if is_json(path.as_str()) {
         let bytes = match read_whole(source, path)? {
             Ok(bytes) => bytes,
@@ -197,16 +189,11 @@ fn read_file(
         };
         return Ok(EntryFact::File(fact));
     }
-    let mut file = match source.open(path) {
-        Ok(file) => file,
+    let (_, digest) = match source.digest(path) {
+        Ok(digest) => digest,
         Err(SourceError::NotAFile { kind, .. }) => return Ok(EntryFact::NotAFile(kind)),
         Err(error) => return Err(error),
     };
-    let (digest, _) =
-        digest_through(&mut *file, &mut io::sink(), buffer).map_err(|source| SourceError::Io {
-            path: path.to_string(),
-            source,
-        })?;
     Ok(EntryFact::File(FileFact::Bytes(digest)))
 }
 

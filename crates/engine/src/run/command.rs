@@ -67,10 +67,14 @@ pub fn limits_within(policy: &Limits, manifest: Node<'_>) -> Limits {
 }
 
 /// The file of the engine's folder that an element of the command names, if it names one.
-fn engine_file(source: &DirectorySource, element: &str) -> Option<SafePath> {
+fn engine_file(source: &dyn Source, element: &str) -> Option<SafePath> {
     let relative = element.strip_prefix("./").unwrap_or(element);
     let path = SafePath::parse(relative).ok()?;
-    source.open_file(&path).ok().map(|_| path)
+    match source.open(&path) {
+        // A file of an archive may be there without being kept.
+        Ok(_) | Err(SourceError::TooLarge { .. }) => Some(path),
+        Err(_) => None,
+    }
 }
 
 /// The command as it is run inside: a program of the engine's folder by its place there.
@@ -86,7 +90,7 @@ pub fn command_inside(source: &DirectorySource, command: &[String]) -> Vec<Strin
 
 /// Why the program cannot be started, as far as that can be seen from here.
 pub fn find_program_fault(
-    source: &DirectorySource,
+    source: &dyn Source,
     command: &[String],
 ) -> Result<Option<String>, SourceError> {
     let Some(program) = command.first() else {

@@ -83,6 +83,30 @@ pub fn check_engine(path: &Path) -> Result<(Report, Option<Engine>), SourceError
         path: path.display().to_string(),
         source,
     })?;
+    let (report, parts) = examine_engine(&source)?;
+    let engine = parts.map(|parts| Engine {
+        folder,
+        source,
+        stored: parts.stored,
+        code: parts.code,
+        version: parts.version,
+        command: parts.command,
+    });
+    Ok((report, engine))
+}
+
+/// What an engine whose contracts hold is made of.
+pub(crate) struct EngineParts {
+    stored: BTreeMap<&'static str, Vec<u8>>,
+    code: String,
+    version: String,
+    command: Vec<String>,
+}
+
+/// Checks the contracts of the engine in `source`.
+pub(crate) fn examine_engine(
+    source: &dyn Source,
+) -> Result<(Report, Option<EngineParts>), SourceError> {
     let mut missing: [Option<String>; 5] = Default::default();
     let mut found: BTreeMap<&'static str, Vec<u8>> = BTreeMap::new();
     for (name, missing) in CONTRACTS.iter().zip(&mut missing) {
@@ -90,7 +114,7 @@ pub fn check_engine(path: &Path) -> Result<(Report, Option<Engine>), SourceError
         let manifest =
             manifest.and_then(|bytes| parse_document(bytes, &ReadOptions::default()).ok());
         match locate(
-            &source,
+            source,
             name,
             manifest.as_ref().map(|document| document.root()),
         )? {
@@ -113,7 +137,7 @@ pub fn check_engine(path: &Path) -> Result<(Report, Option<Engine>), SourceError
     let root = doc(&manifest).root();
     let command = root.and_then(parse_command);
     let program_fault = match &command {
-        Some(command) => find_program_fault(&source, command)?,
+        Some(command) => find_program_fault(source, command)?,
         None => None,
     };
     let requirements = root.map(parse_requirements);
@@ -149,15 +173,13 @@ pub fn check_engine(path: &Path) -> Result<(Report, Option<Engine>), SourceError
         }
     }
     stored.extend(found.remove_entry(SEALING_SPEC));
-    let engine = Engine {
-        folder,
-        source,
+    let parts = EngineParts {
         stored,
         code,
         version,
         command: command.unwrap_or_default(),
     };
-    Ok((report, Some(engine)))
+    Ok((report, Some(parts)))
 }
 
 type ReadJson<'a> = Option<Result<(Document<'a>, Vec<u8>), String>>;
@@ -178,7 +200,7 @@ fn doc<'a>(document: &'a ReadJson<'_>) -> Doc<'a> {
 
 /// Finds a contract: in the root, then where the manifest points, then in MANIFEST/ and SEALING/.
 fn locate(
-    source: &DirectorySource,
+    source: &dyn Source,
     name: &'static str,
     manifest: Option<Node<'_>>,
 ) -> Result<Result<Vec<u8>, String>, SourceError> {

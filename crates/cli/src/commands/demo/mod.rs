@@ -1,0 +1,69 @@
+//! `runseal demo`: one of everything, made, verified, replayed and tampered with.
+//!
+//! Every line that begins with `$` is a command that this same program is started with, so what
+//! is shown is what a person would see, and the demo fails where the product does.
+
+mod files;
+mod shell;
+mod walk;
+
+use std::path::PathBuf;
+
+use runseal_core::verify::Outcome;
+
+use crate::error::CliError;
+use shell::Shell;
+
+/// Show everything on built-in examples: make it, verify it, replay it, change one byte of it.
+///
+/// Takes a few seconds. Where the sandbox cannot be set up it says what was not run and why, and
+/// does the rest.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal demo --out demo")]
+pub struct Args {
+    /// Where to put it, in a folder that does not exist or is empty; a new temporary one where
+    /// not given. It stays.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let folder = prepare(args)?;
+    let mut shell = Shell::new(&folder)?;
+    walk::walk_through(&mut shell)?;
+    Ok(Outcome::Valid)
+}
+
+fn prepare(args: &Args) -> Result<PathBuf, CliError> {
+    let failed = |what: &str, error: &std::io::Error| {
+        CliError::new(Outcome::Unreadable, "DEMO", format!("{what}: {error}"))
+            .hint("name another folder with --out")
+    };
+    let folder = match &args.out {
+        Some(folder) => {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| failed("the folder cannot be made", &error))?;
+            let mut entries = std::fs::read_dir(folder)
+                .map_err(|error| failed("the folder cannot be read", &error))?;
+            if entries.next().is_some() {
+                return Err(CliError::new(
+                    Outcome::Unreadable,
+                    "EXISTS",
+                    "the folder is not empty",
+                )
+                .at(folder.display().to_string())
+                .hint("name a new folder with --out"));
+            }
+            folder.clone()
+        }
+        None => tempfile::Builder::new()
+            .prefix("runseal-demo-")
+            .tempdir()
+            .map_err(|error| failed("no temporary folder", &error))?
+            .keep(),
+    };
+    files::write_examples(&folder)
+        .map_err(|error| failed("the examples cannot be written", &error))?;
+    Ok(folder)
+}

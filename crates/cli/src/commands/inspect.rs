@@ -1,0 +1,63 @@
+//! `runseal inspect`: what something is, on one screen.
+
+use std::path::PathBuf;
+
+use runseal_core::canon::Dialect;
+use runseal_core::describe::{render_inspection_human, render_inspection_json};
+use runseal_core::verify::Outcome;
+
+use crate::error::CliError;
+use crate::loaded::{load_path, with_page};
+use crate::ui;
+use crate::verdict::StrictArgs;
+
+/// Show what something is: ids, inputs, steps, outputs, hashes, who made it, and whether it holds.
+///
+/// Exit 0: it was shown, valid or not. Exit 2: it could not be read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal inspect out/bundle")]
+pub struct Args {
+    /// A folder, file or archive; standard input where `-`.
+    path: PathBuf,
+    #[command(flatten)]
+    strict: StrictArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// `--format human|json`.
+#[derive(Debug, clap::Args)]
+pub struct FormatArgs {
+    /// How to answer.
+    #[arg(long, value_enum, default_value_t = TextFormat::Human)]
+    format: TextFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum TextFormat {
+    /// For people.
+    Human,
+    /// One JSON object.
+    Json,
+}
+
+impl FormatArgs {
+    /// Whether JSON was asked for.
+    pub fn is_json(&self) -> bool {
+        self.format == TextFormat::Json
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let strictness = args.strict.strictness();
+    let loaded = load_path(&args.path, strictness)?;
+    with_page(&loaded, strictness, |page| {
+        if args.format.is_json() {
+            ui::print_json(&render_inspection_json(page), Dialect::Kernel)
+        } else {
+            ui::print_bytes(render_inspection_human(page).as_bytes())
+        }
+    })?;
+    Ok(Outcome::Valid)
+}

@@ -1,0 +1,41 @@
+//! `runseal report`: one page to look at.
+
+use std::path::PathBuf;
+
+use runseal_core::page::render_page;
+use runseal_core::verify::Outcome;
+use runseal_engine::atomic::write_bytes;
+
+use crate::error::CliError;
+use crate::loaded::{load_path, with_page};
+use crate::ui;
+use crate::verdict::StrictArgs;
+
+/// Write one self-contained HTML page: verdict, picture, contents, files, every rule.
+///
+/// The page fetches nothing, runs no script and opens from disk. Exit 0: it was written, whatever
+/// the verdict. Exit 2: something could not be read or written.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal report out/bundle -o report.html")]
+pub struct Args {
+    /// A folder, file or archive; standard input where `-`.
+    path: PathBuf,
+    /// Where the page goes; standard output where `-`.
+    #[arg(long, short, value_name = "FILE.html")]
+    output: PathBuf,
+    #[command(flatten)]
+    strict: StrictArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let strictness = args.strict.strictness();
+    let loaded = load_path(&args.path, strictness)?;
+    let html = with_page(&loaded, strictness, render_page);
+    if args.output.as_os_str() == "-" {
+        ui::print_bytes(html.as_bytes())?;
+    } else {
+        write_bytes(&args.output, html.as_bytes())?;
+    }
+    Ok(Outcome::Valid)
+}

@@ -1,0 +1,49 @@
+//! Loading one thing to show it, for `inspect`, `report` and `diff`.
+
+use std::path::Path;
+
+use runseal_core::describe::{Documents, describe};
+use runseal_core::page::Page;
+use runseal_core::verify::{Outcome, Strictness};
+use runseal_engine::survey::load::{LoadError, Loaded, load};
+
+use crate::error::CliError;
+
+/// Loads what is at `path`.
+pub fn load_path(path: &Path, strictness: Strictness) -> Result<Loaded, CliError> {
+    let shown = path.display().to_string();
+    load(path, strictness).map_err(|error| match error {
+        LoadError::Source(error) => CliError::from(error),
+        LoadError::Json(error) => CliError::json(&error, &shown),
+        other @ LoadError::Unknown { .. } => {
+            CliError::new(Outcome::Unreadable, "UNKNOWN_FORMAT", other.to_string())
+                .at(shown)
+                .hint("`runseal verify --help` lists what is known")
+        }
+        other @ LoadError::Unverified { .. } => {
+            CliError::new(Outcome::Unreadable, "UNREADABLE", other.to_string()).at(shown)
+        }
+    })
+}
+
+/// Describes what was loaded and gives it to `show`.
+pub fn with_page<T>(
+    loaded: &Loaded,
+    strictness: Strictness,
+    show: impl FnOnce(&Page<'_>) -> T,
+) -> T {
+    let parsed = loaded.parse();
+    let mut documents = Documents::new();
+    for (name, document) in &parsed {
+        documents.insert(name.clone(), document.root());
+    }
+    let description = describe(loaded.format, &documents);
+    show(&Page {
+        path: &loaded.path,
+        description: &description,
+        report: &loaded.report,
+        wrapping: &loaded.wrapping,
+        is_strict: strictness == Strictness::Strict,
+        files: &loaded.files,
+    })
+}

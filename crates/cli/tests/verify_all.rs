@@ -1,0 +1,351 @@
+//! `runseal verify` as a user has it: what is found, how it is answered, how it ends.
+
+#![allow(clippy::unwrap_used, reason = "test code")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::project_root;
+
+fn bench() -> (tempfile::TempDir, Bench) {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
+    (folder, bench)
+}
+
+const PATCH: &str = r#"{"operations":[],"patch_schema_version":"1.0.0","source_proposal_hash":"sha256:0000000000000000000000000000000000000000000000000000000000000000","source_proposal_id":"prop_0000000000000000","total_bytes":0}"#;
+
+/// A job bundle in `name`, made by the program itself.
+fn make_job(bench: &Bench, name: &str) {
+    if !bench.path("plan.json").exists() {
+        let examples = project_root().join("examples/demo");
+        for file in [
+            "plan.json",
+            "handbook/opening-hours.md",
+            "handbook/prices.md",
+        ] {
+            bench.write(file, fs::read(examples.join(file)).unwrap());
+        }
+        for arguments in [
+            vec!["job", "init"],
+            vec!["job", "index", "handbook"],
+            vec!["job", "post", "plan.json"],
+            vec!["job", "work"],
+        ] {
+            assert_eq!(bench.run(&arguments).code, Some(0), "{arguments:?}");
+        }
+    }
+    let posted = bench.run(&["job", "post", "plan.json"]).stdout;
+    let job = posted
+        .split("\"job_id\":\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    let built = bench.run(&["job", "build", "demo", job, "-o", name]);
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+}
+
+fn tar(bench: &Bench, arguments: &[&str]) {
+    let done = Command::new("tar")
+        .args(arguments)
+        .current_dir(bench.path("."))
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[test]
+fn verify_finds_folders_files_and_archives_below_a_folder() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "tree/a/job");
+    bench.write("tree/b/patch.json", PATCH);
+    bench.write("tree/b/notes.json", "{\"hello\":1}");
+    tar(&bench, &["-czf", "tree/job.tar.gz", "-C", "tree/a", "job"]);
+    symlink("..", bench.path("tree/b/loop")).unwrap();
+    let ran = bench.run(&["verify", "-r", "tree", "--format", "json"]);
+    assert_eq!(
+        ran.stdout,
+        "{\"checked\":3,\"invalid\":0,\"not_checked\":0,\"ok\":true,\"results\":[\
+         {\"format\":\"job-bundle\",\"ok\":true,\"path\":\"tree/a/job\",\"violations\":[]},\
+         {\"format\":\"patch\",\"ok\":true,\"path\":\"tree/b/patch.json\",\"violations\":[]},\
+         {\"format\":\"job-bundle\",\"ok\":true,\"path\":\"tree/job.tar.gz\",\"violations\":[]}]}\n"
+    );
+    assert_eq!(ran.code, Some(0));
+    let human = bench.run(&["verify", "-r", "tree"]).stdout;
+    assert!(
+        human.ends_with("3 checked: 3 valid, 0 invalid; 1 other files passed over\n"),
+        "{human}"
+    );
+    for format in ["human", "json", "sarif", "junit"] {
+        let on =
+            |jobs: &str| bench.run(&["verify", "-r", "tree", "--format", format, "--jobs", jobs]);
+        assert_eq!(on("1").stdout, on("2").stdout);
+    }
+}
+
+#[test]
+fn verify_of_nothing_is_no_success() {
+    let (_folder, bench) = bench();
+    fs::create_dir_all(bench.path("empty/inside")).unwrap();
+    bench.write("notes/readme.txt", "x");
+    for arguments in [
+        ["verify", "empty"].as_slice(),
+        &["verify", "-r", "empty"],
+        &["verify", "-r", "notes"],
+        &["verify", "missing"],
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}");
+        assert!(ran.stdout.contains("NOT CHECKED"), "{}", ran.stdout);
+    }
+    assert_eq!(bench.run(&["verify"]).code, Some(3));
+    assert_eq!(bench.run(&["verify", "--jobs", "0", "x"]).code, Some(3));
+}
+
+#[test]
+fn verify_of_content_that_is_nothing_known_is_invalid_and_says_what_was_looked_for() {
+    let (_folder, bench) = bench();
+    bench.write("x.json", "{\"hello\":1}");
+    bench.write("broken.json", "{");
+    bench.write("both.json", "{\"actions\":[],\"operations\":[]}");
+    for (name, wanted) in [
+        (
+            "x.json",
+            "it has `hello`; looked for the members of a context bundle",
+        ),
+        ("broken.json", "JSON: the text is no strict JSON"),
+        ("both.json", "it could be a proposal or a patch set"),
+    ] {
+        let ran = bench.run(&["verify", name]);
+        assert_eq!(ran.code, Some(1), "{name}");
+        assert!(ran.stdout.contains(wanted), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn verify_of_several_ends_with_the_highest_code() {
+    let (_folder, bench) = bench();
+    bench.write("good.json", PATCH);
+    bench.write(
+        "bad.json",
+        PATCH.replace("\"total_bytes\":0", "\"total_bytes\":1"),
+    );
+    assert_eq!(bench.run(&["verify", "good.json"]).code, Some(0));
+    assert_eq!(
+        bench.run(&["verify", "good.json", "bad.json"]).code,
+        Some(1)
+    );
+    assert_eq!(
+        bench.run(&["verify", "good.json", "bad.json", "none"]).code,
+        Some(2)
+    );
+}
+
+#[test]
+fn verify_reads_documents_and_archives_from_standard_input() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "job");
+    assert_eq!(bench.run_with(&["verify", "-"], PATCH).code, Some(0));
+    tar(&bench, &["-cf", "job.tar", "job"]);
+    let bytes = fs::read(bench.path("job.tar")).unwrap();
+    let ran = bench.run_with(&["verify", "-"], &bytes);
+    assert_eq!(
+        ran.stdout,
+        "ok       - (job bundle)\n1 checked: 1 valid, 0 invalid\n"
+    );
+    let cut = bench.run_with(&["verify", "-"], &bytes[..bytes.len() / 2]);
+    assert_eq!(cut.code, Some(1));
+    assert!(cut.stdout.contains("AR5"), "{}", cut.stdout);
+}
+
+#[test]
+fn verify_of_a_changed_bundle_names_the_same_rules_in_every_wrapping() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "job");
+    let artifact = fs::read_dir(bench.path("job/artifacts"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let mut bytes = fs::read(&artifact).unwrap();
+    bytes[0] ^= 1;
+    fs::write(&artifact, bytes).unwrap();
+    tar(&bench, &["-cf", "job.tar", "job"]);
+    tar(&bench, &["-czf", "job.tar.gz", "-C", "job", "."]);
+    let rules = |path: &str| -> Vec<String> {
+        let ran = bench.run(&["verify", path, "--format", "json"]);
+        assert_eq!(ran.code, Some(1), "{path}");
+        let ids = ran.stdout.split("\"rule_id\":\"").skip(1);
+        ids.map(|rest| rest.split('"').next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(rules("job"), ["JB4"]);
+    assert_eq!(rules("job.tar"), ["JB4"]);
+    assert_eq!(rules("job.tar.gz"), ["JB4"]);
+}
+
+#[test]
+fn verify_counts_what_it_may_not_read_as_not_checked() {
+    let (_folder, bench) = bench();
+    bench.write("tree/ok/patch.json", PATCH);
+    fs::create_dir(bench.path("tree/closed")).unwrap();
+    fs::set_permissions(bench.path("tree/closed"), fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(bench.path("."), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = bench.command(&["verify", "-r", "tree"]);
+    // The superuser may read everything.
+    if rustix::process::geteuid().is_root() {
+        let copy = bench.path("runseal");
+        fs::copy(env!("CARGO_BIN_EXE_runseal"), &copy).unwrap();
+        command = Command::new(copy);
+        command
+            .args(["verify", "-r", "tree"])
+            .current_dir(bench.path("."));
+        command.uid(65534).gid(65534);
+    }
+    let ran = Ran::from(command.stdin(Stdio::null()).output().unwrap());
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout
+            .contains("NOT CHECKED  tree/closed: Permission denied"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout
+            .contains("1 checked: 1 valid, 0 invalid; 1 NOT CHECKED"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn verify_of_many_empty_folders_ends_and_says_that_nothing_was_found() {
+    let (_folder, bench) = bench();
+    for outer in 0..100 {
+        for inner in 0..100 {
+            fs::create_dir_all(bench.path(&format!("many/{outer}/{inner}"))).unwrap();
+        }
+    }
+    assert_eq!(bench.run(&["verify", "-r", "many"]).code, Some(2));
+}
+
+#[test]
+fn verify_sarif_has_the_shape_of_its_schema_and_junit_parses() {
+    let (_folder, bench) = bench();
+    bench.write(
+        "tree/bad.json",
+        PATCH.replace("\"total_bytes\":0", "\"total_bytes\":1"),
+    );
+    let sarif = bench
+        .run(&["verify", "-r", "tree", "missing", "--format", "sarif"])
+        .stdout;
+    let log: serde_json::Value = serde_json::from_str(&sarif).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    assert!(
+        log["$schema"]
+            .as_str()
+            .unwrap()
+            .ends_with("sarif-2.1.0.json")
+    );
+    let run = &log["runs"][0];
+    assert_eq!(run["tool"]["driver"]["name"], "runseal");
+    let rules = &run["tool"]["driver"]["rules"];
+    for rule in rules.as_array().unwrap() {
+        assert!(rule["shortDescription"]["text"].is_string());
+        assert!(rule["fullDescription"]["text"].is_string());
+        assert_eq!(rule["defaultConfiguration"]["level"], "error");
+    }
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 1);
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        assert_eq!(result["level"], "error");
+        assert!(result["message"]["text"].is_string());
+        let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+        assert_eq!(place, "tree/bad.json");
+    }
+    let invocation = &run["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+    let told = &invocation["toolExecutionNotifications"][0]["message"]["text"];
+    assert!(
+        told.as_str()
+            .unwrap()
+            .starts_with("missing was not checked")
+    );
+
+    let junit = bench
+        .run(&["verify", "-r", "tree", "missing", "--format", "junit"])
+        .stdout;
+    let document = roxmltree::Document::parse(&junit).unwrap();
+    let suites = document.root_element();
+    assert_eq!(
+        (suites.tag_name().name(), suites.attribute("tests")),
+        ("testsuites", Some("2"))
+    );
+    let suite = suites.first_element_child().unwrap();
+    assert_eq!(
+        (suite.attribute("failures"), suite.attribute("errors")),
+        (Some("1"), Some("1"))
+    );
+    let case = |name: &str| {
+        let is_it = |node: &roxmltree::Node<'_, '_>| node.attribute("name") == Some(name);
+        let case = suite.children().find(is_it).unwrap();
+        let inside = case.first_element_child().unwrap();
+        (
+            inside.tag_name().name().to_owned(),
+            inside.attribute("type").map(str::to_owned),
+        )
+    };
+    assert_eq!(
+        case("tree/bad.json"),
+        ("failure".to_owned(), Some("PS7".to_owned()))
+    );
+    assert_eq!(case("missing"), ("error".to_owned(), Some("IO".to_owned())));
+}
+
+#[test]
+fn inspect_report_and_diff_end_as_promised() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "job");
+    bench.write("patch.json", PATCH);
+    let shown = bench.run(&["inspect", "job"]);
+    assert_eq!(shown.code, Some(0));
+    assert!(shown.stdout.contains("Verdict: valid"), "{}", shown.stdout);
+    let json = bench.run(&["inspect", "patch.json", "--format", "json"]);
+    assert!(
+        json.stdout.starts_with("{\"facts\":[") && json.stdout.contains("\"format\":\"patch\"")
+    );
+    assert_eq!(bench.run(&["inspect", "missing"]).code, Some(2));
+    tar(&bench, &["-czf", "job.tar.gz", "job"]);
+    let same = bench.run(&["diff", "job", "job.tar.gz"]);
+    assert_eq!(
+        (same.code, same.stdout.as_str()),
+        (Some(0), "no difference\n")
+    );
+    assert_eq!(bench.run(&["diff", "job", "patch.json"]).code, Some(2));
+    bench.write(
+        "other.json",
+        PATCH.replace("\"total_bytes\":0", "\"total_bytes\":1"),
+    );
+    let differs = bench.run(&["diff", "patch.json", "other.json"]);
+    assert_eq!(differs.code, Some(1));
+    assert!(
+        differs.stdout.contains("/total_bytes\n    - 0\n    + 1\n"),
+        "{}",
+        differs.stdout
+    );
+    let report = bench.run(&["report", "job.tar.gz", "-o", "report.html"]);
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    assert!(
+        bench
+            .read("report.html")
+            .contains("id=\"verdict\">✓ valid<")
+    );
+}

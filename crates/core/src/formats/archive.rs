@@ -1,0 +1,162 @@
+//! The archive that a bundle may come in: what a folder could not hold, AR1-AR7.
+//!
+//! An archive is judged by what its reader noticed; the bundle inside is judged by the rules of
+//! its own format, which see the same entries as in a folder. A symbolic link inside a bundle is
+//! therefore a finding of that bundle's rules; here it is one only outside of any bundle.
+
+use crate::formats::Format;
+use crate::verify::{
+    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
+};
+
+/// What is wrong with an archive or one of its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FaultKind {
+    /// A name that would leave the folder it is unpacked in, or that no folder can hold.
+    Name,
+    /// The same name twice, or a file where a folder must be.
+    Duplicate,
+    /// A link.
+    Link,
+    /// It unpacks to far more than it is.
+    Bomb,
+    /// It breaks off or contradicts itself, or is of a kind that is not read.
+    Damaged,
+    /// It is encrypted.
+    Encrypted,
+    /// It is larger than what is read.
+    Limit,
+}
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ArchiveFault {
+    /// What kind of fault.
+    pub kind: FaultKind,
+    /// The entry's name as shown; `None` for the archive as a whole.
+    pub path: Option<String>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// An archive as the rules see it.
+#[derive(Debug, Clone, Copy)]
+pub struct ArchiveView<'a> {
+    /// What its reader noticed.
+    pub faults: &'a [ArchiveFault],
+}
+
+/// Names the archive as the subject of its rules.
+pub struct Archive;
+
+impl Subject for Archive {
+    type View<'a> = ArchiveView<'a>;
+    const FORMAT: Format = Format::Archive;
+}
+
+/// Judges an archive by its faults.
+pub fn verify_archive(faults: &[ArchiveFault]) -> Report {
+    run_rules(&RULES, &ArchiveView { faults }, Strictness::Default)
+}
+
+const fn rule(
+    id: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+    check: for<'a> fn(&ArchiveView<'a>, &mut Findings),
+) -> Rule<Archive> {
+    Rule {
+        info: RuleInfo {
+            id,
+            format: Format::Archive,
+            title,
+            section: "archives",
+            level: Level::Must,
+            explanation,
+        },
+        gate: |_| Gate::Ready,
+        check,
+    }
+}
+
+fn add(kind: FaultKind, view: &ArchiveView<'_>, findings: &mut Findings) {
+    for fault in view.faults.iter().filter(|fault| fault.kind == kind) {
+        findings.add_at(fault.path.clone(), fault.message.clone());
+    }
+}
+
+/// The rules of archives.
+pub static RULES: [Rule<Archive>; 7] = [
+    rule(
+        "AR1",
+        "every name stays inside",
+        "No entry's name is absolute, climbs with `..` (before `/` or `\\`), is empty, or has \
+         empty segments or NUL. Such an entry would be written elsewhere when unpacked. It is \
+         not read.",
+        |view, findings| add(FaultKind::Name, view, findings),
+    ),
+    rule(
+        "AR2",
+        "every name occurs once",
+        "No name is given twice, and nothing lies below a file. Tools disagree on which of two \
+         entries counts, so what one of them checked another would not unpack.",
+        |view, findings| add(FaultKind::Duplicate, view, findings),
+    ),
+    rule(
+        "AR3",
+        "there are no links",
+        "No hard link, and no symbolic link outside of a bundle; inside one the bundle's own \
+         rules name it. Links are never followed.",
+        |view, findings| add(FaultKind::Link, view, findings),
+    ),
+    rule(
+        "AR4",
+        "it does not unpack to far more than it is",
+        "Beyond 64 MiB an archive may unpack to at most 200 times its size, and entries of a zip \
+         do not share bytes. Reading stops where this is broken.",
+        |view, findings| add(FaultKind::Bomb, view, findings),
+    ),
+    rule(
+        "AR5",
+        "it is whole",
+        "The archive does not break off, its checksums hold, both of a zip's lists of entries \
+         agree, and nothing follows its end. What is of a kind that is not read (sparse files, \
+         rare compressions) is named.",
+        |view, findings| add(FaultKind::Damaged, view, findings),
+    ),
+    rule(
+        "AR6",
+        "nothing is encrypted",
+        "What is encrypted cannot be checked. Unpack it with its password and verify the folder.",
+        |view, findings| add(FaultKind::Encrypted, view, findings),
+    ),
+    rule(
+        "AR7",
+        "it is within the limits",
+        "Names, extended headers, the number of entries and the documents to keep in memory are \
+         within the limits of docs/limits.md.",
+        |view, findings| add(FaultKind::Limit, view, findings),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archive_each_kind_of_fault_has_its_rule() {
+        use FaultKind::{Bomb, Damaged, Duplicate, Encrypted, Limit, Link, Name};
+        let kinds = [Name, Duplicate, Link, Bomb, Damaged, Encrypted, Limit];
+        for (kind, rule) in kinds.into_iter().zip(&RULES) {
+            let fault = ArchiveFault {
+                kind,
+                path: Some("x".to_owned()),
+                message: "wrong".to_owned(),
+            };
+            let report = verify_archive(&[fault]);
+            let found: Vec<_> = report.findings().iter().map(|f| f.rule_id).collect();
+            assert_eq!(found, [rule.info.id]);
+        }
+        assert!(verify_archive(&[]).is_valid());
+    }
+}

@@ -1,0 +1,160 @@
+//! For people: what failed, where, expected and actual, what it means, and what to do.
+
+use std::fmt::Write as _;
+
+use super::rule_of;
+use crate::formats::Format;
+use crate::verify::finding::Finding;
+use crate::verify::render::one_line;
+use crate::verify::survey::{Checked, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};
+
+/// Valid things are listed one by one up to this number.
+const FEW: usize = 20;
+/// Findings of one rule that are shown.
+const SHOWN: usize = 10;
+
+/// The survey as text. Findings beyond the tenth of a rule are counted, not shown.
+pub fn render_survey_human(survey: &Survey) -> String {
+    let mut text = String::new();
+    let few = survey.results().len() <= FEW;
+    for result in survey.results() {
+        let path = one_line(&result.path);
+        match &result.verdict {
+            Verdict::Valid if few => line(
+                &mut text,
+                0,
+                &format!("ok       {path} ({})", title(result)),
+            ),
+            Verdict::Valid => {}
+            Verdict::Invalid { findings, not_run } => {
+                line(
+                    &mut text,
+                    0,
+                    &format!("INVALID  {path} ({})", title(result)),
+                );
+                write_findings(&mut text, result.format, findings);
+                for (rule, because) in not_run {
+                    line(&mut text, 1, &format!("{rule} was not checked: {because}"));
+                }
+            }
+            Verdict::NotChecked(why) => {
+                line(
+                    &mut text,
+                    0,
+                    &format!("NOT CHECKED  {path}: {}", one_line(why)),
+                );
+            }
+        }
+    }
+    line(&mut text, 0, &summary(survey));
+    text
+}
+
+fn title(result: &Checked) -> &'static str {
+    result.format.map_or("unknown format", Format::title)
+}
+
+fn write_findings(text: &mut String, format: Option<Format>, findings: &[Finding]) {
+    for of_rule in findings.chunk_by(|a, b| a.rule_id == b.rule_id) {
+        let id = of_rule[0].rule_id;
+        let rule = rule_of(format, id);
+        match rule {
+            Some(rule) => line(text, 1, &format!("{id}: {} ({})", rule.title, rule.section)),
+            None => line(text, 1, &format!("{id}: {}", meaning_of(id).0)),
+        }
+        for finding in of_rule.iter().take(SHOWN) {
+            write_finding(text, finding);
+        }
+        if of_rule.len() > SHOWN {
+            line(text, 2, &format!("… and {} more", of_rule.len() - SHOWN));
+        }
+        match rule {
+            Some(rule) => line(text, 2, &format!("means: {}", rule.explanation)),
+            None => line(text, 2, &format!("hint: {}", meaning_of(id).1)),
+        }
+    }
+    if let Some(advice) = advice(format, findings) {
+        line(text, 1, &format!("hint: {advice}"));
+    }
+}
+
+fn write_finding(text: &mut String, finding: &Finding) {
+    let place = finding.path.as_deref().unwrap_or("the whole");
+    match &finding.difference {
+        Some(difference) => {
+            let what = finding
+                .message
+                .split(": expected ")
+                .next()
+                .unwrap_or_default();
+            line(text, 2, &one_line(&format!("{place}: {what}")));
+            line(
+                text,
+                3,
+                &one_line(&format!("expected  {}", difference.expected)),
+            );
+            line(
+                text,
+                3,
+                &one_line(&format!("actual    {}", difference.actual)),
+            );
+        }
+        None => line(text, 2, &one_line(&format!("{place}: {}", finding.message))),
+    }
+}
+
+/// What to do about broken rules.
+fn advice(format: Option<Format>, findings: &[Finding]) -> Option<String> {
+    if findings
+        .iter()
+        .all(|finding| finding.rule_id.starts_with("AR"))
+    {
+        let again = "get the archive again from whoever made it, or pack the folder anew";
+        return Some(again.to_owned());
+    }
+    let title = format?.title();
+    Some(format!(
+        "do not rely on this {title}; ask its maker for it, or make it again and compare with \
+         `runseal diff`"
+    ))
+}
+
+/// What stands behind an id that belongs to no table, and what to do.
+pub(super) fn meaning_of(id: &str) -> (&'static str, &'static str) {
+    match id {
+        NO_JSON => (
+            "the text is no strict JSON",
+            "get the file again; `runseal canon FILE` shows the same error with its place",
+        ),
+        NO_FORMAT => (
+            "it is of no known format, or of several",
+            "name the folder or file itself; `runseal verify --help` lists the formats",
+        ),
+        NO_ACCESS => (
+            "it could not be read",
+            "check the name and the rights, and run again",
+        ),
+        _ => ("a rule is broken", "`runseal rules` lists the rules"),
+    }
+}
+
+fn summary(survey: &Survey) -> String {
+    let checked = survey.checked();
+    let valid = checked - survey.invalid();
+    let mut text = format!(
+        "{checked} checked: {valid} valid, {} invalid",
+        survey.invalid()
+    );
+    if survey.not_checked() > 0 {
+        let _ = write!(text, "; {} NOT CHECKED", survey.not_checked());
+    }
+    if survey.passed_over() > 0 {
+        let _ = write!(text, "; {} other files passed over", survey.passed_over());
+    }
+    text
+}
+
+fn line(text: &mut String, depth: usize, content: &str) {
+    // Writing into a string cannot fail.
+    let _ = writeln!(text, "{}{content}", "  ".repeat(depth));
+}

@@ -1,0 +1,95 @@
+//! JUnit XML: one test case a thing, so that CI systems show them.
+
+use std::fmt::Write as _;
+
+use super::{format_name, rule_of};
+use crate::verify::finding::Finding;
+use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
+
+/// The survey as JUnit XML. Not having been checked is an error, being invalid a failure.
+pub fn render_survey_junit(survey: &Survey) -> String {
+    let counts = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
+        survey.results().len(),
+        survey.invalid(),
+        survey.not_checked()
+    );
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    // Writing into a string cannot fail.
+    let _ = writeln!(xml, "<testsuites name=\"runseal verify\" {counts}>");
+    let _ = writeln!(
+        xml,
+        "  <testsuite name=\"runseal verify\" {counts} skipped=\"0\">"
+    );
+    for result in survey.results() {
+        write_case(&mut xml, result);
+    }
+    xml.push_str("  </testsuite>\n</testsuites>\n");
+    xml
+}
+
+fn write_case(xml: &mut String, result: &Checked) {
+    let _ = write!(
+        xml,
+        "    <testcase classname=\"{}\" name=\"{}\"",
+        escape(format_name(result)),
+        escape(&result.path)
+    );
+    match &result.verdict {
+        Verdict::Valid => xml.push_str("/>\n"),
+        Verdict::Invalid { findings, not_run } => {
+            xml.push_str(">\n");
+            for finding in findings {
+                write_failure(xml, result, finding);
+            }
+            for (rule, because) in not_run.iter().filter(|_| findings.is_empty()) {
+                let message = format!("{rule} was not checked: {because}");
+                let _ = writeln!(
+                    xml,
+                    "      <failure type=\"{rule}\" message=\"{}\"/>",
+                    escape(&message)
+                );
+            }
+            xml.push_str("    </testcase>\n");
+        }
+        Verdict::NotChecked(why) => {
+            let message = escape(why);
+            let _ = writeln!(
+                xml,
+                ">\n      <error type=\"{NO_ACCESS}\" message=\"{message}\"/>\n    </testcase>"
+            );
+        }
+    }
+}
+
+fn write_failure(xml: &mut String, result: &Checked, finding: &Finding) {
+    let place = finding.path.as_deref().map(|path| format!("{path}: "));
+    let message = format!("{}{}", place.unwrap_or_default(), finding.message);
+    let meaning = rule_of(result.format, finding.rule_id).map_or("", |rule| rule.explanation);
+    let _ = writeln!(
+        xml,
+        "      <failure type=\"{}\" message=\"{}\">{}</failure>",
+        escape(finding.rule_id),
+        escape(&message),
+        escape(meaning)
+    );
+}
+
+/// Text inside XML: markup escaped, what XML 1.0 cannot hold replaced.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\t' | '\n' | '\r' => {
+                let _ = write!(escaped, "&#{};", c as u32);
+            }
+            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,69 @@
+//! The answers of `verify`: one survey as text for people, JSON, SARIF 2.1.0 and JUnit XML.
+//!
+//! All pure: the same survey gives the same bytes.
+
+mod human;
+mod junit;
+mod sarif;
+
+pub use human::render_survey_human;
+pub use junit::render_survey_junit;
+pub use sarif::render_survey_sarif;
+
+use super::render::violations_json;
+use super::rule::RuleInfo;
+use super::survey::{Checked, NO_ACCESS, Survey, Verdict};
+use crate::canon::Value;
+use crate::formats::{Format, all_rules};
+
+/// What `format` says where it is not known.
+const UNKNOWN: &str = "unknown";
+
+fn format_name(result: &Checked) -> &'static str {
+    result.format.map_or(UNKNOWN, Format::name)
+}
+
+/// What there is to know about the rule of a finding; findings about what it came in are of the
+/// archive's rules.
+fn rule_of(format: Option<Format>, rule_id: &str) -> Option<&'static RuleInfo> {
+    let formats = [format, Some(Format::Archive)];
+    formats.into_iter().flatten().find_map(|format| {
+        all_rules()
+            .into_iter()
+            .find(|rule| rule.format == format && rule.id == rule_id)
+    })
+}
+
+/// `{"checked","invalid","not_checked","ok","results":[{"format","ok","path","violations"}]}`,
+/// sorted by path.
+pub fn render_survey_json(survey: &Survey) -> Value {
+    let mut object = Value::object([("checked", survey.checked() as u64)]);
+    object.insert("invalid", survey.invalid() as u64);
+    object.insert("not_checked", survey.not_checked() as u64);
+    object.insert("ok", survey.outcome() == super::Outcome::Valid);
+    object.insert(
+        "results",
+        Value::array(survey.results().iter().map(result_json)),
+    );
+    object
+}
+
+fn result_json(result: &Checked) -> Value {
+    let violations = match &result.verdict {
+        Verdict::NotChecked(why) => Value::array([Value::object([
+            ("rule_id", NO_ACCESS),
+            ("message", why.as_str()),
+        ])]),
+        _ => violations_json(result.findings()),
+    };
+    let mut object = Value::object([
+        ("format", format_name(result)),
+        ("path", result.path.as_str()),
+    ]);
+    object.insert("ok", result.is_valid());
+    object.insert("violations", violations);
+    object
+}
+
+#[cfg(test)]
+mod tests;

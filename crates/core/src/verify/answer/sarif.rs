@@ -1,0 +1,140 @@
+//! SARIF 2.1.0: one result a finding, for code scanning services.
+
+use std::collections::BTreeMap;
+
+use super::human::meaning_of;
+use super::{UNKNOWN, rule_of};
+use crate::canon::Value;
+use crate::formats::Format;
+use crate::verify::finding::Finding;
+use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+/// The survey as SARIF. Rule ids carry their format, because `SCHEMA` is a rule of several.
+pub fn render_survey_sarif(survey: &Survey) -> Value {
+    let mut rules: BTreeMap<String, Value> = BTreeMap::new();
+    for result in survey.results() {
+        for finding in result.findings() {
+            let id = qualified(result, finding);
+            rules
+                .entry(id.clone())
+                .or_insert_with(|| descriptor(&id, result, finding));
+        }
+    }
+    let index: BTreeMap<&str, usize> = rules.keys().map(String::as_str).zip(0..).collect();
+    let results = survey.results().iter().flat_map(|result| {
+        let index = &index;
+        result
+            .findings()
+            .iter()
+            .map(move |finding| finding_json(result, finding, index))
+    });
+    let results: Vec<Value> = results.collect();
+    let notifications: Vec<Value> = survey.results().iter().filter_map(notification).collect();
+    let mut driver = Value::object([("name", "runseal"), ("version", env!("CARGO_PKG_VERSION"))]);
+    driver.insert("rules", Value::array(rules.into_values()));
+    let mut invocation = Value::object([("executionSuccessful", notifications.is_empty())]);
+    invocation.insert("toolExecutionNotifications", Value::array(notifications));
+    let run = Value::object([
+        ("columnKind", Value::from("utf16CodeUnits")),
+        ("invocations", Value::array([invocation])),
+        ("results", Value::array(results)),
+        ("tool", Value::object([("driver", driver)])),
+    ]);
+    Value::object([
+        ("$schema", Value::from(SCHEMA)),
+        ("version", Value::from("2.1.0")),
+        ("runs", Value::array([run])),
+    ])
+}
+
+fn qualified(result: &Checked, finding: &Finding) -> String {
+    let of_rule = rule_of(result.format, finding.rule_id).map(|rule| rule.format);
+    let format = of_rule.or(result.format).map_or(UNKNOWN, Format::name);
+    format!("{format}/{}", finding.rule_id)
+}
+
+fn text(message: &str) -> Value {
+    Value::object([("text", message)])
+}
+
+fn descriptor(id: &str, result: &Checked, finding: &Finding) -> Value {
+    let (title, explanation) = match rule_of(result.format, finding.rule_id) {
+        Some(rule) => (rule.title, rule.explanation),
+        None => meaning_of(finding.rule_id),
+    };
+    Value::object([
+        ("id", Value::from(id)),
+        ("shortDescription", text(title)),
+        ("fullDescription", text(explanation)),
+        ("defaultConfiguration", Value::object([("level", "error")])),
+    ])
+}
+
+fn finding_json(result: &Checked, finding: &Finding, index: &BTreeMap<&str, usize>) -> Value {
+    let id = qualified(result, finding);
+    let mut object = Value::object([
+        ("level", Value::from("error")),
+        ("message", text(&finding.message)),
+    ]);
+    if let Some(at) = index.get(id.as_str()) {
+        object.insert("ruleIndex", *at as u64);
+    }
+    object.insert("ruleId", id);
+    object.insert("locations", Value::array([location(result, finding)]));
+    object
+}
+
+/// The file of a finding, and the place in it where the finding gives one.
+fn location(result: &Checked, finding: &Finding) -> Value {
+    let path = finding.path.as_deref();
+    let names_files = matches!(
+        result.format,
+        Some(
+            Format::JobBundle | Format::Pack | Format::RunBundle | Format::Engine | Format::Archive
+        )
+    );
+    let file = match path {
+        Some(path) if names_files && !path.starts_with('$') && !path.starts_with('/') => {
+            format!("{}/{path}", result.path)
+        }
+        _ => result.path.clone(),
+    };
+    let artifact = Value::object([("uri", encode_uri(&file))]);
+    let mut location = Value::object([(
+        "physicalLocation",
+        Value::object([("artifactLocation", artifact)]),
+    )]);
+    if let Some(path) = path {
+        let logical = Value::object([("fullyQualifiedName", path)]);
+        location.insert("logicalLocations", Value::array([logical]));
+    }
+    location
+}
+
+fn notification(result: &Checked) -> Option<Value> {
+    let Verdict::NotChecked(why) = &result.verdict else {
+        return None;
+    };
+    let message = format!("{} was not checked: {why}", result.path);
+    Some(Value::object([
+        ("level", Value::from("error")),
+        ("message", text(&message)),
+        ("descriptor", Value::object([("id", NO_ACCESS)])),
+    ]))
+}
+
+/// A path as a URI reference: everything but what a path segment may hold is percent-encoded.
+fn encode_uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b'!' => {
+                uri.push(char::from(byte));
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
+}

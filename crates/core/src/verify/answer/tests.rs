@@ -1,0 +1,87 @@
+use super::*;
+use crate::canon::{Dialect, canonical_bytes};
+use crate::verify::{Difference, Finding};
+
+fn survey() -> Survey {
+    let finding = |path: &str, difference: Option<Difference>| Finding {
+        rule_id: "JB4",
+        path: Some(path.to_owned()),
+        message: "the SHA-256 is not the declared one: expected `aa`, actual `bb`".to_owned(),
+        difference,
+    };
+    let difference = Difference {
+        expected: "aa".to_owned(),
+        actual: "bb".to_owned(),
+    };
+    let invalid = Checked {
+        path: "runs/<b> & c\u{1}".to_owned(),
+        format: Some(Format::JobBundle),
+        verdict: Verdict::Invalid {
+            findings: vec![finding("artifacts/x.txt", Some(difference))],
+            not_run: vec![],
+        },
+    };
+    let valid = Checked {
+        path: "runs/a".to_owned(),
+        format: Some(Format::Patch),
+        verdict: Verdict::Valid,
+    };
+    let lost = Checked::not_checked("runs/c", None, "no permission");
+    Survey::new(vec![lost, invalid, valid], 3)
+}
+
+fn json(value: &Value) -> String {
+    String::from_utf8(canonical_bytes(value, Dialect::Kernel).unwrap()).unwrap()
+}
+
+#[test]
+fn survey_json_has_the_promised_shape() {
+    assert_eq!(
+        json(&render_survey_json(&survey())),
+        r#"{"checked":2,"invalid":1,"not_checked":1,"ok":false,"results":[{"format":"job-bundle","ok":false,"path":"runs/<b> & c\u0001","violations":[{"message":"the SHA-256 is not the declared one: expected `aa`, actual `bb`","path":"artifacts/x.txt","rule_id":"JB4"}]},{"format":"patch","ok":true,"path":"runs/a","violations":[]},{"format":"unknown","ok":false,"path":"runs/c","violations":[{"message":"no permission","rule_id":"IO"}]}]}"#
+    );
+}
+
+#[test]
+fn survey_human_tells_what_where_expected_actual_meaning_and_advice() {
+    let text = render_survey_human(&survey());
+    for wanted in [
+        "INVALID  runs/<b> & c\\u{1} (job bundle)",
+        "  JB4: Every artifact has the content it declares (001 §3.2, §8 check 4)",
+        "      expected  aa",
+        "      actual    bb",
+        "    means: ",
+        "  hint: do not rely on this job bundle",
+        "ok       runs/a (patch set)",
+        "NOT CHECKED  runs/c: no permission",
+        "2 checked: 1 valid, 1 invalid; 1 NOT CHECKED; 3 other files passed over",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+}
+
+#[test]
+fn survey_sarif_names_rule_file_and_place() {
+    let sarif = json(&render_survey_sarif(&survey()));
+    for wanted in [
+        r#""ruleId":"job-bundle/JB4","ruleIndex":0"#,
+        r#""uri":"runs/%3Cb%3E%20%26%20c%01/artifacts/x.txt""#,
+        r#""executionSuccessful":false"#,
+        r#""version":"2.1.0""#,
+    ] {
+        assert!(sarif.contains(wanted), "{wanted}\n{sarif}");
+    }
+}
+
+#[test]
+fn survey_junit_escapes_markup_and_control_characters() {
+    let xml = render_survey_junit(&survey());
+    for wanted in [
+        "<testsuites name=\"runseal verify\" tests=\"3\" failures=\"1\" errors=\"1\">",
+        "name=\"runs/&lt;b&gt; &amp; c\u{fffd}\"",
+        "<error type=\"IO\" message=\"no permission\"/>",
+        "<testcase classname=\"patch\" name=\"runs/a\"/>",
+    ] {
+        assert!(xml.contains(wanted), "{wanted}\n{xml}");
+    }
+}

@@ -1,0 +1,254 @@
+//! What verifying several things gave: the value that all answers of `verify` are rendered from.
+//!
+//! Holds no clock, host or thread order: results are sorted by path, findings as everywhere.
+
+use std::cmp::Ordering;
+
+use super::exit::Outcome;
+use super::finding::Finding;
+use super::report::{Report, RuleState};
+use crate::canon::compare_utf16;
+use crate::formats::Format;
+
+/// The id of findings about a text that is no JSON.
+pub const NO_JSON: &str = "JSON";
+/// The id of findings about something that is of no known format, or of several.
+pub const NO_FORMAT: &str = "FORMAT";
+/// The id under which what could not be read is told.
+pub const NO_ACCESS: &str = "IO";
+
+/// What became of one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every required rule was run and passed.
+    Valid,
+    /// Something does not hold.
+    Invalid {
+        /// What, in order.
+        findings: Vec<Finding>,
+        /// Required rules that could not be run, and because of what.
+        not_run: Vec<(&'static str, &'static str)>,
+    },
+    /// It could not be looked at; why.
+    NotChecked(String),
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Its path as given, or below the one that was given.
+    pub path: String,
+    /// What it is, where that is known.
+    pub format: Option<Format>,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+impl Checked {
+    /// What a report says.
+    pub fn of_report(path: impl Into<String>, report: &Report) -> Self {
+        let not_run = |result: &super::RuleResult| match result.state {
+            RuleState::NotRun(because) if result.required => Some((result.rule.id, because)),
+            _ => None,
+        };
+        let verdict = if report.is_valid() {
+            Verdict::Valid
+        } else {
+            Verdict::Invalid {
+                findings: report.findings().to_vec(),
+                not_run: report.results().iter().filter_map(not_run).collect(),
+            }
+        };
+        Self {
+            path: path.into(),
+            format: Some(report.format()),
+            verdict,
+        }
+    }
+
+    /// Something that is invalid as a whole.
+    pub fn invalid(
+        path: impl Into<String>,
+        format: Option<Format>,
+        rule_id: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        let finding = Finding {
+            rule_id,
+            path: None,
+            message: message.into(),
+            difference: None,
+        };
+        Self {
+            path: path.into(),
+            format,
+            verdict: Verdict::Invalid {
+                findings: vec![finding],
+                not_run: Vec::new(),
+            },
+        }
+    }
+
+    /// Something that could not be looked at.
+    pub fn not_checked(
+        path: impl Into<String>,
+        format: Option<Format>,
+        why: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            format,
+            verdict: Verdict::NotChecked(why.into()),
+        }
+    }
+
+    /// Adds findings about what it came in.
+    pub fn with_findings(mut self, more: &[Finding]) -> Self {
+        if more.is_empty() {
+            return self;
+        }
+        if self.verdict == Verdict::Valid {
+            self.verdict = Verdict::Invalid {
+                findings: Vec::new(),
+                not_run: Vec::new(),
+            };
+        }
+        if let Verdict::Invalid { findings, .. } = &mut self.verdict {
+            findings.extend_from_slice(more);
+            findings.sort();
+        }
+        self
+    }
+
+    /// Whether everything holds.
+    pub fn is_valid(&self) -> bool {
+        self.verdict == Verdict::Valid
+    }
+
+    /// Its findings; none where it is valid or could not be looked at.
+    pub fn findings(&self) -> &[Finding] {
+        match &self.verdict {
+            Verdict::Invalid { findings, .. } => findings,
+            _ => &[],
+        }
+    }
+}
+
+impl Ord for Checked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        compare_utf16(&self.path, &other.path).then_with(|| self.format.cmp(&other.format))
+    }
+}
+
+impl PartialOrd for Checked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Everything that was looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    results: Vec<Checked>,
+    /// Files that could have been a document and are of no known format.
+    passed_over: u64,
+}
+
+impl Survey {
+    /// A survey of these results, in any order.
+    pub fn new(mut results: Vec<Checked>, passed_over: u64) -> Self {
+        results.sort();
+        Self {
+            results,
+            passed_over,
+        }
+    }
+
+    /// The results, sorted by path.
+    pub fn results(&self) -> &[Checked] {
+        &self.results
+    }
+
+    /// Files that were looked at below a folder and are of no known format.
+    pub fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+
+    /// How many were looked at.
+    pub fn checked(&self) -> usize {
+        self.results.len() - self.not_checked()
+    }
+
+    /// How many of those do not hold.
+    pub fn invalid(&self) -> usize {
+        let is_invalid = |result: &&Checked| matches!(result.verdict, Verdict::Invalid { .. });
+        self.results.iter().filter(is_invalid).count()
+    }
+
+    /// How many could not be looked at.
+    pub fn not_checked(&self) -> usize {
+        let is_not = |result: &&Checked| matches!(result.verdict, Verdict::NotChecked(_));
+        self.results.iter().filter(is_not).count()
+    }
+
+    /// How it ended, worst first: nothing at all counts as not readable, never as valid.
+    pub fn outcome(&self) -> Outcome {
+        if self.results.is_empty() || self.not_checked() > 0 {
+            Outcome::Unreadable
+        } else if self.invalid() > 0 {
+            Outcome::Invalid
+        } else {
+            Outcome::Valid
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(path: &str, verdict: Verdict) -> Checked {
+        Checked {
+            path: path.to_owned(),
+            format: None,
+            verdict,
+        }
+    }
+
+    #[test]
+    fn survey_of_nothing_is_no_success() {
+        assert_eq!(Survey::default().outcome(), Outcome::Unreadable);
+    }
+
+    #[test]
+    fn survey_counts_each_kind_and_the_worst_one_decides() {
+        let valid = || checked("c", Verdict::Valid);
+        let invalid = || Checked::invalid("b", None, NO_FORMAT, "unknown");
+        let lost = || Checked::not_checked("a", None, "no permission");
+        let survey = Survey::new(vec![valid()], 0);
+        assert_eq!(survey.outcome(), Outcome::Valid);
+        let survey = Survey::new(vec![valid(), invalid()], 0);
+        assert_eq!(survey.outcome(), Outcome::Invalid);
+        let survey = Survey::new(vec![valid(), invalid(), lost()], 0);
+        assert_eq!(survey.outcome(), Outcome::Unreadable);
+        assert_eq!(
+            (survey.checked(), survey.invalid(), survey.not_checked()),
+            (2, 1, 1)
+        );
+        let order: Vec<_> = survey.results().iter().map(|r| r.path.as_str()).collect();
+        assert_eq!(order, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn survey_findings_of_an_archive_make_a_valid_bundle_invalid() {
+        let finding = Finding {
+            rule_id: "AR2",
+            path: None,
+            message: "twice".to_owned(),
+            difference: None,
+        };
+        let result = checked("a.zip", Verdict::Valid).with_findings(&[finding]);
+        assert!(!result.is_valid());
+        assert_eq!(result.findings().len(), 1);
+    }
+}

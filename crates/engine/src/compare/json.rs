@@ -1,0 +1,217 @@
+//! Two JSON values, member by member.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use runseal_core::canon::{Dialect, Kind, Node, canonical_bytes};
+
+/// Members that name an element of a list, in the order in which they are tried.
+const KEYS: [&str; 14] = [
+    "id",
+    "step_id",
+    "artifact_id",
+    "action_id",
+    "test_id",
+    "branch_id",
+    "relative_path",
+    "path",
+    "run_id",
+    "receipt_hash",
+    "i",
+    "ordinal",
+    "name",
+    "engine_code",
+];
+
+type Add<'a> = dyn FnMut(String, Option<String>, Option<String>) + 'a;
+
+/// Calls `add` with the pointer, what was and what is, for every place that differs.
+pub(super) fn compare_nodes(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
+    match (a.kind(), b.kind()) {
+        (Kind::Object, Kind::Object) => compare_objects(a, b, pointer, add),
+        (Kind::Array, Kind::Array) => compare_lists(a, b, pointer, add),
+        _ => {
+            let (old, new) = (text_of(a), text_of(b));
+            if old != new {
+                add(pointer.to_owned(), Some(old), Some(new));
+            }
+        }
+    }
+}
+
+/// A value in canonical form; where it has none, as a note that it has not.
+fn text_of(node: Node<'_>) -> String {
+    match canonical_bytes(node, Dialect::Job) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A member's name in a JSON Pointer (RFC 6901).
+fn token(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn compare_objects(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
+    let members = |node: Node<'_>| -> BTreeSet<String> {
+        node.members()
+            .map(|(key, _)| key.to_lossy().into_owned())
+            .collect()
+    };
+    for name in members(a).union(&members(b)) {
+        let at = format!("{pointer}/{}", token(name));
+        match (a.get(name), b.get(name)) {
+            (Some(a), Some(b)) => compare_nodes(a, b, &at, add),
+            (a, b) => add(at, a.map(text_of), b.map(text_of)),
+        }
+    }
+}
+
+fn compare_lists(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
+    let (old, new): (Vec<_>, Vec<_>) = (a.items().collect(), b.items().collect());
+    if let Some(key) = KEYS
+        .iter()
+        .find(|key| names_all(&old, key) && names_all(&new, key))
+    {
+        return compare_by_key(&old, &new, key, pointer, add);
+    }
+    let is_plain = |node: &Node<'_>| !matches!(node.kind(), Kind::Object | Kind::Array);
+    if old.iter().chain(&new).all(is_plain) {
+        return compare_values(&old, &new, pointer, add);
+    }
+    for at in 0..old.len().max(new.len()) {
+        let place = format!("{pointer}/{at}");
+        match (old.get(at), new.get(at)) {
+            (Some(a), Some(b)) => compare_nodes(*a, *b, &place, add),
+            (a, b) => add(place, a.map(|a| text_of(*a)), b.map(|b| text_of(*b))),
+        }
+    }
+}
+
+/// Whether every element has the member, each another value of it.
+fn names_all(elements: &[Node<'_>], key: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    elements.iter().all(|element| {
+        element
+            .get(key)
+            .is_some_and(|value| seen.insert(text_of(value)))
+    })
+}
+
+fn compare_by_key(old: &[Node<'_>], new: &[Node<'_>], key: &str, pointer: &str, add: &mut Add<'_>) {
+    let by_key = |elements: &[Node<'_>]| -> BTreeMap<String, usize> {
+        let keyed = elements.iter().enumerate();
+        keyed
+            .filter_map(|(at, element)| Some((text_of(element.get(key)?), at)))
+            .collect()
+    };
+    let (a, b) = (by_key(old), by_key(new));
+    for name in a.keys().collect::<BTreeSet<_>>().union(&b.keys().collect()) {
+        match (a.get(*name), b.get(*name)) {
+            (Some(x), Some(y)) => compare_nodes(old[*x], new[*y], &format!("{pointer}/{x}"), add),
+            (Some(x), None) => add(format!("{pointer}/{x}"), Some(text_of(old[*x])), None),
+            (None, Some(y)) => add(format!("{pointer}/{y}"), None, Some(text_of(new[*y]))),
+            (None, None) => {}
+        }
+    }
+}
+
+/// Plain values are compared as a collection first, by their order only where that is all.
+fn compare_values(old: &[Node<'_>], new: &[Node<'_>], pointer: &str, add: &mut Add<'_>) {
+    let texts = |nodes: &[Node<'_>]| nodes.iter().map(|node| text_of(*node)).collect::<Vec<_>>();
+    let (old, new) = (texts(old), texts(new));
+    if old == new {
+        return;
+    }
+    let before = old.len() + new.len();
+    let (gone, come): (Vec<_>, Vec<_>) = (
+        old.iter()
+            .enumerate()
+            .filter(|(_, text)| !new.contains(text))
+            .collect(),
+        new.iter()
+            .enumerate()
+            .filter(|(_, text)| !old.contains(text))
+            .collect(),
+    );
+    if gone.is_empty() && come.is_empty() && before > 0 {
+        add(
+            pointer.to_owned(),
+            Some(format!("[{}]", old.join(","))),
+            Some(format!("[{}]", new.join(","))),
+        );
+        return;
+    }
+    for (at, text) in gone {
+        add(format!("{pointer}/{at}"), Some(text.clone()), None);
+    }
+    for (at, text) in come {
+        add(format!("{pointer}/{at}"), None, Some(text.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runseal_core::canon::{ReadOptions, parse_document};
+
+    use super::*;
+
+    fn changes(a: &str, b: &str) -> Vec<(String, Option<String>, Option<String>)> {
+        let options = ReadOptions::default();
+        let a = parse_document(a.as_bytes(), &options).unwrap();
+        let b = parse_document(b.as_bytes(), &options).unwrap();
+        let mut found = Vec::new();
+        compare_nodes(a.root(), b.root(), "", &mut |pointer, old, new| {
+            found.push((pointer, old, new));
+        });
+        found
+    }
+
+    fn change(
+        pointer: &str,
+        old: Option<&str>,
+        new: Option<&str>,
+    ) -> (String, Option<String>, Option<String>) {
+        (
+            pointer.to_owned(),
+            old.map(str::to_owned),
+            new.map(str::to_owned),
+        )
+    }
+
+    #[test]
+    fn values_that_say_the_same_do_not_differ() {
+        assert_eq!(
+            changes(r#"{"a":1,"b":[1,2]}"#, r#"{ "b" : [1, 2], "a" : 1 }"#),
+            []
+        );
+    }
+
+    #[test]
+    fn elements_with_an_id_are_matched_by_it() {
+        let a = r#"{"steps":[{"step_id":"x","op":1},{"step_id":"y","op":2}]}"#;
+        let b = r#"{"steps":[{"step_id":"y","op":3},{"step_id":"x","op":1},{"step_id":"z"}]}"#;
+        assert_eq!(
+            changes(a, b),
+            [
+                change("/steps/1/op", Some("2"), Some("3")),
+                change("/steps/2", None, Some(r#"{"step_id":"z"}"#)),
+            ]
+        );
+    }
+
+    #[test]
+    fn plain_lists_tell_what_came_and_went() {
+        let found = changes(r#"{"a/b":["x","y"]}"#, r#"{"a/b":["y","z"]}"#);
+        assert_eq!(
+            found,
+            [
+                change("/a~1b/0", Some("\"x\""), None),
+                change("/a~1b/1", None, Some("\"z\""))
+            ]
+        );
+        assert_eq!(
+            changes("[1,2]", "[2,1]"),
+            [change("", Some("[1,2]"), Some("[2,1]"))]
+        );
+    }
+}

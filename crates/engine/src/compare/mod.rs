@@ -1,0 +1,239 @@
+//! Where two things of the same format differ: by meaning first, then by bytes.
+//!
+//! Documents are compared member by member; lists of things with an id are matched by that id,
+//! so a step that moved is not a step that changed. What is left are texts, compared by line, and
+//! files whose documents say the same in other bytes.
+
+mod json;
+mod render;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use runseal_core::formats::Format;
+
+use crate::survey::load::Loaded;
+use json::compare_nodes;
+pub use render::{render_comparison_human, render_comparison_json};
+
+/// What a difference is about, in the order in which people ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Topic {
+    /// What was asked for and taken in.
+    Inputs,
+    /// What was to be kept to.
+    Constraints,
+    /// What was done.
+    Steps,
+    /// What was read or written on the way.
+    Artifacts,
+    /// What came out.
+    Outputs,
+    /// What inputs and outputs had to be.
+    Schemas,
+    /// Ids and hashes, which follow from the rest.
+    Hashes,
+    /// Who, when, where.
+    Circumstances,
+    /// The same said in other bytes.
+    Bytes,
+}
+
+impl Topic {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Inputs => "inputs",
+            Self::Constraints => "constraints",
+            Self::Steps => "steps",
+            Self::Artifacts => "artifacts",
+            Self::Outputs => "outputs",
+            Self::Schemas => "schemas",
+            Self::Hashes => "hashes",
+            Self::Circumstances => "circumstances",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+/// One difference.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    /// What it is about.
+    pub topic: Topic,
+    /// The file; empty where the whole is one document.
+    pub file: String,
+    /// The place in the file, as a JSON Pointer; empty for the file as a whole.
+    pub pointer: String,
+    /// What the first one has; `None` where it has nothing.
+    pub before: Option<String>,
+    /// What the second one has.
+    pub after: Option<String>,
+    /// The lines that differ, of two texts.
+    pub lines: Option<String>,
+}
+
+/// Why two things cannot be compared.
+#[derive(Debug, thiserror::Error)]
+#[error("the first is a {}, the second a {}", .before.title(), .after.title())]
+pub struct NotAlike {
+    /// What the first one is.
+    pub before: Format,
+    /// What the second one is.
+    pub after: Format,
+}
+
+/// Compares two things; gives what differs, in order.
+pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike> {
+    if before.format != after.format {
+        return Err(NotAlike {
+            before: before.format,
+            after: after.format,
+        });
+    }
+    let mut changes = Vec::new();
+    let (a, b) = (before.parse(), after.parse());
+    let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
+    for name in &names {
+        let mut add = |pointer: String, before: Option<String>, after: Option<String>| {
+            changes.push(Change {
+                topic: topic_of(name, &pointer),
+                file: name.clone(),
+                pointer,
+                before,
+                after,
+                lines: None,
+            });
+        };
+        match (a.get(name), b.get(name)) {
+            (Some(a), Some(b)) => compare_nodes(a.root(), b.root(), "", &mut add),
+            (a, b) => {
+                let there = |present: bool| present.then(|| "a document".to_owned());
+                add(String::new(), there(a.is_some()), there(b.is_some()));
+            }
+        }
+    }
+    compare_files(before, after, &mut changes);
+    changes.sort();
+    changes.dedup();
+    Ok(changes)
+}
+
+/// Adds what the documents do not show: other files, and other bytes of the same documents.
+fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
+    let digests = |loaded: &Loaded| -> BTreeMap<String, Option<String>> {
+        let line = |file: &runseal_core::page::FileLine| {
+            let what = file.sha256.map(|digest| digest.to_string());
+            (file.path.clone(), what.or(file.kind.map(str::to_owned)))
+        };
+        loaded.files.iter().map(line).collect()
+    };
+    let (mut a, mut b) = (digests(before), digests(after));
+    // A single document may be called anything.
+    if let ([a_file], [b_file]) = (before.files.as_slice(), after.files.as_slice())
+        && before.documents.contains_key("")
+    {
+        a = BTreeMap::from([(String::new(), a_file.sha256.map(|d| d.to_string()))]);
+        b = BTreeMap::from([(String::new(), b_file.sha256.map(|d| d.to_string()))]);
+    }
+    let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
+    for name in names {
+        let (old, new) = (a.get(&name), b.get(&name));
+        if old == new {
+            continue;
+        }
+        let is_document = |loaded: &Loaded| loaded.documents.contains_key(&name);
+        if is_document(before) && is_document(after) {
+            // Told by meaning already, unless only the bytes differ.
+            if changes.iter().any(|change| change.file == name) {
+                continue;
+            }
+        } else if is_document(before) || is_document(after) {
+            continue;
+        }
+        let lines = match (before.texts.get(&name), after.texts.get(&name)) {
+            (Some(old), Some(new)) => diff_lines(&name, old, new),
+            _ => None,
+        };
+        let topic = match (is_document(before), name.as_str()) {
+            (true, _) | (_, "SHA256SUMS.txt") => Topic::Bytes,
+            (false, name) => topic_of(name, ""),
+        };
+        changes.push(Change {
+            topic,
+            file: name,
+            pointer: String::new(),
+            before: old.cloned().flatten(),
+            after: new.cloned().flatten(),
+            lines,
+        });
+    }
+}
+
+/// Lines of context around each difference, and lines that are shown at the most.
+const CONTEXT: usize = 3;
+const LINES: usize = 200;
+
+fn diff_lines(name: &str, old: &[u8], new: &[u8]) -> Option<String> {
+    let (old, new) = (str::from_utf8(old).ok()?, str::from_utf8(new).ok()?);
+    let diff = similar::TextDiff::from_lines(old, new);
+    let text = diff
+        .unified_diff()
+        .context_radius(CONTEXT)
+        .header(&format!("a/{name}"), &format!("b/{name}"))
+        .to_string();
+    let mut lines: Vec<&str> = text.lines().take(LINES + 1).collect();
+    if lines.len() > LINES {
+        lines[LINES] = "…";
+    }
+    Some(lines.join("\n"))
+}
+
+/// What a place is about, by the names on the way to it.
+fn topic_of(file: &str, pointer: &str) -> Topic {
+    let last = pointer.rsplit('/').next().unwrap_or_default();
+    let has = |word: &str| pointer.contains(word);
+    if file.ends_with("SCHEMA.json") {
+        return Topic::Schemas;
+    }
+    if last.ends_with("hash") || last.ends_with("sha256") || last == "id" || last.ends_with("_id") {
+        return Topic::Hashes;
+    }
+    match file {
+        "RUN_INPUT.json" | "RUN_PARAMETERS.json" | "INPUT_ARTIFACT_INDEX.json" => {
+            return Topic::Inputs;
+        }
+        "RUN_OUTPUT.json" => return Topic::Outputs,
+        "RUN_META.json" | "runner.json" | "meta.json" => return Topic::Circumstances,
+        "COUPLING_RULES.json" | "SEALING_SPEC.md" | "ENGINE_MANIFEST.json" | "policy.json" => {
+            return Topic::Constraints;
+        }
+        "ARTIFACT_INDEX.json" => return Topic::Artifacts,
+        name if name.starts_with("upstream/") => return Topic::Inputs,
+        name if name.starts_with("artifacts/") => return Topic::Artifacts,
+        _ => {}
+    }
+    if has("/goal") || has("/intent") || has("/inputs") || has("/context") {
+        Topic::Inputs
+    } else if has("constraint") || has("/policy") || has("question") {
+        Topic::Constraints
+    } else if has("/artifacts") {
+        Topic::Artifacts
+    } else if has("/outputs") || has("/outcome") || has("/decision") || has("result") {
+        Topic::Outputs
+    } else if [
+        "/steps",
+        "/actions",
+        "/operations",
+        "/interactions",
+        "/root_node",
+        "/terminal_nodes",
+        "_tests",
+    ]
+    .iter()
+    .any(|word| has(word))
+    {
+        Topic::Steps
+    } else {
+        Topic::Circumstances
+    }
+}

@@ -1,0 +1,312 @@
+//! Reads one thing whole, to show or to compare it: its report, documents, texts and files.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
+use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
+use runseal_core::formats::archive::verify_archive;
+use runseal_core::limits::JsonLimits;
+use runseal_core::page::FileLine;
+use runseal_core::path::SafePath;
+use runseal_core::source::{EntryKind, EntryName, Source, SourceError, read_bounded};
+use runseal_core::verify::{Finding, Report, Strictness};
+
+use super::archived::{faults_of, find_in_archive};
+use super::detect::{Detected, NOTHING_FOUND, detect_root, detect_text, several};
+use super::dispatch::{report_archived, report_folder, root_link, verify_lines, verify_root};
+use super::shown;
+use super::walk::list;
+use crate::archive::{
+    Archive, ArchiveSource, HEAD, Record, read_archive_file, read_archive_stream, sniff,
+};
+use crate::directory::DirectorySource;
+use crate::input::{fill, read_file};
+
+/// Texts up to this size are kept to be shown.
+const SMALL: u64 = 256 << 10;
+/// Bytes of texts that are kept.
+const TEXTS: u64 = 64 << 20;
+
+/// Something that was read whole.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The path as given.
+    pub path: String,
+    /// What it is.
+    pub format: Format,
+    /// Whether it holds.
+    pub report: Report,
+    /// What is wrong with the archive it came in.
+    pub wrapping: Vec<Finding>,
+    /// Its JSON documents by name; "" where it is one document. Lines of a ledger by number.
+    pub documents: BTreeMap<String, Vec<u8>>,
+    /// Its other small files.
+    pub texts: BTreeMap<String, Vec<u8>>,
+    /// All its files.
+    pub files: Vec<FileLine>,
+}
+
+/// Why something could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It is of no known format, or of several.
+    #[error("{message}")]
+    Unknown {
+        /// What was found and looked for.
+        message: String,
+    },
+    /// It is a document and no JSON.
+    #[error("{} {}", .0.kind, .0.position)]
+    Json(JsonError),
+    /// It could not be verified.
+    #[error("{message}")]
+    Unverified {
+        /// Why.
+        message: String,
+    },
+}
+
+impl Loaded {
+    /// Whether it holds, the archive it came in included.
+    pub fn is_valid(&self) -> bool {
+        self.report.is_valid() && self.wrapping.is_empty()
+    }
+
+    /// The documents that are JSON.
+    pub fn parse(&self) -> BTreeMap<String, Document<'_>> {
+        let options = ReadOptions::default();
+        let parsed = self.documents.iter().filter_map(|(name, bytes)| {
+            let document = parse_document(bytes, &options).ok()?;
+            Some((name.clone(), document))
+        });
+        parsed.collect()
+    }
+}
+
+/// Loads what is at `path`; standard input where it is `-`.
+pub fn load(path: &Path, strictness: Strictness) -> Result<Loaded, LoadError> {
+    if path == Path::new("-") {
+        return load_standard(strictness);
+    }
+    if path.is_dir() {
+        return load_folder(path, strictness);
+    }
+    if let Some(archive) = read_archive_file(path)? {
+        return load_archive(&shown(path), &archive, strictness);
+    }
+    let bytes = read_file(path, JsonLimits::LARGEST_DOCUMENT)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let loaded = load_document(&shown(path), &name, bytes, strictness)?;
+    match (loaded, path.parent()) {
+        (Some(loaded), _) => Ok(loaded),
+        // The manifest stands for its bundle.
+        (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(parent, strictness),
+        (None, _) => load_folder(Path::new("."), strictness),
+    }
+}
+
+fn load_standard(strictness: Strictness) -> Result<Loaded, LoadError> {
+    let fail = |source| SourceError::Io {
+        path: "standard input".to_owned(),
+        source,
+    };
+    let mut input = std::io::stdin().lock();
+    let mut head = [0; HEAD];
+    let filled = fill(&mut input, &mut head).map_err(fail)?;
+    let whole = head[..filled].chain(input);
+    if let Some(container) = sniff(&head[..filled]) {
+        let archive = read_archive_stream(container, whole, "standard input")?;
+        return load_archive("-", &archive, strictness);
+    }
+    let bytes = read_bounded(whole, "standard input", 0, JsonLimits::LARGEST_DOCUMENT)?;
+    match load_document("-", "", bytes, strictness)? {
+        Some(loaded) => Ok(loaded),
+        None => Err(unknown(
+            "this is the manifest of a job bundle; name its folder",
+        )),
+    }
+}
+
+fn unknown(message: impl Into<String>) -> LoadError {
+    LoadError::Unknown {
+        message: message.into(),
+    }
+}
+
+fn format_of(detected: Detected) -> Result<Format, LoadError> {
+    match detected {
+        Detected::Is(format) => Ok(format),
+        Detected::Several(formats) => Err(unknown(several(&formats))),
+        Detected::Unknown => Err(unknown(NOTHING_FOUND)),
+    }
+}
+
+/// Loads a document; `None` for the manifest of a job bundle.
+fn load_document(
+    path: &str,
+    name: &str,
+    bytes: Vec<u8>,
+    strictness: Strictness,
+) -> Result<Option<Loaded>, LoadError> {
+    let parsed = parse_document(&bytes, &ReadOptions::default());
+    let detected = match &parsed {
+        Ok(document) => detect_root(document.root(), name),
+        Err(_) => detect_text(&bytes, name),
+    };
+    let format = match (detected, &parsed) {
+        (Detected::Unknown, Err(error)) => return Err(LoadError::Json(error.clone())),
+        (detected, _) => format_of(detected)?,
+    };
+    if format == Format::JobBundle {
+        return Ok(None);
+    }
+    let mut documents = BTreeMap::new();
+    let report = match (format, parsed) {
+        (Format::Ledger, _) => {
+            for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+                if !line.trim_ascii().is_empty() {
+                    documents.insert(format!("line {:06}", at + 1), line.to_vec());
+                }
+            }
+            verify_lines(&bytes, strictness)
+        }
+        (format, Ok(document)) => verify_root(format, document.root(), strictness)
+            .ok_or_else(|| unknown(NOTHING_FOUND))?,
+        (_, Err(error)) => return Err(LoadError::Json(error)),
+    };
+    let files = vec![FileLine {
+        path: if name.is_empty() { path } else { name }.to_owned(),
+        kind: None,
+        bytes: bytes.len() as u64,
+        sha256: Some(Digest::of(&bytes)),
+    }];
+    if format != Format::Ledger {
+        documents.insert(String::new(), bytes);
+    }
+    Ok(Some(Loaded {
+        path: path.to_owned(),
+        format,
+        report,
+        wrapping: Vec::new(),
+        documents,
+        texts: BTreeMap::new(),
+        files,
+    }))
+}
+
+fn load_folder(path: &Path, strictness: Strictness) -> Result<Loaded, LoadError> {
+    let fail = |source| SourceError::Io {
+        path: shown(path),
+        source,
+    };
+    let listed = list(path).map_err(fail)?;
+    let bundle_json = || read_file(&path.join("bundle.json"), JsonLimits::LARGEST_DOCUMENT).ok();
+    let detected = listed.markers.detect(bundle_json);
+    if let (Detected::Unknown, [only]) = (&detected, listed.candidates.as_slice()) {
+        return load(&path.join(OsStr::from_bytes(only)), strictness);
+    }
+    let format = format_of(detected)?;
+    let report = report_folder(path, format, strictness, None)
+        .map_err(|message| LoadError::Unverified { message })?;
+    let source = DirectorySource::open(path, root_link(format))?;
+    read_all(&shown(path), format, report, &source)
+}
+
+fn load_archive(
+    path: &str,
+    archive: &Archive,
+    strictness: Strictness,
+) -> Result<Loaded, LoadError> {
+    let (folder, detected, candidates) = find_in_archive(archive);
+    let mut loaded = match (&detected, candidates.as_slice()) {
+        (Detected::Unknown, [only]) => {
+            let kept = match archive.get(only) {
+                Some(Record::File(file)) => file.kept.clone(),
+                _ => None,
+            };
+            let name = only.rsplit('/').next().unwrap_or(only);
+            let loaded = load_document(path, name, kept.unwrap_or_default(), strictness)?;
+            loaded.ok_or_else(|| unknown(NOTHING_FOUND))?
+        }
+        _ => {
+            if detected == Detected::Unknown
+                && let Some(fault) = archive.faults().first()
+            {
+                return Err(unknown(fault.message.clone()));
+            }
+            let format = format_of(detected)?;
+            let report = report_archived(path, archive, &folder, format, strictness)
+                .map_err(|message| LoadError::Unverified { message })?;
+            read_all(path, format, report, &ArchiveSource::new(archive, &folder))?
+        }
+    };
+    let about = verify_archive(&faults_of(archive, &[folder]));
+    loaded.wrapping = about.findings().to_vec();
+    Ok(loaded)
+}
+
+/// Reads every file: documents and small ones whole, of the others size and digest.
+fn read_all(
+    path: &str,
+    format: Format,
+    report: Report,
+    source: &dyn Source,
+) -> Result<Loaded, LoadError> {
+    let mut loaded = Loaded {
+        path: path.to_owned(),
+        format,
+        report,
+        wrapping: Vec::new(),
+        documents: BTreeMap::new(),
+        texts: BTreeMap::new(),
+        files: Vec::new(),
+    };
+    let mut left = TEXTS;
+    for entry in source.entries()? {
+        let shown = entry.name.shown().to_owned();
+        let mut line = FileLine {
+            path: shown,
+            kind: None,
+            bytes: 0,
+            sha256: None,
+        };
+        match (entry.kind, &entry.name) {
+            (EntryKind::Directory, _) => continue,
+            (EntryKind::File, EntryName::Safe(name)) => {
+                if let Ok((bytes, digest)) = source.digest(name) {
+                    line.bytes = bytes;
+                    line.sha256 = Some(digest);
+                    keep(&mut loaded, source, name, bytes, &mut left);
+                }
+            }
+            (EntryKind::File, EntryName::Unsafe { .. }) => {}
+            (kind, _) => line.kind = Some(kind.with_article()),
+        }
+        loaded.files.push(line);
+    }
+    Ok(loaded)
+}
+
+fn keep(loaded: &mut Loaded, source: &dyn Source, name: &SafePath, bytes: u64, left: &mut u64) {
+    let is_json = name.as_str().ends_with(".json");
+    let limit = if is_json { *left } else { SMALL.min(*left) };
+    if bytes > limit {
+        return;
+    }
+    if let Ok(content) = source.read(name, limit) {
+        *left -= content.len() as u64;
+        let kept = match is_json {
+            true => &mut loaded.documents,
+            false => &mut loaded.texts,
+        };
+        kept.insert(name.to_string(), content);
+    }
+}
