@@ -80,8 +80,8 @@ impl Digest {
 }
 
 /// `N` bytes from lower-case hex.
-pub fn decode_lower_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digits = text.as_bytes();
+pub fn decode_lower_hex<const N: usize>(text: impl AsRef<[u8]>) -> Option<[u8; N]> {
+    let digits = text.as_ref();
     if digits.len() != 2 * N {
         return None;
     }

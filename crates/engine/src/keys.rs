@@ -26,7 +26,7 @@ pub fn parse_key(bytes: &[u8]) -> Result<Key, KeyError> {
     let text = std::str::from_utf8(bytes).map_err(|_| KeyError::Unknown)?;
     let digits = text.strip_suffix('\n').unwrap_or(text);
     let digits = digits.strip_suffix('\r').unwrap_or(digits);
-    if let Some(seed) = decode_lower_hex(&digits.to_ascii_lowercase()) {
+    if let Some(seed) = decode_lower_hex(digits.to_ascii_lowercase()) {
         return Ok(Key::from_seed(&seed));
     }
     Key::from_pem(text).ok_or(KeyError::Unknown)

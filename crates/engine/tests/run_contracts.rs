@@ -118,7 +118,7 @@ fn contracts_each_broken_one_has_its_finding() {
             manifest,
             MANIFEST.replace(
                 "\"execution\":{",
-                "\"execution\":{\"limits\":{\"speed\":1},",
+                "\"execution\":{\"limits\":{\"memory_bytes\":\"2\"},",
             ),
             "EN8",
         ),

@@ -108,6 +108,11 @@ pub struct Document<'a> {
 }
 
 impl Document<'_> {
+    /// The text it was read from, without a byte order mark.
+    pub fn text(&self) -> &str {
+        self.text
+    }
+
     /// The document's value.
     pub fn root(&self) -> Node<'_> {
         Node {
@@ -252,6 +257,11 @@ impl<'a> Node<'a> {
     pub fn position(&self) -> Option<Position> {
         matches!(self.slot.tag, Tag::String | Tag::Number)
             .then(|| Position::of(self.text.as_bytes(), self.slot.start as usize))
+    }
+
+    /// Where a string stands in the text, without its quotes; `None` for anything else.
+    pub(crate) fn string_place(&self) -> Option<std::ops::Range<usize>> {
+        (self.slot.tag == Tag::String).then(|| self.slot.range())
     }
 
     /// A copy that owns what it holds.

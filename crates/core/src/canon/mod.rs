@@ -15,6 +15,7 @@ mod number;
 mod reader;
 mod scan;
 mod shortest;
+mod stored;
 mod text;
 mod value;
 mod writer;

@@ -61,13 +61,14 @@ pub const fn pointing_member(contract: &str) -> Option<(&'static str, &'static s
 }
 
 /// The limits that a manifest may set in `execution.limits`.
-pub const LIMIT_NAMES: [&str; 7] = [
+pub const LIMIT_NAMES: [&str; 8] = [
     "artifact_bytes",
     "artifact_files",
     "memory_bytes",
     "processes",
     "stderr_bytes",
     "stdout_bytes",
+    "timeout_ms",
     "timeout_seconds",
 ];
 
@@ -186,11 +187,11 @@ pub static RULES: [Rule<Engine>; 8] = [
         info: info(
             "EN8",
             "docs/engines.md",
-            "limits are known and positive",
-            "execution.limits, where it is given, is an object whose members are among \
-             timeout_seconds, memory_bytes, processes, stdout_bytes, stderr_bytes, artifact_bytes \
-             and artifact_files, each a positive integer. They can only tighten what the policy \
-             allows.",
+            "limits are positive",
+            "execution.limits, where it is given, is an object; timeout_seconds, timeout_ms, \
+             memory_bytes, processes, stdout_bytes, stderr_bytes, artifact_bytes and \
+             artifact_files in it are positive integers. They can only tighten what the policy \
+             allows. Members with other names are other orchestrators' business.",
         ),
         gate: needs_manifest,
         check: check_limits,
@@ -323,19 +324,10 @@ fn check_limits(view: &EngineView<'_>, findings: &mut Findings) {
     }
     for (name, value) in limits.members() {
         let name = name.to_lossy();
-        if !LIMIT_NAMES.contains(&&*name) {
-            let known = LIMIT_NAMES.join(", ");
-            let message = format!("/execution/limits/{name}: no limit has this name ({known})");
+        let value = value.as_number().and_then(|n| n.to_exact_i64());
+        if LIMIT_NAMES.contains(&&*name) && value.is_none_or(|value| value <= 0) {
+            let message = format!("/execution/limits/{name}: it is no positive integer");
             findings.add(MANIFEST, message);
-        } else if value
-            .as_number()
-            .and_then(|n| n.to_exact_i64())
-            .is_none_or(|n| n <= 0)
-        {
-            findings.add(
-                MANIFEST,
-                format!("/execution/limits/{name}: it is no positive integer"),
-            );
         }
     }
 }

@@ -5,6 +5,7 @@
 //! name, in the real `artifacts` folder, are opened. Facts come back sorted, whatever the
 //! number of threads.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
@@ -297,7 +298,9 @@ fn try_read_artifact(
     key: ArtifactKey,
     buffer: &mut [u8],
 ) -> io::Result<ArtifactFact> {
-    let handle = match openat(folder, key.file_name(), READ, Mode::empty()) {
+    let name = key.c_file_name();
+    let name = CStr::from_bytes_with_nul(&name).map_err(io::Error::other)?;
+    let handle = match openat(folder, name, READ, Mode::empty()) {
         Ok(handle) => handle,
         Err(Errno::LOOP) => return Ok(ArtifactFact::NotRegular(EntryFact::Link)),
         Err(error) => return Err(error.into()),

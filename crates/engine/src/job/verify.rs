@@ -129,7 +129,7 @@ pub fn verify_job_bundle_then<T>(
     let mut document = None;
     let (manifest, facts) = listing.collect(threads, || {
         match document.insert(parse_document(bytes, &ReadOptions::default())) {
-            Ok(document) => (Ok(Manifest::read(document.root())), Go::On),
+            Ok(document) => (Ok(Manifest::read(document)), Go::On),
             Err(error) => (Err(&*error), Go::Stop),
         }
     });

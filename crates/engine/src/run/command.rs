@@ -46,8 +46,12 @@ pub fn limits_within(policy: &Limits, manifest: Node<'_>) -> Limits {
     let less_usize =
         |most: usize, name: &str| usize::try_from(less(most as u64, name)).unwrap_or(most);
     let mut limits = policy.clone();
-    let seconds = asked("timeout_seconds").map(Duration::from_secs);
-    limits.wall_time = seconds.map_or(policy.wall_time, |time| time.min(policy.wall_time));
+    let times = [
+        asked("timeout_seconds").map(Duration::from_secs),
+        asked("timeout_ms").map(Duration::from_millis),
+    ];
+    let shortest = times.into_iter().flatten().min();
+    limits.wall_time = shortest.map_or(policy.wall_time, |time| time.min(policy.wall_time));
     limits.memory_bytes = less(policy.memory_bytes, "memory_bytes");
     limits.processes =
         u32::try_from(less(policy.processes.into(), "processes")).unwrap_or(policy.processes);

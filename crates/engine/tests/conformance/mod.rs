@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 /// JSON of the test data. Read with another parser than ours, on purpose.
 pub type Json = serde_json::Value;
 
+#[allow(dead_code, reason = "not every test needs it")]
 /// The folder with the data of one part, unless it is not here.
 #[allow(dead_code)]
 pub fn data_folder(part: &str) -> Option<PathBuf> {
@@ -26,7 +27,7 @@ pub fn read_lines(path: &Path) -> Vec<Json> {
 }
 
 /// Bytes from hex.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "not every test needs it")]
 pub fn decode_hex(text: &str) -> Vec<u8> {
     (0..text.len())
         .step_by(2)

@@ -141,7 +141,7 @@ const FAMILIES: &[Family] = &[
         Shared,
         false,
         "locked|read-only|immutable|append-only|append only|write-once|write once|never changed|never change|never be changed|never edited|never modified|cannot be changed|cannot be edited|cannot be modified|cannot be altered|can not be changed|must not be changed|must not be edited|may not be changed|unchangeable|tamper-proof|tamperproof|never overwritten|never overwrite|is final|are final|frozen|never updated|unchanged|as is|verbatim|kept as written|exactly as written|not altered|nothing is altered|nothing is changed|never altered|binding",
-        "~replace|masked|redacted|~truncate|~shorten|~strip|~normalise|~normalize|~translate|~round|editable|~edit|can be changed|may be changed|can be edited|may be edited|~overwrite|in place|can correct|can be corrected|may correct|~modify|can change|may change|~change|can delete|can be deleted|~rewrite|mutable|~update|afterwards",
+        "~replace|masked|rotated|renewed|exchanged|regenerated|rotates|redacted|~truncate|~shorten|~strip|~normalise|~normalize|~translate|~round|editable|~edit|can be changed|may be changed|can be edited|may be edited|~overwrite|in place|can correct|can be corrected|may correct|~modify|can change|may change|~change|can delete|can be deleted|~rewrite|mutable|~update|afterwards",
     ),
     family(
         "whether it is kept",
@@ -155,7 +155,7 @@ const FAMILIES: &[Family] = &[
         Whole,
         false,
         "anonymous|anonymously|pseudonym|pseudonyms|under a pseudonym|nickname|nicknames|initials only|anonymised|anonymized|no personal data|no personal information|no name is|not traceable|be traced to|without personal data|no personally identifiable|no names|without names|no user data|no pii|pseudonymous|no identifying|cannot be traced|no tracking|not be identifiable|personal data is never|personal data must not|must not contain personal|contain no personal",
-        "with the name|personnel number|employee number|customer number|student number|matriculation number|with their name|with his name|with her name|linked to the person|verified name|verified real name|user name|username|full name|full names|names are shown|names in full|shown in full|name is shown|names appear|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
+        "with the name|names are|names of|patient names|customer names|children's names|photographer's name|personnel number|employee number|customer number|student number|matriculation number|with their name|with his name|with her name|linked to the person|verified name|verified real name|user name|username|full name|full names|names are shown|names in full|shown in full|name is shown|names appear|real name|real names|name and e-mail|name and email|name and mail|name and address|names and addresses|e-mail address|email address|mail address|e-mail addresses|email addresses|ip address|ip addresses|date of birth|phone number|phone numbers|user's name|customer's name|participant's name|identified by name|social security|first and last name|who voted|by name|user id and|home address|identity card|passport number",
     ),
     family(
         "threads",
@@ -168,7 +168,7 @@ const FAMILIES: &[Family] = &[
         "price",
         Shared,
         false,
-        "free of charge|for free|no charge|no fee|no fees|costs nothing|without charge|at no cost|no cost|is free|are free|stays free|free for|nothing is charged|without payment|without paying",
+        "free of charge|for free|free entry|free admission|free use|free access|free delivery|free shipping|free parking|no charge|no fee|no fees|costs nothing|without charge|at no cost|no cost|is free|are free|stays free|free for|nothing is charged|without payment|without paying",
         "~pay|~charge|fee|fees|costs #|cost #|# euros|# euro|# cents|~invoice for|euro per|euros per|cents for|cents per|paid plan|subscription|per month|surcharge|a price of|billed",
     ),
     family(
@@ -176,7 +176,7 @@ const FAMILIES: &[Family] = &[
         Whole,
         false,
         "offline|without network|without a network|without any network|no network|without internet|no internet|without an internet|no connection to the internet|no internet connection|no network connection|no network access|air-gapped|airgapped|air gapped|not connected to|no outbound|no outgoing|no external calls|no external connections|no connection to the outside|no calls to the outside|never contacts|must not contact|must not connect|never connects|without connectivity|without a connection|no online|no traffic leaves|must not leave the building|must not leave the network|must not leave our network|must not leave the site|never leaves the building|never leave|never leaves|must not leave|may not leave|must never leave|do not leave|does not leave|stays on the phone|stay on the phone|never leave the building|never leaves the device|never leave the device|never leaves the network|stays on the device|stay on the device|no data leaves|isolated network|no remote|network access is forbidden|network is not available|no wifi|no wi-fi",
-        "~upload|cloud|internet|over the mobile network|mobile network|on our server|from our server|asks the server|on the central server|calls the server|sends to the server|server answers|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
+        "~upload|cloud|internet|loaded from|openstreetmap|from a server|live map|over the mobile network|mobile network|on our server|from our server|asks the server|on the central server|calls the server|sends to the server|server answers|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
     ),
     family(
         "outside dependencies",
@@ -217,15 +217,15 @@ const FAMILIES: &[Family] = &[
         "who acts",
         Shared,
         true,
-        "manually|by hand|manual|by a person|by a human|by an employee|a person decides|a human decides|human review",
+        "manually|by hand|@by-person|manual|by a person|by a human|by an employee|a person decides|a human decides|human review",
         "automatically|automatic|unattended|without human|no human|no manual|fully automated|automated|without anyone|without intervention|without any intervention|without any manual|without manual|by itself|by themselves|on its own|on their own|by a cron job|by cron",
     ),
     family(
         "approval",
         Shared,
         false,
-        "without moderation|without approval|no approval|without review|without any manual confirmation|without any confirmation|without any approval|without manual confirmation|without a second person|nobody has to confirm|nobody needs to confirm|without any review|no review|no moderation|without confirmation|no confirmation|without asking|without further checks|without check|unmoderated|at once|immediately|instantly|straight away|right away|without delay",
-        "approved|approves|approve|has to confirm every|confirm every|confirm each|confirms each|confirms every|by hand before|second person|clerk's approval|waits for the|approval by|approval of|must be approved|moderated|moderator|moderators|four-eyes|four eyes|reviewed|confirmed by|must confirm|has to confirm|signed off|sign-off|after review|waits for|held for|released by|asks for confirmation|ask for confirmation|confirmation dialog|confirmation dialogue|delayed|with a delay|after a delay|waiting period",
+        "without moderation|as soon as|without approval|no approval|without review|without any manual confirmation|without any confirmation|without any approval|without manual confirmation|without a second person|nobody has to confirm|nobody needs to confirm|without any review|no review|no moderation|without confirmation|no confirmation|without asking|without further checks|without check|unmoderated|at once|immediately|instantly|straight away|right away|without delay",
+        "approved|approves|approve|needs a review|needs review|reviewed by|review by|needs approval|needs an approval|must be reviewed|have to be reviewed|signed by a second|has to confirm every|confirm every|confirm each|confirms each|confirms every|by hand before|second person|clerk's approval|waits for the|approval by|approval of|must be approved|moderated|moderator|moderators|four-eyes|four eyes|reviewed|confirmed by|must confirm|has to confirm|signed off|sign-off|after review|waits for|held for|released by|asks for confirmation|ask for confirmation|confirmation dialog|confirmation dialogue|delayed|with a delay|after a delay|waiting period",
     ),
     family(
         "letter case",
@@ -267,7 +267,7 @@ const FAMILIES: &[Family] = &[
         Whole,
         true,
         "without root|no root|not as root|non-root|rootless|unprivileged|without admin rights|no admin rights|without administrator rights|no administrator rights|without sudo|no sudo|must not run as root|no privileged|ordinary user",
-        "as root|with root|root rights|sudo|admin rights|administrator rights|administrator privileges|privileged container|privileged mode|privileged|port 80|port 443|setuid|cap_sys_admin|/etc|root access|as administrator",
+        "as root|with root|needs root|need root|requires root|root is needed|needs sudo|needs administrator|needs admin|root rights|sudo|admin rights|administrator rights|administrator privileges|privileged container|privileged mode|privileged|port 80|port 443|setuid|cap_sys_admin|/etc|root access|as administrator",
     ),
     family(
         "user interface",
@@ -315,15 +315,15 @@ const FAMILIES: &[Family] = &[
         "permission",
         Close,
         true,
-        "allowed|permitted|allow|allows|permit|permits|accepted|accept|accepts|is fine|are fine|welcome|may be used|can be used",
-        "forbidden|prohibited|banned|disallowed|not permitted|not allowed|rejected|reject|rejects|refused|refuse|refuses|denied|blocked|must not be used|may not be used|never used|not accepted|never accepted|are not accepted|excluded",
+        "allowed|permitted|allow|allows|possible|granted|supported|available|offered|provided|can|may|permit|permits|accepted|accept|accepts|is fine|are fine|welcome|may be used|can be used",
+        "forbidden|prohibited|banned|disallowed|impossible|unavailable|unsupported|are closed|is closed|ruled out|not granted|not supported|not possible|not offered|not available|not provided|not permitted|not allowed|rejected|reject|rejects|refused|refuse|refuses|denied|blocked|must not be used|may not be used|never used|not accepted|never accepted|are not accepted|excluded",
     ),
     family(
         "included or not",
         Close,
         false,
-        "part of|including|covers|count|counts|counted|taken into account|included|include|includes|contains|contain|with|shown|show|shows|visible|displayed|listed|appears|appear",
-        "excluded|exclude|excludes|left out|dropped|not counted|disregarded|do not count|does not count|ignored|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|without|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
+        "part of|including|covers|count|counts|counted|taken into account|included|include|includes|contains|contain|shown|show|shows|visible|displayed|listed|appears|appear",
+        "excluded|exclude|excludes|left out|dropped|not counted|disregarded|do not count|does not count|ignored|leave out|hidden|hide|hides|invisible|not shown|never shown|omitted|omit|omits|removed|not listed|not included|not part of|no part of|not contained|not exported|not covered|not visible|not displayed|never displayed|must not appear|never appear|never appears|masked|redacted",
     ),
     family(
         "locked or open",
@@ -365,13 +365,13 @@ const FAMILIES: &[Family] = &[
         Shared,
         false,
         "@only-person|limited to|restricted to|reserved for|reserved to|exclusively for|exclusive to|open only to|for nobody but|nobody but|no one but|nobody except|no one except",
-        "everyone can|anyone can|everybody can|all users can|all users may|every user can|every user may|any user can|any user may|everyone may|anyone may|anybody can|anybody may|all employees|all members can|all members may|every member|any visitor|every visitor|all visitors|any employee|every employee|all staff|any customer|every customer|all customers|any guest|all students|every student|everybody may|@other-person",
+        "everyone can|by anyone|by everyone|by everybody|by anybody|by all|open for everyone|anyone can|everybody can|all users can|all users may|every user can|every user may|any user can|any user may|everyone may|anyone may|anybody can|anybody may|all employees|all members can|all members may|every member|any visitor|every visitor|all visitors|any employee|every employee|all staff|any customer|every customer|all customers|any guest|all students|every student|everybody may|@other-person",
     ),
     family(
         "number formats",
         Close,
         false,
-        "yyyy-mm-dd|iso 8601|iso-8601|iso dates|iso format|decimal point|rounded up|rounded to whole|as integers|whole numbers|in cents|upper case|uppercase|capital letters",
+        "yyyy-mm-dd|iso 8601|iso-8601|iso dates|iso format|decimal point|rounded up|rounded to whole|rounded to full|full euros|whole euros|whole euro|as integers|whole numbers|in cents|upper case|uppercase|capital letters",
         "dd.mm.yyyy|mm/dd/yyyy|dd/mm/yyyy|unix timestamp|unix timestamps|epoch seconds|decimal comma|rounded down|truncated|not rounded|unrounded|two decimals|as decimals|decimal places|in euros|lower case|lowercase|small letters|us format|dd-mm-yyyy",
     ),
     family(
@@ -400,7 +400,7 @@ const FAMILIES: &[Family] = &[
         Shared,
         false,
         "binding|irrevocable|irreversible|final|cannot be undone|cannot be cancelled|can not be cancelled|cannot be withdrawn|cannot be revoked|no cancellation|no refund|no refunds|not refundable|non-refundable|no returns|cannot be returned",
-        "can cancel|may cancel|can be cancelled|may be cancelled|cancel at any time|can undo|can be undone|can withdraw|can be withdrawn|can revoke|refunded|refund|can return|can be returned|money back",
+        "can cancel|may cancel|can be restored|may be restored|be restored|be recovered|brought back|can be reversed|can be taken back|can be cancelled|may be cancelled|cancel at any time|can undo|can be undone|can withdraw|can be withdrawn|can revoke|refunded|refund|can return|can be returned|money back",
     ),
     family(
         "where it can be reached from",

@@ -2,8 +2,9 @@
 //! `EUR #####`, `DD.MM.2025`.
 //!
 //! Clauses (between commas, brackets, dashes, colons and sentence ends) are weighed. Each cue adds points, a clause
-//! with [`ENOUGH`] is a placeholder. Masks are chunks of a value whose digits were left out.
+//! with [`ENOUGH`] is a placeholder. Masks are in `masks`.
 
+use super::masks::{find_letters, find_masks};
 use super::placeholder::finding;
 use super::{Finding, Source};
 use crate::lexicon::class;
@@ -94,10 +95,10 @@ const GIVING: &[&str] = &[
     "sets",
     "settle",
     "settles",
-    "specify",
     "specifies",
-    "supply",
+    "specify",
     "supplies",
+    "supply",
     "tell",
     "tells",
 ];
@@ -138,7 +139,7 @@ pub(super) fn find_deferrals(source: &Source<'_>, out: &mut Vec<Finding>) {
                 let (mut a, mut b) = lexed.span((start, i));
                 // A clause in brackets is quoted with them.
                 if start > from && lexed.raw(start - 1) == "(" && i < to && lexed.raw(i) == ")" {
-                    (a, b) = (a - 1, b + 1);
+                    (a, b) = (lexed.tokens[start - 1].start, lexed.tokens[i].end);
                 }
                 out.push(finding(source, a, b, start));
             }
@@ -146,7 +147,84 @@ pub(super) fn find_deferrals(source: &Source<'_>, out: &mut Vec<Finding>) {
         }
     }
     find_masks(source, out);
+    find_letters(source, out);
 }
+
+/// Without one of these words no clause is weighed.
+const TRIGGERS: &[&str] = &[
+    "appendix",
+    "april",
+    "aren't",
+    "attached",
+    "attachment",
+    "august",
+    "await",
+    "awaiting",
+    "be",
+    "call",
+    "chat",
+    "come",
+    "comes",
+    "december",
+    "doesn't",
+    "don't",
+    "due",
+    "dummy",
+    "e-mail",
+    "email",
+    "enclosure",
+    "eventually",
+    "example",
+    "expected",
+    "february",
+    "follow",
+    "follows",
+    "guess",
+    "guessed",
+    "hasn't",
+    "haven't",
+    "insert",
+    "isn't",
+    "january",
+    "july",
+    "june",
+    "later",
+    "mail",
+    "march",
+    "meeting",
+    "minutes",
+    "missing",
+    "n",
+    "next",
+    "no",
+    "nobody",
+    "not",
+    "november",
+    "october",
+    "once",
+    "open",
+    "outstanding",
+    "pending",
+    "phone",
+    "placeholder",
+    "please",
+    "provisional",
+    "replace",
+    "separately",
+    "september",
+    "shortly",
+    "soon",
+    "spring",
+    "still",
+    "tomorrow",
+    "unclear",
+    "undecided",
+    "unknown",
+    "until",
+    "waiting",
+    "when",
+    "yet",
+];
 
 /// The points of a clause.
 fn weigh(source: &Source<'_>, sentence: (usize, usize), clause: (usize, usize)) -> i32 {
@@ -154,6 +232,9 @@ fn weigh(source: &Source<'_>, sentence: (usize, usize), clause: (usize, usize)) 
     let lexed = &t.lexed;
     let (from, to) = clause;
     if (from..to).any(|i| lexed.tokens[i].quoted) || to - from > 18 {
+        return 0;
+    }
+    if !(from..to).any(|i| TRIGGERS.binary_search(&lexed.word(i)).is_ok()) {
         return 0;
     }
     let word = |i: usize| lexed.word(i);
@@ -206,6 +287,73 @@ fn weigh(source: &Source<'_>, sentence: (usize, usize), clause: (usize, usize)) 
         points += 3;
     }
     if (from..to).any(|i| word(i) == "n" && lexed.raw(i + 1) == "/") && (yet || later) {
+        points += 3;
+    }
+    let settled = (from..to).any(|i| {
+        word(i) == "not" && any_of!(word(i + 1), "known" "decided" "defined" "agreed" "fixed" "clear" "specified" "settled" "chosen" "final" "finalised" "finalized" "named")
+            && i + 2 >= to
+    });
+    if settled && (value || labelled) {
+        points += 3;
+    }
+    if bracketed
+        && denied
+        && has(&[
+            "available",
+            "attached",
+            "received",
+            "here",
+            "enclosed",
+            "included",
+        ])
+        && to - from <= 6
+    {
+        points += 3;
+    }
+    if value
+        && last == "missing"
+        && to == sentence.1
+        && any_of!(word(to.saturating_sub(2)), "is" "are" "still")
+    {
+        points += 3;
+    }
+    if us && has(&["waiting", "await", "awaiting"]) {
+        points += 3;
+    }
+    if bracketed && word(from) == "please" && to - from <= 5 {
+        points += 3;
+    }
+    if labelled
+        && any_of!(word(from), "see" "as" "from" "like" "per" "same")
+        && has(&[
+            "mail",
+            "e-mail",
+            "email",
+            "attachment",
+            "chat",
+            "minutes",
+            "meeting",
+            "phone",
+            "call",
+            "appendix",
+        ])
+        && to - from <= 9
+    {
+        points += 3;
+    }
+    if has(&["exact", "final", "real", "actual", "correct"])
+        && (from..to).any(|i| any_of!(word(i), "comes" "come") && word(i + 1) == "from")
+    {
+        points += 3;
+    }
+    if value && later && has(&["expected", "due", "announced", "promised"]) {
+        points += 3;
+    }
+    if (from..to).any(|i| {
+        any_of!(word(i), "from" "in" "see")
+            && word(i + 1) == "the"
+            && any_of!(word(i + 2), "attachment" "attached" "enclosure")
+    }) {
         points += 3;
     }
     // Missing, pending, outstanding: as the state of a value.
@@ -318,116 +466,6 @@ fn weigh(source: &Source<'_>, sentence: (usize, usize), clause: (usize, usize)) 
     points
 }
 
-/// Letters that stand for digits in a mask.
-fn is_mask_letter(c: char) -> bool {
-    matches!(c, 'x' | 'X' | 'n' | 'N' | '#' | '_' | '?')
-}
-
-/// `EUR #####`, `xxx.xxx.xxx.xxx`, `4,x99`, `nnn/2024`, `DD.MM.2025`, `__,__`.
-fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
-    let lexed = &source.tagged.lexed;
-    let text = lexed.text;
-    let mut at = 0;
-    while at < text.len() {
-        let rest = &text[at..];
-        let skip = rest.len() - rest.trim_start().len();
-        let start = at + skip;
-        let end = text[start..]
-            .find(char::is_whitespace)
-            .map_or(text.len(), |i| start + i);
-        at = end;
-        if start == end {
-            break;
-        }
-        let chunk = &text[start..end];
-        let label = text[..start].trim_end().ends_with([':', '=']);
-        let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#');
-        if !marks
-            && !is_mask(
-                chunk.trim_matches(|c: char| matches!(c, ',' | '.' | ';' | '(' | ')' | ':')),
-            )
-        {
-            continue;
-        }
-        let token = lexed
-            .tokens
-            .partition_point(|t| t.start < start)
-            .min(lexed.tokens.len().saturating_sub(1));
-        let (from, to) = lexed.sentence_of(token);
-        let talk = (from..to).any(|i| {
-            any_of!(lexed.word(i), "format" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means")
-        });
-        let quoted = lexed.tokens.get(token).is_some_and(|t| t.quoted);
-        if !talk && !quoted {
-            let lead = chunk.len() - chunk.trim_start_matches(['(', ',', ';']).len();
-            let tail = chunk.len() - chunk.trim_end_matches([',', ';', ')', '.', ':']).len();
-            let mut stop = end - tail;
-            // `### ###` is one mask.
-            let next = text[end..].trim_start();
-            let after = next.split_whitespace().next().unwrap_or_default();
-            if tail == 0
-                && !after.is_empty()
-                && (is_mask(after) || marks && after.bytes().all(|b| b == b'#'))
-            {
-                stop = text.len() - next.len() + after.len();
-                at = stop;
-            }
-            out.push(finding(source, start + lead, stop, token));
-        }
-    }
-}
-
-fn is_mask(chunk: &str) -> bool {
-    if chunk.len() < 3 || chunk.len() > 24 || chunk.contains("://") {
-        return false;
-    }
-    let digits = chunk.chars().filter(char::is_ascii_digit).count();
-    let separators = chunk
-        .chars()
-        .filter(|c| matches!(c, '.' | ',' | '/' | ':' | '-'))
-        .count();
-    let letters = chunk.chars().filter(|c| is_mask_letter(*c)).count();
-    let plain = chunk.chars().all(|c| {
-        is_mask_letter(c) || c.is_ascii_digit() || matches!(c, '.' | ',' | '/' | ':' | '-')
-    });
-    if plain && letters > 0 {
-        let marks = chunk.chars().filter(|c| matches!(c, '#' | '_')).count();
-        let only_marks = marks >= 4 && marks == letters && chunk.contains('#')
-            || marks >= 2 && separators >= 1 && digits == 0 && marks == letters;
-        // `2.x`, `4xx`, `1x`, `n-1`, `640x480` are versions, classes and sizes.
-        let known = chunk.ends_with(".x")
-            || chunk.ends_with("xx") && digits == 1
-            || chunk.starts_with('x') && digits > 0 && letters == 1
-            || letters == 1
-                && chunk
-                    .chars()
-                    .filter(|c| matches!(c, 'x' | 'X' | 'n' | 'N' | '?'))
-                    .count()
-                    == 1
-                && (separators == 0 || !chunk.contains(','))
-            || chunk.contains('?') && digits > 0;
-        let groups = chunk
-            .split(['.', ',', '/', ':', '-'])
-            .filter(|p| p.len() >= 2 && p.chars().all(is_mask_letter))
-            .count();
-        return only_marks
-            || !known
-                && (separators >= 1 && groups >= 1 && (digits > 0 || groups >= 2)
-                    || chunk.contains(',') && digits >= 2 && letters >= 1);
-    }
-    // A date with the year filled in: `DD.MM.2025`, `2026-MM-DD`.
-    let parts: Vec<&str> = chunk.split(['.', '/', '-']).collect();
-    let blank = parts
-        .iter()
-        .filter(|p| any_of!(**p, "DD" "MM" "dd" "mm" "TT" "JJ" "D" "M" "YYYY" "YY"))
-        .count();
-    let filled = parts
-        .iter()
-        .filter(|p| p.len() >= 2 && p.bytes().all(|b| b.is_ascii_digit()))
-        .count();
-    parts.len() == 3 && blank >= 1 && blank + filled == 3 && filled >= 1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -436,35 +474,6 @@ mod tests {
     fn tables_are_sorted() {
         assert!(UNSETTLED.windows(2).all(|w| w[0] < w[1]));
         assert!(GIVING.windows(2).all(|w| w[0] < w[1]));
-    }
-
-    #[test]
-    fn masks_values_with_left_out_digits_are_seen() {
-        for mask in [
-            "xxx.xxx.xxx.xxx/32",
-            "000-XXXX-000",
-            "4,x99",
-            "nnn/2024",
-            "DD.MM.2025",
-            "__,__",
-            "#####",
-            "XX:XX",
-        ] {
-            assert!(is_mask(mask), "{mask}");
-        }
-        for plain in [
-            "2.x",
-            "4xx",
-            "640x480",
-            "n-1",
-            "3.14",
-            "10:30",
-            "YYYY-MM-DD",
-            "1,000",
-            "n/a",
-            "x/y",
-        ] {
-            assert!(!is_mask(plain), "{plain}");
-        }
+        assert!(TRIGGERS.windows(2).all(|w| w[0] < w[1]));
     }
 }

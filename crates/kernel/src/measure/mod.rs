@@ -11,6 +11,7 @@ mod contradiction;
 mod deferral;
 mod gap;
 mod goal;
+mod masks;
 mod placeholder;
 mod product;
 mod score;

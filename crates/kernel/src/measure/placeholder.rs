@@ -374,7 +374,7 @@ fn is_mentioned(source: &Source<'_>, i: usize) -> bool {
     let after = i + 2 < to && joins(i + 1) && code(i + 2);
     let before = i >= from + 2
         && joins(i - 1)
-        && (code(i - 2) || lexed.word(i - 2) == "a" && lexed.raw(i - 3) == "/");
+        && (code(i - 2) || lexed.word(i - 2) == "a" && i >= 3 && lexed.raw(i - 3) == "/");
     // `Deadline: TBD, budget: TBD` are two labels.
     let labelled = i > from && matches!(lexed.raw(i - 1), ":" | "=" | "(");
     (after || before) && !labelled
@@ -424,7 +424,9 @@ fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
                 if behaviour && !later {
                     false
                 } else if passive {
-                    later || (firm && (ends || next == "by"))
+                    later
+                        || next == "by" && !behaviour && t.any((hit.to, sentence_to), class::PERSON)
+                        || (firm && (ends || next == "by"))
                 } else {
                     // `the client will send the list later`: an action of somebody outside, in the future.
                     later

@@ -23,6 +23,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("has", "hav"),
     ("held", "hold"),
     ("hidden", "hid"),
+    ("ids", "id"),
     ("kept", "keep"),
     ("left", "leav"),
     ("lost", "los"),
@@ -100,6 +101,12 @@ pub(crate) fn stem(word: &str) -> &str {
         undouble(&word[..n - 2])
     } else {
         word
+    };
+    // membership: the noun of members.
+    let cut = if cut.len() > 8 && cut.ends_with("ship") {
+        &cut[..cut.len() - 4]
+    } else {
+        cut
     };
     // encryption, deletion, authentication: the noun of the verb.
     let cut = if cut.len() > 6 && cut.ends_with("ion") {

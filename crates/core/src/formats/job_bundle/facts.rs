@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::digest::Digest;
+use crate::digest::{Digest, decode_lower_hex};
 
 /// The 16 hex digits of an artifact id, as a number; ordered like the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,24 +16,23 @@ pub struct ArtifactKey(u64);
 impl ArtifactKey {
     /// From exactly 16 lower-case hex digits.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        if text.len() != 16 {
-            return None;
-        }
-        text.iter()
-            .try_fold(0u64, |key, byte| {
-                let digit = match byte {
-                    b'0'..=b'9' => byte - b'0',
-                    b'a'..=b'f' => byte - b'a' + 10,
-                    _ => return None,
-                };
-                Some(key << 4 | u64::from(digit))
-            })
-            .map(Self)
+        decode_lower_hex(text).map(|bytes| Self(u64::from_be_bytes(bytes)))
     }
 
     /// From a file name `<16 hex>.txt`.
     pub fn parse_file_name(name: &[u8]) -> Option<Self> {
         name.strip_suffix(b".txt").and_then(Self::parse)
+    }
+
+    /// The file name it stands for, with the NUL that system calls want after it.
+    pub fn c_file_name(self) -> [u8; 21] {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut name = *b"0000000000000000.txt\0";
+        for (pair, byte) in name.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            pair[0] = HEX[usize::from(byte >> 4)];
+            pair[1] = HEX[usize::from(byte & 15)];
+        }
+        name
     }
 
     /// The file name it stands for.
@@ -154,6 +153,7 @@ mod tests {
     fn artifact_key_of_a_file_name_prints_back() {
         let key = ArtifactKey::parse_file_name(b"00ffd038de10456d.txt").unwrap();
         assert_eq!(key.file_name(), "00ffd038de10456d.txt");
+        assert_eq!(&key.c_file_name(), b"00ffd038de10456d.txt\0");
         for name in [
             "00FFd038de10456d.txt",
             "00ffd038de10456d",

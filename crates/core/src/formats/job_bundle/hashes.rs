@@ -51,10 +51,19 @@ pub fn compute_root_hash(artifacts: impl IntoIterator<Item = (ArtifactKey, Diges
 
 /// The bundle id: SHA-256 over the canonical manifest with `bundle_id` and `hashes.root_hash`
 /// emptied (§4.2). `None` where the manifest is no object or lacks one of the two.
-pub fn compute_bundle_id(manifest: Node<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
+///
+/// `stored` is the manifest's own text, where that is known to be its canonical form.
+pub fn compute_bundle_id(
+    manifest: Node<'_>,
+    stored: Option<&str>,
+) -> Option<Result<Digest, NoCanonicalForm>> {
     manifest.get("bundle_id")?;
     manifest.get("hashes")?.get("root_hash")?;
     let mut hasher = Hasher::new();
+    if let Some(text) = stored {
+        hash_stored(&mut hasher, text, manifest)?;
+        return Some(Ok(hasher.finish()));
+    }
     let written = write_members(&mut hasher, manifest, |hasher, key, value| match key {
         Some("bundle_id") => {
             hasher.update(b"\"\"");
@@ -70,6 +79,20 @@ pub fn compute_bundle_id(manifest: Node<'_>) -> Option<Result<Digest, NoCanonica
         _ => update_digest(hasher, value, Dialect::Job),
     });
     Some(written.map(|()| hasher.finish()))
+}
+
+/// Adds a canonical text as it stands, but for the two values that are emptied.
+fn hash_stored(hasher: &mut Hasher, text: &str, manifest: Node<'_>) -> Option<()> {
+    let id = manifest.get("bundle_id")?.string_place()?;
+    let root = manifest.get("hashes")?.get("root_hash")?.string_place()?;
+    for part in [
+        text.get(..id.start)?,
+        text.get(id.end..root.start)?,
+        text.get(root.end..)?,
+    ] {
+        hasher.update(part.as_bytes());
+    }
+    Some(())
 }
 
 /// Adds an object's canonical text, with `write` for each member's value. Members come ordered
@@ -146,12 +169,28 @@ mod tests {
     fn bundle_id_leaves_out_the_two_hashes_and_nothing_else() {
         let text = br#"{"x":1.0,"hashes":{"z":2,"root_hash":"r"},"bundle_id":"b"}"#;
         let document = parse_document(text, &ReadOptions::default()).unwrap();
-        let id = compute_bundle_id(document.root()).unwrap().unwrap();
+        let id = compute_bundle_id(document.root(), None).unwrap().unwrap();
         let emptied = br#"{"bundle_id":"","hashes":{"root_hash":"","z":2},"x":1.0}"#;
         assert_eq!(id, Digest::of(emptied));
         let text = br#"{"bundle_id":"","hashes":{}}"#;
         let document = parse_document(text, &ReadOptions::default()).unwrap();
-        assert!(compute_bundle_id(document.root()).is_none());
+        assert!(compute_bundle_id(document.root(), None).is_none());
+    }
+
+    #[test]
+    fn bundle_id_of_a_stored_text_is_that_of_its_value() {
+        let text = r#"{"bundle_id":"b","hashes":{"a":1,"root_hash":"r","z":2},"x":[15]}"#;
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert!(document.is_stored_as_job(""));
+        let quick = compute_bundle_id(document.root(), Some(text))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            quick,
+            compute_bundle_id(document.root(), None).unwrap().unwrap()
+        );
+        let emptied = br#"{"bundle_id":"","hashes":{"a":1,"root_hash":"","z":2},"x":[15]}"#;
+        assert_eq!(quick, Digest::of(emptied));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use super::facts::ArtifactKey;
 use super::hashes::{STEP_FIELDS, compute_bundle_id, compute_root_hash};
-use crate::canon::{Integer, JsonString, Kind, NoCanonicalForm, Node};
+use crate::canon::{Document, Integer, JsonString, Kind, NoCanonicalForm, Node};
 use crate::digest::{Digest, Hasher, decode_lower_hex};
 
 /// A fault of the schema: where in the manifest, and what.
@@ -304,7 +304,13 @@ impl Reading {
 
 impl<'a> Manifest<'a> {
     /// Reads a manifest as far as it is sound.
-    pub fn read(root: Node<'a>) -> Self {
+    pub fn read(document: &'a Document<'_>) -> Self {
+        let root = document.root();
+        // A manifest as the builder writes it is hashed as it stands.
+        let stored = document
+            .text()
+            .strip_suffix('\n')
+            .filter(|_| document.is_stored_as_job("\n"));
         let mut reading = Reading {
             problems: Vec::new(),
         };
@@ -377,7 +383,7 @@ impl<'a> Manifest<'a> {
             plan_hash,
             root_hash,
             inputs,
-            computed_id: compute_bundle_id(root),
+            computed_id: compute_bundle_id(root, stored),
             computed_root: root_of(&artifacts),
             pairs_off: pairs_off(&steps, &artifacts),
             steps,
@@ -399,7 +405,11 @@ fn fields<'a, const N: usize>(object: Node<'a>, names: [&str; N]) -> [Option<Nod
     let mut at = 0;
     for (key, value) in object.members() {
         let Some(key) = key.as_str() else { continue };
-        while at < N && names[at] < &*key {
+        // In a sound object this is the next name, every time.
+        while at < N && names[at] != key {
+            if names[at] > &*key {
+                break;
+            }
             at += 1;
         }
         if at < N && names[at] == key {

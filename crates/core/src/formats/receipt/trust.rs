@@ -195,7 +195,7 @@ fn parse_entry(node: Node<'_>, place: &str) -> Result<Entry, PolicyError> {
     if validator_id.is_empty() {
         return Err(error(&at("validator_id"), "expected a name"));
     }
-    let public_key = decode_lower_hex(&text("public_key")?.to_ascii_lowercase())
+    let public_key = decode_lower_hex(text("public_key")?.to_ascii_lowercase())
         .ok_or_else(|| error(&at("public_key"), "expected 64 hex digits"))?;
     let build_id = match node.get("build_id") {
         None => None,

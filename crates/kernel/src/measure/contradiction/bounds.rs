@@ -63,7 +63,11 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     index.sort_unstable();
     for (n, a) in all.iter().enumerate() {
         let s = &statements[a.statement as usize];
-        for key in s.content.iter().filter(|k| !a.own.contains(k)) {
+        for key in s
+            .content
+            .iter()
+            .filter(|k| !a.own.contains(k) || a.dimension == Dimension::Of(**k))
+        {
             let from = index.partition_point(|e| (e.0, e.1) < (a.dimension, *key));
             let same = index[from..]
                 .iter()
@@ -133,8 +137,14 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     use Bound::{Lower, Takes, Upper, Value};
     let mut own = a.own.clone();
     own.extend(&b.own);
-    let weight = s.shared_weight(o, &own);
-    let coverage = s.coverage(o, &own);
+    let same = s.same_subject(o);
+    // A statement that says nothing but its number is about the thing counted.
+    let bare = |st: &Statement| st.content.iter().all(|k| own.contains(k));
+    let (weight, coverage) = if matches!(a.dimension, Dimension::Of(_)) && (bare(s) || bare(o)) {
+        (2, 100)
+    } else {
+        (s.subject_weight(o, &own), s.coverage(o, &own))
+    };
     let conditional = !s.may_meet(o);
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
@@ -143,7 +153,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             // Two deadlines of one thing.
             return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
         }
-        (Upper, Upper) if matches!(a.dimension, Dimension::Of(_)) => {
+        (Upper, Upper) if matches!(a.dimension, Dimension::Of(_) | Dimension::Size) => {
             // Two different capacities of one thing.
             return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
         }
@@ -153,8 +163,20 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             // Two values of one attribute.
             let close = match a.dimension {
                 Dimension::Retention => weight >= 2 && coverage >= 60,
-                Dimension::Period => weight >= 4 && coverage >= 60 || weight >= 2 && coverage >= 75,
-                _ => weight >= 4 && coverage >= 60,
+                Dimension::Clock => {
+                    same && weight >= 2
+                        && coverage >= 50
+                        && s.content.len().max(o.content.len()) <= 5
+                }
+                Dimension::Of(_) if same => weight >= 2 && coverage >= 50,
+                Dimension::Period => {
+                    weight >= 4 && coverage >= 60
+                        || weight >= 2 && (coverage >= 75 || same && coverage >= 50)
+                }
+                _ => {
+                    weight >= 4 && coverage >= 60
+                        || same && coverage >= 50 && s.content.len().max(o.content.len()) <= 6
+                }
             };
             return close && !conditional && differs(a.value, b.value);
         }
@@ -235,7 +257,8 @@ fn scaled(unit: &str) -> Option<(&'static str, f64)> {
 fn numeral(word: &str) -> Option<f64> {
     Some(match word {
         "a" | "an" | "one" => 1.0,
-        "two" => 2.0,
+        "single" => 1.0,
+        "two" | "several" | "multiple" | "many" => 2.0,
         "three" => 3.0,
         "four" => 4.0,
         "five" => 5.0,
@@ -348,6 +371,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 ("before" | "by" | "until", false) | ("after", true) => Bound::Upper,
                 ("at", false) if (s.range.0..at).any(|k| any_of!(lexed.word(k), "close" "closes" "closed" "end" "ends" "deadline")) => Bound::Upper,
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
+                ("at", false) => Bound::Value,
                 _ => continue,
             };
             out.push(Quantity {
@@ -402,6 +426,11 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             own.push(canonical(u.key));
         }
         let (bound, cue_keys, retention) = bound_before(t, s, at);
+        let bound = if any_of!(word, "several" "multiple" "many") {
+            Bound::Lower
+        } else {
+            bound
+        };
         own.extend(cue_keys);
         let wanted = matches!(prev, "last" | "past" | "previous");
         let every = matches!(prev, "every" | "each")
@@ -431,7 +460,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         } else if let Some((family, k)) = scaled(unit) {
             value *= k;
             Dimension::Of(crate::text::lex::fnv(family))
-        } else if token.kind == TokenKind::Number || bound != Bound::Value {
+        } else if token.kind == TokenKind::Number || bound != Bound::Value || is_count(word) {
             // The thing counted: the next noun.
             let Some(noun) = (unit_at..(unit_at + 3).min(s.range.1))
                 .find(|&k| lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP))
@@ -442,8 +471,9 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 continue;
             }
             // `six samples a minute`: also a period.
-            if any_of!(lexed.word(noun + 1), "a" "per" "an" "each" "every")
-                && let Some(unit) = seconds(lexed.word(noun + 2))
+            let per = (noun + 1..noun + 3)
+                .find(|&k| any_of!(lexed.word(k), "a" "per" "an" "each" "every"));
+            if let Some(unit) = per.and_then(|k| seconds(lexed.word(k + 1)))
                 && value > 0.0
             {
                 let flipped = match bound {
@@ -459,14 +489,21 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     own: own.clone(),
                 });
             }
-            Dimension::Of(lexed.tokens[noun].key)
+            Dimension::Of(canonical(lexed.tokens[noun].key))
         } else {
             continue;
         };
+        // `at most once a minute`: no shorter period than a minute.
+        let rate = matches!(prev, "once" | "twice" | "times");
+        if dimension == Dimension::Period && prev == "twice" {
+            value /= 2.0;
+        }
         out.push(Quantity {
             statement: n,
             dimension,
             bound: match (dimension, bound) {
+                (Dimension::Period, Bound::Upper) if rate => Bound::Lower,
+                (Dimension::Period, Bound::Lower) if rate => Bound::Upper,
                 // What is wanted of the last 30 days must be there that long.
                 (Dimension::Retention, _) if wanted => Bound::Lower,
                 (Dimension::Retention, Bound::Takes) => Bound::Value,
@@ -476,6 +513,11 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             own,
         });
     }
+}
+
+/// Number words that count what follows.
+fn is_count(word: &str) -> bool {
+    any_of!(word, "single" "two" "three" "four" "five" "six" "seven" "eight" "nine" "ten" "several" "multiple" "many" "one")
 }
 
 /// The bound a number stands under: the last cue in the five words before it.
@@ -546,6 +588,16 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
                 "<" | "<=" | "≤" => bound = Bound::Upper,
                 ">" | ">=" | "≥" => bound = Bound::Lower,
                 _ => {}
+            }
+        }
+    }
+    // `Maximum upload size is 10 MB`: the subject says which bound it is.
+    if bound == Bound::Value {
+        for k in s.range.0..at {
+            if any_of!(lexed.word(k), "maximum" "max" "limit" "highest" "largest" "longest") {
+                bound = Bound::Upper;
+            } else if any_of!(lexed.word(k), "minimum" "min" "smallest" "shortest") {
+                bound = Bound::Lower;
             }
         }
     }

@@ -16,6 +16,8 @@ struct Stand {
     statement: u32,
     /// Where the cue begins.
     at: usize,
+    /// Key of the word behind the cue, 0 where none.
+    next: u64,
     /// Keys of the cue's words: they are the predicate, not the subject.
     cue: Vec<u64>,
 }
@@ -79,7 +81,11 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         for x in a {
             let s = &statements[x.statement as usize];
             let mut tried: Vec<u32> = Vec::new();
-            for key in s.content.iter().filter(|k| !x.cue.contains(k)) {
+            for key in s
+                .content
+                .iter()
+                .filter(|k| !x.cue.contains(k) || s.head == Some(**k))
+            {
                 let from = by_key.partition_point(|e| e.0 < *key);
                 for &(_, n) in by_key[from..]
                     .iter()
@@ -115,11 +121,15 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     {
         return false;
     }
-    let weight = s.shared_weight(o, &cue);
+    if s.at_number && o.at_number {
+        return false;
+    }
+    let weight = s.subject_weight(o, &cue);
     match scope {
         Scope::Close => {
             weight >= 4 && s.coverage(o, &cue) >= 75
                 || weight >= 2 && s.coverage(o, &cue) == 100
+                || s.same_subject(o) && s.coverage(o, &cue) >= 50
                 || weight >= 2
                     && (s.emphatic || o.emphatic)
                     && !(s.limited || o.limited)
@@ -127,8 +137,15 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         }
         Scope::Near => {
             let coverage = s.coverage(o, &cue);
-            weight >= 4 && coverage >= 50 || weight >= 2 && coverage >= 67
+            let same = s.same_subject(o);
+            // `the free plan`, `the paid plan`: the opposites tell two things apart.
+            let qualifiers = x.next != 0 && x.next == y.next;
+            !qualifiers
+                && (weight >= 4 && coverage >= 50
+                    || weight >= 2 && coverage >= 67
+                    || same && coverage >= 50)
         }
+        _ if name == "who acts" => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 50,
         _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
     }
@@ -136,7 +153,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
 
 /// A statement about the whole, or both about the same part.
 fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
-    if name != "who wins" && (s.conditional || o.conditional && name != "network access")
+    if name != "who wins" && (s.conditional || o.conditional)
         || s.apart_in_people(o)
         || s.apart_in_name(o)
         || begins_later(&sources[s.source], s)
@@ -186,14 +203,14 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
         || words.iter().any(|&i| {
             t.is(
                 i,
-                if name == "storage" {
+                if any_of!(name, "storage" "protection of stored data") {
                     class::WHOLE
                 } else {
                     class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA
                 },
             )
         })
-        || words.len() <= 2 && name != "storage"
+        || words.len() <= 2 && !any_of!(name, "storage" "protection of stored data")
 }
 
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
@@ -212,6 +229,7 @@ struct Special {
     database: Option<u16>,
     cloud: Option<u16>,
     only: Option<u16>,
+    hand: Option<u16>,
 }
 
 /// Found once: the markers stand in the long lists of phrases.
@@ -229,6 +247,7 @@ fn special() -> Special {
         database: find("@database"),
         cloud: find("@cloud"),
         only: find("@only-person"),
+        hand: find("@by-person"),
     })
 }
 
@@ -238,6 +257,7 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
         database,
         cloud,
         only,
+        hand,
     } = special();
     let mut out = Vec::new();
     for (n, s) in statements.iter().enumerate() {
@@ -253,6 +273,11 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 side,
                 statement: n as u32,
                 at: from,
+                next: lexed
+                    .tokens
+                    .get(to)
+                    .filter(|t| t.kind == TokenKind::Word)
+                    .map_or(0, |t| t.key),
                 cue,
             });
         };
@@ -267,7 +292,13 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                     && hit.to <= wide.to
                     && wide.to - wide.from > hit.to - hit.from
             });
-            if inside || is_listed(t, s.range, hit.from, hit.to) {
+            // `a locked card is unlocked`: before the noun of the subject a cue describes it.
+            let scope = families()[usize::from(family)].scope;
+            let describes = scope != Scope::Whole
+                && hit.to < s.verb_at
+                && lexed.tokens[hit.to].kind == TokenKind::Word
+                && !t.is(hit.to, class::STOP | class::NEG);
+            if inside || describes || is_listed(t, s.range, hit.from, hit.to) {
                 continue;
             }
             let negated =
@@ -305,6 +336,19 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 {
                     push(family, Side::B, i, i + 1);
                 }
+            }
+            // `opened by the caretaker`, `an operator has to start it`
+            let by = lexed.word(i) == "by"
+                && (t.is(i + 1, class::PERSON)
+                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP));
+            let has_to = t.is(i, class::PERSON)
+                && (lexed.word(i + 1) == "must"
+                    || any_of!(lexed.word(i + 1), "has" "have") && lexed.word(i + 2) == "to");
+            if let Some(family) = hand
+                && (by || has_to)
+                && !t.is(i, class::THING)
+            {
+                push(family, Side::A, i, i + 1);
             }
             if let Some(family) = only
                 && lexed.word(i) == "only"

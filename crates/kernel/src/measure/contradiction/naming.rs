@@ -33,7 +33,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     let bytes = lexed.text.as_bytes();
     let auxiliary = |i: usize| {
         t.is(i, class::MODAL)
-            || any_of!(lexed.word(i), "is" "are" "was" "were" "has" "have" "does" "do" "gets" "get" "stays" "stay" "remains" "remain")
+            || any_of!(lexed.word(i), "is" "are" "was" "were" "has" "have" "does" "do" "gets" "get" "stays" "stay" "remains" "remain"
+                "allows" "contains" "holds" "costs" "sends" "keeps" "stores" "shows" "runs" "works" "uses" "gives")
     };
     for i in range.0..range.1 {
         let token = lexed.tokens[i];
@@ -82,8 +83,26 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     }
     let case = is_case_line(t, range.0, range.1);
     // The noun phrase of the subject.
-    let verb = (range.0..range.1).take(8).find(|&i| auxiliary(i));
+    let verb = (range.0..range.1)
+        .take(8)
+        .take_while(|&i| i == range.0 || !t.is(i, class::CONDITION))
+        .find(|&i| auxiliary(i));
+    s.at_number = (range.0..range.1).any(|i| {
+        lexed.word(i) == "at"
+            && lexed
+                .tokens
+                .get(i + 1)
+                .is_some_and(|n| n.kind == TokenKind::Number)
+    });
+    let never = (range.0..range.1).find(|&i| any_of!(lexed.word(i), "never"));
+    if let Some(never) = never {
+        let verb = (never + 1..range.1).find(|&i| !t.is(i, class::STOP));
+        s.denied_verb = verb
+            .filter(|&v| range.1 <= v + 3)
+            .map(|v| canonical(lexed.tokens[v].key));
+    }
     if let Some(verb) = verb {
+        s.verb_at = verb;
         let clean = !(range.0..verb).any(|i| {
             lexed.tokens[i].kind == TokenKind::Symbol || t.is(i, class::CONDITION)
                 || any_of!(lexed.word(i), "that" "which" "who" "and" "or" "in" "on" "from" "for" "with" "by" "at" "to")
@@ -92,6 +111,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             let of = (range.0..verb)
                 .find(|&i| lexed.word(i) == "of")
                 .unwrap_or(verb);
+            let narrow = (range.0..of).find(|&i| any_of!(lexed.word(i), "than" "without" "whose"));
+            let of = narrow.unwrap_or(of);
             s.phrase = telling(source, range.0, of);
             s.of = telling(source, of, verb);
             s.partitive = (range.0..of).any(|i| {
@@ -99,12 +120,12 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             });
             s.head = (range.0..of)
                 .rev()
-                .find(|&i| lexed.tokens[i].kind == TokenKind::Word)
-                .filter(|&i| {
-                    !t.is(
-                        i,
-                        class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
-                    )
+                .find(|&i| {
+                    lexed.tokens[i].kind == TokenKind::Word
+                        && !t.is(
+                            i,
+                            class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
+                        )
                 })
                 .map(|i| canonical(lexed.tokens[i].key));
         }
@@ -127,7 +148,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             .find(|&i| any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose"));
         s.limit = from.map_or_else(Vec::new, |from| telling(source, from, verb));
     }
-    s.limited |= case;
+    s.limited |= case || any_of!(lexed.word(range.0), "with" "without");
 }
 
 fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {

@@ -21,6 +21,7 @@ pub(super) fn find(
             denied(sources, statements, index, i, pairs);
         }
         forbidden(sources, statements, index, i, pairs);
+        lacking(sources, statements, index, i, pairs);
     }
 }
 
@@ -52,6 +53,7 @@ fn denied(
             .filter(|k| core.contains(k) && !first_two.contains(k))
             .take(1),
     );
+    keys.extend(s.head.filter(|_| s.denied_verb.is_some()));
     let rarest = s
         .denied
         .iter()
@@ -76,6 +78,7 @@ fn denied(
                     && common(&s.condition, &other.content) == s.condition.len()
                 || !s.conditional
                     && (s.absolute || s.emphatic || other.emphatic)
+                    && !other.limited
                     && held == words.len();
             if enough && firm && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
@@ -94,6 +97,27 @@ fn denied(
                 && !is_reduced(&sources[other.source], other, &s.denied);
             let firm = firm || !s.conditional && s.absolute && other.emphatic;
             if predicate && firm && !s.apart(other) {
+                pairs.add(i, j as usize, "whether it happens at all");
+                continue;
+            }
+            // Verb and object of the denial, or its predicate against a statement about all.
+            let acts = s.predicate.len() >= 2 || s.predicate.len() == 1 && s.denied.len() >= 2;
+            let whole = acts
+                && common(&s.predicate, &other.content) == s.predicate.len()
+                && !s.predicate.iter().all(|k| s.generic.contains(k))
+                && !is_reduced(&sources[other.source], other, &s.predicate);
+            let about = shared > s.predicate.len();
+            let wide = other.emphatic && about && !other.conditional && !s.limited
+                || s.predicate.len() >= 2
+                    && s.same_condition(other)
+                    && !s.narrowed
+                    && (about || !s.foreign(other));
+            // `The tool never asks questions` against `the tool asks for confirmation`.
+            let never = s.denied_verb.is_some_and(|v| other.main.contains(&v))
+                && s.same_subject(other)
+                && !s.conditional
+                && !other.conditional;
+            if (whole && wide || never) && !s.apart(other) {
                 pairs.add(i, j as usize, "whether it happens at all");
                 continue;
             }
@@ -146,6 +170,62 @@ fn hurries(source: &Source<'_>, s: &Statement) -> bool {
         any_of!(source.tagged.lexed.word(i),
             "within" "immediately" "instantly" "once" "straight" "seconds" "directly")
     })
+}
+
+/// `Users can register without an e-mail address` against `the e-mail address is required`.
+fn lacking(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    index: &Index,
+    i: usize,
+    pairs: &mut Pairs<'_, '_>,
+) {
+    let s = &statements[i];
+    let t = &sources[s.source].tagged;
+    let lexed = &t.lexed;
+    let Some(at) =
+        (s.range.0 + 1..s.range.1).find(|&k| lexed.word(k) == "without" && !lexed.tokens[k].quoted)
+    else {
+        return;
+    };
+    if s.limited || s.conditional {
+        return;
+    }
+    let mut thing: Vec<u64> = (at + 1..s.range.1)
+        .take_while(|&k| {
+            lexed.tokens[k].kind == TokenKind::Word
+                && !any_of!(lexed.word(k), "and" "or" "of" "in" "on" "for" "by" "from" "to")
+        })
+        .filter(|&k| {
+            !t.is(k, class::STOP | class::UNIVERSAL)
+                && !(k == at + 1 && lexed.word(k).ends_with("ing"))
+        })
+        .take(2)
+        .map(|k| canonical(lexed.tokens[k].key))
+        .collect();
+    thing.sort_unstable();
+    let Some(&rarest) = thing.iter().min_by_key(|k| (index.of(**k).len(), **k)) else {
+        return;
+    };
+    for &(_, j) in index.of(rarest).iter().take(CANDIDATES) {
+        let o = &statements[j as usize];
+        if o.source == s.source
+            || o.negative
+            || o.conditional
+            || s.apart(o)
+            || common(&thing, &o.content) < thing.len()
+        {
+            continue;
+        }
+        let words = &sources[o.source].tagged.lexed;
+        let needed = (o.range.0..o.range.1).any(|k| {
+            any_of!(words.word(k), "required" "mandatory" "needed" "needs" "need" "requires" "require" "compulsory" "obligatory" "necessary" "must" "essential" "prescribed")
+                || any_of!(words.word(k), "has" "have") && words.word(k + 1) == "to"
+        });
+        if needed {
+            pairs.add(i, j as usize, "whether it is required");
+        }
+    }
 }
 
 /// `No cookies are set`, `must not use sudo`, `cookies are forbidden` against a statement that uses the thing.
@@ -223,6 +303,10 @@ fn forbidden_thing(source: &Source<'_>, s: &Statement) -> Option<Vec<u64>> {
                 thing.push(canonical(lexed.tokens[k].key));
             }
             k += 1;
+        }
+        // `No update between 17:00 and 20:00` holds for a while.
+        if any_of!(lexed.word(k), "between" "during" "before" "until" "outside") {
+            return None;
         }
         // `No street at all: …` names a case.
         let case = lexed.is_symbol(k, ":")

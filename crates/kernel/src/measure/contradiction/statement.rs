@@ -34,6 +34,14 @@ pub(super) struct Statement {
     pub core: usize,
     /// The denied predicate: subject words and the words behind the negation, sorted.
     pub denied: Vec<u64>,
+    /// The verb that is denied, where little follows it.
+    pub denied_verb: Option<u64>,
+    /// Where the first auxiliary stands; the start of the range where none is near.
+    pub verb_at: usize,
+    /// Holds at a number: `opens at 3 bar`.
+    pub at_number: bool,
+    /// The part of it behind the negation, sorted.
+    pub predicate: Vec<u64>,
     /// Speaks of all, every, always, only, must.
     pub universal: bool,
     /// People named in it.
@@ -135,12 +143,33 @@ impl Statement {
         weight
     }
 
+    /// Both are about the same noun.
+    pub fn same_subject(&self, other: &Statement) -> bool {
+        match (self.head, other.head) {
+            (Some(a), Some(b)) => a == b,
+            _ => self.subject.is_some() && self.subject == other.subject,
+        }
+    }
+
+    /// Like [`Self::shared_weight`], and at least 2 where both are about the same noun, however general it is.
+    pub fn subject_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
+        let weight = self.shared_weight(other, ignore);
+        if self.same_subject(other) {
+            weight.max(2)
+        } else {
+            weight
+        }
+    }
+
     /// Share of the shorter statement's words (without `ignore`) that the other has too, in percent.
     pub fn coverage(&self, other: &Statement, ignore: &[u64]) -> usize {
         let a = without(&self.content, ignore);
         let b = without(&other.content, ignore);
         let least = a.len().min(b.len());
-        (common(&a, &b) * 100).checked_div(least).unwrap_or(0)
+        let nothing_else = if self.same_subject(other) { 100 } else { 0 };
+        (common(&a, &b) * 100)
+            .checked_div(least)
+            .unwrap_or(nothing_else)
     }
 
     /// Both unconditional, or both under the same condition.
@@ -224,19 +253,22 @@ impl Statement {
 }
 
 /// `Reservations are binding and cannot be cancelled`: reservation, cancel.
-fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
+fn read_denied(source: &Source<'_>, range: (usize, usize)) -> (Vec<u64>, Vec<u64>) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let denial = (range.0..range.1).find(|&i| {
         !lexed.tokens[i].quoted && any_of!(lexed.word(i), "not" "cannot" "never" "nobody" "can't" "don't" "doesn't" "won't" "mustn't" "forbidden" "prohibited" "banned" "disallowed")
             || i == range.0 && any_of!(lexed.word(i), "no" "none")
+            || i > range.0 && lexed.word(i) == "no" && any_of!(lexed.word(i - 1), "has" "have" "gets" "get" "needs" "uses" "with" "contains" "contain")
     });
-    let Some(at) = denial else { return Vec::new() };
+    let Some(at) = denial else {
+        return (Vec::new(), Vec::new());
+    };
     // `their own payment`, `posts of others`: the denial is about a part.
     if (at..range.1)
         .any(|i| any_of!(lexed.word(i), "own" "others" "other" "another" "twice" "more" "than"))
     {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     let telling = |i: &usize| {
         lexed.tokens[*i].kind == TokenKind::Word
@@ -273,12 +305,15 @@ fn read_denied(source: &Source<'_>, range: (usize, usize)) -> Vec<u64> {
         .map(|i| canonical(lexed.tokens[i].key))
         .collect();
     if predicate.is_empty() {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
+    let mut own = predicate.clone();
+    own.sort_unstable();
+    own.dedup();
     words.extend(predicate);
     words.sort_unstable();
     words.dedup();
-    words
+    (words, own)
 }
 
 /// A word with a digit or an underscore in it, or a number that names the noun before it.
@@ -301,6 +336,9 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
                 && !t.is(i - 1, class::STOP | class::TECH | class::UNIVERSAL)
                 && token.spaced;
             let next = i + 1;
+            if any_of!(lexed.raw(next), "°" "%" "€" "$") {
+                return false;
+            }
             let counts = next < range.1
                 && lexed.tokens[next].kind == TokenKind::Word
                 && !t.is(next, class::STOP | class::MODAL);
@@ -315,7 +353,7 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
 
 /// Words of permission and emphasis: they say how a statement holds, not what it is about.
 pub(super) fn is_filler(word: &str) -> bool {
-    any_of!(word, "permitted" "allowed" "possible" "circumstances" "circumstance" "exception" "exceptions" "able" "ever" "throughout" "anyway" "strictly" "simply" "really")
+    any_of!(word, "permitted" "allowed" "possible" "circumstances" "circumstance" "exception" "exceptions" "able" "ever" "happens" "happen" "takes" "taken" "made" "done" "performed" "carried" "place" "throughout" "anyway" "strictly" "simply" "really")
 }
 
 /// Words that begin a reason or an aside, after which the main clause is over.
@@ -351,6 +389,10 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         subject: None,
         core: 0,
         denied: Vec::new(),
+        predicate: Vec::new(),
+        denied_verb: None,
+        verb_at: range.0,
+        at_number: false,
         universal: false,
         persons: Vec::new(),
         scopes: Vec::new(),
@@ -432,6 +474,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         }
         if c & class::PERSON != 0
             && c & (class::THING | class::UNIVERSAL | class::GENERIC) == 0
+            && !any_of!(word, "person" "persons")
             && word != "public"
             && word != "people"
         {
@@ -467,7 +510,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         }
     }
     s.conditional |= s.limited;
-    s.denied = read_denied(source, range);
+    (s.denied, s.predicate) = read_denied(source, range);
     s.condition.sort_unstable();
     s.condition.dedup();
     s.content.sort_unstable();

@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 
 /// Groups of verbs and nouns; the first word stands for all.
 const GROUPS: &[&str] = &[
-    "keep store save retain hold preserve",
-    "delete erase purge wipe",
-    "show display appear",
+    "keep store save retain hold preserve storage",
+    "delete erase purge wipe remove",
+    "contain include show display appear",
     "send transmit deliver dispatch",
     "change alter modify edit",
     "finish complete",
-    "begin start launch",
+    "begin start launch run",
     "permit allow",
     "photo picture image",
     "weight mass weigh",
@@ -28,8 +28,12 @@ const GROUPS: &[&str] = &[
     "notify inform tell",
     "answer reply respond response",
     "login sign-in signin",
-    "record recording",
     "calculate compute calculation",
+    "sound audio",
+    "share pass disclose",
+    "close shut",
+    "car vehicle",
+    "member membership",
 ];
 
 /// The key that stands for all words of a group.

@@ -1,0 +1,129 @@
+//! Telling whether a text is stored in its canonical form, without writing that form.
+//!
+//! A text whose tokens are all printed as they are written, and all stand exactly where the
+//! canonical form puts them, is its own canonical form: between two such tokens there is room
+//! for the punctuation only, and the reader has seen that the punctuation is right. This takes a
+//! fraction of the time that writing and comparing would.
+
+use super::dialect::{JobProfile, Profile};
+use super::document::{Document, Node, Tag, VERBATIM};
+
+impl Document<'_> {
+    /// Whether the text is its own canonical form in the job dialect, with nothing but `suffix`
+    /// after it. A string with an escape counts as not canonical, even where it is.
+    pub fn is_stored_as_job(&self, suffix: &str) -> bool {
+        let end = self.text.strip_suffix(suffix).map(str::len);
+        end.is_some() && place_after(self.root(), 0) == end
+    }
+}
+
+/// Where the canonical form of `node`, beginning at `at`, ends; `None` where it is not there.
+fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
+    let slot = node.slot;
+    let (start, len) = (slot.start as usize, slot.len as usize);
+    match slot.tag {
+        Tag::String => string_after(node, at),
+        Tag::Number if slot.flags & VERBATIM == 0 => None,
+        Tag::Number | Tag::Null | Tag::False | Tag::True => (start == at).then_some(at + len),
+        Tag::Array => {
+            let mut at = at + 1;
+            for (number, item) in node.items().enumerate() {
+                at = place_after(item, at + usize::from(number > 0))?;
+            }
+            Some(at + 1)
+        }
+        Tag::Object => {
+            let mut at = at + 1;
+            for (number, member) in node.object_members().iter().enumerate() {
+                let colon = string_after(node.with(member.key), at + usize::from(number > 0))?;
+                at = place_after(node.with(member.value), colon + 1)?;
+            }
+            Some(at + 1)
+        }
+    }
+}
+
+/// The same for a string, whose place in the text is without its quotes.
+fn string_after(node: Node<'_>, at: usize) -> Option<usize> {
+    let slot = node.slot;
+    let is_here = slot.start as usize == at + 1 && slot.flags & JobProfile::REWRITTEN == 0;
+    is_here.then_some(at + slot.len as usize + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
+
+    fn is_stored(text: &str) -> bool {
+        parse_document(text.as_bytes(), &ReadOptions::default())
+            .unwrap()
+            .is_stored_as_job("\n")
+    }
+
+    #[test]
+    fn canonical_texts_are_told_from_all_others() {
+        let canonical = [
+            "{}",
+            "[]",
+            "null",
+            "true",
+            "-1",
+            "\"x\"",
+            "[[],{},[{}]]",
+            r#"{"a":[1,2.5,{"b":null}],"b":"","c":{"d":false}}"#,
+        ];
+        for text in canonical {
+            assert!(is_stored(&format!("{text}\n")), "{text}");
+            assert!(!is_stored(text), "{text} without LF");
+            assert!(!is_stored(&format!("{text} \n")), "{text} with a space");
+            assert!(!is_stored(&format!("{text}\n\n")), "{text} with two LF");
+        }
+        let other = [
+            "{ }",
+            "[ ]",
+            "[1 ,2]",
+            "[1, 2]",
+            r#"{"b":1,"a":2}"#,
+            r#"{"a" :1}"#,
+            r#"{"a": 1}"#,
+            "1.50",
+            "1E5",
+            "-0",
+            r#""\u0041""#,
+            r#"{"\u0061":1}"#,
+            " 1",
+            "[[] ]",
+        ];
+        for text in other {
+            assert!(!is_stored(&format!("{text}\n")), "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_that_count_as_stored_are_what_the_writer_writes() {
+        let pieces = [
+            "1",
+            "\"é\"",
+            "\"a\"",
+            "[]",
+            "{}",
+            "1.0",
+            "1e2",
+            "[1,2]",
+            "{\"b\":1,\"a\":2}",
+        ];
+        for a in pieces {
+            for b in pieces {
+                for text in [format!("[{a},{b}]"), format!("{{\"x\":{a},\"y\":{b}}}")] {
+                    let stored = format!("{text}\n");
+                    let document = parse_document(stored.as_bytes(), &ReadOptions::default());
+                    let document = document.unwrap();
+                    if document.is_stored_as_job("\n") {
+                        let written = canonical_bytes(document.root(), Dialect::Job).unwrap();
+                        assert_eq!(written, text.as_bytes());
+                    }
+                }
+            }
+        }
+    }
+}

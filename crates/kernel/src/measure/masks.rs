@@ -1,0 +1,183 @@
+//! Masks: values whose digits or letters were left out (`EUR #####`, `xxx.xxx.xxx.xxx`, `DD.MM.2025`, `X minutes`).
+
+use super::placeholder::finding;
+use super::{Finding, Source};
+use crate::lexicon::class;
+
+/// `Interval: X minutes`, `Days: NN`, `Phone: 0043 / ...`: a letter or dots where a label wants a value.
+pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    for i in 1..lexed.tokens.len() {
+        let raw = lexed.raw(i);
+        let labelled = any_of!(lexed.raw(i - 1), ":" "=");
+        let ends = i + 1 >= lexed.tokens.len() || any_of!(lexed.raw(i + 1), "," ";" "." "\n");
+        let unit = t.is(
+            i + 1,
+            class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::BLANK,
+        ) || lexed.is_symbol(i + 1, "%");
+        let letter =
+            any_of!(raw, "X" "N" "NN" "Y" "n" "x") && labelled && (unit || ends && raw == "NN");
+        let dots = (raw.starts_with("...") || raw == "…")
+            && i + 1 >= lexed.tokens.len()
+            && (0..i).take(6).any(|k| lexed.is_symbol(k, ":"))
+            && any_of!(lexed.raw(i - 1), "/" "-" "(" ":");
+        let filled = raw.contains("REPLACE-ME")
+            || raw.contains("CHANGE-ME")
+            || raw.contains("REPLACE_ME")
+            || raw.contains("CHANGE_ME");
+        if (letter || dots || filled) && !lexed.tokens[i].quoted {
+            out.push(finding(
+                source,
+                lexed.tokens[i].start,
+                lexed.tokens[i].end,
+                i,
+            ));
+        }
+    }
+}
+
+/// Letters that stand for digits in a mask.
+fn is_mask_letter(c: char) -> bool {
+    matches!(c, 'x' | 'X' | 'n' | 'N' | '#' | '_' | '?')
+}
+
+/// `EUR #####`, `xxx.xxx.xxx.xxx`, `4,x99`, `nnn/2024`, `DD.MM.2025`, `__,__`.
+pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
+    let lexed = &source.tagged.lexed;
+    let text = lexed.text;
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let skip = rest.len() - rest.trim_start().len();
+        let start = at + skip;
+        let end = text[start..]
+            .find(char::is_whitespace)
+            .map_or(text.len(), |i| start + i);
+        at = end;
+        if start == end {
+            break;
+        }
+        let chunk = &text[start..end];
+        let label = text[..start].trim_end().ends_with([':', '=']);
+        let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#');
+        if !marks
+            && !is_mask(
+                chunk.trim_matches(|c: char| matches!(c, ',' | '.' | ';' | '(' | ')' | ':')),
+            )
+        {
+            continue;
+        }
+        let token = lexed
+            .tokens
+            .partition_point(|t| t.start < start)
+            .min(lexed.tokens.len().saturating_sub(1));
+        let (from, to) = lexed.sentence_of(token);
+        let talk = (from..to).any(|i| {
+            any_of!(lexed.word(i), "format" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means")
+        });
+        let quoted = lexed.tokens.get(token).is_some_and(|t| t.quoted);
+        if !talk && !quoted {
+            let lead = chunk.len() - chunk.trim_start_matches(['(', ',', ';']).len();
+            let tail = chunk.len() - chunk.trim_end_matches([',', ';', ')', '.', ':']).len();
+            let mut stop = end - tail;
+            // `### ###` is one mask.
+            let next = text[end..].trim_start();
+            let after = next.split_whitespace().next().unwrap_or_default();
+            if tail == 0
+                && !after.is_empty()
+                && (is_mask(after) || marks && after.bytes().all(|b| b == b'#'))
+            {
+                stop = text.len() - next.len() + after.len();
+                at = stop;
+            }
+            out.push(finding(source, start + lead, stop, token));
+        }
+    }
+}
+
+fn is_mask(chunk: &str) -> bool {
+    if chunk.len() < 3 || chunk.len() > 24 || chunk.contains("://") {
+        return false;
+    }
+    let digits = chunk.chars().filter(char::is_ascii_digit).count();
+    let separators = chunk
+        .chars()
+        .filter(|c| matches!(c, '.' | ',' | '/' | ':' | '-'))
+        .count();
+    let letters = chunk.chars().filter(|c| is_mask_letter(*c)).count();
+    let plain = chunk.chars().all(|c| {
+        is_mask_letter(c) || c.is_ascii_digit() || matches!(c, '.' | ',' | '/' | ':' | '-')
+    });
+    if plain && letters > 0 {
+        let marks = chunk.chars().filter(|c| matches!(c, '#' | '_')).count();
+        let only_marks = marks >= 4 && marks == letters && chunk.contains('#')
+            || marks >= 2 && separators >= 1 && digits == 0 && marks == letters;
+        // `2.x`, `4xx`, `1x`, `n-1`, `640x480` are versions, classes and sizes.
+        let known = chunk.ends_with(".x")
+            || chunk.ends_with("xx") && digits == 1
+            || chunk.starts_with('x') && digits > 0 && letters == 1
+            || letters == 1
+                && chunk
+                    .chars()
+                    .filter(|c| matches!(c, 'x' | 'X' | 'n' | 'N' | '?'))
+                    .count()
+                    == 1
+                && (separators == 0 || !chunk.contains(','))
+            || chunk.contains('?') && digits > 0;
+        let groups = chunk
+            .split(['.', ',', '/', ':', '-'])
+            .filter(|p| p.len() >= 2 && p.chars().all(is_mask_letter))
+            .count();
+        return only_marks
+            || !known
+                && (separators >= 1 && groups >= 1 && (digits > 0 || groups >= 2)
+                    || chunk.contains(',') && digits >= 2 && letters >= 1);
+    }
+    // A date with the year filled in: `DD.MM.2025`, `2026-MM-DD`.
+    let parts: Vec<&str> = chunk.split(['.', '/', '-']).collect();
+    let blank = parts
+        .iter()
+        .filter(|p| any_of!(**p, "DD" "MM" "dd" "mm" "TT" "JJ" "D" "M" "YYYY" "YY"))
+        .count();
+    let filled = parts
+        .iter()
+        .filter(|p| p.len() >= 2 && p.bytes().all(|b| b.is_ascii_digit()))
+        .count();
+    parts.len() == 3 && blank >= 1 && blank + filled == 3 && filled >= 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_mask;
+
+    #[test]
+    fn masks_values_with_left_out_digits_are_seen() {
+        for mask in [
+            "xxx.xxx.xxx.xxx/32",
+            "000-XXXX-000",
+            "4,x99",
+            "nnn/2024",
+            "DD.MM.2025",
+            "__,__",
+            "#####",
+            "XX:XX",
+        ] {
+            assert!(is_mask(mask), "{mask}");
+        }
+        for plain in [
+            "2.x",
+            "4xx",
+            "640x480",
+            "n-1",
+            "3.14",
+            "10:30",
+            "YYYY-MM-DD",
+            "1,000",
+            "n/a",
+            "x/y",
+        ] {
+            assert!(!is_mask(plain), "{plain}");
+        }
+    }
+}
