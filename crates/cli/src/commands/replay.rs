@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::Format;
 use runseal_core::formats::receipt::receipt_bytes;
-use runseal_core::verify::Outcome;
+use runseal_core::verify::{Outcome, one_line};
 use runseal_engine::detect::detect;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::job::replay::replay_job_bundle;

@@ -154,7 +154,7 @@ pub fn verify_archived_job_bundle(
     };
     match parse_document(bytes, &ReadOptions::default()) {
         Ok(document) => {
-            let manifest = Manifest::read(document.root());
+            let manifest = Manifest::read(&document);
             let state = ManifestState::Read(bytes, &manifest);
             judge(state, &facts, options, |_| ()).0
         }
