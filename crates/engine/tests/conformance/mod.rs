@@ -13,7 +13,6 @@ pub type Json = serde_json::Value;
 
 #[allow(dead_code, reason = "not every test needs it")]
 /// The folder with the data of one part, unless it is not here.
-#[allow(dead_code)]
 pub fn data_folder(part: &str) -> Option<PathBuf> {
     runseal_testkit::conformance().map(|folder| folder.join(part))
 }
