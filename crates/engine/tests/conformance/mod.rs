@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// JSON of the test data. Read with another parser than ours, on purpose.
 pub type Json = serde_json::Value;
 
-/// The folder with the data of one part, unless it is not here.
 #[allow(dead_code, reason = "not every test needs it")]
+/// The folder with the data of one part, unless it is not here.
 pub fn data_folder(part: &str) -> Option<PathBuf> {
     runseal_testkit::conformance().map(|folder| folder.join(part))
 }
