@@ -203,14 +203,14 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
         || words.iter().any(|&i| {
             t.is(
                 i,
-                if any_of!(name, "storage" "protection of stored data") {
+                if name == "storage" {
                     class::WHOLE
                 } else {
                     class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA
                 },
             )
         })
-        || words.len() <= 2 && !any_of!(name, "storage" "protection of stored data")
+        || words.len() <= 2 && name != "storage"
 }
 
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
