@@ -170,7 +170,10 @@ fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
             TokenKind::Symbol if raw.starts_with("...") || raw == "…" => {
                 is_empty_after_label(source, i)
             }
-            TokenKind::Word => is_marker_word(source, i, before, after) && !is_mentioned(source, i),
+            TokenKind::Word => {
+                is_marker_word(source, i, before, after)
+                    && (raw.len() > 5 || raw.contains('_') || !is_mentioned(source, i))
+            }
             _ => false,
         };
         if hit {
