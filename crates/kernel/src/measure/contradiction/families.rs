@@ -332,7 +332,8 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 if let Some(family) = family
                     && t.is(i, class)
                     && !t.is(i, class::TEST_TOOL)
-                    && lexed.tokens[i].upper
+                    && (lexed.tokens[i].upper
+                        || any_of!(lexed.word(i + 1), "package" "library" "module" "framework" "gem" "crate"))
                 {
                     push(family, Side::B, i, i + 1);
                 }
