@@ -37,7 +37,7 @@ pub(super) const MORE: &[Family] = &[
         "compression",
         Shared,
         false,
-        "uncompressed|bit-identical|lossless|losslessly|without loss|no compression|without compression|not compressed|original quality|full resolution|full quality|byte for byte|original resolution|never compressed|never scaled",
+        "uncompressed|bit-identical|lossless|losslessly|without loss|no compression|without compression|not compressed|original quality|original size|their original size|unscaled|full resolution|full quality|byte for byte|original resolution|never compressed|never scaled",
         "compressed|compress|compresses|converted to|lossy|downsampled|scaled down|scaled to|shrunk|resized|gzip|zipped|gzipped|mp3|reduced to|downscaled|lower resolution|thumbnail",
     ),
     family(

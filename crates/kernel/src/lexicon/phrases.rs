@@ -106,14 +106,14 @@ const FAMILIES: &[Family] = &[
         Shared,
         false,
         "read-only|readonly|read only|changes nothing|alters nothing|moves nothing|writes nothing|touches nothing|deletes nothing|leaves everything as it is|changes no|modifies nothing|nothing is changed|nothing is moved|only reads|only ever reads|only reading|reads only|never writes|must not write|no write access|no writes|never modifies|never modify|must not modify|must not change|does not change|not be changed|not be modified|stays untouched|stay untouched|no changes to|without changing|select only|select statements only",
-        "~write|~modify|~update|~edit|~delete|~insert|~overwrite|~alter|~truncate|writes back|write back|~correct|~rename|~append|~drop|~change|~move",
+        "~write|~modify|~update|~edit|~delete|~insert|~overwrite|~alter|~truncate|writes back|write back|~correct|~rename|~append|~drop|~change|~move|is set to|are set to|sets the",
     ),
     family(
         "visibility",
         Shared,
         true,
-        "public|publicly|open to everyone|for anyone to|open to the public|publicly available|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
-        "private|privately|internal only|internal network only|intranet only|only from the cluster|only from the intranet|confidential|secret|authenticated|authentication|behind a login|behind the login|login required|requires a login|requires login|requires authentication|vpn only|only over the vpn|only through the vpn|restricted|signed-in|logged-in|not visible to|only visible to|visible only to|only admins|only administrators|admins only|bearer token",
+        "public|publicly|open to everyone|to the public|for anyone to|open to the public|publicly available|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
+        "private|privately|internal only|only after login|after login|only with a login|after logging in|internal network only|intranet only|only from the cluster|only from the intranet|confidential|secret|authenticated|authentication|behind a login|behind the login|login required|requires a login|requires login|requires authentication|vpn only|only over the vpn|only through the vpn|restricted|signed-in|logged-in|not visible to|only visible to|visible only to|only admins|only administrators|admins only|bearer token",
     ),
     family(
         "whether it is required",
@@ -176,21 +176,21 @@ const FAMILIES: &[Family] = &[
         Whole,
         false,
         "offline|without network|without a network|without any network|no network|without internet|no internet|without an internet|no connection to the internet|no internet connection|no network connection|no network access|air-gapped|airgapped|air gapped|not connected to|no outbound|no outgoing|no external calls|no external connections|no connection to the outside|no calls to the outside|never contacts|must not contact|must not connect|never connects|without connectivity|without a connection|no online|no traffic leaves|must not leave the building|must not leave the network|must not leave our network|must not leave the site|never leaves the building|never leave|never leaves|must not leave|may not leave|must never leave|do not leave|does not leave|stays on the phone|stay on the phone|never leave the building|never leaves the device|never leave the device|never leaves the network|stays on the device|stay on the device|no data leaves|isolated network|no remote|network access is forbidden|network is not available|no wifi|no wi-fi",
-        "~upload|cloud|internet|loaded from|openstreetmap|from a server|live map|over the mobile network|mobile network|on our server|from our server|asks the server|on the central server|calls the server|sends to the server|server answers|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
+        "~upload|cloud|internet|central server|against the server|asks the central|on the central|loaded from|openstreetmap|from a server|live map|over the mobile network|mobile network|on our server|from our server|asks the server|on the central server|calls the server|sends to the server|server answers|online|web api|remote server|remote api|from the api|rest api|vendor's api|~download|fetched from|fetches from|fetch from|fetched live|loaded from the cdn|from a cdn|cdn|saas|over the internet|to the internet|over https|via https|live from the|streams to|syncs with|synchronised with the server|synchronized with the server|telemetry|synchronised|synchronized|synced|~sync|to the server|from the server|web service|hosted|google|openai|aws|azure|s3|datadog|twilio|sendgrid|stripe|webhook|slack|by mail|by e-mail|by email|sends an e-mail|push notification|push notifications",
     ),
     family(
         "outside dependencies",
         Whole,
         false,
-        "standard library only|only the standard library|stdlib only|only stdlib|standard library and nothing|nothing but the standard library|no third-party|no third party|without third-party|without third party|no external dependencies|no external libraries|no external packages|no dependencies|no runtime dependencies|zero dependencies|zero runtime dependencies|zero third-party|without dependencies|without external dependencies|without external libraries|dependency-free|no frameworks|no framework|without a framework|without frameworks|no libraries|without libraries|no npm|no packages|vanilla|plain javascript only|no third-party modules|no additional libraries|no other libraries",
+        "standard library only|only standard library|only the stdlib|standard library modules|only built-in modules|built-in modules only|only the standard library|stdlib only|only stdlib|standard library and nothing|nothing but the standard library|no third-party|no third party|without third-party|without third party|no external dependencies|no external libraries|no external packages|no dependencies|no runtime dependencies|zero dependencies|zero runtime dependencies|zero third-party|without dependencies|without external dependencies|without external libraries|dependency-free|no frameworks|no framework|without a framework|without frameworks|no libraries|without libraries|no npm|no packages|vanilla|plain javascript only|no third-party modules|no additional libraries|no other libraries",
         "github.com|third-party library|third-party libraries|external library|npm install|npm package|npm packages|npm|pip install|from npm|from pypi|pypi|crates.io|maven central|nuget|@library|cargo add|go get|composer require|gem install",
     ),
     family(
         "storage",
         Whole,
         false,
-        "no database|without a database|without database|no persistent storage|no persistence|nothing is stored|nothing is saved|nothing is written to disk|stores nothing|saves nothing|in memory only|only in memory|memory only|no data is stored|no data is saved|no data is kept|not stored anywhere|never stored|not persisted|never persisted|never written to disk|not written to disk|must not be stored|must not be saved|must not store|must not persist|never saved|not saved|are not stored|is not stored|no files are written|leaves no trace|writes no files|never touches the disk",
-        "stored in|saved in|saves to|saved to|stores in|stored on|saved on|written to disk|to disk|on disk|persisted|persists|database table|in a database|in the database|~archive|are stored|is stored|are saved|is saved|@database|stores the|saves the|stores all|saves all|stores every|saves every|keeps a copy|history of all|full history",
+        "no database|without a database|no temporary files|not create temporary files|must not create files|creates no files|no temp files|without database|no persistent storage|no persistence|nothing is stored|nothing is saved|nothing is written to disk|stores nothing|saves nothing|in memory only|only in memory|memory only|no data is stored|no data is saved|no data is kept|not stored anywhere|never stored|not persisted|never persisted|never written to disk|not written to disk|must not be stored|must not be saved|must not store|must not persist|never saved|not saved|are not stored|is not stored|no files are written|leaves no trace|writes no files|never touches the disk",
+        "stored in|saved in|are written to|is written to|temporary file|saves to|saved to|stores in|stored on|saved on|written to disk|to disk|on disk|persisted|persists|database table|in a database|in the database|~archive|are stored|is stored|are saved|is saved|@database|stores the|saves the|stores all|saves all|stores every|saves every|keeps a copy|history of all|full history",
     ),
     family(
         "JavaScript",
@@ -357,7 +357,7 @@ const FAMILIES: &[Family] = &[
         "speed of delivery",
         Shared,
         false,
-        "real time|real-time|realtime|in real time|live|as it happens|as they happen|within seconds|streaming|streamed|immediately|instantly|the moment",
+        "real time|real-time|within # minutes|within # seconds|within a minute|within one minute|within # s|realtime|in real time|live|as it happens|as they happen|within seconds|streaming|streamed|immediately|instantly|the moment",
         "with a delay|delay of|last night's|yesterday's|the night before|from the previous day|with delay|minutes late|hours late|minutes old|hours old|nightly batch|nightly|overnight|once a day|once per day|once a week|daily batch|in batches|weekly|monthly|next day|next morning|the day after|end of the day|once an hour|every night|at midnight|with a day's delay|batch",
     ),
     family(
@@ -413,8 +413,8 @@ const FAMILIES: &[Family] = &[
         "strictness",
         Shared,
         false,
-        "strict|strictly|all or nothing|all-or-nothing|as a whole|entire file is refused|whole file is refused|whole file is rejected|whole batch|entire batch|aborts the whole|stops at the first|stop at the first|abort on the first|aborts on the first|fails fast|fail fast|stops immediately|abort immediately|aborts immediately|stop on the first",
-        "lenient|best effort|best-effort|skipped|skip|skips|ignored|ignore|ignores|continue|continues|goes on|go on|carries on|remaining rows|other rows|partial|partially|never stop|never stops|never aborts",
+        "strict|strictly|all or nothing|at the first error|all-or-nothing|as a whole|entire file is refused|whole file is refused|whole file is rejected|whole batch|entire batch|aborts the whole|stops at the first|stop at the first|abort on the first|aborts on the first|fails fast|fail fast|stops immediately|abort immediately|aborts immediately|stop on the first",
+        "lenient|best effort|all errors|every error|errors are collected|best-effort|skipped|skip|skips|ignored|ignore|ignores|continue|continues|goes on|go on|carries on|remaining rows|other rows|partial|partially|never stop|never stops|never aborts",
     ),
 ];
 

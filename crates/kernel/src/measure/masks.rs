@@ -22,10 +22,11 @@ pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
             && i + 1 >= lexed.tokens.len()
             && (0..i).take(6).any(|k| lexed.is_symbol(k, ":"))
             && any_of!(lexed.raw(i - 1), "/" "-" "(" ":");
-        let filled = raw.contains("REPLACE-ME")
-            || raw.contains("CHANGE-ME")
-            || raw.contains("REPLACE_ME")
-            || raw.contains("CHANGE_ME");
+        let filled = raw.len() >= 9
+            && (raw.contains("REPLACE-ME")
+                || raw.contains("CHANGE-ME")
+                || raw.contains("REPLACE_ME")
+                || raw.contains("CHANGE_ME"));
         if (letter || dots || filled) && !lexed.tokens[i].quoted {
             out.push(finding(
                 source,

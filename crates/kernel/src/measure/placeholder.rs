@@ -170,7 +170,10 @@ fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
             TokenKind::Symbol if raw.starts_with("...") || raw == "…" => {
                 is_empty_after_label(source, i)
             }
-            TokenKind::Word => is_marker_word(source, i, before, after),
+            TokenKind::Word => {
+                is_marker_word(source, i, before, after)
+                    && (raw.len() > 5 || raw.contains('_') || !is_mentioned(source, i))
+            }
             _ => false,
         };
         if hit {
@@ -245,9 +248,6 @@ fn is_marker_word(source: &Source<'_>, i: usize, before: u8, after: u8) -> bool 
         || (NAMED.contains(&prev) && prev != "item")
         || next.ends_with("comments")
         || any_of!(prev, "a" "each" "every" "of" "per" "the" "called" "named");
-    if is_mentioned(source, i) {
-        return false;
-    }
     if word == "todo" {
         let upper = raw == "TODO";
         let label = matches!(lexed.raw(i + 1), ":" | "-" | "–") || any_of!(prev, ":" "=" "(" "[");

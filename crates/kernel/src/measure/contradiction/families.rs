@@ -203,14 +203,14 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
         || words.iter().any(|&i| {
             t.is(
                 i,
-                if any_of!(name, "storage" "protection of stored data") {
+                if name == "storage" {
                     class::WHOLE
                 } else {
                     class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA
                 },
             )
         })
-        || words.len() <= 2 && !any_of!(name, "storage" "protection of stored data")
+        || words.len() <= 2 && name != "storage"
 }
 
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
@@ -332,7 +332,8 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 if let Some(family) = family
                     && t.is(i, class)
                     && !t.is(i, class::TEST_TOOL)
-                    && lexed.tokens[i].upper
+                    && (lexed.tokens[i].upper
+                        || any_of!(lexed.word(i + 1), "package" "library" "module" "framework" "gem" "crate"))
                 {
                     push(family, Side::B, i, i + 1);
                 }

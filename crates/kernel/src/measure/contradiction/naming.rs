@@ -148,7 +148,9 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             .find(|&i| any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose"));
         s.limit = from.map_or_else(Vec::new, |from| telling(source, from, verb));
     }
-    s.limited |= case || any_of!(lexed.word(range.0), "with" "without");
+    s.limited |= case
+        || any_of!(lexed.word(range.0), "with" "without")
+            && any_of!(lexed.word(range.0 + 1), "a" "an" "any" "no");
 }
 
 fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {

@@ -188,7 +188,11 @@ fn lacking(
     else {
         return;
     };
-    if s.limited || s.conditional {
+    // `Rows without a date are imported as well`
+    let welcome = (at..s.range.1).any(|k| {
+        any_of!(lexed.word(k), "imported" "accepted" "loaded" "processed" "valid" "taken" "fine" "welcome")
+    });
+    if (s.limited || s.conditional) && (!welcome || s.negative) {
         return;
     }
     let mut thing: Vec<u64> = (at + 1..s.range.1)
@@ -197,8 +201,8 @@ fn lacking(
                 && !any_of!(lexed.word(k), "and" "or" "of" "in" "on" "for" "by" "from" "to")
         })
         .filter(|&k| {
-            !t.is(k, class::STOP | class::UNIVERSAL)
-                && !(k == at + 1 && lexed.word(k).ends_with("ing"))
+            !(t.is(k, class::STOP | class::UNIVERSAL)
+                || k == at + 1 && lexed.word(k).ends_with("ing"))
         })
         .take(2)
         .map(|k| canonical(lexed.tokens[k].key))
