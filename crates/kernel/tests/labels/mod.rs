@@ -6,8 +6,8 @@
     reason = "shared by several tests, of which each uses a part; a failure is meant to stop it"
 )]
 
-use runseal_testkit::{conformance, for_each_line, text};
-use std::path::PathBuf;
+use runseal_testkit::{conformance, for_each_line, project_root, text};
+use std::path::{Path, PathBuf};
 
 /// The files of the development set.
 pub const OWN_SETS: [&str; 5] = [
@@ -92,9 +92,27 @@ pub fn own_set(name: &str) -> Vec<Case> {
 
 /// The labelled intents of the conformance data.
 pub fn conformance_set() -> Option<Vec<Case>> {
-    let folder = conformance()?;
+    Some(labelled_lines(&conformance()?.join("kernel/clarify.jsonl")))
+}
+
+/// The labelled intents of the project's own vectors, each file with its name.
+pub fn vector_sets() -> Vec<(String, Vec<Case>)> {
+    let folder = project_root().join("vectors/kernel/labelled");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let set = |path: &PathBuf| {
+        (
+            path.file_stem().unwrap().to_string_lossy().into_owned(),
+            labelled_lines(path),
+        )
+    };
+    paths.iter().map(set).collect()
+}
+
+fn labelled_lines(path: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
-    for_each_line(&folder.join("kernel/clarify.jsonl"), |line| {
+    for_each_line(path, |line| {
         let intent = line.get("intent").unwrap();
         let strings = |list: runseal_core::canon::Node<'_>| -> Vec<String> {
             list.items()
@@ -127,5 +145,5 @@ pub fn conformance_set() -> Option<Vec<Case>> {
             labels: line.get("findings").unwrap().items().map(label).collect(),
         });
     });
-    Some(cases)
+    cases
 }
