@@ -118,8 +118,6 @@ fn tar_with_names_that_leave_the_folder_names_each_and_keeps_none() {
 fn zip_slip_and_the_same_name_twice_are_named() {
     let slip = rename(&zip(&[("aa/x.json", b"{}")]), "aa/x.json", "../x.json");
     assert_eq!(faults(&read(&slip)), [at(FaultKind::Name, "../x.json")]);
-    let slip = rename(&zip(&[("aa/x.json", b"{}")]), "aa/x.json", "..\\x.json");
-    assert_eq!(faults(&read(&slip)), [at(FaultKind::Name, "..\\\\x.json")]);
     let twice = rename(
         &zip(&[("a.json", b"1"), ("b.json", b"2")]),
         "b.json",

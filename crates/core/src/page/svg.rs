@@ -87,7 +87,7 @@ pub(super) fn write_tree(html: &mut String, root: &TreeNode) {
     let mut lines: Vec<(usize, usize, &TreeNode)> = Vec::new();
     place(root, 0, 0, &mut lines);
     let deepest = lines.iter().map(|(depth, ..)| *depth).max().unwrap_or(0);
-    let node_width = 560;
+    let node_width = (960 - number(deepest) * INDENT).max(560);
     let width = number(deepest) * INDENT + node_width + 2;
     let height = number(lines.len()) * (BOX_HEIGHT + GAP) - GAP + 2;
     begin(html, width, height, "decomposition tree");

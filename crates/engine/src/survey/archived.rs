@@ -1,5 +1,6 @@
 //! What an archive holds: one bundle as a rule, at its top or in its only folder.
 
+use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT};
@@ -69,23 +70,44 @@ pub(super) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<Strin
     (search.top, detected, listed.candidates)
 }
 
-/// The archive's faults, and symbolic links that no bundle's rules will name.
-pub(super) fn faults_of(archive: &Archive, bundles: &[String]) -> Vec<ArchiveFault> {
+/// The archive's faults, and what of its entries no bundle's rules will name: symbolic links, and
+/// names that climb where `\` separates.
+pub(super) fn faults_of(archive: &Archive, bundles: &[(String, Format)]) -> Vec<ArchiveFault> {
     let mut faults = archive.faults().to_vec();
     for (name, record) in archive.below("") {
+        let climbs = name.contains(&b'\\')
+            && name
+                .split(|byte| matches!(byte, b'/' | b'\\'))
+                .any(|segment| segment == b"..");
+        let is_link = record.kind() == EntryKind::Symlink;
+        if !climbs && !is_link {
+            continue;
+        }
         let name = String::from_utf8_lossy(name);
-        let in_bundle = |bundle: &String| {
-            bundle.is_empty()
-                || name
-                    .strip_prefix(bundle.as_str())
-                    .is_some_and(|rest| rest.starts_with('/'))
+        let is_in = |folder: &str| {
+            let rest = name.strip_prefix(folder);
+            folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
         };
-        if record.kind() == EntryKind::Symlink && !bundles.iter().any(in_bundle) {
+        let format = bundles
+            .iter()
+            .find(|(folder, _)| is_in(folder))
+            .map(|(_, format)| *format);
+        let mut add = |kind, message: &str| {
             faults.push(ArchiveFault {
-                kind: FaultKind::Link,
+                kind,
                 path: Some(name.escape_debug().to_string()),
-                message: "a symbolic link; it was not followed".to_owned(),
+                message: message.to_owned(),
             });
+        };
+        use Format::{JobBundle, Pack, RunBundle};
+        if is_link && !matches!(format, Some(JobBundle | Pack | RunBundle)) {
+            add(FaultKind::Link, "a symbolic link; it was not followed");
+        }
+        if climbs && !matches!(format, Some(Pack | RunBundle)) {
+            add(
+                FaultKind::Name,
+                "the name climbs out of the folder it is unpacked in",
+            );
         }
     }
     faults
@@ -97,7 +119,7 @@ struct Search<'a> {
     options: SurveyOptions,
     found: Looked,
     /// Folders that are bundles.
-    bundles: Vec<String>,
+    bundles: Vec<(String, Format)>,
     /// The folder that stands for the archive: its top, or its only folder.
     top: String,
 }
@@ -180,7 +202,7 @@ impl Search<'_> {
                     let shown = self.shown(&folder);
                     let result = verify_archived(&shown, self.archive, &folder, format, strictness);
                     self.found.results.push(result);
-                    self.bundles.push(folder);
+                    self.bundles.push((folder, format));
                 }
                 Detected::Several(formats) => {
                     let shown = self.shown(&folder);

@@ -248,7 +248,7 @@ fn load_archive(
             read_all(path, format, report, &ArchiveSource::new(archive, &folder))?
         }
     };
-    let about = verify_archive(&faults_of(archive, &[folder]));
+    let about = verify_archive(&faults_of(archive, &[(folder, loaded.format)]));
     loaded.wrapping = about.findings().to_vec();
     Ok(loaded)
 }

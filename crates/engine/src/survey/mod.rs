@@ -195,7 +195,7 @@ pub fn read_pack(path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> 
     };
     let (folder, _, _) = archived::find_in_archive(&archive);
     let files = PackFiles::read(&ArchiveSource::new(&archive, &folder))?;
-    let about = verify_archive(&archived::faults_of(&archive, &[folder]));
+    let about = verify_archive(&archived::faults_of(&archive, &[(folder, Format::Pack)]));
     Ok((files, about.findings().to_vec()))
 }
 
