@@ -9,8 +9,8 @@ use runseal_core::source::SourceError;
 
 use crate::input::read_file;
 
-/// The format of the folder `path`, or of the folder that the bundle.json `path` stands in;
-/// `None` where it is none of them.
+/// The format of the folder `path`, of the folder that the bundle.json `path` stands in, or of the
+/// context bundle `path`; `None` where it is none of them.
 pub fn detect(path: &Path) -> Result<Option<Format>, SourceError> {
     let shown = || path.display().to_string();
     let metadata = std::fs::metadata(path).map_err(|source| match source.kind() {
@@ -25,9 +25,14 @@ pub fn detect(path: &Path) -> Result<Option<Format>, SourceError> {
     }
     let is_manifest = path.file_name().is_some_and(|name| name == "bundle.json");
     let folder = path.parent().filter(|_| is_manifest);
-    Ok(folder
+    let job = folder
         .and_then(detect_folder)
-        .filter(|format| *format == Format::JobBundle))
+        .filter(|format| *format == Format::JobBundle);
+    Ok(job.or_else(|| is_context_bundle(path).then_some(Format::ContextBundle)))
+}
+
+fn is_context_bundle(path: &Path) -> bool {
+    has_member(path, "root_node")
 }
 
 fn detect_folder(folder: &Path) -> Option<Format> {
@@ -49,11 +54,16 @@ fn detect_folder(folder: &Path) -> Option<Format> {
 }
 
 fn is_job_manifest(folder: &Path) -> bool {
-    let Ok(bytes) = read_file(&folder.join("bundle.json"), JsonLimits::LARGEST_DOCUMENT) else {
+    has_member(&folder.join("bundle.json"), "bundle_version")
+}
+
+/// Whether the file holds a JSON object with the member `name`.
+fn has_member(path: &Path, name: &str) -> bool {
+    let Ok(bytes) = read_file(path, JsonLimits::LARGEST_DOCUMENT) else {
         return false;
     };
     let document = parse_document(&bytes, &ReadOptions::default());
-    document.is_ok_and(|document| document.root().get("bundle_version").is_some())
+    document.is_ok_and(|document| document.root().get(name).is_some())
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod patch;
 mod proposal;
 mod receipt;
 mod replay;
+mod replay_intent;
 mod report;
 mod rules;
 mod run;

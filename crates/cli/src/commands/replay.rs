@@ -19,12 +19,14 @@ use runseal_engine::run::seal::SealError;
 use runseal_sandbox::{Sandbox, SandboxError};
 
 use super::engine::PolicyArgs;
+use super::replay_intent;
 use super::seal::seal_error;
 use crate::error::CliError;
 use crate::ui;
 use crate::verdict;
 
-/// Do it again and compare: a run bundle with its engine, a job bundle by itself.
+/// Do it again and compare: a run bundle with its engine, a job bundle by itself, a context bundle
+/// or a pack with its intent.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal replay RUN_BUNDLE/run_1 --engine examples/engines/resonance-sweep --times 3"
@@ -35,6 +37,9 @@ pub struct Args {
     /// The engine's folder, for a run bundle.
     #[arg(long, value_name = "DIR")]
     engine: Option<PathBuf>,
+    /// The intent, for a context bundle or a pack.
+    #[arg(long, value_name = "FILE")]
+    intent: Option<PathBuf>,
     /// How often to run the engine; more often shows what is left to chance.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
@@ -50,6 +55,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     match detect(&args.path)? {
         Some(Format::RunBundle) => replay_run_bundle(args),
         Some(Format::JobBundle) => replay_job(&args.path),
+        Some(Format::Pack) => replay_intent::replay_pack(&args.path, intent_of(args)?, json(args)),
+        Some(Format::ContextBundle) => {
+            replay_intent::replay_bundle(&args.path, intent_of(args)?, json(args))
+        }
         Some(other) => {
             let message = format!("a {} is not replayed by this command", other.title());
             Err(CliError::usage(
@@ -63,8 +72,18 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             "it is none of the formats that can be replayed",
         )
         .at(args.path.display().to_string())
-        .hint("name the folder of a run bundle or of a job bundle")),
+        .hint("name a run bundle, a job bundle, a pack or a context bundle")),
     }
+}
+
+fn json(args: &Args) -> bool {
+    args.format == "json"
+}
+
+fn intent_of(args: &Args) -> Result<&Path, CliError> {
+    let hint = "`--intent FILE` names the intent it was made of";
+    let missing = || CliError::usage("it is replayed from its intent", hint);
+    args.intent.as_deref().ok_or_else(missing)
 }
 
 fn replay_job(path: &Path) -> Result<Outcome, CliError> {
