@@ -2,7 +2,7 @@
 //!
 //! No clock, randomness, files, environment or threads: the same intent gives the same bytes everywhere.
 //! [`intent`] reads and normalizes, [`measure`] finds what is open, [`question`] asks about it, [`answer`] takes the
-//! answers in, [`tree`] decomposes, [`output`] writes instructions, [`transform`] puts it all together. [`proposal`]
+//! answers in, [`tree`] decomposes, [`output`] writes instructions, [`mod@transform`] puts it all together. [`proposal`]
 //! turns a bundle into actions and tests (document 003).
 
 /// Whether a text is one of the words: `matches!` for long lists, which stay readable as blocks.

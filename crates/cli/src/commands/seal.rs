@@ -46,7 +46,7 @@ pub struct SealingArgs {
     /// The folder of run bundles; the new one becomes OUT/<run_id>.
     #[arg(long, value_name = "OUT")]
     out: PathBuf,
-    /// The run's id; by default run_<time>_<first 8 digits of inputs_hash>.
+    /// The run's id; by default `run_<time>_<first 8 digits of inputs_hash>`.
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
     /// A run bundle of another engine whose artifacts this run takes; may be repeated.

@@ -18,7 +18,7 @@ use crate::ui;
 pub struct Args {
     /// The intent, a JSON object with goal, constraints and context; standard input where `-`.
     intent: PathBuf,
-    /// Answers to open questions: {"<question id>": "answer"}.
+    /// Answers to open questions: `{"<question id>": "answer"}`.
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
     /// Print {"kernel_result_kind","decision","bundle"} instead of the bundle alone.
