@@ -1,4 +1,7 @@
-//! White space as ECMAScript's `trim` sees it, which is how the documents' own tools see it.
+//! White space as ECMAScript's `trim` sees it, which is how the documents' own tools see it, and
+//! line ends, which every format wants to be LF.
+
+use std::borrow::Cow;
 
 /// Whether `trim` removes `c`: Unicode's space separators, the line ends, tab, vertical tab, form
 /// feed and U+FEFF; but not U+0085 and U+200B.
@@ -19,6 +22,23 @@ pub const fn is_ecmascript_space(c: char) -> bool {
 /// `text` without white space at either end.
 pub fn trim_ecmascript(text: &str) -> &str {
     text.trim_matches(is_ecmascript_space)
+}
+
+/// CRLF and lone CR become LF.
+pub fn normalize_newlines(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\r') {
+        out.push_str(&rest[..at]);
+        out.push('\n');
+        rest = &rest[at + 1..];
+        rest = rest.strip_prefix('\n').unwrap_or(rest);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

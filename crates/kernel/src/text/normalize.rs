@@ -3,50 +3,17 @@
 //! Two texts that differ only in a BOM, in line ends, in Unicode composition or in stray white space become the
 //! same string, so that the intent hash does not depend on the editor. Nothing here looks at meaning.
 
+use runseal_core::space::normalize_newlines;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// White space as ECMAScript's `trim()` sees it: with U+FEFF, without U+0085 and U+200B.
-pub fn is_ecmascript_space(c: char) -> bool {
-    matches!(
-        c,
-        '\u{9}'..='\u{d}'
-            | ' '
-            | '\u{a0}'
-            | '\u{1680}'
-            | '\u{2000}'..='\u{200a}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{202f}'
-            | '\u{205f}'
-            | '\u{3000}'
-            | '\u{feff}'
-    )
-}
-
-/// Removes ECMAScript white space at both ends.
-pub fn trim_ecmascript(text: &str) -> &str {
-    text.trim_matches(is_ecmascript_space)
-}
+pub use runseal_core::space::{is_ecmascript_space, trim_ecmascript};
 
 /// BOM stripped, CRLF and CR to LF, NFC: what every string of an intent gets (000 §4.4).
 pub fn normalize_text(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let unix = if text.contains('\r') {
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(at) = rest.find('\r') {
-            out.push_str(&rest[..at]);
-            out.push('\n');
-            rest = &rest[at + 1..];
-            rest = rest.strip_prefix('\n').unwrap_or(rest);
-        }
-        out.push_str(rest);
-        out
-    } else {
-        text.to_owned()
-    };
+    let unix = normalize_newlines(text);
     if unix.is_ascii() || is_nfc(&unix) {
-        unix
+        unix.into_owned()
     } else {
         unix.nfc().collect()
     }

@@ -4,25 +4,9 @@
 //! path, lines and content, so a section of an edited file is another section. Texts here have
 //! LF line ends only; [`normalize_newlines`] makes them so.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-/// CRLF and lone CR become LF (rulings: sections).
-pub fn normalize_newlines(text: &str) -> Cow<'_, str> {
-    if !text.contains('\r') {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\r') {
-        out.push_str(&rest[..at]);
-        out.push('\n');
-        rest = &rest[at + 1..];
-        rest = rest.strip_prefix('\n').unwrap_or(rest);
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
-}
+pub use crate::space::normalize_newlines;
 
 /// How many lines the text has, an unfinished last one included.
 pub fn count_lines(text: &str) -> u64 {
@@ -212,7 +196,10 @@ mod tests {
     #[test]
     fn newlines_of_every_kind_become_lf() {
         assert_eq!(normalize_newlines("a\r\nb\rc\n\r\r\nd"), "a\nb\nc\n\n\nd");
-        assert!(matches!(normalize_newlines("a\nb"), Cow::Borrowed(_)));
+        assert!(matches!(
+            normalize_newlines("a\nb"),
+            std::borrow::Cow::Borrowed(_)
+        ));
     }
 
     #[test]
