@@ -31,6 +31,8 @@ enum Bound {
     /// A time something takes or waits.
     Takes,
     Value,
+    /// `exactly 4`: no other value is possible.
+    Exact,
 }
 
 #[derive(Clone, Debug)]
@@ -134,7 +136,7 @@ fn all_against_limit(
 }
 
 fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
-    use Bound::{Lower, Takes, Upper, Value};
+    use Bound::{Exact, Lower, Takes, Upper, Value};
     let mut own = a.own.clone();
     own.extend(&b.own);
     let same = s.same_subject(o);
@@ -146,6 +148,9 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         (s.subject_weight(o, &own), s.coverage(o, &own))
     };
     let conditional = !s.may_meet(o);
+    if a.bound == Exact || b.bound == Exact {
+        return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
+    }
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
         (Lower | Takes | Value, Upper) => (a, b),
@@ -428,6 +433,8 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         let (bound, cue_keys, retention) = bound_before(t, s, at);
         let bound = if any_of!(word, "several" "multiple" "many") {
             Bound::Lower
+        } else if matches!(prev, "exactly" | "precisely") {
+            Bound::Exact
         } else {
             bound
         };
@@ -471,9 +478,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 continue;
             }
             // `six samples a minute`: also a period.
-            let per = (noun + 1..noun + 3)
-                .find(|&k| any_of!(lexed.word(k), "a" "per" "an" "each" "every"));
-            if let Some(unit) = per.and_then(|k| seconds(lexed.word(k + 1)))
+            if let Some(unit) = span_behind(source, s, noun)
                 && value > 0.0
             {
                 let flipped = match bound {
@@ -513,6 +518,27 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             own,
         });
     }
+}
+
+/// `a minute`, `per day`, `in 24 hours` behind the thing counted: the seconds of it.
+fn span_behind(source: &Source<'_>, s: &Statement, noun: usize) -> Option<f64> {
+    let lexed = &source.tagged.lexed;
+    for k in noun + 1..(noun + 7).min(s.range.1) {
+        if lexed.tokens[k].kind == TokenKind::Symbol {
+            return None;
+        }
+        if !any_of!(lexed.word(k), "a" "per" "an" "each" "every" "in" "within") {
+            continue;
+        }
+        if let Some(unit) = seconds(lexed.word(k + 1)).filter(|_| !any_of!(lexed.word(k), "in" "within")) {
+            return Some(unit);
+        }
+        let count = number(lexed.word(k + 1)).or_else(|| numeral(lexed.word(k + 1)));
+        if let (Some(count), Some(unit)) = (count, seconds(lexed.word(k + 2))) {
+            return Some(count * unit);
+        }
+    }
+    None
 }
 
 /// Number words that count what follows.

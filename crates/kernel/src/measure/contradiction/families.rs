@@ -1,6 +1,7 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
+use super::kinds;
 use super::statement::{Statement, common};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
@@ -110,6 +111,10 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
 fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, name: &str) -> bool {
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
+    // `local time`: a cue that holds the subject of both does not take it away.
+    if s.subject == o.subject {
+        cue.retain(|k| Some(*k) != s.subject);
+    }
     let who = name == "who may";
     if !who && (s.apart(o) || s.foreign(o))
         || who && s.apart_in_name(o)
@@ -121,7 +126,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     {
         return false;
     }
-    if s.at_number && o.at_number {
+    let clocks = s.clocked && o.clocked;
+    if clocks || s.at_number && o.at_number {
         return false;
     }
     let weight = s.subject_weight(o, &cue);
@@ -317,6 +323,9 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 (true, false) => continue,
             };
             push(family, side, hit.from, hit.to);
+        }
+        for (family, from, to) in kinds::denied_kinds(&sources[s.source], s.range) {
+            push(family, Side::A, from, to);
         }
         for i in s.range.0..s.range.1 {
             if lexed.tokens[i].quoted

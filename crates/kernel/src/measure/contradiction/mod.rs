@@ -5,10 +5,16 @@
 //! words; an index keeps the work close to linear, and each statement is compared with a bounded number of others.
 
 mod bounds;
+mod concept;
+mod denial;
 mod families;
+mod grammar;
+mod kinds;
 mod naming;
+mod only;
 mod polarity;
 mod statement;
+mod stays;
 mod synonym;
 mod values;
 
@@ -73,6 +79,9 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
         out: Vec::new(),
     };
     polarity::find(sources, &statements, &index, &mut pairs);
+    denial::find(sources, &statements, &mut pairs);
+    only::find(sources, &statements, &index, &mut pairs);
+    stays::find(sources, &statements, &mut pairs);
     families::find(sources, &statements, &mut pairs);
     bounds::find(sources, &statements, &mut pairs);
     values::find(sources, &statements, &index, &mut pairs);

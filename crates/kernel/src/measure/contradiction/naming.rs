@@ -66,6 +66,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && any_of!(lexed.word(i + 1), "the" "and" "all" "any" "no" "every")
             && any_of!(lexed.word(i + 2), "clock" "night" "times" "circumstances" "circumstance" "other" "case" "time");
     }
+    read_contrasts(source, range, s);
     s.measured = t
         .hits_in(range)
         .iter()
@@ -87,6 +88,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         .take(8)
         .take_while(|&i| i == range.0 || !t.is(i, class::CONDITION))
         .find(|&i| auxiliary(i));
+    s.clocked = (range.0..range.1)
+        .any(|i| lexed.tokens[i].kind == TokenKind::Number && lexed.word(i).contains(':'));
     s.at_number = (range.0..range.1).any(|i| {
         lexed.word(i) == "at"
             && lexed
@@ -151,6 +154,50 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     s.limited |= case
         || any_of!(lexed.word(range.0), "with" "without")
             && any_of!(lexed.word(range.0 + 1), "a" "an" "any" "no");
+}
+
+/// Words that tell two cases apart, when what follows them is the same.
+fn side_of(word: &str) -> Option<(u64, bool)> {
+    Some(match word {
+        "before" | "until" => (1, true),
+        "after" | "from" | "since" => (1, false),
+        "over" | "above" | "exceeds" | "exceeding" => (2, true),
+        "under" | "below" => (2, false),
+        "with" => (3, true),
+        "without" => (3, false),
+        "inside" | "within" => (4, true),
+        "outside" => (4, false),
+        "on" | "during" => (5, true),
+        _ => return None,
+    })
+}
+
+fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    for i in range.0..range.1 {
+        if i == range.0 && lexed.word(i) == "first" || i == range.0 + 1 && lexed.word(i) == "first" {
+            s.contrasts.push((7, true));
+        }
+        if i <= range.0 + 1 && any_of!(lexed.word(i), "further" "later" "subsequent" "additional" "following" "other" "remaining") {
+            s.contrasts.push((7, false));
+        }
+        let Some((axis, side)) = side_of(lexed.word(i)) else {
+            continue;
+        };
+        let what = (i + 1..(i + 4).min(range.1)).find(|&k| {
+            lexed.tokens[k].kind == TokenKind::Number
+                || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)
+        });
+        if let Some(k) = what {
+            let key = canonical(lexed.tokens[k].key).wrapping_mul(31).wrapping_add(axis);
+            if axis == 1 {
+                s.phases.push((key, side));
+            } else {
+                s.contrasts.push((key, side));
+            }
+        }
+    }
 }
 
 fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {

@@ -63,7 +63,7 @@ fn denied(
     for key in keys {
         for &(_, j) in index.of(key).iter().take(CANDIDATES) {
             let other = &statements[j as usize];
-            if other.negative || other.source == s.source {
+            if other.negative || other.source == s.source || s.apart_in_time(other) {
                 continue;
             }
             let held = words

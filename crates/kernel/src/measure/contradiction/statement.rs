@@ -74,6 +74,12 @@ pub(super) struct Statement {
     pub partitive: bool,
     /// Has a bound or another number with a unit.
     pub measured: bool,
+    /// What tells this case from its counterpart: `before the deadline`, `over 100 euros`; (what, side).
+    pub contrasts: Vec<(u64, bool)>,
+    /// Names a time of day.
+    pub clocked: bool,
+    /// The same for the time before and after something.
+    pub phases: Vec<(u64, bool)>,
 }
 
 /// Word keys to statements, sorted by key.
@@ -203,6 +209,11 @@ impl Statement {
         if differ(&self.methods, &other.methods) || differ(&self.paths, &other.paths) {
             return true;
         }
+        // `with a date`, `without a date`
+        let counterpart = |c: &(u64, bool)| other.contrasts.contains(&(c.0, !c.1));
+        if self.contrasts.iter().any(counterpart) {
+            return true;
+        }
         // Two headings, each with a word of its own.
         let rest = |a: &[u64], b: &[u64]| a.iter().any(|k| !b.contains(k));
         if rest(&self.heading, &other.heading) && rest(&other.heading, &self.heading) {
@@ -222,6 +233,12 @@ impl Statement {
             !a.phrase.is_empty() && a.phrase.iter().any(|k| b.content.binary_search(k).is_err())
         };
         common(&self.phrase, &other.phrase) >= 1 && own(self, other) && own(other, self)
+    }
+
+    /// One holds before something and the other after it.
+    pub fn apart_in_time(&self, other: &Statement) -> bool {
+        let counterpart = |c: &(u64, bool)| other.phases.contains(&(c.0, !c.1));
+        self.phases.iter().any(counterpart)
     }
 
     /// The subject of each is foreign to the other.
@@ -409,6 +426,9 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         of: Vec::new(),
         partitive: false,
         measured: false,
+        contrasts: Vec::new(),
+        phases: Vec::new(),
+        clocked: false,
     };
     super::naming::read_names(source, range, &mut s);
     let mut in_main = !any_of!(lexed.word(range.0),

@@ -1,0 +1,251 @@
+//! Said and denied, word by word: a sentence is read for what each negation in it covers, and another sentence about
+//! the same thing that asserts the covered words contradicts it.
+//!
+//! A negation covers the words behind it up to the end of its clause (`not`, `never`, `cannot`), or the noun phrase
+//! behind it (`without`, a `no` inside the sentence). A word with a negative meaning (`excluded`, `anonymous`,
+//! `non-refundable`) is a negation that covers itself; two negations cancel out. What stands outside is the frame: it
+//! says what the denial is about.
+
+use super::super::Source;
+use super::concept::{Concept, concept_at};
+use super::grammar::verb_of;
+use super::statement::{Statement, is_filler};
+use super::{CANDIDATES, Pairs};
+use crate::lexicon::class;
+use crate::text::lex::TokenKind;
+
+/// One negation of a statement.
+#[derive(Debug)]
+struct Denial {
+    statement: u32,
+    /// Concepts that are denied, sorted.
+    scope: Vec<u64>,
+    /// Concepts of the same clause that are not denied, sorted.
+    frame: Vec<u64>,
+    /// Denies it of everything: `nothing is …`, `nobody …`.
+    wild: bool,
+    /// Leaves no exception: never, no, nothing.
+    absolute: bool,
+    /// Only a noun phrase is denied: `without a login`, `needs no login`.
+    noun: bool,
+    /// The denial is a word of negative meaning.
+    lexical: bool,
+}
+
+/// What a statement asserts and denies.
+#[derive(Debug, Default)]
+struct Reading {
+    asserted: Vec<u64>,
+    denials: Vec<Denial>,
+}
+
+/// Finds statements that assert what another denies.
+pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
+    let readings: Vec<Reading> = statements
+        .iter()
+        .enumerate()
+        .map(|(n, s)| read(&sources[s.source], s, n as u32))
+        .collect();
+    if readings.iter().all(|r| r.denials.is_empty()) {
+        return;
+    }
+    let mut index: Vec<(u64, u32)> = readings
+        .iter()
+        .enumerate()
+        .flat_map(|(n, r)| r.asserted.iter().map(move |k| (*k, n as u32)))
+        .collect();
+    index.sort_unstable();
+    let of = |key: u64| {
+        let from = index.partition_point(|e| e.0 < key);
+        let to = from + index[from..].partition_point(|e| e.0 <= key);
+        &index[from..to]
+    };
+    for denial in readings.iter().flat_map(|r| &r.denials) {
+        let mut rare: Vec<(usize, u64)> = denial.scope.iter().map(|k| (of(*k).len(), *k)).collect();
+        rare.sort_unstable();
+        for key in rare.iter().take(2).map(|r| r.1) {
+            for &(_, j) in of(key).iter().take(CANDIDATES) {
+                let (s, o) = (
+                    &statements[denial.statement as usize],
+                    &statements[j as usize],
+                );
+                if s.source != o.source
+                    && clashes(sources, s, denial, o, &readings[j as usize])
+                {
+                    pairs.add(
+                        denial.statement as usize,
+                        j as usize,
+                        "whether it happens at all",
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn clashes(
+    sources: &[Source<'_>],
+    s: &Statement,
+    denial: &Denial,
+    o: &Statement,
+    reading: &Reading,
+) -> bool {
+    let held = |k: &u64| reading.asserted.binary_search(k).is_ok();
+    let missing = denial.scope.iter().filter(|k| !held(k)).count();
+    let enough = missing == 0 || denial.scope.len() >= 4 && missing == 1;
+    if !enough || s.apart(o) || s.apart_in_time(o) {
+        return false;
+    }
+    let weigh = |keys: &[u64]| -> usize {
+        let own = keys.iter().filter(|k| held(k));
+        own.map(|k| if s.generic.contains(k) { 1 } else { 2 }).sum()
+    };
+    let (frame, scope) = (weigh(&denial.frame), weigh(&denial.scope));
+    // `Season tickets are …` says nothing about `tickets are …`.
+    let narrower = |a: &Statement, b: &Statement| {
+        a.phrase.iter().any(|k| b.content.binary_search(k).is_err())
+    };
+    let _ = sources;
+    let about = denial.wild || (frame >= 2 || s.same_subject(o)) && !s.foreign(o);
+    let about = about && (!denial.lexical || s.same_subject(o) || frame >= 4);
+    let about = about && (s.head.is_none() || s.head != o.head || !narrower(s, o) || o.universal);
+    about && scope >= 2 && meets(s, denial, o)
+}
+
+/// Conditions and parts do not keep the two apart.
+fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
+    let s_part = s.conditional || s.narrowed;
+    let o_part = o.conditional || o.narrowed;
+    match (s_part, o_part) {
+        (false, false) => true,
+        (true, false) => o.universal || s.same_condition(o) && !s.narrowed,
+        (false, true) => denial.absolute || s.emphatic,
+        (true, true) => s.same_condition(o) && s.limit == o.limit,
+    }
+}
+
+/// How far the negation at `at` reaches: the tokens it covers, and whether that is a noun phrase only.
+fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize, bool)> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let word = lexed.word(at);
+    let next = lexed.word(at + 1);
+    // `no later than`, `not only`, `nothing but`, `not yet`
+    if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter")
+        || word == "no" && lexed.tokens.get(at + 1).is_some_and(|n| n.kind != TokenKind::Word)
+    {
+        return None;
+    }
+    let noun = word == "without"
+        || word == "no" && at > range.0 && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
+    let ends = |i: usize| {
+        lexed.tokens[i].kind == TokenKind::Symbol && !matches!(lexed.raw(i), "'" | "/")
+            || any_of!(lexed.word(i), "but" "unless" "if" "when" "while" "until" "before" "after" "because" "so" "and" "than" "except")
+            || noun && any_of!(lexed.word(i), "in" "on" "at" "from" "by" "to" "of" "with" "or" "for")
+    };
+    let to = (at + 1..range.1).find(|&i| ends(i)).unwrap_or(range.1);
+    Some((to, noun))
+}
+
+fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let mut out = Reading::default();
+    // (from, to, noun, absolute, wild) of every negation.
+    let mut scopes: Vec<(usize, usize, bool, bool, bool)> = Vec::new();
+    for i in s.range.0..s.range.1 {
+        if lexed.tokens[i].quoted || !t.is(i, class::NEG) {
+            continue;
+        }
+        // `anything that is not a number`, `rows without a date are …` narrow; they deny nothing.
+        let relative = (i.saturating_sub(3).max(s.range.0)..i)
+            .any(|k| any_of!(lexed.word(k), "that" "which" "who" "whose" "if" "when" "where"));
+        let narrows = lexed.word(i) == "without"
+            && (i == s.range.0
+                || verb_of(source, s.range).is_none_or(|v| i < v)
+                || t.is(i - 1, class::TIME_UNIT));
+        let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));
+        if relative || narrows || case {
+            continue;
+        }
+        if let Some((to, noun)) = reach(source, s.range, i) {
+            let word = lexed.word(i);
+            let wild = any_of!(word, "nothing" "nobody") || word == "none" && i == s.range.0;
+            let absolute = wild || any_of!(word, "never" "no");
+            scopes.push((i, to, noun, absolute, wild));
+        }
+    }
+    let mut words: Vec<(Concept, usize)> = Vec::new();
+    for i in s.range.0..s.range.1 {
+        let c = t.classes[i];
+        let telling = lexed.tokens[i].kind == TokenKind::Word
+            && c & (class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL)
+                == 0
+            && !is_filler(lexed.word(i));
+        if telling {
+            words.push((concept_at(source, i), i));
+        }
+    }
+    let verb = verb_of(source, s.range);
+    // `reported posts`, `a post reported by three is …`: the participle describes, it asserts nothing.
+    let describes = |i: usize| {
+        lexed.word(i).ends_with("ed") && !t.is(i, class::STOP)
+            && (verb.is_some_and(|v| i < v)
+                || lexed.tokens.get(i + 1).is_some_and(|n| n.kind == TokenKind::Word)
+                    && i + 1 < s.range.1
+                    && t.classes[i + 1] & (class::STOP | class::NEG | class::CONDITION | class::UNIVERSAL) == 0
+                    && !lexed.word(i + 1).ends_with("ly"))
+    };
+    let inside = |at: usize, scope: &(usize, usize, bool, bool, bool)| scope.0 < at && at < scope.1;
+    for (concept, at) in &words {
+        let flips = scopes.iter().filter(|sc| inside(*at, sc)).count();
+        if concept.negative == (flips % 2 == 1) && !describes(*at) {
+            out.asserted.push(concept.key);
+        }
+    }
+    out.asserted.sort_unstable();
+    out.asserted.dedup();
+    let mut push = |mut scope: Vec<u64>, mut frame: Vec<u64>, wild, absolute, noun, lexical| {
+        scope.sort_unstable();
+        scope.dedup();
+        frame.sort_unstable();
+        frame.dedup();
+        if !scope.is_empty() {
+            out.denials.push(Denial {
+                statement: n,
+                scope,
+                frame,
+                wild,
+                absolute,
+                noun,
+                lexical,
+            });
+        }
+    };
+    for sc in &scopes {
+        let covered: Vec<&(Concept, usize)> =
+            words.iter().filter(|(_, at)| inside(*at, sc)).collect();
+        if covered.iter().any(|(c, _)| c.negative) {
+            continue;
+        }
+        let scope = covered.iter().map(|(c, _)| c.key).collect();
+        let frame = words
+            .iter()
+            .filter(|(_, at)| !inside(*at, sc))
+            .map(|(c, _)| c.key)
+            .collect();
+        push(scope, frame, sc.4, sc.3, sc.2, false);
+    }
+    for (concept, at) in words.iter().filter(|w| w.0.negative) {
+        if scopes.iter().any(|sc| inside(*at, sc)) || describes(*at) || verb.is_none_or(|v| *at < v) {
+            continue;
+        }
+        let frame = words
+            .iter()
+            .filter(|w| w.1 != *at)
+            .map(|(c, _)| c.key)
+            .collect();
+        push(vec![concept.key], frame, false, false, false, true);
+    }
+    out
+}
