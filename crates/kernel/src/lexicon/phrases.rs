@@ -196,8 +196,8 @@ const FAMILIES: &[Family] = &[
         "JavaScript",
         Whole,
         false,
-        "no javascript|without javascript|no client-side javascript|no client-side script|no client-side scripts|javascript-free|works without javascript|javascript disabled|javascript is not|without any javascript|no script tags",
-        "react|vue|angular|svelte|jquery|htmx|in javascript|javascript in the browser|single-page app|single-page application|single page app|spa|client-side rendering|typescript|rendered in the browser|rendered client-side|drag and drop|by javascript|with javascript|uses javascript",
+        "javascript switched off|javascript turned off|javascript off|javascript disabled|disabled javascript|switched-off javascript|blocked scripts|no javascript|without javascript|no client-side javascript|no client-side script|no client-side scripts|javascript-free|works without javascript|javascript disabled|javascript is not|without any javascript|no script tags",
+        "react|vue|angular|svelte|jquery|d3|in the browser by|script in the browser|client-side|by a script|in the browser with|htmx|in javascript|javascript in the browser|single-page app|single-page application|single page app|spa|client-side rendering|typescript|rendered in the browser|rendered client-side|drag and drop|by javascript|with javascript|uses javascript",
     ),
     family(
         "where it runs",

@@ -147,7 +147,9 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     } else {
         (s.subject_weight(o, &own), s.coverage(o, &own))
     };
-    let conditional = !s.may_meet(o);
+    // `Partners have 100 requests a second` leaves `10 requests a second` to the others.
+    let part = a.dimension == Dimension::Period && s.narrowed != o.narrowed;
+    let conditional = part || !s.may_meet(o);
     if a.bound == Exact || b.bound == Exact {
         return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
     }
@@ -409,6 +411,20 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         {
             continue;
         }
+        // `half a day`
+        let next = if word == "half" && matches!(next, "a" | "an") {
+            lexed.word(at + 2)
+        } else {
+            next
+        };
+        // `more than one`: not one itself.
+        if matches!(prev, "than")
+            && at >= s.range.0 + 2
+            && lexed.word(at - 2) == "more"
+            && !(at >= s.range.0 + 3 && any_of!(lexed.word(at - 3), "no" "not" "never"))
+        {
+            value += if value <= 20.0 { 0.5 } else { 0.0 };
+        }
         let unit_at =
             if any_of!(next, "million" "thousand" "hundred" "k") && !t.is(at + 2, class::STOP) {
                 value *= match next {
@@ -420,6 +436,8 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             } else {
                 at + 1
             };
+        let unit_at =
+            unit_at + usize::from(word == "half" && matches!(lexed.word(at + 1), "a" | "an"));
         // `55 °C`
         let unit_at = unit_at + usize::from(lexed.raw(unit_at) == "°");
         let unit_at = unit_at
@@ -491,7 +509,8 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     dimension: Dimension::Period,
                     bound: flipped,
                     value: unit / value,
-                    own: own.clone(),
+                    // The thing counted is what both are about.
+                    own: vec![token.key],
                 });
             }
             Dimension::Of(canonical(lexed.tokens[noun].key))
@@ -530,7 +549,9 @@ fn span_behind(source: &Source<'_>, s: &Statement, noun: usize) -> Option<f64> {
         if !any_of!(lexed.word(k), "a" "per" "an" "each" "every" "in" "within") {
             continue;
         }
-        if let Some(unit) = seconds(lexed.word(k + 1)).filter(|_| !any_of!(lexed.word(k), "in" "within")) {
+        if let Some(unit) =
+            seconds(lexed.word(k + 1)).filter(|_| !any_of!(lexed.word(k), "in" "within"))
+        {
             return Some(unit);
         }
         let count = number(lexed.word(k + 1)).or_else(|| numeral(lexed.word(k + 1)));

@@ -26,7 +26,6 @@ const OPPOSED: &[(&str, &str)] = &[
     ("enable", "disable"),
     ("complete", "partial incomplete"),
     ("active", "inactive"),
-    ("correct", "incorrect"),
     ("valid", "invalid"),
     ("change", "immutable unchangeable"),
 ];
@@ -60,9 +59,7 @@ pub(super) fn concept_at(source: &Source<'_>, i: usize) -> Concept {
     let particle = lexed.word(i + 1);
     if any_of!(particle, "out" "part" "off" "on") {
         let verb = |v: &str| canonical(fnv(stem(v))) == key;
-        let found = PARTICLES
-            .iter()
-            .find(|p| p.1 == particle && verb(p.0));
+        let found = PARTICLES.iter().find(|p| p.1 == particle && verb(p.0));
         if let Some(p) = found {
             key = canonical(fnv(stem(p.2)));
         }

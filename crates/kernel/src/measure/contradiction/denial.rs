@@ -8,8 +8,8 @@
 
 use super::super::Source;
 use super::concept::{Concept, concept_at};
-use super::grammar::verb_of;
-use super::statement::{Statement, is_filler};
+use super::grammar::{is_boundary, verb_of};
+use super::statement::{Statement, common, is_filler};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
@@ -26,8 +26,12 @@ struct Denial {
     wild: bool,
     /// Leaves no exception: never, no, nothing.
     absolute: bool,
-    /// Only a noun phrase is denied: `without a login`, `needs no login`.
-    noun: bool,
+    /// Concepts behind a denied noun phrase, to the end of the clause: `no Wi-Fi in the car park`.
+    tail: Vec<u64>,
+    /// Denied of all that is built: `the application does not use cookies`.
+    whole: bool,
+    /// Denied of what lies between.
+    between: bool,
     /// The denial is a word of negative meaning.
     lexical: bool,
 }
@@ -69,9 +73,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     &statements[denial.statement as usize],
                     &statements[j as usize],
                 );
-                if s.source != o.source
-                    && clashes(sources, s, denial, o, &readings[j as usize])
-                {
+                if s.source != o.source && clashes(sources, s, denial, o, &readings[j as usize]) {
                     pairs.add(
                         denial.statement as usize,
                         j as usize,
@@ -100,14 +102,31 @@ fn clashes(
         let own = keys.iter().filter(|k| held(k));
         own.map(|k| if s.generic.contains(k) { 1 } else { 2 }).sum()
     };
+    // `does not stop between floors`
+    if denial.between
+        && !(o.range.0..o.range.1).any(|k| sources[o.source].tagged.lexed.word(k) == "between")
+    {
+        return false;
+    }
+    if !denial.tail.is_empty() && !denial.tail.iter().any(held) {
+        return false;
+    }
     let (frame, scope) = (weigh(&denial.frame), weigh(&denial.scope));
     // `Season tickets are …` says nothing about `tickets are …`.
-    let narrower = |a: &Statement, b: &Statement| {
-        a.phrase.iter().any(|k| b.content.binary_search(k).is_err())
+    let narrower =
+        |a: &Statement, b: &Statement| a.phrase.iter().any(|k| b.content.binary_search(k).is_err());
+    // The subject of one stands in the other.
+    let known = |a: &Statement, b: &Statement| {
+        a.head
+            .or(a.subject)
+            .is_none_or(|k| b.content.binary_search(&k).is_ok())
     };
-    let _ = sources;
-    let about = denial.wild || (frame >= 2 || s.same_subject(o)) && !s.foreign(o);
-    let about = about && (!denial.lexical || s.same_subject(o) || frame >= 4);
+    let related = known(s, o) || known(o, s);
+    let about = denial.wild && (denial.scope.len() >= 2 || !s.foreign(o))
+        || denial.whole && denial.scope.iter().any(|k| !s.generic.contains(k))
+        || (frame >= 2 || s.same_subject(o)) && !s.foreign(o) && related;
+    let about = about || s.head.is_none() && o.head.is_none() && scope >= 4;
+    let about = about && (!denial.lexical || s.same_subject(o) || frame >= 3);
     let about = about && (s.head.is_none() || s.head != o.head || !narrower(s, o) || o.universal);
     about && scope >= 2 && meets(s, denial, o)
 }
@@ -115,10 +134,17 @@ fn clashes(
 /// Conditions and parts do not keep the two apart.
 fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
     let s_part = s.conditional || s.narrowed;
-    let o_part = o.conditional || o.narrowed;
+    let o_part = (o.conditional || o.narrowed) && !o.unexcepted;
     match (s_part, o_part) {
         (false, false) => true,
-        (true, false) => o.universal || s.same_condition(o) && !s.narrowed,
+        (true, false) => {
+            o.unexcepted
+                || s.head
+                    .or(s.subject)
+                    .is_some_and(|h| o.quantified.contains(&h))
+                || s.same_condition(o) && !s.narrowed
+                || !s.condition.is_empty() && common(&s.condition, &o.content) == s.condition.len()
+        }
         (false, true) => denial.absolute || s.emphatic,
         (true, true) => s.same_condition(o) && s.limit == o.limit,
     }
@@ -132,7 +158,11 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
     let next = lexed.word(at + 1);
     // `no later than`, `not only`, `nothing but`, `not yet`
     if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter")
-        || word == "no" && lexed.tokens.get(at + 1).is_some_and(|n| n.kind != TokenKind::Word)
+        || word == "no"
+            && lexed
+                .tokens
+                .get(at + 1)
+                .is_some_and(|n| n.kind != TokenKind::Word)
     {
         return None;
     }
@@ -141,7 +171,8 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
     let ends = |i: usize| {
         lexed.tokens[i].kind == TokenKind::Symbol && !matches!(lexed.raw(i), "'" | "/")
             || any_of!(lexed.word(i), "but" "unless" "if" "when" "while" "until" "before" "after" "because" "so" "and" "than" "except")
-            || noun && any_of!(lexed.word(i), "in" "on" "at" "from" "by" "to" "of" "with" "or" "for")
+            || noun
+                && any_of!(lexed.word(i), "in" "on" "at" "from" "by" "to" "of" "with" "or" "for")
     };
     let to = (at + 1..range.1).find(|&i| ends(i)).unwrap_or(range.1);
     Some((to, noun))
@@ -164,22 +195,47 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             && (i == s.range.0
                 || verb_of(source, s.range).is_none_or(|v| i < v)
                 || t.is(i - 1, class::TIME_UNIT));
+        // `no task twice`, `no sub longer than 80 lines`: the denial is about a part.
+        let part = (i + 1..(i + 6).min(s.range.1))
+            .take_while(|&k| !is_boundary(source, k))
+            .any(
+                |k| any_of!(lexed.word(k), "twice" "than" "own" "others" "another" "more" "unless"),
+            );
+        let relative = relative || part || (s.range.0..i).any(|k| lexed.word(k) == "otherwise");
         let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));
         if relative || narrows || case {
             continue;
         }
         if let Some((to, noun)) = reach(source, s.range, i) {
             let word = lexed.word(i);
-            let wild = any_of!(word, "nothing" "nobody") || word == "none" && i == s.range.0;
-            let absolute = wild || any_of!(word, "never" "no");
-            scopes.push((i, to, noun, absolute, wild));
+            let start = i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–");
+            let wild = any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
+            let absolute = wild || any_of!(word, "never" "no" "neither" "nor");
+            // `neither changed nor removed`, `not changed or removed`: each is denied.
+            let mut from = i;
+            for k in i + 1..to {
+                if any_of!(lexed.word(k), "or" "nor") {
+                    scopes.push((from, k, noun, absolute, wild));
+                    from = k;
+                }
+            }
+            scopes.push((from, to, noun, absolute, wild));
         }
     }
     let mut words: Vec<(Concept, usize)> = Vec::new();
     for i in s.range.0..s.range.1 {
         let c = t.classes[i];
-        let telling = lexed.tokens[i].kind == TokenKind::Word
-            && c & (class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL)
+        // `at any time`, `in any way`
+        let emphasis = i > s.range.0
+            && any_of!(lexed.word(i - 1), "any" "all" "no")
+            && any_of!(lexed.word(i), "time" "times" "way" "case" "point" "moment" "means");
+        let telling = !emphasis
+            && lexed.tokens[i].kind == TokenKind::Word
+            && c & (class::STOP
+                | class::NEG
+                | class::UNIVERSAL
+                | class::CONDITION
+                | class::NUMERAL)
                 == 0
             && !is_filler(lexed.word(i));
         if telling {
@@ -189,11 +245,17 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
     let verb = verb_of(source, s.range);
     // `reported posts`, `a post reported by three is …`: the participle describes, it asserts nothing.
     let describes = |i: usize| {
-        lexed.word(i).ends_with("ed") && !t.is(i, class::STOP)
+        lexed.word(i).ends_with("ed")
+            && !t.is(i, class::STOP)
             && (verb.is_some_and(|v| i < v)
-                || lexed.tokens.get(i + 1).is_some_and(|n| n.kind == TokenKind::Word)
+                || lexed
+                    .tokens
+                    .get(i + 1)
+                    .is_some_and(|n| n.kind == TokenKind::Word)
                     && i + 1 < s.range.1
-                    && t.classes[i + 1] & (class::STOP | class::NEG | class::CONDITION | class::UNIVERSAL) == 0
+                    && t.classes[i + 1]
+                        & (class::STOP | class::NEG | class::CONDITION | class::UNIVERSAL)
+                        == 0
                     && !lexed.word(i + 1).ends_with("ly"))
     };
     let inside = |at: usize, scope: &(usize, usize, bool, bool, bool)| scope.0 < at && at < scope.1;
@@ -205,7 +267,14 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
     }
     out.asserted.sort_unstable();
     out.asserted.dedup();
-    let mut push = |mut scope: Vec<u64>, mut frame: Vec<u64>, wild, absolute, noun, lexical| {
+    let mut push = |mut scope: Vec<u64>,
+                    mut frame: Vec<u64>,
+                    tail: Vec<u64>,
+                    wild,
+                    absolute,
+                    lexical,
+                    between,
+                    whole| {
         scope.sort_unstable();
         scope.dedup();
         frame.sort_unstable();
@@ -217,7 +286,9 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
                 frame,
                 wild,
                 absolute,
-                noun,
+                tail,
+                between,
+                whole,
                 lexical,
             });
         }
@@ -228,16 +299,45 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         if covered.iter().any(|(c, _)| c.negative) {
             continue;
         }
-        let scope = covered.iter().map(|(c, _)| c.key).collect();
-        let frame = words
+        // In `does not use cookies` the cookies are denied.
+        let light = |at: usize| any_of!(lexed.word(at), "use" "uses" "used" "using" "need" "set" "contain" "require" "depend" "rely" "carry");
+        let mut scope: Vec<u64> = covered
+            .iter()
+            .filter(|(_, at)| !light(*at))
+            .map(|(c, _)| c.key)
+            .collect();
+        let frame: Vec<u64> = words
             .iter()
             .filter(|(_, at)| !inside(*at, sc))
             .map(|(c, _)| c.key)
             .collect();
-        push(scope, frame, sc.4, sc.3, sc.2, false);
+        // `Recording of sessions is not permitted`: what stands before is denied.
+        if scope.is_empty() && (sc.0..sc.1).any(|k| is_filler(lexed.word(k))) {
+            scope = words
+                .iter()
+                .filter(|w| w.1 < sc.0)
+                .map(|w| w.0.key)
+                .collect();
+        }
+        let close = (sc.1..s.range.1)
+            .find(|&k| is_boundary(source, k))
+            .unwrap_or(s.range.1);
+        let tail = words
+            .iter()
+            .filter(|(_, at)| sc.2 && *at >= sc.1 && *at < close)
+            .map(|(c, _)| c.key)
+            .collect();
+        let whole = covered.iter().any(|(_, at)| light(*at))
+            && (s.range.0..sc.0).all(|k| {
+                t.is(k, class::STOP | class::WHOLE | class::UNIVERSAL)
+                    || lexed.tokens[k].kind == TokenKind::Symbol
+            });
+        let between = (sc.0..sc.1).any(|k| lexed.word(k) == "between");
+        push(scope, frame, tail, sc.4, sc.3, false, between, whole);
     }
     for (concept, at) in words.iter().filter(|w| w.0.negative) {
-        if scopes.iter().any(|sc| inside(*at, sc)) || describes(*at) || verb.is_none_or(|v| *at < v) {
+        if scopes.iter().any(|sc| inside(*at, sc)) || describes(*at) || verb.is_none_or(|v| *at < v)
+        {
             continue;
         }
         let frame = words
@@ -245,7 +345,16 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             .filter(|w| w.1 != *at)
             .map(|(c, _)| c.key)
             .collect();
-        push(vec![concept.key], frame, false, false, false, true);
+        push(
+            vec![concept.key],
+            frame,
+            Vec::new(),
+            false,
+            false,
+            true,
+            false,
+            false,
+        );
     }
     out
 }

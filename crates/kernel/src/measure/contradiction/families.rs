@@ -6,7 +6,7 @@ use super::statement::{Statement, common};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
-use crate::text::lex::TokenKind;
+use crate::text::lex::{TokenKind, fnv};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -115,9 +115,18 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     if s.subject == o.subject {
         cue.retain(|k| Some(*k) != s.subject);
     }
-    let who = name == "who may";
-    if !who && (s.apart(o) || s.foreign(o))
-        || who && s.apart_in_name(o)
+    let ordering = |stand: &Stand| {
+        stand
+            .cue
+            .iter()
+            .any(|k| *k == fnv("before") || *k == fnv("after"))
+    };
+    let timing = any_of!(name, "timing" "when it is answered") || ordering(x) || ordering(y);
+    if !timing && s.apart_in_time(o) {
+        return false;
+    }
+    if s.apart(o)
+        || s.foreign(o)
         || !s.may_meet(o)
             && (s.conditional
                 || !(name == "whether it may change"
@@ -152,7 +161,6 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
                     || same && coverage >= 50)
         }
         _ if name == "who acts" => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 50,
-        _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
     }
 }
@@ -234,7 +242,6 @@ struct Special {
     library: Option<u16>,
     database: Option<u16>,
     cloud: Option<u16>,
-    only: Option<u16>,
     hand: Option<u16>,
 }
 
@@ -252,7 +259,6 @@ fn special() -> Special {
         library: find("@library"),
         database: find("@database"),
         cloud: find("@cloud"),
-        only: find("@only-person"),
         hand: find("@by-person"),
     })
 }
@@ -262,7 +268,6 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
         library,
         database,
         cloud,
-        only,
         hand,
     } = special();
     let mut out = Vec::new();
@@ -342,10 +347,22 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                     && t.is(i, class)
                     && !t.is(i, class::TEST_TOOL)
                     && (lexed.tokens[i].upper
+                        || i > s.range.0
+                            && any_of!(lexed.word(i - 1), "use" "uses" "using" "with" "via")
                         || any_of!(lexed.word(i + 1), "package" "library" "module" "framework" "gem" "crate"))
                 {
                     push(family, Side::B, i, i + 1);
                 }
+            }
+            // `the blake3 crate`, `the npm package left-pad`
+            if let Some(family) = library
+                && any_of!(lexed.word(i), "crate" "gem" "package" "library")
+                && i > s.range.0 + 1
+                && any_of!(lexed.word(i - 2), "the" "use" "uses" "and" "with")
+                && !t.is(i - 1, class::STOP | class::UNIVERSAL)
+                && !any_of!(lexed.word(i - 1), "standard" "own" "new" "same" "core" "shared" "static" "client" "existing" "our" "debian" "python" "release" "c")
+            {
+                push(family, Side::B, i - 1, i + 1);
             }
             // `opened by the caretaker`, `an operator has to start it`
             let by = lexed.word(i) == "by"
@@ -360,25 +377,6 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             {
                 push(family, Side::A, i, i + 1);
             }
-            if let Some(family) = only
-                && lexed.word(i) == "only"
-                && (t.is(i + 1, class::PERSON)
-                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP)
-                    || i > s.range.0 + 1
-                        && t.is(i - 1, class::PERSON)
-                        && (s.range.0..i).any(|k| any_of!(lexed.word(k), "by" "for" "to")))
-            {
-                push(family, Side::A, i, i + 1);
-            }
-        }
-        if let Some(family) = only
-            && !s.persons.is_empty()
-            && !s.negative
-            && !(s.range.0..s.range.1).any(|i| lexed.word(i) == "only")
-            && ((s.range.0..s.range.1).any(|i| t.is(i, class::MODAL))
-                || t.is(s.range.0, class::PERSON))
-        {
-            push(family, Side::B, s.range.0, s.range.0);
         }
     }
     out

@@ -6,16 +6,18 @@ use crate::text::lex::TokenKind;
 
 /// Finite verbs that stand without an auxiliary and are seldom nouns; sorted.
 const VERBS: &[&str] = &[
-    "accept", "accepts", "allow", "allows", "appear", "appears", "applies", "apply", "ask", "asks", "become",
-    "becomes", "begins", "belong", "belongs", "carries", "carry", "close", "closes", "come", "comes", "contain",
-    "contains", "cost", "costs", "count", "counts", "cover", "covers", "create", "creates", "delete", "deletes",
-    "deliver", "delivers", "download", "edit", "edits", "exist", "exists", "expire", "expires", "follow", "follows",
-    "get", "gets", "give", "gives", "go", "goes", "happen", "happens", "hold", "holds", "include", "includes",
-    "keep", "keeps", "lapse", "lapses", "leave", "leaves", "lie", "lies", "live", "lives", "move", "moves", "need",
-    "needs", "open", "opens", "pay", "pays", "read", "reads", "receive", "receives", "remain", "remains", "require",
-    "requires", "return", "returns", "run", "runs", "see", "sees", "send", "sends", "serve", "serves", "show",
-    "shows", "sleep", "sleeps", "start", "starts", "stay", "stays", "stop", "stops", "store", "stores", "take",
-    "takes", "use", "uses", "wait", "waits", "wear", "wears", "work", "works", "write", "writes",
+    "accept", "accepts", "allow", "allows", "appear", "appears", "applies", "apply", "ask", "asks",
+    "become", "becomes", "begins", "belong", "belongs", "carries", "carry", "close", "closes",
+    "come", "comes", "contain", "contains", "cost", "costs", "count", "counts", "cover", "covers",
+    "create", "creates", "delete", "deletes", "deliver", "delivers", "download", "edit", "edits",
+    "exist", "exists", "expire", "expires", "follow", "follows", "get", "gets", "give", "gives",
+    "go", "goes", "happen", "happens", "hold", "holds", "include", "includes", "keep", "keeps",
+    "lapse", "lapses", "leave", "leaves", "lie", "lies", "live", "lives", "move", "moves", "need",
+    "needs", "open", "opens", "pay", "pays", "read", "reads", "receive", "receives", "remain",
+    "remains", "require", "requires", "return", "returns", "run", "runs", "see", "sees", "send",
+    "sends", "serve", "serves", "show", "shows", "sleep", "sleeps", "start", "starts", "stay",
+    "stays", "stop", "stops", "store", "stores", "take", "takes", "use", "uses", "wait", "waits",
+    "wear", "wears", "work", "works", "write", "writes",
 ];
 
 /// Where the verb begins: the first auxiliary or common finite verb behind a noun.
@@ -23,6 +25,10 @@ pub(super) fn verb_of(source: &Source<'_>, range: (usize, usize)) -> Option<usiz
     let t = &source.tagged;
     let lexed = &t.lexed;
     (range.0 + 1..range.1).find(|&i| {
+        // The verb of a relative clause is not the verb of the sentence.
+        if any_of!(lexed.word(i - 1), "who" "that" "which" "whose") {
+            return false;
+        }
         t.is(i, class::MODAL)
             || any_of!(lexed.word(i), "is" "are" "was" "were" "has" "have" "do" "does" "cannot" "never")
             || VERBS.binary_search(&lexed.word(i)).is_ok()

@@ -11,12 +11,18 @@ use std::sync::OnceLock;
 
 /// Family, and the nouns that name what its first side rules out.
 const KINDS: &[(&str, &str)] = &[
-    ("outside dependencies", "dependency library crate package gem framework module third-party"),
+    (
+        "outside dependencies",
+        "dependency library crate package gem framework module third-party",
+    ),
     ("network access", "network internet connection connectivity"),
     ("storage", "database persistence"),
     ("JavaScript", "javascript js"),
     ("where it runs", "cloud"),
-    ("accounts", "login account registration sign-up authentication signup"),
+    (
+        "accounts",
+        "login account registration sign-up authentication signup",
+    ),
     ("licences of parts", "gpl agpl copyleft lgpl"),
     ("tracking", "tracking analytics telemetry tracker"),
     ("pictures", "picture image photo"),
@@ -59,12 +65,24 @@ pub(super) fn denied_kinds(source: &Source<'_>, range: (usize, usize)) -> Vec<(u
         }
         // A denied verb must be one of use; `no` and `without` deny the noun itself.
         let deep = any_of!(word, "not" "never" "cannot" "don't" "doesn't" "nothing" "nobody");
-        if deep && !any_of!(lexed.word(i + 1), "use" "need" "require" "depend" "rely" "uses" "needs" "be" "have" "contain") {
+        if deep
+            && !any_of!(lexed.word(i + 1), "use" "need" "require" "depend" "rely" "uses" "needs" "be" "have" "contain")
+        {
+            continue;
+        }
+        // `Without Wi-Fi readings are kept`: a case.
+        if word == "without" && i == range.0 && range.1 > i + 5 {
             continue;
         }
         for k in i + 1..(i + 6).min(range.1) {
             if lexed.tokens[k].kind != TokenKind::Word
                 || any_of!(lexed.word(k), "new" "additional" "further" "more" "extra" "longer" "client-side" "is" "are" "for" "other" "between" "to" "can" "may" "will")
+            {
+                break;
+            }
+            // `No image is published from a branch`: the act is denied.
+            if any_of!(lexed.word(k + 1), "is" "are" "may" "must" "can" "will")
+                && !(k + 2..(k + 5).min(range.1)).any(|v| any_of!(lexed.word(v), "used" "allowed" "permitted" "needed" "required" "involved" "wanted" "accepted" "linked" "available" "set" "kept" "stored" "end" "asked"))
             {
                 break;
             }

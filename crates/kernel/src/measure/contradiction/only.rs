@@ -42,8 +42,7 @@ pub(super) fn find(
         let source = &sources[s.source];
         let lexed = &source.tagged.lexed;
         let only = |k: usize| {
-            !lexed.tokens[k].quoted
-                && any_of!(lexed.word(k), "only" "exclusively" "solely" "alone")
+            !lexed.tokens[k].quoted && any_of!(lexed.word(k), "only" "exclusively" "solely" "alone")
         };
         let Some(at) = (s.range.0..s.range.1).find(|&k| only(k)) else {
             continue;
@@ -51,14 +50,15 @@ pub(super) fn find(
         let Some(focus) = read_focus(source, s, at) else {
             continue;
         };
-        let Some(&rarest) = focus
+        // One word of the frame may be missing, so the two rarest meet every candidate.
+        let mut rare: Vec<(usize, u64)> = focus
             .frame
             .iter()
-            .min_by_key(|k| (index.of(**k).len(), **k))
-        else {
-            continue;
-        };
-        for &(_, j) in index.of(rarest).iter().take(CANDIDATES) {
+            .map(|k| (index.of(*k).len(), *k))
+            .collect();
+        rare.sort_unstable();
+        let keys = rare.iter().take(2).map(|r| r.1);
+        for &(_, j) in keys.flat_map(|k| index.of(k).iter().take(CANDIDATES)) {
             let o = &statements[j as usize];
             if o.source != s.source && exceeds(&sources[o.source], s, &focus, o) {
                 pairs.add(i, j as usize, "the only one");
@@ -95,6 +95,22 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
     {
         return None;
     }
+    // `by the head and by no one else`: what stands before `and`.
+    let else_at = (at..(at + 3).min(end)).any(|k| lexed.word(k) == "else");
+    if else_at {
+        let close = (start..at)
+            .rev()
+            .find(|&k| lexed.word(k) == "and" || is_boundary(source, k))?;
+        let from = (start..close)
+            .rev()
+            .find(|&k| is_preposition(lexed.word(k)) && lexed.word(k) != "of")?;
+        let slot = if lexed.word(from) == "by" {
+            Slot::Agent
+        } else {
+            Slot::Behind(lexed.tokens[from].key)
+        };
+        return focus_of(source, s, slot, from + 1, close);
+    }
     let (slot, from, to) = if at == start || lexed.tokens[at - 1].kind == TokenKind::Symbol {
         let verb = verb.filter(|v| *v > at)?;
         (Slot::Subject, at + 1, verb)
@@ -104,7 +120,9 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
     {
         // Back to the preposition or the verb.
         let from = (start..at).rev().find(|&k| {
-            is_preposition(lexed.word(k)) && lexed.word(k) != "of" || Some(k) == verb || is_boundary(source, k)
+            is_preposition(lexed.word(k)) && lexed.word(k) != "of"
+                || Some(k) == verb
+                || is_boundary(source, k)
         })?;
         let slot = match lexed.word(from) {
             "by" => Slot::Agent,
@@ -113,7 +131,9 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
         };
         (slot, from + 1, at)
     } else {
-        let to = (at + 1..end).find(|&k| is_boundary(source, k)).unwrap_or(end);
+        let to = (at + 1..end)
+            .find(|&k| is_boundary(source, k))
+            .unwrap_or(end);
         let slot = match next {
             "by" => Slot::Agent,
             word if is_preposition(word) => Slot::Behind(lexed.tokens[at + 1].key),
@@ -124,6 +144,17 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
         };
         (slot, at + 1, to)
     };
+    focus_of(source, s, slot, from, to)
+}
+
+fn focus_of(
+    source: &Source<'_>,
+    s: &Statement,
+    slot: Slot,
+    from: usize,
+    to: usize,
+) -> Option<Focus> {
+    let (start, end) = s.range;
     let words = concepts(source, from, to);
     let mut frame: Vec<u64> = (start..end)
         .filter(|k| !(from..to).contains(k) && telling(source, *k))
@@ -132,41 +163,51 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
         .collect();
     frame.sort_unstable();
     frame.dedup();
-    (!words.is_empty() && !frame.is_empty()).then_some(Focus {
-        slot,
-        words,
-        frame,
-    })
+    (!words.is_empty() && !frame.is_empty()).then_some(Focus { slot, words, frame })
 }
 
 fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> bool {
     let lexed = &other.tagged.lexed;
-    if o.negative || o.conditional && !o.limited || s.conditional || s.apart_in_name(o) {
+    if o.negative
+        || o.conditional && !o.limited
+        || s.conditional && !s.limited
+        || s.apart_in_name(o)
+    {
         return false;
     }
     let words = concepts(other, o.range.0, o.range.1);
     let held = |key: u64| words.iter().any(|w| w.key == key);
     let missing = focus.frame.iter().filter(|k| !held(**k)).count();
     let telling_frame = focus.frame.iter().any(|k| !s.generic.contains(k));
-    if missing > 0 && !(missing == 1 && focus.frame.len() >= 4) || !telling_frame {
+    let everything = (o.range.0..o.range.1).any(|k| {
+        lexed.word(k) == "around" && lexed.word(k + 2) == "clock" || any_of!(lexed.word(k), "anyone" "anybody" "everyone" "everybody" "everything" "anything" "anywhere" "everywhere" "24/7" "always")
+    });
+    let enough =
+        missing == 0 || missing == 1 && (focus.frame.len() >= 4 || everything && s.same_subject(o));
+    if !enough || !telling_frame {
         return false;
     }
     // The same words in the focus: nothing else is let through.
     let named = focus.words.iter().all(|w| words.contains(w));
     let some = focus.words.iter().any(|w| held(w.key));
-    let everything = (o.range.0..o.range.1).any(|k| {
-        any_of!(lexed.word(k), "anyone" "anybody" "everyone" "everybody" "everything" "anything" "anywhere" "everywhere")
-    });
     let Some(verb) = verb_of(other, o.range) else {
         return everything && !named;
     };
+    // `The head nurse sees all …` is not `nurses see only …`.
+    let other_one = s.head.is_some()
+        && s.head == o.head
+        && o.phrase.iter().any(|k| s.content.binary_search(k).is_err());
+    if other_one && focus.slot != Slot::Subject {
+        return false;
+    }
     let foreign = |from: usize, to: usize| {
         concepts(other, from, to)
             .iter()
             .any(|w| !focus.words.contains(w) && !focus.frame.contains(&w.key))
     };
-    let universal = (o.range.0..o.range.1)
-        .any(|k| any_of!(lexed.word(k), "all" "every" "each" "any") && held_behind(other, k, focus));
+    let universal = (o.range.0..o.range.1).any(|k| {
+        any_of!(lexed.word(k), "all" "every" "each" "any") && held_behind(other, k, focus)
+    });
     if universal && !named || everything {
         return true;
     }
@@ -177,7 +218,11 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
                 Some(by) if focus.slot == Slot::Agent => (by + 1, o.range.1),
                 _ => (o.range.0, verb),
             };
-            !named && foreign(from, to) && (some || focus.slot == Slot::Agent || other.tagged.any((from, to), class::PERSON))
+            !named
+                && foreign(from, to)
+                && (some
+                    || focus.slot == Slot::Agent
+                    || other.tagged.any((from, to), class::PERSON))
         }
         Slot::Behind(preposition) => (verb..o.range.1).any(|k| {
             lexed.tokens[k].key == preposition && {
@@ -185,9 +230,14 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
                     .find(|&e| is_boundary(other, e) || is_preposition(lexed.word(e)))
                     .unwrap_or(o.range.1);
                 let inside = concepts(other, k + 1, to);
-                !inside.is_empty() && !inside.iter().any(|w| focus.words.contains(w) || focus.frame.contains(&w.key))
+                (focus.frame.len() >= 2
+                    || s.same_subject(o) && any_of!(lexed.word(k + 1), "all" "every" "each" "any"))
+                    && !inside.is_empty()
+                    && !inside
+                        .iter()
+                        .any(|w| focus.words.contains(w) || focus.frame.contains(&w.key))
             }
-        }) && focus.frame.len() >= 2,
+        }),
         Slot::Object => false,
     }
 }
@@ -197,5 +247,10 @@ fn held_behind(other: &Source<'_>, at: usize, focus: &Focus) -> bool {
     (at + 1..at + 4)
         .take_while(|&k| k < other.tagged.lexed.tokens.len())
         .filter(|&k| telling(other, k))
-        .any(|k| focus.words.iter().any(|w| w.key == concept_at(other, k).key))
+        .any(|k| {
+            focus
+                .words
+                .iter()
+                .any(|w| w.key == concept_at(other, k).key)
+        })
 }

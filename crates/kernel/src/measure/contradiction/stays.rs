@@ -13,6 +13,8 @@ struct Stay {
     statement: u32,
     /// Words behind `leave`, `stay on`: the place.
     place: Vec<u64>,
+    /// Telling words of the clause before that.
+    about: Vec<u64>,
     /// Holds for all data: `nothing`, `all data`.
     wide: bool,
 }
@@ -35,8 +37,18 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         for stay in &stays {
             let s = &statements[stay.statement as usize];
             let inside = target.iter().any(|k| stay.place.contains(k));
-            let about = stay.wide || s.subject.is_some_and(|k| o.content.binary_search(&k).is_ok());
-            if s.source != o.source && about && !inside && !s.apart(o) && s.may_meet(o) {
+            let about = stay.wide
+                || stay
+                    .about
+                    .iter()
+                    .any(|k| o.content.binary_search(k).is_ok());
+            if s.source != o.source
+                && about
+                && !inside
+                && !s.apart_in_people(o)
+                && !s.apart_in_name(o)
+                && s.may_meet(o)
+            {
                 pairs.add(stay.statement as usize, j, "whether it leaves its place");
             }
         }
@@ -51,27 +63,54 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
     if timed || s.conditional {
         return None;
     }
-    let denied = |i: usize| (i.saturating_sub(4).max(start)..i).any(|k| t.is(k, class::NEG));
+    let denied = |i: usize| {
+        (i.saturating_sub(6).max(start)..i)
+            .rev()
+            .take_while(|&k| !is_boundary(source, k))
+            .any(|k| t.is(k, class::NEG))
+    };
     let at = (start + 1..end).find(|&i| {
         let (word, next) = (lexed.word(i), lexed.word(i + 1));
-        any_of!(word, "leave" "leaves" "outside") && denied(i)
-            || any_of!(word, "stay" "stays" "remain" "remains") && !denied(i) && any_of!(next, "on" "in" "inside" "within" "at")
+        (any_of!(word, "leave" "leaves" "outside" "outsiders")
+            || word == "third" && any_of!(next, "parties" "party"))
+            && denied(i)
+            || any_of!(word, "stay" "stays" "remain" "remains")
+                && !denied(i)
+                && any_of!(next, "on" "in" "inside" "within" "at")
     })?;
     let place: Vec<u64> = (at + 1..end)
         .take_while(|&i| !is_boundary(source, i))
         .filter(|&i| lexed.tokens[i].kind == TokenKind::Word && !t.is(i, class::STOP))
         .map(|i| canonical(lexed.tokens[i].key))
         .collect();
-    // A place somewhere: a building, a device, a network.
-    if place.is_empty() {
+    // A place somewhere: a building, a device, a network; not a queue or a list.
+    let somewhere = (at..end).take_while(|&i| !is_boundary(source, i)).any(|i| {
+        any_of!(lexed.word(i), "phone" "phones" "device" "devices" "laptop" "laptops" "machine" "machines" "computer" "building" "house" "plant" "site" "network" "company" "hospital" "hospital's" "country" "eu" "germany" "austria" "switzerland" "europe" "premises" "room" "office" "server" "servers" "recorder" "vehicle" "car" "campus" "school" "centre" "center" "ward" "browser" "intranet" "lan" "tablet" "tablets" "watch" "camera" "factory" "lab" "laboratory" "institute" "university" "clinic" "practice" "bank" "ship" "outsiders" "parties" "party" "host" "cluster" "union" "city" "town" "museum" "archive" "workstation" "box" "hardware" "control" "hands")
+    });
+    if !somewhere {
         return None;
     }
     let wide = (start..at).any(|i| {
         lexed.word(i) == "nothing"
-            || any_of!(lexed.word(i), "data" "everything") && (i == start || any_of!(lexed.word(i - 1), "all" "no" "any" "customer" "personal" "the"))
+            || any_of!(lexed.word(i), "data" "everything")
+                && (i == start
+                    || any_of!(lexed.word(i - 1), "all" "no" "any" "customer" "personal" "the"))
     });
+    let clause = (start..at)
+        .rev()
+        .find(|&i| is_boundary(source, i))
+        .unwrap_or(start);
+    let about = (clause..at)
+        .filter(|&i| {
+            lexed.tokens[i].kind == TokenKind::Word
+                && t.classes[i] & (class::STOP | class::NEG | class::UNIVERSAL | class::GENERIC)
+                    == 0
+        })
+        .map(|i| canonical(lexed.tokens[i].key))
+        .collect();
     Some(Stay {
         statement: n,
+        about,
         place,
         wide,
     })

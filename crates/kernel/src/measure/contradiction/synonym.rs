@@ -10,7 +10,7 @@ const GROUPS: &[&str] = &[
     "delete erase purge wipe remove",
     "contain include show display appear",
     "send transmit deliver dispatch",
-    "change alter modify edit",
+    "change alter modify edit touch amend adjust revise correct",
     "finish complete",
     "begin start launch run",
     "permit allow",
