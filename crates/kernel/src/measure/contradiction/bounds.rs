@@ -5,7 +5,7 @@ use super::statement::{Statement, is_label};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Tagged, class};
-use crate::text::lex::TokenKind;
+use crate::text::lex::{Lexed, TokenKind};
 
 /// What a quantity measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +41,8 @@ struct Quantity {
     dimension: Dimension,
     bound: Bound,
     value: f64,
+    /// The thing counted, where the period was made from a rate: `500 pictures in 24 hours`.
+    counted: Option<u64>,
     /// Keys of the words of the quantity and of its cue: not part of the subject.
     own: Vec<u64>,
 }
@@ -149,6 +151,16 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     };
     // `Partners have 100 requests a second` leaves `10 requests a second` to the others.
     let part = a.dimension == Dimension::Period && s.narrowed != o.narrowed;
+    let rated = |q: &Quantity, st: &Statement| {
+        q.counted
+            .is_some_and(|k| st.content.binary_search(&k).is_ok())
+    };
+    // A rate against a cap of the same thing.
+    let coverage = if rated(a, o) && b.counted.is_none() || rated(b, s) && a.counted.is_none() {
+        100
+    } else {
+        coverage
+    };
     let conditional = part || !s.may_meet(o);
     if a.bound == Exact || b.bound == Exact {
         return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
@@ -294,6 +306,21 @@ fn clock(text: &str) -> Option<f64> {
     (h < 25 && m < 60).then(|| f64::from(h * 60 + m))
 }
 
+/// `6 a.m.`, `10 pm`, `noon` as minutes since midnight.
+fn half_day(lexed: &Lexed<'_>, at: usize) -> Option<f64> {
+    match lexed.word(at) {
+        "noon" => return Some(720.0),
+        "midnight" => return Some(1440.0),
+        _ => {}
+    }
+    let hour = number(lexed.word(at)).filter(|h| (1.0..=12.0).contains(h))?;
+    match lexed.word(at + 1) {
+        "am" | "a.m" => Some(hour % 12.0 * 60.0),
+        "pm" | "p.m" => Some((hour % 12.0 + 12.0) * 60.0),
+        _ => None,
+    }
+}
+
 fn number(text: &str) -> Option<f64> {
     if text.contains(':') {
         return None;
@@ -333,6 +360,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     bound: Bound::Value,
                     value,
                     own: vec![token.key],
+                    counted: None,
                 });
             }
             continue;
@@ -352,7 +380,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 let own = vec![token.key, lexed.tokens[at + 1].key];
                 // `wiped every evening`: gone after a day.
                 if (s.range.0..at).any(|k| any_of!(lexed.word(k), "wiped" "deleted" "erased" "purged" "cleared" "removed" "emptied")) {
-                    out.push(Quantity { statement: n, dimension: Dimension::Retention, bound: Bound::Value, value, own: own.clone() });
+                    out.push(Quantity { statement: n, dimension: Dimension::Retention, bound: Bound::Value, value, own: own.clone(), counted: None });
                 }
                 out.push(Quantity {
                     statement: n,
@@ -360,12 +388,13 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     bound: Bound::Value,
                     value,
                     own,
+                    counted: None,
                 });
                 i += 1;
             }
             continue;
         }
-        if let Some(value) = clock(word) {
+        if let Some(value) = clock(word).or_else(|| half_day(lexed, at)) {
             let negated = (at.saturating_sub(5).max(s.range.0)..at).any(|k| t.is(k, class::NEG));
             let bound = match (
                 if at > s.range.0 {
@@ -377,6 +406,13 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             ) {
                 ("before" | "by" | "until", false) | ("after", true) => Bound::Upper,
                 ("at", false) if (s.range.0..at).any(|k| any_of!(lexed.word(k), "close" "closes" "closed" "end" "ends" "deadline")) => Bound::Upper,
+                ("than", _) if at >= s.range.0 + 2 => match lexed.word(at - 2) {
+                    "earlier" | "before" | "sooner" if negated => Bound::Lower,
+                    "later" if negated => Bound::Upper,
+                    "later" => Bound::Lower,
+                    "earlier" => Bound::Upper,
+                    _ => continue,
+                },
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
                 ("at", false) => Bound::Value,
                 _ => continue,
@@ -387,6 +423,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 bound,
                 value,
                 own: vec![token.key],
+                counted: None,
             });
             continue;
         }
@@ -456,6 +493,14 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         } else {
             bound
         };
+        // `a machine that does not boot within 10 minutes`: a case, no demand.
+        if bound == Bound::Upper
+            && s.limited
+            && at < s.range.0 + 12
+            && (s.range.0..at).any(|k| lexed.word(k) == "not")
+        {
+            continue;
+        }
         own.extend(cue_keys);
         let wanted = matches!(prev, "last" | "past" | "previous");
         let every = matches!(prev, "every" | "each")
@@ -511,6 +556,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     value: unit / value,
                     // The thing counted is what both are about.
                     own: vec![token.key],
+                    counted: Some(canonical(lexed.tokens[noun].key)),
                 });
             }
             Dimension::Of(canonical(lexed.tokens[noun].key))
@@ -530,10 +576,11 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 (Dimension::Period, Bound::Lower) if rate => Bound::Upper,
                 // What is wanted of the last 30 days must be there that long.
                 (Dimension::Retention, _) if wanted => Bound::Lower,
-                (Dimension::Retention, Bound::Takes) => Bound::Value,
+                (Dimension::Retention | Dimension::Period, Bound::Takes) => Bound::Value,
                 (_, bound) => bound,
             },
             value,
+            counted: None,
             own,
         });
     }

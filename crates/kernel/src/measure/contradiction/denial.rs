@@ -8,7 +8,7 @@
 
 use super::super::Source;
 use super::concept::{Concept, concept_at};
-use super::grammar::{is_boundary, verb_of};
+use super::grammar::{is_boundary, is_preposition, verb_of};
 use super::statement::{Statement, common, is_filler};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
@@ -127,6 +127,9 @@ fn clashes(
         || (frame >= 2 || s.same_subject(o)) && !s.foreign(o) && related;
     let about = about || s.head.is_none() && o.head.is_none() && scope >= 4;
     let about = about && (!denial.lexical || s.same_subject(o) || frame >= 3);
+    // What is hidden from all may be seen by moderators.
+    let others = denial.lexical && !o.persons.is_empty() && common(&s.persons, &o.persons) == 0;
+    let about = about && !others;
     let about = about && (s.head.is_none() || s.head != o.head || !narrower(s, o) || o.universal);
     about && scope >= 2 && meets(s, denial, o)
 }
@@ -146,7 +149,12 @@ fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
                 || !s.condition.is_empty() && common(&s.condition, &o.content) == s.condition.len()
         }
         (false, true) => denial.absolute || s.emphatic,
-        (true, true) => s.same_condition(o) && s.limit == o.limit,
+        (true, true) => {
+            s.same_condition(o) && s.limit == o.limit
+                || !s.narrowed
+                    && !s.condition.is_empty()
+                    && common(&s.condition, &o.content) == s.condition.len()
+        }
     }
 }
 
@@ -170,7 +178,7 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
         || word == "no" && at > range.0 && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
     let ends = |i: usize| {
         lexed.tokens[i].kind == TokenKind::Symbol && !matches!(lexed.raw(i), "'" | "/")
-            || any_of!(lexed.word(i), "but" "unless" "if" "when" "while" "until" "before" "after" "because" "so" "and" "than" "except")
+            || any_of!(lexed.word(i), "but" "unless" "if" "when" "while" "until" "before" "after" "once" "because" "so" "and" "than" "except")
             || noun
                 && any_of!(lexed.word(i), "in" "on" "at" "from" "by" "to" "of" "with" "or" "for")
     };
@@ -196,10 +204,10 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
                 || verb_of(source, s.range).is_none_or(|v| i < v)
                 || t.is(i - 1, class::TIME_UNIT));
         // `no task twice`, `no sub longer than 80 lines`: the denial is about a part.
-        let part = (i + 1..(i + 6).min(s.range.1))
+        let part = (i + 1..(i + 8).min(s.range.1))
             .take_while(|&k| !is_boundary(source, k))
             .any(
-                |k| any_of!(lexed.word(k), "twice" "than" "own" "others" "another" "more" "unless"),
+                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless"),
             );
         let relative = relative || part || (s.range.0..i).any(|k| lexed.word(k) == "otherwise");
         let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));
@@ -245,18 +253,22 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
     let verb = verb_of(source, s.range);
     // `reported posts`, `a post reported by three is …`: the participle describes, it asserts nothing.
     let describes = |i: usize| {
+        let noun_next = lexed
+            .tokens
+            .get(i + 1)
+            .is_some_and(|n| n.kind == TokenKind::Word)
+            && i + 1 < s.range.1
+            && t.classes[i + 1] & (class::STOP | class::NEG | class::CONDITION | class::UNIVERSAL)
+                == 0
+            && !is_preposition(lexed.word(i + 1))
+            && !lexed.word(i + 1).ends_with("ly");
+        let behind_verb = i > s.range.0
+            && (t.is(i - 1, class::MODAL | class::NEG)
+                || any_of!(lexed.word(i - 1), "is" "are" "be" "been" "was" "were" "gets" "get")
+                || lexed.word(i - 1).ends_with("ly"));
         lexed.word(i).ends_with("ed")
             && !t.is(i, class::STOP)
-            && (verb.is_some_and(|v| i < v)
-                || lexed
-                    .tokens
-                    .get(i + 1)
-                    .is_some_and(|n| n.kind == TokenKind::Word)
-                    && i + 1 < s.range.1
-                    && t.classes[i + 1]
-                        & (class::STOP | class::NEG | class::CONDITION | class::UNIVERSAL)
-                        == 0
-                    && !lexed.word(i + 1).ends_with("ly"))
+            && (verb.is_some_and(|v| i < v) || noun_next && !behind_verb)
     };
     let inside = |at: usize, scope: &(usize, usize, bool, bool, bool)| scope.0 < at && at < scope.1;
     for (concept, at) in &words {
@@ -311,6 +323,13 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             .filter(|(_, at)| !inside(*at, sc))
             .map(|(c, _)| c.key)
             .collect();
+        // `stores none of them`, `keeps nothing`: the verb before is denied.
+        if any_of!(lexed.word(sc.0), "none" "nothing")
+            && let Some((c, _)) = words.iter().find(|w| w.1 + 1 == sc.0)
+            && verb.is_some_and(|v| v < sc.0)
+        {
+            scope = vec![c.key];
+        }
         // `Recording of sessions is not permitted`: what stands before is denied.
         if scope.is_empty() && (sc.0..sc.1).any(|k| is_filler(lexed.word(k))) {
             scope = words
@@ -327,9 +346,13 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             .filter(|(_, at)| sc.2 && *at >= sc.1 && *at < close)
             .map(|(c, _)| c.key)
             .collect();
-        let whole = covered.iter().any(|(_, at)| light(*at))
+        let whole = !(s.range.0..s.range.1).any(|k| lexed.word(k) == "itself")
+            && (s.range.0..sc.0 + 2)
+                .any(|k| light(k) || any_of!(lexed.word(k), "sets" "needs" "requires" "contains"))
             && (s.range.0..sc.0).all(|k| {
                 t.is(k, class::STOP | class::WHOLE | class::UNIVERSAL)
+                    || light(k)
+                    || any_of!(lexed.word(k), "sets" "needs" "requires" "contains")
                     || lexed.tokens[k].kind == TokenKind::Symbol
             });
         let between = (sc.0..sc.1).any(|k| lexed.word(k) == "between");

@@ -1,8 +1,9 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
+use super::cues::{TOPICS, find_cues};
 use super::kinds;
-use super::statement::{Statement, common};
+use super::statement::{Statement, common, without};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
@@ -23,6 +24,15 @@ struct Stand {
     cue: Vec<u64>,
 }
 
+/// Name, scope and whether a negated cue changes sides, of a family or a topic of composed cues.
+fn traits(id: u16) -> (&'static str, Scope, bool) {
+    let id = usize::from(id);
+    match families().get(id) {
+        Some(family) => (family.name, family.scope, family.flips),
+        None => (TOPICS[id - families().len()].name, Scope::Shared, false),
+    }
+}
+
 /// Finds statements on opposite sides of a family.
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
     let mut stands = read_stands(sources, statements);
@@ -33,10 +43,9 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
         .filter(|w| {
-            let wide = matches!(
-                families()[usize::from(w[0].family)].scope,
-                Scope::Near | Scope::Close
-            ) && families()[usize::from(w[0].family)].flips;
+            let (_, scope, flips) = traits(w[0].family);
+            let composed = usize::from(w[0].family) >= families().len();
+            let wide = matches!(scope, Scope::Near | Scope::Close) && flips || composed;
             w[0].side != w[1].side && (wide || w[0].at.abs_diff(w[1].at) == 2)
         })
         .map(|w| (w[0].family, w[0].statement))
@@ -45,7 +54,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     stands.sort_by_key(|stand| (stand.family, stand.side));
     let mut rest = stands.as_slice();
     while let Some(first) = rest.first() {
-        let family = &families()[usize::from(first.family)];
+        let (name, scope, _) = traits(first.family);
         let (group, after) =
             rest.split_at(rest.partition_point(|stand| stand.family == first.family));
         rest = after;
@@ -53,15 +62,17 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         if a.is_empty() || b.is_empty() {
             continue;
         }
-        if family.scope == Scope::Whole {
+        if scope == Scope::Whole {
             for x in a.iter().take(CANDIDATES) {
                 for y in b.iter().take(CANDIDATES) {
                     let (s, o) = (
                         &statements[x.statement as usize],
                         &statements[y.statement as usize],
                     );
-                    if s.source != o.source && is_whole(sources, s, o, family.name) {
-                        pairs.add(x.statement as usize, y.statement as usize, family.name);
+                    let mut cue = x.cue.clone();
+                    cue.extend(&y.cue);
+                    if s.source != o.source && is_whole(sources, s, o, &cue, name) {
+                        pairs.add(x.statement as usize, y.statement as usize, name);
                     }
                 }
             }
@@ -99,8 +110,8 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     tried.push(n);
                     let y = &b[n as usize];
                     let o = &statements[y.statement as usize];
-                    if s.source != o.source && opposed(s, o, x, y, family.scope, family.name) {
-                        pairs.add(x.statement as usize, y.statement as usize, family.name);
+                    if s.source != o.source && opposed(s, o, x, y, scope, name) {
+                        pairs.add(x.statement as usize, y.statement as usize, name);
                     }
                 }
             }
@@ -126,7 +137,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         return false;
     }
     if s.apart(o)
-        || s.foreign(o)
+        || s.foreign(o) && s.shared_weight(o, &cue) < 4
         || !s.may_meet(o)
             && (s.conditional
                 || !(name == "whether it may change"
@@ -157,7 +168,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             let qualifiers = x.next != 0 && x.next == y.next;
             !qualifiers
                 && (weight >= 4 && coverage >= 50
-                    || weight >= 2 && coverage >= 67
+                    || weight >= 2 && coverage >= 66
                     || same && coverage >= 50)
         }
         _ if name == "who acts" => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 50,
@@ -166,7 +177,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
 }
 
 /// A statement about the whole, or both about the same part.
-fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
+fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, cue: &[u64], name: &str) -> bool {
     if name != "who wins" && (s.conditional || o.conditional)
         || s.apart_in_people(o)
         || s.apart_in_name(o)
@@ -183,12 +194,22 @@ fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) ->
                 || t.is(i, class::TEST_TOOL)
         })
     };
-    if tests(s) != tests(o) {
+    // `without libraries in the chart itself`
+    let part = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1).any(|i| lexed.word(i) == "itself")
+    };
+    if tests(s) != tests(o) || part(s) {
         return false;
     }
     let mut main = s.main.clone();
     main.retain(|k| !s.generic.contains(k));
     main.sort_unstable();
+    // `No login is needed to see the results` says nothing about correcting them.
+    let acts = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
+    if name == "accounts" && acts(&without(&s.content, cue), &without(&o.content, cue)) {
+        return false;
+    }
     common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
 }
 
@@ -243,6 +264,7 @@ struct Special {
     database: Option<u16>,
     cloud: Option<u16>,
     hand: Option<u16>,
+    limits: Option<u16>,
 }
 
 /// Found once: the markers stand in the long lists of phrases.
@@ -260,6 +282,10 @@ fn special() -> Special {
         database: find("@database"),
         cloud: find("@cloud"),
         hand: find("@by-person"),
+        limits: families()
+            .iter()
+            .position(|f| f.name == "limits")
+            .map(|at| at as u16),
     })
 }
 
@@ -269,11 +295,23 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
         database,
         cloud,
         hand,
+        limits,
     } = special();
     let mut out = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
+        for found in find_cues(&sources[s.source], s.range) {
+            let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
+            out.push(Stand {
+                family: families().len() as u16 + found.topic,
+                side: found.side,
+                statement: n as u32,
+                at: found.tokens[0],
+                next: 0,
+                cue: cue.collect(),
+            });
+        }
         let mut push = |family: u16, side: Side, from: usize, to: usize| {
             let cue: Vec<u64> = lexed.tokens[from..to]
                 .iter()
@@ -306,6 +344,7 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             // `a locked card is unlocked`: before the noun of the subject a cue describes it.
             let scope = families()[usize::from(family)].scope;
             let describes = scope != Scope::Whole
+                && hit.to - hit.from < 2
                 && hit.to < s.verb_at
                 && lexed.tokens[hit.to].kind == TokenKind::Word
                 && !t.is(hit.to, class::STOP | class::NEG);
@@ -328,6 +367,15 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                 (true, false) => continue,
             };
             push(family, side, hit.from, hit.to);
+        }
+        // A bound is a limit, however it is worded.
+        if let Some(family) = limits && (s.range.0..s.range.1).any(|i| {
+            lexed.word(i) == "at" && (lexed.word(i + 1) == "most" || lexed.word(i + 2) == "most")
+                || any_of!(lexed.word(i), "maximum" "max" "limit" "limited" "cap" "capped" "quota")
+                    && (i..(i + 5).min(s.range.1))
+                        .any(|k| lexed.tokens[k].kind == TokenKind::Number)
+        }) {
+            push(family, Side::B, s.range.0, s.range.0);
         }
         for (family, from, to) in kinds::denied_kinds(&sources[s.source], s.range) {
             push(family, Side::A, from, to);

@@ -17,6 +17,7 @@ const KINDS: &[(&str, &str)] = &[
     ),
     ("network access", "network internet connection connectivity"),
     ("storage", "database persistence"),
+    ("state", "state"),
     ("JavaScript", "javascript js"),
     ("where it runs", "cloud"),
     (

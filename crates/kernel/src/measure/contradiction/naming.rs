@@ -95,7 +95,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 || !(t.is(i, class::CONDITION)
                     || lexed.is_symbol(i, ",") && lexed.word(i + 1) == "which")
         })
-        .find(|&i| auxiliary(i));
+        .find(|&i| auxiliary(i))
+        .or_else(|| super::grammar::verb_of(source, range));
     s.clocked = (range.0..range.1)
         .any(|i| lexed.tokens[i].kind == TokenKind::Number && lexed.word(i).contains(':'));
     s.at_number = (range.0..range.1).any(|i| {
@@ -105,21 +106,32 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 .get(i + 1)
                 .is_some_and(|n| n.kind == TokenKind::Number)
     });
+    s.verb_at = super::grammar::verb_of(source, range).unwrap_or(range.0);
     if let Some(verb) = verb {
         s.verb_at = verb;
-        let clean = !(range.0..verb).any(|i| {
-            lexed.tokens[i].kind == TokenKind::Symbol || t.is(i, class::CONDITION)
-                || any_of!(lexed.word(i), "that" "which" "who" "and" "or" "in" "on" "from" "for" "with" "by" "at" "to")
+        // The subject ends at its first preposition or relative clause; two subjects are none.
+        let list = (range.0..verb).any(|i| {
+            lexed.tokens[i].kind == TokenKind::Symbol
+                || t.is(i, class::CONDITION)
+                || any_of!(lexed.word(i), "and" "or")
         });
-        if clean {
+        let fronted = super::grammar::is_preposition(lexed.word(range.0));
+        if !list && !fronted {
             let of = (range.0..verb)
-                .find(|&i| lexed.word(i) == "of")
+                .find(|&i| {
+                    super::grammar::is_preposition(lexed.word(i))
+                        || any_of!(lexed.word(i), "than" "whose" "that" "which" "who" "above" "below" "between" "older" "longer" "outside" "inside")
+                })
                 .unwrap_or(verb);
-            let narrow = (range.0..of).find(|&i| any_of!(lexed.word(i), "than" "without" "whose"));
-            let of = narrow.unwrap_or(of);
             s.phrase = telling(source, range.0, of);
-            s.of = telling(source, of, verb);
-            s.partitive = (range.0..of).any(|i| {
+            s.of = if any_of!(lexed.word(of), "of" "in" "on") {
+                telling(source, of, verb)
+            } else {
+                Vec::new()
+            };
+            s.owned = lexed.word(of) == "of";
+            s.partitive = any_of!(lexed.word(of + 1), "each" "every" "all")
+                || (range.0..of).any(|i| {
                 any_of!(lexed.word(i), "entry" "entries" "row" "rows" "line" "lines" "item" "items" "page" "pages" "part" "parts" "record" "records" "element" "field" "fields" "member" "members" "each" "all" "one" "every" "copy" "copies" "version" "versions")
             });
             s.head = (range.0..of)
@@ -263,6 +275,19 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             let key = canonical(lexed.tokens[i + 1].key);
             s.contrasts
                 .push((key.wrapping_mul(31).wrapping_add(axis), side));
+        }
+        if any_of!(lexed.word(i), "in" "on" "at" "for" "from" "during")
+            && any_of!(lexed.word(i + 1), "the" "a" "an" "our" "their" "its")
+            && i + 3 < range.1
+            && !t.is(i + 2, class::STOP)
+            && !t.is(i + 3, class::STOP | class::MODAL)
+            && lexed.tokens[i + 2].kind == TokenKind::Word
+            && lexed.tokens[i + 3].kind == TokenKind::Word
+        {
+            s.places.push((
+                canonical(lexed.tokens[i + 3].key),
+                canonical(lexed.tokens[i + 2].key),
+            ));
         }
         let Some((axis, side)) = side_of(lexed.word(i)) else {
             continue;

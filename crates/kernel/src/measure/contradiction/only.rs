@@ -42,7 +42,11 @@ pub(super) fn find(
         let source = &sources[s.source];
         let lexed = &source.tagged.lexed;
         let only = |k: usize| {
-            !lexed.tokens[k].quoted && any_of!(lexed.word(k), "only" "exclusively" "solely" "alone")
+            !lexed.tokens[k].quoted
+                && (any_of!(lexed.word(k), "only" "exclusively" "solely" "alone")
+                    || lexed.word(k + 1) == "else"
+                        && any_of!(lexed.word(k), "one" "nobody" "none" "nothing" "nowhere")
+                    || lexed.word(k + 1) == "one" && lexed.word(k + 2) == "else")
         };
         let Some(at) = (s.range.0..s.range.1).find(|&k| only(k)) else {
             continue;

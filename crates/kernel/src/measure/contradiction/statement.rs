@@ -12,8 +12,6 @@ pub(super) struct Statement {
     pub source: usize,
     /// Its tokens.
     pub range: (usize, usize),
-    /// Token to quote around when the sentence is long.
-    pub focus: usize,
     /// Keys of all content words, sorted, no repeats.
     pub content: Vec<u64>,
     /// Keys among `content` that are too general to be a subject.
@@ -60,6 +58,8 @@ pub(super) struct Statement {
     pub head: Option<u64>,
     /// Both sides of `of` in the subject: the words behind it.
     pub of: Vec<u64>,
+    /// What follows the head begins with `of`.
+    pub owned: bool,
     /// The head is a part of what follows `of`: `each entry of the list`.
     pub partitive: bool,
     /// Has a bound or another number with a unit.
@@ -70,6 +70,10 @@ pub(super) struct Statement {
     pub quantified: Vec<u64>,
     /// Says that there is no exception at all: `without exception`, `always`, `never`.
     pub unexcepted: bool,
+    /// Nouns behind a preposition with the word before them: `in the beta build`.
+    pub places: Vec<(u64, u64)>,
+    /// Speaks of all others only.
+    pub complement: bool,
     /// Names a time of day.
     pub clocked: bool,
     /// The same for the time before and after something.
@@ -216,11 +220,27 @@ impl Statement {
         // `backups of the secrets` are not the secrets.
         let derived = |a: &Statement, b: &Statement| {
             !a.partitive
+                && a.owned
                 && a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
                 && !a.of.is_empty()
                 && b.head.is_some_and(|h| a.of.contains(&h))
         };
         if derived(self, other) || derived(other, self) {
+            return true;
+        }
+        // `the main pump`, `the spare pump`
+        let twin = self.head.is_some()
+            && self.head == other.head
+            && self.phrase.iter().any(|k| !other.phrase.contains(k))
+            && other.phrase.iter().any(|k| !self.phrase.contains(k));
+        if twin {
+            return true;
+        }
+        // `in the beta build`, `in the release build`
+        let elsewhere = |p: &(u64, u64)| {
+            other.places.iter().any(|q| q.0 == p.0 && q.1 != p.1) && !other.places.contains(p)
+        };
+        if self.places.iter().any(elsewhere) {
             return true;
         }
         let own = |a: &Statement, b: &Statement| {
@@ -240,7 +260,7 @@ impl Statement {
         let strange = |a: &Statement, b: &Statement| {
             a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
         };
-        strange(self, other) && strange(other, self)
+        strange(self, other) && strange(other, self) && common(&self.of, &other.of) == 0
     }
 
     /// Conditions do not keep the two apart: the same ones, or one statement leaves no exception.
@@ -248,11 +268,15 @@ impl Statement {
         let within = |a: &Statement, b: &Statement| {
             a.limited && !a.limit.is_empty() && common(&a.limit, &b.content) == a.limit.len()
         };
+        if self.complement != other.complement {
+            return false;
+        }
         self.same_condition(other)
             || within(self, other)
             || within(other, self)
-            || self.emphatic && !self.conditional
-            || other.emphatic && !other.conditional
+            || self.emphatic && (!self.conditional || self.unexcepted && self.condition.is_empty())
+            || other.emphatic
+                && (!other.conditional || other.unexcepted && other.condition.is_empty())
     }
 
     /// About different people.
@@ -325,7 +349,6 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     let mut s = Statement {
         source: n,
         range,
-        focus: range.0,
         content: Vec::new(),
         generic: Vec::new(),
         main: Vec::new(),
@@ -350,10 +373,13 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         head: None,
         of: Vec::new(),
         partitive: false,
+        owned: false,
         measured: false,
         contrasts: Vec::new(),
         phases: Vec::new(),
         clocked: false,
+        complement: false,
+        places: Vec::new(),
         quantified: Vec::new(),
         unexcepted: false,
     };
@@ -386,7 +412,8 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {
                 // `without` and `no` inside a noun phrase narrow it; they do not negate the sentence.
-                let post = word == "without" && (s.main.len() >= 2 || s.narrowed)
+                let post = word == "no" && lexed.word(i + 1) == "other"
+                    || word == "without" && (s.main.len() >= 2 || s.narrowed)
                     || word == "no"
                         && s.main.len() >= 3
                         && !any_of!(lexed.word(i.wrapping_sub(1)),
@@ -401,6 +428,15 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
                     || s.negative && any_of!(word, "beyond" "besides" "apart")
                     || word == "whenever" && s.main.len() >= 2);
             let at_start = any_of!(word, "once" "provided") && i == range.0;
+            // `for every other crop`, `the one exception`: all but those that another statement is about.
+            let rest = any_of!(word, "other" "remaining")
+                && i > range.0
+                && any_of!(lexed.word(i - 1), "every" "all" "any" "the")
+                || any_of!(word, "exception" "exceptions" "exempt")
+                    && i > range.0
+                    && !any_of!(lexed.word(i - 1), "without" "no" "any");
+            s.conditional |= rest;
+            s.complement |= rest;
             let only =
                 word == "only" && any_of!(lexed.word(i + 1), "if" "when" "for" "during" "in" "at");
             if opens || at_start || only {
@@ -411,6 +447,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
                 || matches!(word, "must" | "shall");
         }
         if c & class::PERSON != 0
+            && c & class::NEG == 0
             && c & (class::THING | class::UNIVERSAL | class::GENERIC) == 0
             && !any_of!(word, "person" "persons")
             && word != "public"

@@ -85,7 +85,7 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
         .collect();
     // A place somewhere: a building, a device, a network; not a queue or a list.
     let somewhere = (at..end).take_while(|&i| !is_boundary(source, i)).any(|i| {
-        any_of!(lexed.word(i), "phone" "phones" "device" "devices" "laptop" "laptops" "machine" "machines" "computer" "building" "house" "plant" "site" "network" "company" "hospital" "hospital's" "country" "eu" "germany" "austria" "switzerland" "europe" "premises" "room" "office" "server" "servers" "recorder" "vehicle" "car" "campus" "school" "centre" "center" "ward" "browser" "intranet" "lan" "tablet" "tablets" "watch" "camera" "factory" "lab" "laboratory" "institute" "university" "clinic" "practice" "bank" "ship" "outsiders" "parties" "party" "host" "cluster" "union" "city" "town" "museum" "archive" "workstation" "box" "hardware" "control" "hands")
+        any_of!(lexed.word(i), "phone" "phones" "device" "devices" "laptop" "laptops" "machine" "machines" "computer" "building" "house" "plant" "site" "network" "company" "hospital" "hospital's" "country" "eu" "germany" "austria" "switzerland" "europe" "premises" "room" "office" "server" "servers" "recorder" "vehicle" "car" "campus" "school" "centre" "center" "ward" "browser" "intranet" "lan" "tablet" "tablets" "watch" "camera" "factory" "lab" "laboratory" "institute" "university" "clinic" "practice" "bank" "ship" "outsiders" "parties" "party" "host" "cluster" "union" "city" "town" "museum" "archive" "workstation" "box" "hardware" "control" "hands" "region" "state" "land")
     });
     if !somewhere {
         return None;
@@ -127,7 +127,7 @@ fn goes_out(source: &Source<'_>, o: &Statement) -> Option<Vec<u64>> {
     let denied = |i: usize| (i.saturating_sub(3).max(start)..i).any(|k| t.is(k, class::NEG));
     let at = (start..end).find(|&i| {
         let word = lexed.word(i);
-        let verb = any_of!(word, "send" "sends" "sent" "uploaded" "uploads" "upload" "transmitted" "transmits" "forwarded" "forwards" "mailed" "e-mailed" "emailed" "pushed" "pushes" "copied" "copies" "transferred" "synced" "synchronised" "posted" "posts" "published" "exported" "shared" "passed" "backed" "goes" "go");
+        let verb = any_of!(word, "send" "sends" "sent" "uploaded" "uploads" "upload" "transmitted" "transmits" "forwarded" "forwards" "mailed" "e-mailed" "emailed" "pushed" "pushes" "copied" "copies" "transferred" "synced" "synchronised" "posted" "posts" "replicated" "mirrored" "moved" "published" "exported" "shared" "passed" "backed" "goes" "go");
         let to = (i + 1..(i + 6).min(end)).any(|k| any_of!(lexed.word(k), "to" "with" "on" "up"));
         (verb && to && (word != "go" && word != "goes" || lexed.word(i + 1) == "to") || t.is(i, class::CLOUD) || any_of!(word, "s3" "cloud" "bucket"))
             && !denied(i)
