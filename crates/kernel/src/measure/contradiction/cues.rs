@@ -361,22 +361,25 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
         Element::Gap => false,
     };
     let mut out = Vec::new();
+    let mut met = Vec::new();
     for i in range.0..range.1 {
         if tokens[i].quoted {
             continue;
         }
-        let mut firsts = vec![tokens[i].key];
-        let mut rest = bits[i - range.0];
-        while rest != 0 {
-            let group = rest.trailing_zeros();
+        let own = bits[i - range.0];
+        let mut rest = own;
+        let groups = std::iter::from_fn(move || {
+            let group = (rest != 0).then(|| rest.trailing_zeros() as u8)?;
             rest &= rest - 1;
-            firsts.push(group_key(group as u8));
-        }
+            Some(group)
+        });
+        let firsts = std::iter::once(tokens[i].key).chain(groups.map(group_key));
         for key in firsts {
             let from = table.first.partition_point(|e| e.0 < key);
             for &(_, n) in table.first[from..].iter().take_while(|e| e.0 == key) {
                 let pattern = &table.patterns[n as usize];
-                let mut met = vec![i];
+                met.clear();
+                met.push(i);
                 if follow(
                     &pattern.elements[1..],
                     i + 1,
@@ -391,7 +394,7 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                         out.push(Found {
                             topic: pattern.topic,
                             side: pattern.side,
-                            tokens: met,
+                            tokens: met.clone(),
                         });
                     }
                 }

@@ -8,8 +8,9 @@
 
 use super::super::Source;
 use super::concept::{Concept, concept_at};
-use super::grammar::{is_boundary, is_preposition, verb_of};
-use super::statement::{Statement, common, is_filler};
+use super::grammar::{is_boundary, is_preposition};
+use super::relation::common;
+use super::statement::{Statement, is_filler};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
@@ -200,9 +201,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         let relative = (i.saturating_sub(3).max(s.range.0)..i)
             .any(|k| any_of!(lexed.word(k), "that" "which" "who" "whose" "if" "when" "where"));
         let narrows = lexed.word(i) == "without"
-            && (i == s.range.0
-                || verb_of(source, s.range).is_none_or(|v| i < v)
-                || t.is(i - 1, class::TIME_UNIT));
+            && (i == s.range.0 || s.finite.is_none_or(|v| i < v) || t.is(i - 1, class::TIME_UNIT));
         // `no task twice`, `no sub longer than 80 lines`: the denial is about a part.
         let part = (i + 1..(i + 8).min(s.range.1))
             .take_while(|&k| !is_boundary(source, k))
@@ -250,7 +249,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             words.push((concept_at(source, i), i));
         }
     }
-    let verb = verb_of(source, s.range);
+    let verb = s.finite;
     // `reported posts`, `a post reported by three is …`: the participle describes, it asserts nothing.
     let describes = |i: usize| {
         let noun_next = lexed

@@ -3,7 +3,8 @@
 use super::super::Source;
 use super::concept::concept_at;
 use super::grammar::is_boundary;
-use super::statement::{Index, Statement, common};
+use super::relation::common;
+use super::statement::{Index, Statement};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::{TokenKind, fnv};

@@ -1,8 +1,14 @@
 //! Contradictions (C): two constraints about the same subject that cannot both hold.
 //!
-//! Every sentence of a constraint becomes a [`Statement`]: its subject words, polarity, conditions, and what it says in
-//! terms of families of opposites, bounds and sets of values. Four detectors compare statements that share subject
-//! words; an index keeps the work close to linear, and each statement is compared with a bounded number of others.
+//! Every sentence of a constraint becomes a [`Statement`]: subject, verb, polarity, conditions, names. Detectors compare
+//! statements that share words; an index keeps the work close to linear, and each statement is compared with a bounded
+//! number of others.
+//!
+//! Reading: `statement`, `naming`, `grammar`, `concept`, `synonym`, `quantity`, `units`, `cues`, `stands`. Comparing two
+//! statements: `relation`. Detectors: `denial`, `only`, `stays`, `manner`, `families` (with `kinds`), `bounds`, `values`,
+//! `polarity`.
+//!
+//! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
 mod bounds;
 mod concept;
@@ -15,9 +21,13 @@ mod manner;
 mod naming;
 mod only;
 mod polarity;
+mod quantity;
+mod relation;
+mod stands;
 mod statement;
 mod stays;
 mod synonym;
+mod units;
 mod values;
 
 use super::{Finding, FindingKind, Place, Source};

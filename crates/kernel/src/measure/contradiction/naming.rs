@@ -96,7 +96,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                     || lexed.is_symbol(i, ",") && lexed.word(i + 1) == "which")
         })
         .find(|&i| auxiliary(i))
-        .or_else(|| super::grammar::verb_of(source, range));
+        .or(s.finite);
     s.clocked = (range.0..range.1)
         .any(|i| lexed.tokens[i].kind == TokenKind::Number && lexed.word(i).contains(':'));
     s.at_number = (range.0..range.1).any(|i| {
@@ -106,7 +106,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 .get(i + 1)
                 .is_some_and(|n| n.kind == TokenKind::Number)
     });
-    s.verb_at = super::grammar::verb_of(source, range).unwrap_or(range.0);
+    s.verb_at = s.finite.unwrap_or(range.0);
     if let Some(verb) = verb {
         s.verb_at = verb;
         // The subject ends at its first preposition or relative clause; two subjects are none.
@@ -165,8 +165,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         s.limit = from.map_or_else(Vec::new, |from| telling(source, from, verb));
     }
     // `Without database for 2 minutes the display shows …`
-    s.limited |= lexed.word(range.0) == "without"
-        && super::grammar::verb_of(source, range).is_some_and(|v| v > range.0 + 1);
+    s.limited |= lexed.word(range.0) == "without" && s.finite.is_some_and(|v| v > range.0 + 1);
     // `Within a date …`: a second step.
     s.limited |= any_of!(lexed.word(range.0), "within" "among")
         && any_of!(lexed.word(range.0 + 1), "a" "an" "each" "every" "one" "the");
@@ -213,41 +212,58 @@ fn side_of(word: &str) -> Option<(u64, bool)> {
 
 /// Modifiers that tell two things of one name apart: `the old database`, `the new database`.
 fn modifier_side(word: &str) -> Option<(u64, bool)> {
-    const PAIRS: &[(&str, &str)] = &[
-        ("old", "new"),
-        ("open", "closed"),
-        ("internal", "external"),
-        ("incoming", "outgoing"),
-        ("inbound", "outbound"),
-        ("public", "private"),
-        ("left", "right"),
-        ("front", "back"),
-        ("front", "rear"),
-        ("free", "paid"),
-        ("known", "unknown"),
-        ("valid", "invalid"),
-        ("active", "inactive"),
-        ("upper", "lower"),
-        ("indoor", "outdoor"),
-        ("large", "small"),
-        ("local", "remote"),
-        ("primary", "secondary"),
-        ("current", "previous"),
-        ("approved", "rejected"),
-        ("domestic", "foreign"),
-        ("registered", "anonymous"),
-        ("full", "empty"),
-        ("hot", "cold"),
-        ("early", "late"),
-        ("young", "old"),
-    ];
-    PAIRS.iter().enumerate().find_map(|(n, p)| {
-        let axis = 100 + n as u64;
-        if p.0 == word {
-            Some((axis, true))
-        } else {
-            (p.1 == word).then_some((axis, false))
-        }
+    Some(match word {
+        "old" => (100, true),
+        "new" => (100, false),
+        "open" => (101, true),
+        "closed" => (101, false),
+        "internal" => (102, true),
+        "external" => (102, false),
+        "incoming" => (103, true),
+        "outgoing" => (103, false),
+        "inbound" => (104, true),
+        "outbound" => (104, false),
+        "public" => (105, true),
+        "private" => (105, false),
+        "left" => (106, true),
+        "right" => (106, false),
+        "front" => (107, true),
+        "back" => (107, false),
+        "rear" => (108, false),
+        "free" => (109, true),
+        "paid" => (109, false),
+        "known" => (110, true),
+        "unknown" => (110, false),
+        "valid" => (111, true),
+        "invalid" => (111, false),
+        "active" => (112, true),
+        "inactive" => (112, false),
+        "upper" => (113, true),
+        "lower" => (113, false),
+        "indoor" => (114, true),
+        "outdoor" => (114, false),
+        "large" => (115, true),
+        "small" => (115, false),
+        "local" => (116, true),
+        "remote" => (116, false),
+        "primary" => (117, true),
+        "secondary" => (117, false),
+        "current" => (118, true),
+        "previous" => (118, false),
+        "approved" => (119, true),
+        "rejected" => (119, false),
+        "domestic" => (120, true),
+        "foreign" => (120, false),
+        "registered" => (121, true),
+        "anonymous" => (121, false),
+        "full" => (122, true),
+        "empty" => (122, false),
+        "hot" => (123, true),
+        "cold" => (123, false),
+        "early" => (124, true),
+        "late" => (124, false),
+        "young" => (125, true),
+        _ => return None,
     })
 }
 

@@ -5,7 +5,7 @@
 
 use super::super::Source;
 use super::concept::{Concept, concept_at};
-use super::grammar::{is_boundary, is_preposition, verb_of};
+use super::grammar::{is_boundary, is_preposition};
 use super::statement::{Index, Statement, is_filler};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
@@ -91,7 +91,7 @@ fn concepts(source: &Source<'_>, from: usize, to: usize) -> Vec<Concept> {
 fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
     let lexed = &source.tagged.lexed;
     let (start, end) = s.range;
-    let verb = verb_of(source, s.range);
+    let verb = s.finite;
     let next = lexed.word(at + 1);
     // `only when`, `only after`: a condition, not a thing.
     if any_of!(next, "if" "when" "after" "once" "until" "while" "during" "before" "as" "ever" "be" "one" "two")
@@ -194,7 +194,7 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     // The same words in the focus: nothing else is let through.
     let named = focus.words.iter().all(|w| words.contains(w));
     let some = focus.words.iter().any(|w| held(w.key));
-    let Some(verb) = verb_of(other, o.range) else {
+    let Some(verb) = o.finite else {
         return everything && !named;
     };
     // `The head nurse sees all …` is not `nurses see only …`.

@@ -1,7 +1,8 @@
-//! Said and denied: the same words once with and once without a negation, and a thing forbidden here and used there.
+//! What a statement does without and another demands; one sentence said twice; what happens only when, and by itself.
 
 use super::super::Source;
-use super::statement::{Index, Statement, common};
+use super::relation::common;
+use super::statement::{Index, Statement};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;

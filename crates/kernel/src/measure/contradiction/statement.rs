@@ -74,6 +74,8 @@ pub(super) struct Statement {
     pub places: Vec<(u64, u64)>,
     /// Speaks of all others only.
     pub complement: bool,
+    /// Where the verb of the sentence begins.
+    pub finite: Option<usize>,
     /// Names a time of day.
     pub clocked: bool,
     /// The same for the time before and after something.
@@ -101,189 +103,6 @@ impl Index {
         let from = self.entries.partition_point(|e| e.0 < key);
         let to = from + self.entries[from..].partition_point(|e| e.0 <= key);
         &self.entries[from..to]
-    }
-}
-
-/// Size of the intersection of two sorted lists.
-pub(super) fn common(a: &[u64], b: &[u64]) -> usize {
-    let (mut i, mut j, mut n) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        match a[i].cmp(&b[j]) {
-            std::cmp::Ordering::Less => i += 1,
-            std::cmp::Ordering::Greater => j += 1,
-            std::cmp::Ordering::Equal => {
-                n += 1;
-                i += 1;
-                j += 1;
-            }
-        }
-    }
-    n
-}
-
-/// `list` without the keys in `drop`, sorted.
-pub(super) fn without(list: &[u64], drop: &[u64]) -> Vec<u64> {
-    list.iter().copied().filter(|k| !drop.contains(k)).collect()
-}
-
-impl Statement {
-    /// Two points for a shared telling word, one for a shared general word.
-    pub fn shared_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
-        let (mut i, mut j, mut weight) = (0, 0, 0);
-        while i < self.content.len() && j < other.content.len() {
-            match self.content[i].cmp(&other.content[j]) {
-                std::cmp::Ordering::Less => i += 1,
-                std::cmp::Ordering::Greater => j += 1,
-                std::cmp::Ordering::Equal => {
-                    let key = self.content[i];
-                    if !ignore.contains(&key) {
-                        weight += if self.generic.contains(&key) { 1 } else { 2 };
-                    }
-                    i += 1;
-                    j += 1;
-                }
-            }
-        }
-        weight
-    }
-
-    /// Both are about the same noun.
-    pub fn same_subject(&self, other: &Statement) -> bool {
-        match (self.head, other.head) {
-            (Some(a), Some(b)) => a == b,
-            _ => self.subject.is_some() && self.subject == other.subject,
-        }
-    }
-
-    /// Like [`Self::shared_weight`], and at least 2 where both are about the same noun, however general it is.
-    pub fn subject_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
-        let weight = self.shared_weight(other, ignore);
-        if self.same_subject(other) {
-            weight.max(2)
-        } else {
-            weight
-        }
-    }
-
-    /// Share of the shorter statement's words (without `ignore`) that the other has too, in percent.
-    pub fn coverage(&self, other: &Statement, ignore: &[u64]) -> usize {
-        let a = without(&self.content, ignore);
-        let b = without(&other.content, ignore);
-        let least = a.len().min(b.len());
-        let nothing_else = if self.same_subject(other) { 100 } else { 0 };
-        (common(&a, &b) * 100)
-            .checked_div(least)
-            .unwrap_or(nothing_else)
-    }
-
-    /// Both unconditional, or both under the same condition.
-    pub fn same_condition(&self, other: &Statement) -> bool {
-        if !self.conditional && !other.conditional {
-            return true;
-        }
-        if self.conditional != other.conditional
-            || self.condition.is_empty()
-            || other.condition.is_empty()
-        {
-            return false;
-        }
-        let both = common(&self.condition, &other.condition);
-        both * 10 >= self.condition.len().max(other.condition.len()) * 7
-    }
-
-    /// About different people or different environments: `read-only for gardeners`, `agronomists can write`.
-    pub fn apart(&self, other: &Statement) -> bool {
-        let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
-        differ(&self.persons, &other.persons)
-            || differ(&self.scopes, &other.scopes)
-            || differ(&self.labels, &other.labels)
-            || self.apart_in_name(other)
-    }
-
-    /// Different requests, paths, headings, or the same noun with different words before it: `internal calls`,
-    /// `external calls`.
-    pub fn apart_in_name(&self, other: &Statement) -> bool {
-        let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
-        if differ(&self.methods, &other.methods) || differ(&self.paths, &other.paths) {
-            return true;
-        }
-        // `with a date`, `without a date`
-        let counterpart = |c: &(u64, bool)| other.contrasts.contains(&(c.0, !c.1));
-        if self.contrasts.iter().any(counterpart) {
-            return true;
-        }
-        // Two headings, each with a word of its own.
-        let rest = |a: &[u64], b: &[u64]| a.iter().any(|k| !b.contains(k));
-        if rest(&self.heading, &other.heading) && rest(&other.heading, &self.heading) {
-            return true;
-        }
-        // `backups of the secrets` are not the secrets.
-        let derived = |a: &Statement, b: &Statement| {
-            !a.partitive
-                && a.owned
-                && a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
-                && !a.of.is_empty()
-                && b.head.is_some_and(|h| a.of.contains(&h))
-        };
-        if derived(self, other) || derived(other, self) {
-            return true;
-        }
-        // `the main pump`, `the spare pump`
-        let twin = self.head.is_some()
-            && self.head == other.head
-            && self.phrase.iter().any(|k| !other.phrase.contains(k))
-            && other.phrase.iter().any(|k| !self.phrase.contains(k));
-        if twin {
-            return true;
-        }
-        // `in the beta build`, `in the release build`
-        let elsewhere = |p: &(u64, u64)| {
-            other.places.iter().any(|q| q.0 == p.0 && q.1 != p.1) && !other.places.contains(p)
-        };
-        if self.places.iter().any(elsewhere) {
-            return true;
-        }
-        let own = |a: &Statement, b: &Statement| {
-            !a.phrase.is_empty() && a.phrase.iter().any(|k| b.content.binary_search(k).is_err())
-        };
-        common(&self.phrase, &other.phrase) >= 1 && own(self, other) && own(other, self)
-    }
-
-    /// One holds before something and the other after it.
-    pub fn apart_in_time(&self, other: &Statement) -> bool {
-        let counterpart = |c: &(u64, bool)| other.phases.contains(&(c.0, !c.1));
-        self.phases.iter().any(counterpart)
-    }
-
-    /// The subject of each is foreign to the other.
-    pub fn foreign(&self, other: &Statement) -> bool {
-        let strange = |a: &Statement, b: &Statement| {
-            a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
-        };
-        strange(self, other) && strange(other, self) && common(&self.of, &other.of) == 0
-    }
-
-    /// Conditions do not keep the two apart: the same ones, or one statement leaves no exception.
-    pub fn may_meet(&self, other: &Statement) -> bool {
-        let within = |a: &Statement, b: &Statement| {
-            a.limited && !a.limit.is_empty() && common(&a.limit, &b.content) == a.limit.len()
-        };
-        if self.complement != other.complement {
-            return false;
-        }
-        self.same_condition(other)
-            || within(self, other)
-            || within(other, self)
-            || self.emphatic && (!self.conditional || self.unexcepted && self.condition.is_empty())
-            || other.emphatic
-                && (!other.conditional || other.unexcepted && other.condition.is_empty())
-    }
-
-    /// About different people.
-    pub fn apart_in_people(&self, other: &Statement) -> bool {
-        !self.persons.is_empty()
-            && !other.persons.is_empty()
-            && common(&self.persons, &other.persons) == 0
     }
 }
 
@@ -378,6 +197,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         contrasts: Vec::new(),
         phases: Vec::new(),
         clocked: false,
+        finite: super::grammar::verb_of(source, range),
         complement: false,
         places: Vec::new(),
         quantified: Vec::new(),

@@ -1,7 +1,8 @@
 //! One of a set: responses are JSON only and always XML, written in Go and written in Rust.
 
 use super::super::Source;
-use super::statement::{Index, Statement, common};
+use super::relation::common;
+use super::statement::{Index, Statement};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;

@@ -1,0 +1,215 @@
+//! Where statements stand: on which side of which family of opposites or topic, and by which words.
+
+use super::super::Source;
+use super::cues::{TOPICS, find_cues};
+use super::kinds;
+use super::statement::Statement;
+use super::synonym::canonical;
+use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
+use crate::text::lex::TokenKind;
+use std::sync::OnceLock;
+
+/// A statement's stand in a family.
+pub(super) struct Stand {
+    pub family: u16,
+    pub side: Side,
+    pub statement: u32,
+    /// Where the cue begins.
+    pub at: usize,
+    /// Key of the word behind the cue, 0 where none.
+    pub next: u64,
+    /// Keys of the cue's words: they are the predicate, not the subject.
+    pub cue: Vec<u64>,
+}
+
+/// Name, scope and whether a negated cue changes sides, of a family or a topic of composed cues.
+pub(super) fn traits(id: u16) -> (&'static str, Scope, bool) {
+    let id = usize::from(id);
+    match families().get(id) {
+        Some(family) => (family.name, family.scope, family.flips),
+        None => (TOPICS[id - families().len()].name, Scope::Shared, false),
+    }
+}
+
+/// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
+fn is_listed(t: &Tagged<'_>, range: (usize, usize), from: usize, to: usize) -> bool {
+    let lexed = &t.lexed;
+    let colon = (range.0..from).any(|i| matches!(lexed.raw(i), ":" | "("));
+    let before = from > range.0 && matches!(lexed.raw(from - 1), "," | "(" | ":");
+    let after = to >= range.1 || any_of!(lexed.raw(to), "," ")" "." ";");
+    colon && before && after && (range.0..range.1).filter(|&i| lexed.raw(i) == ",").count() >= 2
+}
+
+/// The families whose cues are classes of words instead of phrases.
+#[derive(Clone, Copy)]
+struct Special {
+    library: Option<u16>,
+    database: Option<u16>,
+    cloud: Option<u16>,
+    hand: Option<u16>,
+    limits: Option<u16>,
+}
+
+/// Found once: the markers stand in the long lists of phrases.
+fn special() -> Special {
+    static SPECIAL: OnceLock<Special> = OnceLock::new();
+    let find = |marker: &str| {
+        let holds = |list: &str| list.split('|').any(|phrase| phrase == marker);
+        families()
+            .iter()
+            .position(|f| holds(f.a) || holds(f.b))
+            .map(|at| at as u16)
+    };
+    *SPECIAL.get_or_init(|| Special {
+        library: find("@library"),
+        database: find("@database"),
+        cloud: find("@cloud"),
+        hand: find("@by-person"),
+        limits: families()
+            .iter()
+            .position(|f| f.name == "limits")
+            .map(|at| at as u16),
+    })
+}
+
+/// The stands of all statements.
+pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
+    let Special {
+        library,
+        database,
+        cloud,
+        hand,
+        limits,
+    } = special();
+    let mut out = Vec::new();
+    for (n, s) in statements.iter().enumerate() {
+        let t = &sources[s.source].tagged;
+        let lexed = &t.lexed;
+        for found in find_cues(&sources[s.source], s.range) {
+            let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
+            out.push(Stand {
+                family: families().len() as u16 + found.topic,
+                side: found.side,
+                statement: n as u32,
+                at: found.tokens[0],
+                next: 0,
+                cue: cue.collect(),
+            });
+        }
+        let mut push = |family: u16, side: Side, from: usize, to: usize| {
+            let cue: Vec<u64> = lexed.tokens[from..to]
+                .iter()
+                .map(|t| canonical(t.key))
+                .collect();
+            out.push(Stand {
+                family,
+                side,
+                statement: n as u32,
+                at: from,
+                next: lexed
+                    .tokens
+                    .get(to)
+                    .filter(|t| t.kind == TokenKind::Word)
+                    .map_or(0, |t| t.key),
+                cue,
+            });
+        };
+        for hit in t.hits_in(s.range) {
+            let Cue::Family(family, side) = hit.cue else {
+                continue;
+            };
+            // `charge` inside `free of charge` is no cue of its own.
+            let inside = t.hits_in(s.range).iter().any(|wide| {
+                matches!(wide.cue, Cue::Family(f, _) if f == family)
+                    && wide.from <= hit.from
+                    && hit.to <= wide.to
+                    && wide.to - wide.from > hit.to - hit.from
+            });
+            // `a locked card is unlocked`: before the noun of the subject a cue describes it.
+            let scope = families()[usize::from(family)].scope;
+            let describes = scope != Scope::Whole
+                && hit.to - hit.from < 2
+                && hit.to < s.verb_at
+                && lexed.tokens[hit.to].kind == TokenKind::Word
+                && !t.is(hit.to, class::STOP | class::NEG);
+            if inside || describes || is_listed(t, s.range, hit.from, hit.to) {
+                continue;
+            }
+            let negated =
+                (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
+            // `No process in the container may run as root`
+            let negated = negated
+                || families()[usize::from(family)].flips
+                    && any_of!(lexed.word(s.range.0), "no" "nobody" "none")
+                    && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
+                    && hit.from > s.range.0;
+            let side = match (negated, families()[usize::from(family)].flips) {
+                (false, _) => side,
+                (true, true) if side == Side::A => Side::B,
+                (true, true) => Side::A,
+                // A negated cue of a family that does not flip says nothing.
+                (true, false) => continue,
+            };
+            push(family, side, hit.from, hit.to);
+        }
+        // A bound is a limit, however it is worded.
+        if let Some(family) = limits && (s.range.0..s.range.1).any(|i| {
+            lexed.word(i) == "at" && (lexed.word(i + 1) == "most" || lexed.word(i + 2) == "most")
+                || any_of!(lexed.word(i), "maximum" "max" "limit" "limited" "cap" "capped" "quota")
+                    && (i..(i + 5).min(s.range.1))
+                        .any(|k| lexed.tokens[k].kind == TokenKind::Number)
+        }) {
+            push(family, Side::B, s.range.0, s.range.0);
+        }
+        for (family, from, to) in kinds::denied_kinds(&sources[s.source], s.range) {
+            push(family, Side::A, from, to);
+        }
+        for i in s.range.0..s.range.1 {
+            if lexed.tokens[i].quoted
+                || (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.is(k, class::NEG))
+            {
+                continue;
+            }
+            for (class, family) in [
+                (class::LIBRARY, library),
+                (class::DATABASE, database),
+                (class::CLOUD, cloud),
+            ] {
+                if let Some(family) = family
+                    && t.is(i, class)
+                    && !t.is(i, class::TEST_TOOL)
+                    && (lexed.tokens[i].upper
+                        || i > s.range.0
+                            && any_of!(lexed.word(i - 1), "use" "uses" "using" "with" "via")
+                        || any_of!(lexed.word(i + 1), "package" "library" "module" "framework" "gem" "crate"))
+                {
+                    push(family, Side::B, i, i + 1);
+                }
+            }
+            // `the blake3 crate`, `the npm package left-pad`
+            if let Some(family) = library
+                && any_of!(lexed.word(i), "crate" "gem" "package" "library")
+                && i > s.range.0 + 1
+                && any_of!(lexed.word(i - 2), "the" "use" "uses" "and" "with")
+                && !t.is(i - 1, class::STOP | class::UNIVERSAL)
+                && !any_of!(lexed.word(i - 1), "standard" "own" "new" "same" "core" "shared" "static" "client" "existing" "our" "debian" "python" "release" "c")
+            {
+                push(family, Side::B, i - 1, i + 1);
+            }
+            // `opened by the caretaker`, `an operator has to start it`
+            let by = lexed.word(i) == "by"
+                && (t.is(i + 1, class::PERSON)
+                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP));
+            let has_to = t.is(i, class::PERSON)
+                && (lexed.word(i + 1) == "must"
+                    || any_of!(lexed.word(i + 1), "has" "have") && lexed.word(i + 2) == "to");
+            if let Some(family) = hand
+                && (by || has_to)
+                && !t.is(i, class::THING)
+            {
+                push(family, Side::A, i, i + 1);
+            }
+        }
+    }
+    out
+}
