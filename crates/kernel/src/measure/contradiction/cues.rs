@@ -6,7 +6,8 @@
 //! first element, so the cost is a probe a token.
 
 use super::super::Source;
-use crate::lexicon::{Side, class};
+use super::topics::{people, things, time};
+use crate::lexicon::{Scope, Side, class};
 use crate::text::lex::{TokenKind, fnv};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
@@ -137,16 +138,52 @@ const GROUPS: &[(&str, &str)] = &[
 /// A topic with its two sides.
 pub(super) struct Topic {
     pub name: &'static str,
+    /// What the two statements must share.
+    pub scope: Scope,
     a: &'static str,
     b: &'static str,
 }
 
-const fn topic(name: &'static str, a: &'static str, b: &'static str) -> Topic {
-    Topic { name, a, b }
+/// A topic of statements that share a subject word.
+pub(super) const fn topic(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Shared,
+        a,
+        b,
+    }
+}
+
+/// A topic whose first side, said of the whole, excludes the second wherever it is said.
+pub(super) const fn whole(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Whole,
+        a,
+        b,
+    }
+}
+
+/// Every topic; its number is its place.
+pub(super) fn topics() -> &'static [&'static Topic] {
+    static ALL: OnceLock<Vec<&'static Topic>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let lists = [TOPICS, people::TOPICS, time::TOPICS, things::TOPICS];
+        lists.into_iter().flatten().collect()
+    })
+}
+
+/// Every group with its words; its number is its place.
+fn all_groups() -> &'static [(&'static str, &'static str)] {
+    static ALL: OnceLock<Vec<(&'static str, &'static str)>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let lists = [GROUPS, people::GROUPS, time::GROUPS, things::GROUPS];
+        lists.into_iter().flatten().copied().collect()
+    })
 }
 
 /// Topics; patterns of a side are separated by `|`.
-pub(super) const TOPICS: &[Topic] = &[
+const TOPICS: &[Topic] = &[
     topic(
         "whether it is required",
         "<must> .. <filled>|<not> .. <be> <empty>|<must> .. a value|<not> accepted without|<must> state|<must> .. fill|<not> .. <empty>|only with",
@@ -265,7 +302,7 @@ struct Pattern {
 
 struct Table {
     /// (stem, groups), sorted.
-    groups: Vec<(u64, u64)>,
+    groups: Vec<(u64, u128)>,
     /// (first element, pattern), sorted.
     first: Vec<(u64, u32)>,
     patterns: Vec<Pattern>,
@@ -282,13 +319,13 @@ fn table() -> &'static Table {
 }
 
 fn build() -> Table {
-    let mut groups: Vec<(u64, u64)> = Vec::new();
-    for (n, (_, words)) in GROUPS.iter().enumerate() {
-        groups.extend(words.split(' ').map(|w| (fnv(stem(w)), 1 << n)));
+    let mut list: Vec<(u64, u128)> = Vec::new();
+    for (n, (_, words)) in all_groups().iter().enumerate() {
+        list.extend(words.split(' ').map(|w| (fnv(stem(w)), 1 << n)));
     }
-    groups.sort_unstable();
-    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(groups.len());
-    for (key, bits) in groups {
+    list.sort_unstable();
+    let mut merged: Vec<(u64, u128)> = Vec::with_capacity(list.len());
+    for (key, bits) in list {
         match merged.last_mut() {
             Some(last) if last.0 == key => last.1 |= bits,
             _ => merged.push((key, bits)),
@@ -299,7 +336,7 @@ fn build() -> Table {
         first: Vec::new(),
         patterns: Vec::new(),
     };
-    for (n, topic) in TOPICS.iter().enumerate() {
+    for (n, topic) in topics().iter().enumerate() {
         for (side, list) in [(Side::A, topic.a), (Side::B, topic.b)] {
             for text in list.split('|') {
                 let elements: Vec<Element> = text.split(' ').filter_map(element).collect();
@@ -327,7 +364,7 @@ fn element(text: &str) -> Option<Element> {
     }
     match text.strip_prefix('<').and_then(|t| t.strip_suffix('>')) {
         Some(name) => {
-            let at = GROUPS.iter().position(|g| g.0 == name)?;
+            let at = all_groups().iter().position(|g| g.0 == name)?;
             Some(Element::Group(at as u8))
         }
         None => Some(Element::Word(fnv(stem(text)))),
@@ -346,7 +383,7 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
     let table = table();
     let t = &source.tagged;
     let tokens = &t.lexed.tokens;
-    let bits: Vec<u64> = (range.0..range.1)
+    let bits: Vec<u128> = (range.0..range.1)
         .map(|i| {
             let at = table.groups.partition_point(|g| g.0 < tokens[i].key);
             match table.groups.get(at) {
@@ -388,7 +425,7 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                     tokens,
                     &mut met,
                 ) {
-                    let denies = matches!(pattern.elements[0], Element::Group(g) if GROUPS[usize::from(g)].0 == "not");
+                    let denies = matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
                     let denied = (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
                     if denies || !denied {
                         out.push(Found {
@@ -444,13 +481,13 @@ mod tests {
     #[test]
     fn patterns_use_known_groups_only() {
         let named = |text: &str| text.starts_with('<');
-        for topic in TOPICS {
+        for topic in topics() {
             for text in topic.a.split('|').chain(topic.b.split('|')) {
                 for part in text.split(' ').filter(|p| named(p)) {
                     assert!(matches!(element(part), Some(Element::Group(_))), "{part}");
                 }
             }
         }
-        assert!(GROUPS.len() <= 64);
+        assert!(all_groups().len() <= 128);
     }
 }

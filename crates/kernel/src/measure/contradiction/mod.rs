@@ -27,6 +27,7 @@ mod stands;
 mod statement;
 mod stays;
 mod synonym;
+mod topics;
 mod units;
 mod values;
 

@@ -1,7 +1,7 @@
 //! Where statements stand: on which side of which family of opposites or topic, and by which words.
 
 use super::super::Source;
-use super::cues::{TOPICS, find_cues};
+use super::cues::{find_cues, topics};
 use super::kinds;
 use super::statement::Statement;
 use super::synonym::canonical;
@@ -27,7 +27,10 @@ pub(super) fn traits(id: u16) -> (&'static str, Scope, bool) {
     let id = usize::from(id);
     match families().get(id) {
         Some(family) => (family.name, family.scope, family.flips),
-        None => (TOPICS[id - families().len()].name, Scope::Shared, false),
+        None => {
+            let topic = topics()[id - families().len()];
+            (topic.name, topic.scope, false)
+        }
     }
 }
 
