@@ -11,10 +11,10 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use super::document::{Flags, REWRITE, WIDE};
 use super::error::NoFormKind;
 use super::number;
 use super::reader::shorten;
+use super::slot::{Flags, REWRITE, WIDE};
 use super::text::{Piece, compare_utf16_bytes};
 
 /// A dialect of canonical JSON.

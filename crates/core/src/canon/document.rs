@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::error::Position;
 use super::number::Number;
+use super::slot::{ESCAPED, LONE, Slot, Tag};
 use super::text::{self, JsonString};
 use super::value::Value;
 
@@ -38,49 +39,6 @@ impl Kind {
             Self::Array => "a list",
             Self::Object => "an object",
         }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tag {
-    Null,
-    False,
-    True,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
-/// What the reader noticed about a value; see the constants.
-pub(crate) type Flags = u8;
-
-/// A string with at least one escape.
-pub(crate) const ESCAPED: Flags = 1;
-/// A string that kernel and jcs do not print exactly as it is written.
-pub(crate) const REWRITE: Flags = 2;
-/// A string with a byte outside U+0020-U+007E, so that job does not print it as it is written.
-pub(crate) const WIDE: Flags = 4;
-/// A string with an unpaired surrogate.
-pub(crate) const LONE: Flags = 8;
-/// A number that every dialect prints exactly as it is written.
-pub(crate) const VERBATIM: Flags = 16;
-/// An object whose members may order differently by code points and by UTF-16 code units.
-pub(crate) const ORDER_DIFFERS: Flags = 32;
-
-/// One value: a place in the text (strings without their quotes, numbers) or a range in a list
-/// of the [`Store`] (arrays, objects).
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Slot {
-    pub tag: Tag,
-    pub flags: Flags,
-    pub start: u32,
-    pub len: u32,
-}
-
-impl Slot {
-    pub(crate) fn range(&self) -> std::ops::Range<usize> {
-        self.start as usize..self.start as usize + self.len as usize
     }
 }
 
@@ -134,7 +92,7 @@ pub struct Node<'a> {
 impl<'a> Node<'a> {
     /// What kind of value it is.
     pub fn kind(&self) -> Kind {
-        match self.slot.tag {
+        match self.slot.tag() {
             Tag::Null => Kind::Null,
             Tag::False | Tag::True => Kind::Bool,
             Tag::Number => Kind::Number,
@@ -146,12 +104,12 @@ impl<'a> Node<'a> {
 
     /// Whether it is `null`.
     pub fn is_null(&self) -> bool {
-        self.slot.tag == Tag::Null
+        self.slot.tag() == Tag::Null
     }
 
     /// The boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
-        match self.slot.tag {
+        match self.slot.tag() {
             Tag::False => Some(false),
             Tag::True => Some(true),
             _ => None,
@@ -160,15 +118,15 @@ impl<'a> Node<'a> {
 
     /// The number, if it is one.
     pub fn as_number(&self) -> Option<Number<'a>> {
-        (self.slot.tag == Tag::Number).then(|| Number::new(self.raw()))
+        (self.slot.tag() == Tag::Number).then(|| Number::new(self.raw()))
     }
 
     /// The text of a string, if it is one and holds no lone surrogate.
     pub fn as_str(&self) -> Option<Cow<'a, str>> {
-        if self.slot.tag != Tag::String || self.slot.flags & LONE != 0 {
+        if self.slot.tag() != Tag::String || self.slot.flags() & LONE != 0 {
             return None;
         }
-        if self.slot.flags & ESCAPED == 0 {
+        if self.slot.flags() & ESCAPED == 0 {
             return Some(Cow::Borrowed(self.raw()));
         }
         String::from_utf8(text::decode_raw(self.raw()).into_owned())
@@ -178,13 +136,13 @@ impl<'a> Node<'a> {
 
     /// The string, if it is one, whatever it holds.
     pub fn as_json_string(&self) -> Option<JsonString> {
-        (self.slot.tag == Tag::String)
+        (self.slot.tag() == Tag::String)
             .then(|| JsonString::from_wtf8(text::decode_raw(self.raw()).into_owned()))
     }
 
     /// The text of a string, if it is one, with U+FFFD for each lone surrogate.
     pub fn as_lossy_str(&self) -> Option<Cow<'a, str>> {
-        if self.slot.flags & LONE != 0 {
+        if self.slot.flags() & LONE != 0 {
             return self
                 .as_json_string()
                 .map(|string| Cow::Owned(string.to_lossy()));
@@ -194,25 +152,25 @@ impl<'a> Node<'a> {
 
     /// Whether it is a string.
     pub fn is_string(&self) -> bool {
-        self.slot.tag == Tag::String
+        self.slot.tag() == Tag::String
     }
 
     /// The elements of an array, if it is one.
     pub fn as_array(&self) -> Option<impl ExactSizeIterator<Item = Node<'a>> + Clone + use<'a>> {
-        (self.slot.tag == Tag::Array).then(|| self.items())
+        (self.slot.tag() == Tag::Array).then(|| self.items())
     }
 
     /// The members of an object ordered by key (code points), if it is one.
     pub fn as_object(
         &self,
     ) -> Option<impl ExactSizeIterator<Item = (Key<'a>, Node<'a>)> + use<'a>> {
-        (self.slot.tag == Tag::Object).then(|| self.members())
+        (self.slot.tag() == Tag::Object).then(|| self.members())
     }
 
     /// The elements of an array; none for anything else.
     pub fn items(&self) -> impl ExactSizeIterator<Item = Node<'a>> + Clone + use<'a> {
         let node = *self;
-        let range = if self.slot.tag == Tag::Array {
+        let range = if self.slot.tag() == Tag::Array {
             self.slot.range()
         } else {
             0..0
@@ -241,8 +199,8 @@ impl<'a> Node<'a> {
 
     /// How many elements or members it has; 0 for anything else.
     pub fn len(&self) -> usize {
-        match self.slot.tag {
-            Tag::Array | Tag::Object => self.slot.len as usize,
+        match self.slot.tag() {
+            Tag::Array | Tag::Object => self.slot.len(),
             _ => 0,
         }
     }
@@ -255,18 +213,18 @@ impl<'a> Node<'a> {
     /// Where the value stands in the text; `None` for arrays, objects and literals, whose places
     /// are not kept.
     pub fn position(&self) -> Option<Position> {
-        matches!(self.slot.tag, Tag::String | Tag::Number)
-            .then(|| Position::of(self.text.as_bytes(), self.slot.start as usize))
+        matches!(self.slot.tag(), Tag::String | Tag::Number)
+            .then(|| Position::of(self.text.as_bytes(), self.slot.start()))
     }
 
     /// Where a string stands in the text, without its quotes; `None` for anything else.
     pub(crate) fn string_place(&self) -> Option<std::ops::Range<usize>> {
-        (self.slot.tag == Tag::String).then(|| self.slot.range())
+        (self.slot.tag() == Tag::String).then(|| self.slot.range())
     }
 
     /// A copy that owns what it holds.
     pub fn to_value(&self) -> Value {
-        match self.slot.tag {
+        match self.slot.tag() {
             Tag::Null => Value::Null,
             Tag::False => Value::Bool(false),
             Tag::True => Value::Bool(true),
@@ -292,7 +250,7 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn object_members(&self) -> &'a [Member] {
-        if self.slot.tag == Tag::Object {
+        if self.slot.tag() == Tag::Object {
             &self.store.members[self.slot.range()]
         } else {
             &[]
@@ -331,7 +289,7 @@ impl<'a> Key<'a> {
 /// Code-point order of a key as written against decoded bytes.
 fn compare_key(text: &str, key: Slot, wanted: &[u8]) -> std::cmp::Ordering {
     let raw = &text[key.range()];
-    if key.flags & ESCAPED == 0 {
+    if key.flags() & ESCAPED == 0 {
         raw.as_bytes().cmp(wanted)
     } else {
         text::decode_raw(raw).as_ref().cmp(wanted)

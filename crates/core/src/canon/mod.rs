@@ -15,6 +15,7 @@ mod number;
 mod reader;
 mod scan;
 mod shortest;
+mod slot;
 mod stored;
 mod text;
 mod value;

@@ -4,13 +4,11 @@
 //! copies. An object is sorted and checked for duplicates when it closes, so that a writer need
 //! not sort. Recursion is bounded by the depth limit.
 
-use super::document::{
-    Document, ESCAPED, Flags, LONE, Member, ORDER_DIFFERS, REWRITE, Slot, Store, Tag, VERBATIM,
-    WIDE,
-};
+use super::document::{Document, Member, Store};
 use super::error::{JsonError, JsonErrorKind, Position};
 use super::scan;
-use super::shortest::NumberParts;
+use super::shortest::{NumberParts, SAFE_DIGITS};
+use super::slot::{ESCAPED, Flags, LONE, ORDER_DIFFERS, REWRITE, Slot, Tag, VERBATIM, WIDE};
 use super::text;
 use crate::limits::JsonLimits;
 
@@ -112,7 +110,7 @@ impl<'a> Reader<'a> {
     pub fn begin(&mut self) -> Read<()> {
         self.skip_white_space();
         if self.peek().is_none() {
-            self.fail(JsonErrorKind::Empty)
+            Err(self.fail(JsonErrorKind::Empty))
         } else {
             Ok(())
         }
@@ -125,25 +123,35 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let found = self.found();
-        self.fail(JsonErrorKind::TrailingText { found })
+        Err(self.fail(JsonErrorKind::TrailingText { found }))
     }
 
     /// Reads the value that begins here; `depth` brackets are open around it.
+    ///
+    /// Inlined into the loops of arrays and objects, which are not: what a number or a string
+    /// gives stays in registers there, and only brackets pay for a call.
+    #[inline(always)]
     pub fn value(&mut self, depth: u32) -> Read<Slot> {
         match self.peek() {
             Some(b'"') => self.string(),
-            Some(b'{') => self.object(depth),
-            Some(b'[') => self.array(depth),
+            Some(b'{') => {
+                let (flags, start, len) = self.object(depth)?;
+                Ok(Slot::new(Tag::Object, flags, start, len))
+            }
+            Some(b'[') => {
+                let (start, len) = self.array(depth)?;
+                Ok(Slot::new(Tag::Array, 0, start, len))
+            }
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.literal("true", Tag::True),
             Some(b'f') => self.literal("false", Tag::False),
             Some(b'n') => self.literal("null", Tag::Null),
-            _ => self.no_value(),
+            _ => Err(self.no_value()),
         }
     }
 
     #[cold]
-    fn no_value(&mut self) -> Read<Slot> {
+    fn no_value(&self) -> Fault {
         if self.rest_begins_with("NaN") || self.rest_begins_with("Infinity") {
             return self.fail(JsonErrorKind::NotANumber);
         }
@@ -155,16 +163,19 @@ impl<'a> Reader<'a> {
         self.unexpected("a value")
     }
 
+    #[inline]
     fn literal(&mut self, word: &'static str, tag: Tag) -> Read<Slot> {
         if !self.rest_begins_with(word) {
-            return self.unexpected("a value");
+            return Err(self.unexpected("a value"));
         }
         let start = self.at;
         self.at += word.len();
-        Ok(slot(tag, 0, start, word.len()))
+        Ok(Slot::new(tag, 0, start, word.len()))
     }
 
-    fn array(&mut self, depth: u32) -> Read<Slot> {
+    /// Reads an array: where its elements begin in the store, and how many they are.
+    #[inline(never)]
+    fn array(&mut self, depth: u32) -> Read<(usize, usize)> {
         let base = self.open_items.len();
         if self.open_bracket(depth, b']')? {
             loop {
@@ -178,22 +189,24 @@ impl<'a> Reader<'a> {
         let start = self.store.items.len();
         self.store.items.extend_from_slice(&self.open_items[base..]);
         self.open_items.truncate(base);
-        Ok(slot(Tag::Array, 0, start, self.store.items.len() - start))
+        Ok((start, self.store.items.len() - start))
     }
 
-    fn object(&mut self, depth: u32) -> Read<Slot> {
+    /// Reads an object: its flags, where its members begin in the store, and how many they are.
+    #[inline(never)]
+    fn object(&mut self, depth: u32) -> Read<(Flags, usize, usize)> {
         let base = self.open_members.len();
         let mut key_flags = 0;
         if self.open_bracket(depth, b'}')? {
             loop {
                 if self.peek() != Some(b'"') {
-                    return self.unexpected("a key in double quotes");
+                    return Err(self.unexpected("a key in double quotes"));
                 }
                 let key = self.string()?;
-                key_flags |= key.flags;
+                key_flags |= key.flags();
                 self.skip_white_space();
                 if self.peek() != Some(b':') {
-                    return self.unexpected("`:`");
+                    return Err(self.unexpected("`:`"));
                 }
                 self.at += 1;
                 self.skip_white_space();
@@ -215,20 +228,15 @@ impl<'a> Reader<'a> {
         } else {
             ORDER_DIFFERS
         };
-        Ok(slot(
-            Tag::Object,
-            flags,
-            start,
-            self.store.members.len() - start,
-        ))
+        Ok((flags, start, self.store.members.len() - start))
     }
 
     /// Takes the opening bracket; false if its closing one follows, which is taken too.
     pub fn open_bracket(&mut self, depth: u32, close: u8) -> Read<bool> {
         if depth >= self.limits.max_depth {
-            return self.fail(JsonErrorKind::TooDeep {
+            return Err(self.fail(JsonErrorKind::TooDeep {
                 limit: self.limits.max_depth,
-            });
+            }));
         }
         self.at += 1;
         self.skip_white_space();
@@ -246,7 +254,7 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 self.skip_white_space();
                 if self.peek() == Some(close) {
-                    return self.unexpected("another element after the comma");
+                    return Err(self.unexpected("another element after the comma"));
                 }
                 Ok(true)
             }
@@ -254,8 +262,8 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 Ok(false)
             }
-            _ if close == b']' => self.unexpected("`,` or `]`"),
-            _ => self.unexpected("`,` or `}`"),
+            _ if close == b']' => Err(self.unexpected("`,` or `]`")),
+            _ => Err(self.unexpected("`,` or `}`")),
         }
     }
 
@@ -268,13 +276,15 @@ impl<'a> Reader<'a> {
             if members.is_sorted_by(|a, b| raw(a) < raw(b)) {
                 return Ok(());
             }
-            members.sort_unstable_by(|a, b| raw(a).cmp(raw(b)).then(a.key.start.cmp(&b.key.start)));
+            members.sort_unstable_by(|a, b| {
+                raw(a).cmp(raw(b)).then(a.key.start().cmp(&b.key.start()))
+            });
         } else {
             // Rare enough to pay for decoding; the place keeps equal keys in the text's order.
             members.sort_by_cached_key(|member| {
                 (
                     text::decode_raw(&text[member.key.range()]).into_owned(),
-                    member.key.start,
+                    member.key.start(),
                 )
             });
         }
@@ -289,15 +299,15 @@ impl<'a> Reader<'a> {
         let twice = members
             .windows(2)
             .filter(is_twice)
-            .min_by_key(|pair| pair[1].key.start);
+            .min_by_key(|pair| pair[1].key.start());
         let Some([first, second]) = twice else {
             return Ok(());
         };
         let kind = JsonErrorKind::DuplicateKey {
             key: shorten(&text::lossy(&decoded(first))),
-            first: Position::of(self.bytes, first.key.start as usize - 1),
+            first: Position::of(self.bytes, first.key.start() - 1),
         };
-        Err(Box::new((kind, second.key.start as usize - 1)))
+        Err(Box::new((kind, second.key.start() - 1)))
     }
 
     #[inline]
@@ -320,7 +330,7 @@ impl<'a> Reader<'a> {
                             start - 1,
                         )));
                     }
-                    return Ok(slot(Tag::String, flags, start, end - start));
+                    return Ok(Slot::new(Tag::String, flags, start, end - start));
                 }
                 Some(b'\\') => {
                     let (taken, noticed) = escape(self.bytes, end)?;
@@ -343,45 +353,56 @@ impl<'a> Reader<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn number(&mut self) -> Read<Slot> {
         let start = self.at;
         let negative = self.peek() == Some(b'-');
         self.at += usize::from(negative);
         if negative && self.rest_begins_with("Infinity") {
-            return self.fail(JsonErrorKind::NotANumber);
+            return Err(self.fail(JsonErrorKind::NotANumber));
         }
         let whole = (self.at, self.digits("a digit must follow the minus sign")?);
-        if whole.1 > 1 && self.bytes[whole.0] == b'0' {
+        let starts_with_zero = self.bytes[whole.0] == b'0';
+        if whole.1 > 1 && starts_with_zero {
             self.at = whole.0;
-            return self.fail(JsonErrorKind::BadNumber {
+            return Err(self.fail(JsonErrorKind::BadNumber {
                 why: "it begins with a superfluous zero",
-            });
+            }));
         }
-        let mut fraction = (self.at, 0);
+        // Integers leave here: the fewer questions are asked of a number, the fewer guesses of
+        // the processor are wrong.
+        let verbatim = match self.peek() {
+            Some(b'.' | b'e' | b'E') => self.fraction_and_exponent(whole)?,
+            _ => whole.1 <= SAFE_DIGITS && !(negative && starts_with_zero),
+        };
+        let flags = if verbatim { VERBATIM } else { 0 };
+        Ok(Slot::new(Tag::Number, flags, start, self.at - start))
+    }
+
+    /// Takes what follows the whole digits of a number that is no integer; whether the number is
+    /// known to be what every dialect prints.
+    #[inline(always)]
+    fn fraction_and_exponent(&mut self, whole: (usize, usize)) -> Read<bool> {
+        let mut parts = NumberParts {
+            text: self.bytes,
+            whole,
+            fraction: (self.at, 0),
+            exponent: b"",
+        };
         if self.peek() == Some(b'.') {
             self.at += 1;
-            fraction = (self.at, self.digits("a digit must follow the point")?);
+            parts.fraction = (self.at, self.digits("a digit must follow the point")?);
         }
-        let mut exponent = self.at;
-        if let Some(b'e' | b'E') = self.peek() {
-            self.at += 1;
-            exponent = self.at;
-            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
-            self.digits("a digit must stand in the exponent")?;
-        }
-        let parts = NumberParts {
-            text: self.bytes,
-            negative,
-            whole,
-            fraction,
-            exponent: &self.bytes[exponent..self.at],
+        let Some(letter @ (b'e' | b'E')) = self.peek() else {
+            return Ok(parts.is_canonical_everywhere());
         };
+        self.at += 1;
+        let exponent = self.at;
+        self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+        self.digits("a digit must stand in the exponent")?;
+        parts.exponent = &self.bytes[exponent..self.at];
         // `E` is read, and printed by nobody.
-        let upper_case = exponent < self.at && self.bytes[exponent - 1] == b'E';
-        let verbatim = parts.is_canonical_everywhere() && !upper_case;
-        let flags = if verbatim { VERBATIM } else { 0 };
-        Ok(slot(Tag::Number, flags, start, self.at - start))
+        Ok(letter == b'e' && parts.is_canonical_everywhere())
     }
 
     /// Takes a run of digits, of which there must be one.
@@ -389,7 +410,7 @@ impl<'a> Reader<'a> {
     fn digits(&mut self, why: &'static str) -> Read<usize> {
         let count = scan::digits_end(self.bytes, self.at) - self.at;
         if count == 0 {
-            return self.fail(JsonErrorKind::BadNumber { why });
+            return Err(self.fail(JsonErrorKind::BadNumber { why }));
         }
         self.at += count;
         Ok(count)
@@ -412,7 +433,7 @@ impl<'a> Reader<'a> {
     }
 
     #[cold]
-    fn unexpected<T>(&self, expected: &'static str) -> Read<T> {
+    fn unexpected(&self, expected: &'static str) -> Fault {
         if self.peek().is_none() {
             return self.fail(JsonErrorKind::UnexpectedEnd { expected });
         }
@@ -423,8 +444,8 @@ impl<'a> Reader<'a> {
     }
 
     #[cold]
-    fn fail<T>(&self, kind: JsonErrorKind) -> Read<T> {
-        Err(Box::new((kind, self.at)))
+    fn fail(&self, kind: JsonErrorKind) -> Fault {
+        Box::new((kind, self.at))
     }
 
     /// The character that stands here, quoted for a message.
@@ -438,16 +459,6 @@ impl<'a> Reader<'a> {
             Some(c) => format!("`{c}`"),
             None => "the end".to_owned(),
         }
-    }
-}
-
-fn slot(tag: Tag, flags: Flags, start: usize, len: usize) -> Slot {
-    // Both fit: no text is larger than `JsonLimits::LARGEST_TEXT`.
-    Slot {
-        tag,
-        flags,
-        start: start as u32,
-        len: len as u32,
     }
 }
 

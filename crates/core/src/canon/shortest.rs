@@ -7,7 +7,7 @@
 //! fewer digits are. Where a comparison is closer than the error of the multiplication, or the
 //! number lies outside the table, the answer is "not known", and the number is converted.
 
-use super::scan::parse_up_to_sixteen_digits;
+use super::scan::parse_up_to_eight_digits;
 
 /// The decimal exponents of the table.
 const LOWEST: i32 = -64;
@@ -17,19 +17,26 @@ const COUNT: usize = (HIGHEST - LOWEST + 1) as usize;
 /// 5^q for each exponent, scaled into 2^127..2^128 and cut off; at most 128 units too small.
 static POWERS: [u128; COUNT] = compute_powers();
 
-/// More than the sum of all errors, in units of the 128-bit product.
-const SLACK: i128 = 1 << 12;
-
 /// Bits of a double's mantissa.
 const MANTISSA_BITS: u32 = 53;
 
-/// The parts of a number's text, as the reader finds them.
+/// The distance between two neighbouring doubles, and half of it. Ten units of a sixteenth digit
+/// are less than 2^7 times the distance, so that all sums fit.
+const STEP: i64 = 1 << 54;
+const HALF: i64 = STEP / 2;
+
+/// The bits of the product below what a part of [`STEP`] is worth.
+const CUT: u32 = 128 - MANTISSA_BITS - 54;
+
+/// More than the sum of all errors: the product's are far below one part, what is cut off is less
+/// than one of the number and of each unit.
+const SLACK: i64 = 1 << 5;
+
+/// The parts of the text of a number with a fraction or an exponent, as the reader finds them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberParts<'a> {
     /// The whole text, in which the places lie.
     pub text: &'a [u8],
-    /// Whether there is a minus sign.
-    pub negative: bool,
     /// Where the digits before the point begin, and how many they are.
     pub whole: (usize, usize),
     /// Where the digits after the point begin, and how many they are; none without a point.
@@ -40,14 +47,11 @@ pub(super) struct NumberParts<'a> {
 
 impl NumberParts<'_> {
     /// Whether the number is known to be what kernel, job and jcs all print for it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_canonical_everywhere(&self) -> bool {
         let (whole_at, whole_digits) = self.whole;
         let (fraction_at, fraction_digits) = self.fraction;
         let starts_with_zero = self.text[whole_at] == b'0';
-        if fraction_digits == 0 && self.exponent.is_empty() {
-            return whole_digits <= SAFE_DIGITS && !(self.negative && starts_with_zero);
-        }
         if fraction_digits > 0 && self.text[fraction_at + fraction_digits - 1] == b'0' {
             return false;
         }
@@ -59,33 +63,45 @@ impl NumberParts<'_> {
                 _ => return false,
             }
         };
+        // Zeros between the point and the first digit that counts.
+        let mut zeros = 0;
         if starts_with_zero {
-            // Both ECMAScript and Python go on without an exponent down to 0.0001.
             let fraction = &self.text[fraction_at..fraction_at + fraction_digits];
-            let zeros = fraction.iter().take_while(|&&b| b == b'0').count();
-            return zeros <= 3
-                && is_shortest(
-                    || parse_digits(self.text, fraction_at + zeros, fraction_digits - zeros),
-                    fraction_digits - zeros,
-                    -(fraction_digits as i32),
-                );
+            zeros = fraction.iter().take_while(|&&b| b == b'0').count();
+            // Both ECMAScript and Python go on without an exponent down to 0.0001.
+            if zeros > 3 {
+                return false;
+            }
         }
-        let digits = || {
-            let whole = parse_digits(self.text, whole_at, whole_digits)?;
-            let fraction = parse_digits(self.text, fraction_at, fraction_digits)?;
-            Some(whole * POWERS_OF_TEN[fraction_digits] + fraction)
-        };
-        is_shortest(
-            digits,
-            whole_digits + fraction_digits,
-            exponent - fraction_digits as i32,
-        )
+        let exponent = exponent - fraction_digits as i32;
+        let is_in_table = (LOWEST..=HIGHEST).contains(&exponent);
+        let count = fraction_digits - zeros + if starts_with_zero { 0 } else { whole_digits };
+        if count <= SAFE_DIGITS {
+            return is_in_table;
+        }
+        is_in_table
+            && count <= MOST_DIGITS
+            && self
+                .digits_after(zeros)
+                .is_some_and(|digits| is_proved(digits, exponent))
+    }
+
+    /// The digits as one number, 17 at the most; the fraction begins with `zeros` zeros.
+    #[inline(always)]
+    fn digits_after(&self, zeros: usize) -> Option<u64> {
+        let (fraction_at, fraction_digits) = self.fraction;
+        let fraction = parse_digits(self.text, fraction_at + zeros, fraction_digits - zeros)?;
+        if zeros > 0 {
+            return Some(fraction);
+        }
+        let whole = parse_digits(self.text, self.whole.0, self.whole.1)?;
+        Some(whole * POWERS_OF_TEN[fraction_digits] + fraction)
     }
 }
 
 /// Different decimals of up to so many digits are different doubles, so that each is itself the
 /// shortest text of its double.
-const SAFE_DIGITS: usize = 15;
+pub(super) const SAFE_DIGITS: usize = 15;
 
 /// No double needs more digits.
 const MOST_DIGITS: usize = 17;
@@ -100,14 +116,19 @@ const POWERS_OF_TEN: [u64; MOST_DIGITS + 1] = {
     powers
 };
 
-/// The value of up to 17 digits; `None` too close to the end of the text to look at sixteen bytes.
-#[inline]
+/// The value of up to 17 digits; `None` too close to the end of the text to look at whole words.
+#[inline(always)]
 fn parse_digits(text: &[u8], at: usize, count: usize) -> Option<u64> {
     match count {
         0 => Some(0),
-        1..=16 => parse_up_to_sixteen_digits(text, at, count),
+        1..=8 => parse_up_to_eight_digits(text, at, count),
+        9..=16 => {
+            let first = parse_up_to_eight_digits(text, at, 8)?;
+            let rest = parse_up_to_eight_digits(text, at + 8, count - 8)?;
+            Some(first * POWERS_OF_TEN[count - 8] + rest)
+        }
         _ => {
-            let digits = parse_up_to_sixteen_digits(text, at, 16)?;
+            let digits = parse_digits(text, at, 16)?;
             Some(digits * 10 + u64::from(text[at + 16] & 15))
         }
     }
@@ -127,43 +148,39 @@ fn parse_shared_exponent(text: &[u8]) -> Option<i32> {
     }
 }
 
-/// Whether `digits · 10^exponent`, of `count` digits with a last one that is not zero, is the
-/// shortest and nearest decimal of its double.
-#[inline]
-fn is_shortest(digits: impl FnOnce() -> Option<u64>, count: usize, exponent: i32) -> bool {
-    if !(LOWEST..=HIGHEST).contains(&exponent) || count > MOST_DIGITS {
-        return false;
-    }
-    count <= SAFE_DIGITS || digits().is_some_and(|digits| is_proved(digits, exponent))
-}
-
+/// Whether `digits · 10^exponent`, of 16 or 17 digits with a last one that is not zero, is proved
+/// to be the shortest and nearest decimal of its double.
+///
+/// All lengths are in parts of the distance between two doubles at the number, [`STEP`] of them.
 fn is_proved(digits: u64, exponent: i32) -> bool {
     let power = POWERS[(exponent - LOWEST) as usize];
     let zeros = digits.leading_zeros();
     let product = high_product(digits << zeros, power);
-    // What one unit of the last digit is worth in the product.
-    let unit = (power >> (64 - zeros)) as i128;
+    // A product of two numbers with their top bits set has one of its top two bits set.
+    let shift = u32::from(product >> 127 == 0);
+    let product = product << shift;
+    let mantissa = (product >> (128 - MANTISSA_BITS)) as u64;
+    let above = (product >> CUT) as i64 & (STEP - 1);
+    // What one unit of the last digit is worth. Seventeen digits are 57 bits, sixteen are 50 or
+    // more, so that the shift lies within the upper half of the power.
+    let unit = ((power >> 64) as u64 >> (CUT - zeros - shift)) as i64;
 
-    let shift = 128 - MANTISSA_BITS - u32::from(product.leading_zeros() == 1);
-    let half = 1_i128 << (shift - 1);
-    let below = product & ((1 << shift) - 1);
-    let mantissa = product >> shift;
-    // From the nearest double to the number, in units of the product.
-    let offset = below as i128 - if below as i128 > half { half * 2 } else { 0 };
-    let nearest = mantissa + u128::from(offset < 0);
-    // At a power of two the doubles below are closer together than those above.
-    if nearest.is_power_of_two() || half - offset.abs() < SLACK {
-        return false;
-    }
-    let last = i128::from(digits % 10);
+    // From the nearest double to the number.
+    let rounds_up = above > HALF;
+    let offset = above - if rounds_up { STEP } else { 0 };
+    let nearest = mantissa + u64::from(rounds_up);
+    let last = (digits % 10) as i64;
     let shorter_below = offset - last * unit;
-    let shorter_above = offset + (10 - last) * unit;
-    let no_shorter = shorter_below < -half - SLACK && shorter_above > half + SLACK;
+    let shorter_above = shorter_below + 10 * unit;
+    // At a power of two the doubles below are closer together than those above.
+    let is_inside = !nearest.is_power_of_two() & (HALF - offset.abs() >= SLACK);
+    let no_shorter = (shorter_below < -HALF - SLACK) & (shorter_above > HALF + SLACK);
     let none_nearer = 2 * offset.abs() + SLACK < unit;
-    last != 0 && no_shorter && none_nearer
+    is_inside & (last != 0) & no_shorter & none_nearer
 }
 
 /// The top 128 bits of a product of 192.
+#[inline]
 fn high_product(a: u64, b: u128) -> u128 {
     let a = u128::from(a);
     let low = a * (b & u128::from(u64::MAX));
@@ -207,7 +224,7 @@ mod tests {
         let document =
             crate::canon::parse_document(padded.as_bytes(), &Default::default()).unwrap();
         let number = document.root().items().next().unwrap();
-        number.slot.flags & crate::canon::document::VERBATIM != 0
+        number.slot.flags() & crate::canon::slot::VERBATIM != 0
     }
 
     /// What the two printers make of `text`, if they agree.

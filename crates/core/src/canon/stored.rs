@@ -6,7 +6,8 @@
 //! fraction of the time that writing and comparing would.
 
 use super::dialect::{JobProfile, Profile};
-use super::document::{Document, Node, Tag, VERBATIM};
+use super::document::{Document, Node};
+use super::slot::{Tag, VERBATIM};
 
 impl Document<'_> {
     /// Whether the text is its own canonical form in the job dialect, with nothing but `suffix`
@@ -20,10 +21,10 @@ impl Document<'_> {
 /// Where the canonical form of `node`, beginning at `at`, ends; `None` where it is not there.
 fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
     let slot = node.slot;
-    let (start, len) = (slot.start as usize, slot.len as usize);
-    match slot.tag {
+    let (start, len) = (slot.start(), slot.len());
+    match slot.tag() {
         Tag::String => string_after(node, at),
-        Tag::Number if slot.flags & VERBATIM == 0 => None,
+        Tag::Number if slot.flags() & VERBATIM == 0 => None,
         Tag::Number | Tag::Null | Tag::False | Tag::True => (start == at).then_some(at + len),
         Tag::Array => {
             let mut at = at + 1;
@@ -46,8 +47,8 @@ fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
 /// The same for a string, whose place in the text is without its quotes.
 fn string_after(node: Node<'_>, at: usize) -> Option<usize> {
     let slot = node.slot;
-    let is_here = slot.start as usize == at + 1 && slot.flags & JobProfile::REWRITTEN == 0;
-    is_here.then_some(at + slot.len as usize + 2)
+    let is_here = slot.start() == at + 1 && slot.flags() & JobProfile::REWRITTEN == 0;
+    is_here.then_some(at + slot.len() + 2)
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@
 use std::io;
 
 use super::dialect::{Dialect, JcsProfile, JobProfile, KernelProfile, Profile};
-use super::document::{Member, Node, ORDER_DIFFERS, Store, Tag, VERBATIM};
+use super::document::{Member, Node, Store};
 use super::error::{JsonError, NoCanonicalForm, NoFormKind, Position};
 use super::reader::{Fault, ReadOptions, Reader};
+use super::slot::{ORDER_DIFFERS, Tag, VERBATIM};
 use super::text::{self, JsonString, RawPieces};
 use super::value::Value;
 use crate::digest::{Digest, Hasher};
@@ -257,8 +258,8 @@ impl<'s, P: Profile> Emitter<'s, P> {
         // Most are short. Copying a fixed number of bytes and dropping what was too much takes a
         // few instructions where a copy of just so many takes a call.
         const SHORT: usize = 32;
-        let start = node.slot.start as usize;
-        let len = node.slot.len as usize;
+        let start = node.slot.start();
+        let len = node.slot.len();
         match node.text.as_bytes().get(start..start + SHORT) {
             Some(bytes) if len <= SHORT => {
                 let end = self.out.len() + len;
@@ -288,31 +289,37 @@ impl<'s, P: Profile> Emitter<'s, P> {
         }
     }
 
+    /// Inlined into the loops of arrays and objects, so that only they pay for a call.
+    #[inline(always)]
     fn node(&mut self, node: Node<'_>) -> Written {
-        match node.slot.tag {
+        match node.slot.tag() {
             Tag::Null => self.run(b"null"),
             Tag::False => self.run(b"false"),
             Tag::True => self.run(b"true"),
-            Tag::Number if node.slot.flags & VERBATIM != 0 => self.raw(node),
+            Tag::Number if node.slot.flags() & VERBATIM != 0 => self.raw(node),
             Tag::Number => P::write_number(&mut self.out, node.raw())
                 .map_err(|kind| no_form(kind, node.position())),
             Tag::String => self.node_string(node),
-            Tag::Array => {
-                let mut before = b'[';
-                for item in node.items() {
-                    self.byte(before);
-                    self.node(item)?;
-                    before = b',';
-                }
-                self.close(before, b'[', b']')
-            }
+            Tag::Array => self.node_array(node),
             Tag::Object => self.node_object(node),
         }
     }
 
+    #[inline(never)]
+    fn node_array(&mut self, node: Node<'_>) -> Written {
+        let mut before = b'[';
+        for item in node.items() {
+            self.byte(before);
+            self.node(item)?;
+            before = b',';
+        }
+        self.close(before, b'[', b']')
+    }
+
+    #[inline(never)]
     fn node_object(&mut self, node: Node<'_>) -> Written {
         let members = node.object_members();
-        if P::UTF16_ORDER && node.slot.flags & ORDER_DIFFERS != 0 {
+        if P::UTF16_ORDER && node.slot.flags() & ORDER_DIFFERS != 0 {
             let mut members = members.to_vec();
             let key = |member: &Member| text::decode_raw(&node.text[member.key.range()]);
             members.sort_by(|a, b| P::compare_keys(&key(a), &key(b)));
@@ -354,7 +361,7 @@ impl<'s, P: Profile> Emitter<'s, P> {
     #[inline]
     fn node_string(&mut self, node: Node<'_>) -> Written {
         self.byte(b'"');
-        if node.slot.flags & P::REWRITTEN == 0 {
+        if node.slot.flags() & P::REWRITTEN == 0 {
             self.raw(node)?;
         } else {
             for piece in RawPieces::new(node.raw()) {

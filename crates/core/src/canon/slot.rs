@@ -1,0 +1,115 @@
+//! One value of a document that was read: what it is, what was noticed about it, where it is.
+//!
+//! Two plain numbers, so that a slot is passed in registers. As four small fields it went through
+//! memory, and the processor waited for small stores that were loaded as one.
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Null,
+    False,
+    True,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+/// What the reader noticed about a value; see the constants.
+pub(crate) type Flags = u8;
+
+/// A string with at least one escape.
+pub(crate) const ESCAPED: Flags = 1;
+/// A string that kernel and jcs do not print exactly as it is written.
+pub(crate) const REWRITE: Flags = 2;
+/// A string with a byte outside U+0020-U+007E, so that job does not print it as it is written.
+pub(crate) const WIDE: Flags = 4;
+/// A string with an unpaired surrogate.
+pub(crate) const LONE: Flags = 8;
+/// A number that every dialect prints exactly as it is written.
+pub(crate) const VERBATIM: Flags = 16;
+/// An object whose members may order differently by code points and by UTF-16 code units.
+pub(crate) const ORDER_DIFFERS: Flags = 32;
+
+/// One value: a place in the text (strings without their quotes, numbers) or a range in a list
+/// of the [`Store`](super::document::Store) (arrays, objects).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot {
+    /// The start, and above it the length.
+    place: u64,
+    /// The tag, and above it the flags.
+    mark: u16,
+}
+
+impl Slot {
+    /// `start` and `len` fit 32 bits: no text is larger than `JsonLimits::LARGEST_TEXT`.
+    #[inline]
+    pub(crate) fn new(tag: Tag, flags: Flags, start: usize, len: usize) -> Self {
+        Self {
+            place: (start as u64) | ((len as u64) << 32),
+            mark: (tag as u16) | (u16::from(flags) << 8),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn tag(self) -> Tag {
+        match self.mark as u8 {
+            0 => Tag::Null,
+            1 => Tag::False,
+            2 => Tag::True,
+            3 => Tag::Number,
+            4 => Tag::String,
+            5 => Tag::Array,
+            _ => Tag::Object,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn flags(self) -> Flags {
+        (self.mark >> 8) as Flags
+    }
+
+    #[inline]
+    pub(crate) fn start(self) -> usize {
+        self.place as u32 as usize
+    }
+
+    #[inline]
+    pub(crate) fn len(self) -> usize {
+        (self.place >> 32) as usize
+    }
+
+    #[inline]
+    pub(crate) fn range(self) -> std::ops::Range<usize> {
+        self.start()..self.start() + self.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slot_gives_back_what_it_was_made_of() {
+        for tag in [
+            Tag::Null,
+            Tag::False,
+            Tag::True,
+            Tag::Number,
+            Tag::String,
+            Tag::Array,
+            Tag::Object,
+        ] {
+            let most = u32::MAX as usize;
+            for (flags, start, len) in [
+                (0, 0, 0),
+                (ESCAPED | ORDER_DIFFERS, 7, most),
+                (255, most, 1),
+            ] {
+                let slot = Slot::new(tag, flags, start, len);
+                assert_eq!((slot.tag(), slot.flags()), (tag, flags));
+                assert_eq!((slot.start(), slot.len()), (start, len));
+            }
+        }
+    }
+}
