@@ -38,7 +38,8 @@ pub(super) fn is_finite(t: &Tagged<'_>, i: usize) -> bool {
         return false;
     }
     let prev = lexed.word(i - 1);
-    if any_of!(prev,
+    if prev.ends_with("'s")
+        || any_of!(prev,
         "to" "the" "a" "an" "of" "for" "by" "with" "and" "or" "each" "every" "in" "on" "at" "as" "from" "per" "no" "one"
         "its" "their" "our" "your" "this" "that")
     {

@@ -127,6 +127,16 @@ impl Source<'_> {
         }
     }
 
+    /// The place of a byte span of several sentences, without a closing mark.
+    pub fn span_place(&self, start: usize, end: usize) -> Place {
+        let text = self.tagged.lexed.text;
+        let end = start
+            + text[start..end]
+                .trim_end_matches(['.', ';', '\n', ' '])
+                .len();
+        self.place(start, end)
+    }
+
     /// The place of the sentence that holds token `i`, without its closing mark.
     pub fn sentence_place(&self, i: usize) -> Place {
         let lexed = &self.tagged.lexed;

@@ -41,7 +41,13 @@ pub(super) fn open_attitude(source: &Source<'_>, range: (usize, usize)) -> Optio
             "first" | "comes" | "last" | "larger" | "smaller" | "earlier" | "later"
         )
     });
-    (fragment && attitude && !rule).then_some(or)
+    // `Stars or a pet that grows, the teachers are split on this`
+    let torn = (cut + 1..range.1).any(|i| {
+        any_of!(lexed.word(i), "split" "torn" "divided" "disagree" "disagrees" "argue" "arguing" "unsure" "undecided")
+            && i > 0
+            && any_of!(lexed.word(i - 1), "are" "is" "still" "we" "people" "they")
+    });
+    (fragment && attitude && !rule || torn).then_some(or)
 }
 
 /// A list of alternatives and then a word about it: `A, B or C - we can imagine all three`.

@@ -21,7 +21,9 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
     let next = lexed.word(to);
     let single = to == from + 1;
     if (from..to).any(|i| is_answer_value(source, i))
-        || single && is_given_value(source, from)
+        || single
+            && any_of!(word, "maybe" "undecided" "unsure" "unclear" "perhaps" "probably" "possibly")
+            && is_given_value(source, from)
         || is_attribute(source, range, from, to)
         || is_last_value(source, range, from, to)
         || lexed.raw(to) == "{"

@@ -10,6 +10,7 @@ mod options;
 mod question;
 
 use self::options::options_of;
+use super::grammar::has_finite;
 use super::{Finding, FindingKind, MAX_PER_TEXT, Source, clip};
 use crate::lexicon::Cue;
 
@@ -25,8 +26,16 @@ pub(super) fn find_choices(source: &Source<'_>, out: &mut Vec<Finding>) {
         let Some(token) = open_choice(source, range) else {
             continue;
         };
-        let sentence = source.sentence_place(token);
+        let mut sentence = source.sentence_place(token);
         let mut options = options_of(source, range);
+        if let Some(start) = listed_before(source, at) {
+            // `REST, SFTP or a replica; opinions differ`: the alternatives stand in the sentence before.
+            sentence = source.span_place(start, sentence.end);
+            options = options_of(source, t.lexed.sentences[at - 1]);
+        } else if let Some(end) = remark_behind(source, at) {
+            // `Photos or drawings? Both have their merits`
+            sentence = source.span_place(sentence.start, end);
+        }
         if at > 0
             && last == Some(at - 1)
             && let Some(previous) = out.last_mut()
@@ -52,6 +61,33 @@ pub(super) fn find_choices(source: &Source<'_>, out: &mut Vec<Finding>) {
         }
         last = Some(at);
     }
+}
+
+/// Where the list of alternatives begins that a short sentence of doubt closes.
+fn listed_before(source: &Source<'_>, at: usize) -> Option<usize> {
+    let lexed = &source.tagged.lexed;
+    let (from, to) = lexed.sentences[at];
+    let (start, end) = *lexed.sentences.get(at.checked_sub(1)?)?;
+    let listed = (start..end).any(|i| any_of!(lexed.word(i), "or" "vs" "versus"));
+    (to - from <= 4
+        && listed
+        && lexed.raw(end - 1) == ";"
+        && !has_finite(&source.tagged, (start, end)))
+    .then(|| lexed.tokens[start].start)
+}
+
+/// Where a short remark ends that follows a question.
+fn remark_behind(source: &Source<'_>, at: usize) -> Option<usize> {
+    let lexed = &source.tagged.lexed;
+    let asked = lexed.raw(lexed.sentences[at].1 - 1).starts_with('?');
+    let (from, to) = *lexed.sentences.get(at + 1)?;
+    let remark = to - from <= 9
+        && any_of!(lexed.word(from),
+            "we" "both" "either" "all" "probably" "not" "any" "whatever" "i" "maybe" "no" "hard" "depends" "opinions" "it");
+    (asked && remark).then(|| {
+        let end = lexed.tokens[to - 1].end;
+        end - usize::from(lexed.text[..end].ends_with('.'))
+    })
 }
 
 /// The token that makes the sentence an open choice.

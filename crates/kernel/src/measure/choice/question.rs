@@ -27,7 +27,16 @@ pub(super) fn open_question(source: &Source<'_>, range: (usize, usize)) -> Optio
         .chars()
         .next_back()
         .unwrap_or(' ');
-    if !(before.is_alphanumeric() || matches!(before, ')' | ']' | '"' | '\'' | '”' | '+' | '#')) {
+    // `InfluxDB / TimescaleDB ?`: a blank before the mark, as some people write.
+    let spaced = mark > range.0
+        && before == ' '
+        && mark + 1 == range.1
+        && lexed.tokens[mark - 1].kind == TokenKind::Word
+        && (range.0..mark).any(|i| lexed.raw(i) == "/" || lexed.word(i) == "or");
+    if !(spaced
+        || before.is_alphanumeric()
+        || matches!(before, ')' | ']' | '"' | '\'' | '”' | '+' | '#'))
+    {
         return None;
     }
     if is_optional_type(source, mark) {
@@ -56,9 +65,16 @@ pub(super) fn open_question(source: &Source<'_>, range: (usize, usize)) -> Optio
 fn is_optional_type(source: &Source<'_>, mark: usize) -> bool {
     let lexed = &source.tagged.lexed;
     let attached = !lexed.tokens[mark].spaced;
-    attached
-        && mark > 0
-        && any_of!(lexed.raw(mark - 1),
+    if !attached || mark < 2 {
+        return false;
+    }
+    // `get(key: K): V?`, `val next: Stop?`
+    let declared = lexed.raw(mark - 2) == ":"
+        && mark >= 3
+        && (lexed.raw(mark - 3) == ")"
+            || mark >= 4 && any_of!(lexed.word(mark - 4), "val" "var" "let" "(" ","));
+    declared
+        || any_of!(lexed.raw(mark - 1),
             "String" "Int" "Int32" "Int64" "Double" "Float" "Bool" "Boolean" "Long" "Date" "Data" "URL" "UUID" "Any" "Decimal"
             "DateTime" "List" "Map" "Set" ">" "]" "string" "int" "double" "bool" "decimal" "long" "num" "Instant" "LocalDate")
 }

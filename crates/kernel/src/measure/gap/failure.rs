@@ -31,6 +31,17 @@ pub(super) fn is_lacking_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool
     })
 }
 
+/// A message in quotation marks that tells somebody that something is wrong: `"This date does not exist"`.
+pub(super) fn has_message(t: &Tagged<'_>) -> bool {
+    let lexed = &t.lexed;
+    (0..lexed.tokens.len()).any(|i| {
+        lexed.tokens[i].quoted
+            && any_of!(lexed.word(i),
+                "not" "cannot" "no" "can't" "please" "error" "wrong" "sorry" "invalid" "failed" "unknown" "missing" "again"
+                "unavailable" "closed" "full")
+    })
+}
+
 /// `no warnings`, `0 errors`: a measure, not what happens on failure.
 pub(super) fn is_quiet_failure(t: &Tagged<'_>, i: usize) -> bool {
     let lexed = &t.lexed;

@@ -136,14 +136,22 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
     {
         return GoalKind::Analyse;
     }
-    if is_device(goal, v + 1, n.min(v + 8)) && c & (class::BUILD | class::CHANGE) != 0 {
+    if is_device(goal, v + 1, n.min(v + 14)) && c & (class::BUILD | class::CHANGE) != 0 {
         return GoalKind::Device;
     }
     let better = (v + 1..n).any(|i| {
         any_of!(lexed.word(i), "faster" "better" "quicker" "cheaper" "smaller" "easier" "safer" "leaner")
     });
-    if c & class::IMPROVE != 0 || matches!(word, "make" | "get") && better {
+    if c & class::IMPROVE != 0 && (is_quality_verb(word) || names_quality(goal, v + 1, n))
+        || matches!(word, "make" | "get") && better
+    {
         return GoalKind::Improve;
+    }
+    // What it does stays the same: nothing new can fail, and nobody new uses it.
+    if (v..n).any(|i| {
+        lexed.word(i) == "without" && any_of!(lexed.word(i + 1), "changing" "touching" "altering")
+    }) {
+        return GoalKind::Fix;
     }
     if c & class::FIX != 0 {
         return if c & class::OPERATE != 0 {
@@ -165,6 +173,23 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
         return GoalKind::Operate;
     }
     GoalKind::Change
+}
+
+/// Verbs that ask for better, whatever the object.
+fn is_quality_verb(word: &str) -> bool {
+    any_of!(word,
+        "improve" "optimise" "optimize" "accelerate" "speed" "enhance" "modernise" "modernize" "streamline" "tune" "boost"
+        "scale" "better" "faster")
+}
+
+/// `Raise the Python version` is a change; `raise the hit rate` wants a number.
+fn names_quality(goal: &Tagged<'_>, from: usize, to: usize) -> bool {
+    (from..to).any(|i| {
+        any_of!(goal.lexed.word(i),
+            "time" "times" "performance" "latency" "cost" "costs" "speed" "memory" "load" "size" "errors" "rate" "rates"
+            "quality" "energy" "traffic" "conversion" "satisfaction" "consumption" "waste" "usage" "delay" "delays" "noise"
+            "accuracy" "throughput" "effort" "bill" "bills" "duration" "number" "calls" "tickets" "complaints" "footprint")
+    })
 }
 
 /// The object runs in a device, or is code for other programs.

@@ -5,7 +5,7 @@
 
 use super::data::read_data;
 pub(in crate::measure) use super::failure::is_case_line;
-use super::failure::{is_lacking_subject, is_odd_case, is_quiet_failure};
+use super::failure::{has_message, is_lacking_subject, is_odd_case, is_quiet_failure};
 use super::product::{is_coined, is_product, is_source_file};
 use super::users::{is_consumer, is_person};
 use crate::lexicon::{Cue, Tagged, class};
@@ -52,6 +52,7 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
         data: read_data(t),
         ..Signals::default()
     };
+    let quoted = lexed.tokens.iter().any(|token| token.quoted);
     for &(from, to) in &lexed.sentences {
         let (mut negated, mut conditional) = (false, false);
         let fields = fields_from(t, from, to);
@@ -79,7 +80,7 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
             negated |= c & class::NEG != 0;
             conditional |= c & class::CONDITION != 0
                 && !(word == "once" && i > 0 && lexed.word(i - 1) == "at")
-                || any_of!(word, "that" "which" "who" "otherwise" "where" "else");
+                || any_of!(word, "that" "which" "who" "what" "otherwise" "where" "else");
             if !s.technology
                 && (is_product(t, i, i == from)
                     || is_source_file(word)
@@ -102,6 +103,7 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
             s.output |= c & class::OUTPUT != 0;
         }
         s.failure = s.failure
+            || quoted && has_message(t)
             || negated && conditional
             || is_lacking_subject(t, from, to)
             || is_case_line(t, from, to)

@@ -137,7 +137,17 @@ fn is_mask(chunk: &str) -> bool {
             .split(['.', ',', '/', ':', '-'])
             .filter(|p| p.len() >= 2 && p.chars().all(is_mask_letter))
             .count();
+        // `€ x.xx`: one letter all over, cut like a number.
+        let first = chunk.as_bytes()[0];
+        let number = separators == 1
+            && letters >= 3
+            && digits == 0
+            && matches!(first, b'x' | b'X' | b'n' | b'N')
+            && chunk
+                .bytes()
+                .all(|b| b == first || matches!(b, b'.' | b','));
         return only_marks
+            || number
             || !known
                 && (separators >= 1 && groups >= 1 && (digits > 0 || groups >= 2)
                     || chunk.contains(',') && digits >= 2 && letters >= 1);

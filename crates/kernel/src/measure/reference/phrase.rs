@@ -67,7 +67,9 @@ pub(super) fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
             Cue::Unresolved | Cue::ToBe | Cue::WillBe
                 if several
                     && (is_mentioned(source, hit.from, hit.to)
-                        || hit.cue != Cue::WillBe && describes_noun(t, hit.from, hit.to)) =>
+                        || hit.cue != Cue::WillBe
+                            && any_of!(lexed.word(hit.from), "still" "not" "yet" "awaiting" "waiting" "pending" "to" "unknown" "needs")
+                            && describes_noun(t, hit.from, hit.to)) =>
             {
                 false
             }
@@ -177,6 +179,7 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
         "will" if lexed.word(from + 1) == "follow" => {
             to >= lexed.sentence_of(from).1
                 || lexed.tokens[to].kind == TokenKind::Symbol
+                || any_of!(next, "by" "from" "with" "via" "as")
                 || LATER.contains(&next)
         }
         "still" if matches!(lexed.word(from + 1), "open" | "missing" | "pending") => {
@@ -193,7 +196,10 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
                 && !t.any(lexed.sentence_of(from), class::FAILURE)
         }
         // `filled with lorem ipsum`: that is what is wanted.
-        "lorem" => !any_of!(prev, "with" "as" "of" "use" "using" "random"),
+        "lorem" => {
+            !any_of!(prev, "with" "as" "of" "use" "using" "random")
+                && !any_of!(next, "from" "of" "generated" "words")
+        }
         "goes" => prev_symbol || any_of!(prev, "name" "text" "link" "number" "value"),
         _ => true,
     }

@@ -16,6 +16,10 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
     {
         return false;
     }
+    // A grammar: `<dose> ::= <number> <unit>`.
+    if b.source.tagged.lexed.text.contains("::=") {
+        return false;
+    }
     let one_word = !body.contains(' ');
     let address = body.contains('.') && one_word || body.ends_with('/') || body.contains("//");
     if address || is_namespaced(body) || is_declaration(b) {
