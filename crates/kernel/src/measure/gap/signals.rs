@@ -9,6 +9,7 @@ use super::failure::{has_message, is_lacking_subject, is_odd_case, is_quiet_fail
 use super::product::{is_coined, is_product, is_source_file};
 use super::users::{is_consumer, is_person};
 use crate::lexicon::{Cue, Tagged, class};
+use crate::measure::is_decision;
 use crate::text::lex::{Lexed, TokenKind};
 
 /// Signals of one text.
@@ -52,7 +53,8 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
         data: read_data(t),
         ..Signals::default()
     };
-    let quoted = lexed.tokens.iter().any(|token| token.quoted);
+    // A decision quotes what was asked about; that is no message to anybody.
+    let quoted = !is_decision(lexed.text) && lexed.tokens.iter().any(|token| token.quoted);
     for &(from, to) in &lexed.sentences {
         let (mut negated, mut conditional) = (false, false);
         let fields = fields_from(t, from, to);
