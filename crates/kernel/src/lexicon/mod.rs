@@ -141,15 +141,91 @@ struct Entry {
 /// One compiled phrase: the words after the first, and what it signals.
 struct Phrase {
     first: &'static str,
-    rest: Vec<&'static str>,
+    rest: Vec<Part>,
     cue: Cue,
+}
+
+/// One word of a phrase behind its first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Word(&'static str),
+    /// Any form of a word, by the key of its stem.
+    Stem(u64),
+    /// Any number.
+    Number,
+}
+
+impl Part {
+    fn parse(text: &'static str) -> Part {
+        match text.strip_prefix('~') {
+            Some(word) => Part::Stem(fnv(stem(word))),
+            None if text == "#" => Part::Number,
+            None => Part::Word(text),
+        }
+    }
+
+    fn matches(&self, lexed: &Lexed<'_>, at: usize) -> bool {
+        let Some(token) = lexed.tokens.get(at) else {
+            return false;
+        };
+        match self {
+            Part::Word(word) => lexed.word(at) == *word,
+            Part::Stem(key) => token.kind == TokenKind::Word && token.key == *key,
+            Part::Number => {
+                token.kind == TokenKind::Number
+                    || any_of!(lexed.word(at),
+                        "two" "three" "four" "five" "six" "seven" "eight" "nine" "ten" "twelve" "several")
+            }
+        }
+    }
 }
 
 struct Lexicon {
     entries: Vec<Entry>,
-    /// Open addressing by FNV-1a: position of an entry plus one, 0 where empty. A quarter full at most.
-    slots: Vec<u32>,
+    /// Words by their hash.
+    slots: Slots,
+    /// Stems that begin a phrase (`~word`) by the hash of the stem, which a token carries as its key.
+    stems: Slots,
     phrases: Vec<Phrase>,
+}
+
+/// Open addressing by FNV-1a: the hash, and the position of an entry plus one, 0 where empty. A quarter full at most.
+struct Slots(Vec<(u64, u32)>);
+
+impl Slots {
+    fn new(hashes: impl ExactSizeIterator<Item = (u64, usize)>) -> Self {
+        let size = (hashes.len() * 4).next_power_of_two();
+        let mut slots = vec![(0, 0); size];
+        for (hash, at) in hashes {
+            let mut slot = hash as usize & (size - 1);
+            while slots[slot].1 != 0 {
+                slot = (slot + 1) & (size - 1);
+            }
+            slots[slot] = (hash, at as u32 + 1);
+        }
+        Slots(slots)
+    }
+
+    fn find<'e>(
+        &self,
+        entries: &'e [Entry],
+        hash: u64,
+        is: impl Fn(&Entry) -> bool,
+    ) -> Option<&'e Entry> {
+        let mask = self.0.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let (own, at) = self.0[slot];
+            if at == 0 {
+                return None;
+            }
+            let entry = &entries[at as usize - 1];
+            if own == hash && is(entry) {
+                return Some(entry);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
 }
 
 fn build() -> Lexicon {
@@ -166,7 +242,7 @@ fn build() -> Lexicon {
             if let Some(first) = parts.next().map(stem_mark) {
                 list.push(Phrase {
                     first,
-                    rest: parts.collect(),
+                    rest: parts.map(Part::parse).collect(),
                     cue,
                 });
                 flat.push((first, class::CUE));
@@ -197,18 +273,17 @@ fn build() -> Lexicon {
             }
         }
     }
-    let size = (entries.len() * 4).next_power_of_two();
-    let mut slots = vec![0u32; size];
-    for (at, entry) in entries.iter().enumerate() {
-        let mut slot = fnv(entry.word) as usize & (size - 1);
-        while slots[slot] != 0 {
-            slot = (slot + 1) & (size - 1);
-        }
-        slots[slot] = at as u32 + 1;
-    }
+    let slots = Slots::new(entries.iter().enumerate().map(|(at, e)| (fnv(e.word), at)));
+    let stems: Vec<(u64, usize)> = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(at, e)| e.word.strip_prefix('~').map(|stem| (fnv(stem), at)))
+        .collect();
+    let stems = Slots::new(stems.into_iter());
     Lexicon {
         entries,
         slots,
+        stems,
         phrases: list,
     }
 }
@@ -269,24 +344,8 @@ fn lexicon() -> &'static Lexicon {
 }
 
 fn find(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
-    find_hashed(lex, fnv(word), |entry| entry == word)
-}
-
-fn find_hashed(
-    lex: &'static Lexicon,
-    hash: u64,
-    is: impl Fn(&str) -> bool,
-) -> Option<&'static Entry> {
-    let mask = lex.slots.len() - 1;
-    let mut slot = hash as usize & mask;
-    while lex.slots[slot] != 0 {
-        let entry = &lex.entries[lex.slots[slot] as usize - 1];
-        if is(entry.word) {
-            return Some(entry);
-        }
-        slot = (slot + 1) & mask;
-    }
-    None
+    lex.slots
+        .find(&lex.entries, fnv(word), |entry| entry.word == word)
 }
 
 /// A cue found in a text: tokens `from..to`.
@@ -319,55 +378,50 @@ pub(crate) fn is_listed(word: &str) -> bool {
 }
 
 fn lookup(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
-    if let Some(e) = find(lex, word) {
-        return Some(e);
+    find(lex, word).or_else(|| lookup_inflected(lex, word))
+}
+
+/// The entry of a word that is not listed itself: without the genitive, in the singular, without a version number.
+fn lookup_inflected(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
+    let last = *word.as_bytes().last()?;
+    if last == b's' || last == b'\'' {
+        let bare = word
+            .strip_suffix("'s")
+            .or_else(|| word.strip_suffix("’s"))
+            .or_else(|| word.strip_suffix('\''));
+        if let Some(entry) = bare.and_then(|bare| find(lex, bare)) {
+            return Some(entry);
+        }
+        let bare = bare.unwrap_or(word);
+        let long = |w: &&str| w.len() > 2;
+        let singular = bare
+            .strip_suffix('s')
+            .filter(|w| w.len() > 2 && !w.ends_with('s'));
+        return singular
+            .and_then(|w| find(lex, w))
+            .or_else(|| {
+                bare.strip_suffix("ies")
+                    .filter(long)
+                    .and_then(|w| find_with_y(lex, w))
+            })
+            .or_else(|| {
+                bare.strip_suffix("es")
+                    .filter(long)
+                    .and_then(|w| find(lex, w))
+            });
     }
-    let bare = word
-        .strip_suffix("'s")
-        .or_else(|| word.strip_suffix("’s"))
-        .or_else(|| word.strip_suffix('\''))
-        .unwrap_or(word);
-    let singular = bare
-        .strip_suffix('s')
-        .filter(|w| w.len() > 2 && !w.ends_with('s'));
-    find(lex, bare)
-        .or_else(|| singular.and_then(|w| find(lex, w)))
-        .or_else(|| {
-            bare.strip_suffix("ies")
-                .filter(|w| w.len() > 2)
-                .and_then(|w| find_with_y(lex, w))
-        })
-        .or_else(|| {
-            bare.strip_suffix("es")
-                .filter(|w| w.len() > 2)
-                .and_then(|w| find(lex, w))
-        })
-        .or_else(|| {
-            let cut = bare.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-            (cut.len() < bare.len() && cut.len() >= 2)
-                .then(|| find(lex, cut))
-                .flatten()
-        })
+    if last.is_ascii_digit() || last == b'.' {
+        let cut = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        return (cut.len() >= 2).then(|| find(lex, cut)).flatten();
+    }
+    None
 }
 
 fn find_with_y(lex: &'static Lexicon, base: &str) -> Option<&'static Entry> {
-    find_hashed(lex, fnv_more(fnv(base), "y"), |entry| {
-        entry.strip_suffix('y') == Some(base)
-    })
-}
-
-fn matches_word(pattern: &str, lexed: &Lexed<'_>, at: usize) -> bool {
-    let Some(token) = lexed.tokens.get(at) else {
-        return false;
-    };
-    if let Some(want) = pattern.strip_prefix('~') {
-        token.kind == TokenKind::Word && token.key == fnv(stem(want))
-    } else if pattern == "#" {
-        token.kind == TokenKind::Number
-            || any_of!(lexed.word(at), "two" "three" "four" "five" "six" "seven" "eight" "nine" "ten" "twelve" "several")
-    } else {
-        lexed.word(at) == pattern
-    }
+    lex.slots
+        .find(&lex.entries, fnv_more(fnv(base), "y"), |entry| {
+            entry.word.strip_suffix('y') == Some(base)
+        })
 }
 
 /// Tags a text: classes for every word, and every cue in it.
@@ -376,31 +430,32 @@ pub(crate) fn tag(text: &str) -> Tagged<'_> {
     let lexed = Lexed::new(text);
     let mut classes = Vec::with_capacity(lexed.tokens.len());
     let mut hits = Vec::new();
-    let tilde = fnv("~");
+    let mut seen = 0;
     for (i, token) in lexed.tokens.iter().enumerate() {
         if token.kind != TokenKind::Word {
             classes.push(0);
             continue;
         }
         let word = lexed.word(i);
-        let entry = lookup(lex, word);
-        classes.push(entry.map_or(0, |e| e.classes) & !class::CUE);
+        let listed = find(lex, word);
+        let entry = listed.or_else(|| lookup_inflected(lex, word));
+        let found = entry.map_or(0, |e| e.classes) & !class::CUE;
+        classes.push(found);
+        seen |= found;
         if token.quoted {
             continue;
         }
-        let mut ranges = [None, None];
-        ranges[0] = find(lex, word).filter(|e| e.classes & class::CUE != 0);
-        let base = stem(word);
-        ranges[1] = find_hashed(lex, fnv_more(tilde, base), |entry| {
-            entry.strip_prefix('~') == Some(base)
-        });
+        let ranges = [
+            listed.filter(|e| e.classes & class::CUE != 0),
+            lex.stems.find(&lex.entries, token.key, |_| true),
+        ];
         for entry in ranges.into_iter().flatten() {
             for phrase in &lex.phrases[entry.phrases.0 as usize..entry.phrases.1 as usize] {
                 if phrase
                     .rest
                     .iter()
                     .enumerate()
-                    .all(|(k, p)| matches_word(p, &lexed, i + 1 + k))
+                    .all(|(k, part)| part.matches(&lexed, i + 1 + k))
                 {
                     hits.push(Hit {
                         cue: phrase.cue,
@@ -411,7 +466,6 @@ pub(crate) fn tag(text: &str) -> Tagged<'_> {
             }
         }
     }
-    let seen = classes.iter().fold(0, |seen, c| seen | c);
     Tagged {
         lexed,
         classes,
@@ -430,6 +484,25 @@ impl Tagged<'_> {
     pub fn any(&self, range: (usize, usize), classes: u64) -> bool {
         (range.0..range.1.min(self.classes.len()))
             .any(|i| !self.lexed.tokens[i].quoted && self.classes[i] & classes != 0)
+    }
+
+    /// The classes of all words; a thing counts for no person, an HTTP error code for a failure.
+    pub fn topics(&self) -> u64 {
+        let of = |(i, c): (usize, &u64)| {
+            if c & class::THING != 0 {
+                c & !class::PERSON
+            } else if self.lexed.tokens[i].kind == TokenKind::Number {
+                classes_of(self.lexed.word(i))
+            } else {
+                *c
+            }
+        };
+        self.classes
+            .iter()
+            .enumerate()
+            .take(100)
+            .map(of)
+            .fold(0, |seen, c| seen | c)
     }
 
     /// The cues that begin inside the token range.

@@ -81,6 +81,8 @@ pub struct Measurement {
     pub entropy: Entropy,
     /// Density: how much is said.
     pub density: Density,
+    /// The classes of the words of each constraint, for the headings of an instruction.
+    pub(crate) classes: Vec<u64>,
 }
 
 /// Findings of one kind that one text can give: more would fill the memory and ask no better.
@@ -207,9 +209,16 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     findings.retain(|f| !closed.covers(f));
     let entropy = Entropy::from_findings(&findings);
     let density = Density::from_profile(&profile, constraints.len());
+    let mut classes = vec![0; constraints.len()];
+    for source in &sources {
+        if let Origin::Constraint(at) = source.origin {
+            classes[at] = source.tagged.topics();
+        }
+    }
     Measurement {
         findings,
         entropy,
         density,
+        classes,
     }
 }

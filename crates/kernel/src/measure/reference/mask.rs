@@ -60,6 +60,9 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             break;
         }
         let chunk = &text[start..end];
+        if !can_be_mask(chunk) {
+            continue;
+        }
         let label = text[..start].trim_end().ends_with([':', '=']);
         let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#')
             || label && is_stars(chunk);
@@ -96,6 +99,37 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             out.push(finding(source, start + lead, stop, token));
         }
     }
+}
+
+/// Most words begin with a letter that no mask begins with.
+fn can_be_mask(chunk: &str) -> bool {
+    let bytes = chunk.as_bytes();
+    let first = if bytes[0] == b'(' {
+        bytes.get(1)
+    } else {
+        bytes.first()
+    };
+    bytes.len() >= 3
+        && first.is_some_and(|b| {
+            b.is_ascii_digit()
+                || matches!(
+                    b,
+                    b'x' | b'X'
+                        | b'n'
+                        | b'N'
+                        | b'#'
+                        | b'_'
+                        | b'?'
+                        | b'*'
+                        | b'D'
+                        | b'M'
+                        | b'd'
+                        | b'm'
+                        | b'T'
+                        | b'J'
+                        | b'Y'
+                )
+        })
 }
 
 /// `Client secret: ********`
