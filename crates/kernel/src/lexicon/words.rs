@@ -170,7 +170,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
     (CURRENCY, "euro euros eur dollar dollars usd franc francs chf pound gbp yen krone kroner zloty"),
     (WEEKDAY, "weekend weekends weekday weekdays monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday sundays"),
     (LOCATION, "file function method class module line repository folder directory endpoint page component test screen view table script"),
-    (DEFER, "appendix april aren't attached attachment august await awaiting be call chat come comes december doesn't don't due dummy e-mail email enclosure
+    (DEFER, "going promised wants supposed meant our last latest appendix april aren't attached attachment august await awaiting be call chat come comes december doesn't don't due dummy e-mail email enclosure
         eventually example expected february follow follows guess guessed hasn't haven't insert isn't january july june later mail march meeting minutes
         missing n next no nobody not november october once open outstanding pending phone placeholder please provisional replace separately september shortly
         soon spring still tell told tomorrow unclear undecided unknown until waiting when yet"),

@@ -24,6 +24,7 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
         || single
             && any_of!(word, "maybe" "undecided" "unsure" "unclear" "perhaps" "probably" "possibly")
             && is_given_value(source, from)
+        || single && is_parameter_value(source, from)
         || is_attribute(source, range, from, to)
         || is_last_value(source, range, from, to)
         || lexed.raw(to) == "{"
@@ -125,6 +126,17 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
         "alternatively" => true,
         _ => true,
     }
+}
+
+/// `?state=pending,undecided`: a value in an address or a setting, here or elsewhere in the text.
+fn is_parameter_value(source: &Source<'_>, at: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let word = lexed.word(at);
+    (1..lexed.tokens.len().min(400)).any(|i| {
+        !lexed.tokens[i].spaced
+            && lexed.word(i) == word
+            && any_of!(lexed.raw(i - 1), "," "=" "/" "|" "_")
+    })
 }
 
 /// `undecided voters`, `open questions come first`, `an unclear mark is …`: the hedge describes a noun of a statement.

@@ -112,7 +112,9 @@ fn is_marker_word(source: &Source<'_>, i: usize) -> bool {
         b'x' | b'X' | b'n' | b'N' if is_filler(raw) => {
             is_left_out(source, i) && !is_mentioned(source, i, i + 1)
         }
-        b'p' if lexed.word(i) == "pending" => i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "("),
+        b'p' if lexed.word(i) == "pending" && lexed.tokens[i].spaced => {
+            i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "(")
+        }
         _ => is_name_to_fill(source, i),
     }
 }
@@ -132,13 +134,8 @@ fn is_underscores(source: &Source<'_>, i: usize) -> bool {
     if raw.starts_with("____") {
         return true;
     }
-    // `__KEY_OWNER__`; `__init__` and `__FILE__` belong to programming languages.
-    if let Some(name) = raw.strip_prefix("__").and_then(|r| r.strip_suffix("__")) {
-        return name.len() > 2
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-            && !any_of!(name, "FILE" "LINE" "DATE" "TIME" "DIR" "CLASS" "FUNCTION" "NAMESPACE" "VERSION" "DEV");
+    if is_dunder_blank(raw) {
+        return true;
     }
     let all = raw.bytes().all(|b| b == b'_');
     let value = raw.len() == 2
@@ -148,6 +145,18 @@ fn is_underscores(source: &Source<'_>, i: usize) -> bool {
     all && (raw.len() >= 3 || value)
         && !before.is_ascii_alphanumeric()
         && !after.is_ascii_alphanumeric()
+}
+
+/// `__KEY_OWNER__`; `__init__` and `__FILE__` belong to programming languages.
+fn is_dunder_blank(part: &str) -> bool {
+    part.strip_prefix("__")
+        .and_then(|rest| rest.strip_suffix("__"))
+        .is_some_and(|name| {
+            name.len() > 2
+                && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+                && name.bytes().any(|b| b.is_ascii_uppercase())
+                && !any_of!(name, "FILE" "LINE" "DATE" "TIME" "DIR" "CLASS" "FUNCTION" "NAMESPACE" "VERSION" "DEV")
+        })
 }
 
 fn is_todo(source: &Source<'_>, i: usize) -> bool {
@@ -196,7 +205,9 @@ fn is_left_out(source: &Source<'_>, i: usize) -> bool {
         any_of!(lexed.word(k), "form" "format" "pattern" "like" "template" "mask" "masked" "mktemp" "shape" "stands" "means" "chromosome" "chromosomes" "appear" "appears")
             || raw.len() < 5 && raw.starts_with('X') && any_of!(lexed.word(k), "size" "sizes")
     });
-    if attached || named || shape {
+    // `the template in XXX`: a value belongs there, whatever else the sentence speaks of.
+    let place = any_of!(prev, "in" "to" "at" "by" "from" "for" "see" "is" ":");
+    if attached || named || shape && !place {
         return false;
     }
     let value = prev == ":"
@@ -231,7 +242,7 @@ fn is_name_to_fill(source: &Source<'_>, i: usize) -> bool {
     }
     raw.split('.').zip(word.split('.')).any(|(part, lower)| {
         any_of!(lower, "changeme" "yourdomain" "yourcompany" "yourhost")
-            || part.len() >= 5 && is_capital_blank(part)
+            || part.len() >= 5 && (is_capital_blank(part) || is_dunder_blank(part))
             || lower
                 .strip_prefix("your")
                 .is_some_and(|rest| rest.len() > 1 && rest.starts_with(['-', '_']))
@@ -259,7 +270,7 @@ fn is_capital_blank(part: &str) -> bool {
     let first = words().next().unwrap_or_default();
     words().count() >= 2
         && (any_of!(first, "YOUR" "INSERT" "REPLACE" "ENTER" "PUT" "CHANGE" "FILL")
-            || marker(first)
+            || first != "TODO" && marker(first)
             || words().next_back().is_some_and(marker)
             || part.contains("TO_BE_")
             || part.contains("TO-BE-"))

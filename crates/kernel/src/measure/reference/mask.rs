@@ -180,7 +180,11 @@ fn is_mask(chunk: &str) -> bool {
             && chunk
                 .bytes()
                 .all(|b| b == first || matches!(b, b'.' | b','));
+        // `0000XXXX0000`
+        let run = digits >= 2
+            && (chunk.contains("XXX") || chunk.contains("xxx") || chunk.contains("###"));
         return only_marks
+            || run
             || number
             || !known
                 && (separators >= 1 && groups >= 1 && (digits > 0 || groups >= 2)

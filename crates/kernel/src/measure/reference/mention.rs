@@ -59,6 +59,9 @@ pub(super) const NAMED: &[&str] = &[
 
 /// Words that introduce a text by what it says.
 const INTRODUCES: &[&str] = &[
+    "begin",
+    "beginning",
+    "begins",
     "called",
     "contain",
     "containing",
@@ -73,15 +76,20 @@ const INTRODUCES: &[&str] = &[
     "marked",
     "marks",
     "named",
+    "prefix",
     "reads",
     "says",
     "spelled",
+    "start",
+    "starting",
+    "starts",
     "state",
     "states",
     "status",
     "string",
     "strings",
     "such",
+    "suffix",
     "tagged",
     "value",
     "values",
@@ -104,6 +112,14 @@ pub(in crate::measure) fn is_mentioned(source: &Source<'_>, from: usize, to: usi
         .any(|k| INTRODUCES.binary_search(&lexed.word(k)).is_ok())
     {
         return !labelled || to < end && joins(source, to);
+    }
+    // `shown as XXXX XXXX XXXX 1234`
+    let shown = |k: usize| {
+        any_of!(lexed.word(k), "shown" "printed" "displayed" "masked" "appear" "appears" "written" "stored" "formatted" "show")
+            && lexed.word(k + 1) == "as"
+    };
+    if (start.max(from.saturating_sub(8))..from).any(shown) {
+        return true;
     }
     if labelled {
         return false;
@@ -158,6 +174,13 @@ fn is_ruled(source: &Source<'_>, from: usize, to: usize) -> bool {
         || any_of!(lexed.word(from - 1), "and" "or" "a" "an" "the" "each" "every")
         || from >= start + 2
             && any_of!(lexed.word(from - 2), "a" "an" "the" "each" "every" "crate" "value" "word");
+    // `the ?? are digits that still move`
+    if from > start
+        && lexed.word(from - 1) == "the"
+        && any_of!(lexed.word(to), "is" "are" "stand" "mean")
+    {
+        return true;
+    }
     begins
         && (to..end.min(to + 4)).any(|k| {
             any_of!(lexed.word(k), "means" "counts" "count" "lasts" "becomes" "stands" "turns" "blocks" "expires" "appears" "never" "moves" "ends")

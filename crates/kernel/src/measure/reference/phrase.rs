@@ -211,7 +211,19 @@ fn is_computation(source: &Source<'_>, to: usize, next: &str) -> bool {
     if next == "by" {
         let noun = lexed.word(to + 1);
         let noun2 = lexed.word(to + 2);
-        return noun.ends_with("ing")
+        // `by adding the digits`, `by the first two letters of the name`; `by accounting` is a department.
+        let act = noun.ends_with("ing")
+            && lexed
+                .tokens
+                .get(to + 2)
+                .is_some_and(|n| n.kind == TokenKind::Word)
+            && !source.tagged.is(to + 1, class::PERSON);
+        let rule = (to + 1..to + 6).any(|k| {
+            any_of!(lexed.word(k),
+                "first" "last" "largest" "smallest" "letters" "digits" "digit" "hash" "sum" "average" "mean" "checksum" "order")
+        });
+        return act
+            || rule
             || [noun, noun2].iter().any(|w| {
                 any_of!(*w,
                     "algorithm" "script" "server" "parser" "function" "program" "model" "header"

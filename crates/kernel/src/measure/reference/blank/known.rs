@@ -12,6 +12,10 @@ pub(in crate::measure) struct Known<'a> {
     defined: BTreeSet<&'a str>,
     /// Names in braces that stand in a path or a file name.
     routed: BTreeSet<&'a str>,
+    /// Names that are a part of a longer run: `soil_<plot>_<depth>.csv`.
+    parts: BTreeSet<&'a str>,
+    /// Names that stand free where a sentence can explain them: `…, <plot> as in plots.csv`.
+    free: BTreeSet<&'a str>,
     /// The intent speaks of web addresses with parts.
     pub routes: bool,
     /// The intent speaks of markup, or has markup in it.
@@ -40,7 +44,7 @@ impl<'a> Known<'a> {
 
     /// Whether a name was defined, by a sentence about it or as part of something that fills it.
     pub fn is_defined(&self, name: &str) -> bool {
-        self.defined.contains(name)
+        self.defined.contains(name) || self.parts.contains(name) && self.free.contains(name)
     }
 
     /// Whether a name is used as a word outside brackets.
@@ -51,6 +55,25 @@ impl<'a> Known<'a> {
     /// Whether a name is part of a path or file name elsewhere.
     pub fn is_routed(&self, name: &str) -> bool {
         self.routed.contains(name)
+    }
+
+    /// Notes whether the bracketed name at token `i` is part of a longer run, or stands where a sentence can explain it.
+    fn place(&mut self, lexed: &'a Lexed<'a>, i: usize, earlier: u8) {
+        let bytes = lexed.text.as_bytes();
+        let end = lexed.tokens[i].end;
+        let at = |k: usize| bytes.get(k).copied().unwrap_or(b' ');
+        let joined = |b: u8| {
+            b.is_ascii_alphanumeric()
+                || matches!(b, b'_' | b'-' | b'.' | b'/' | b'>' | b'}' | b'<' | b'{')
+        };
+        let behind = at(end + 1);
+        if joined(earlier) || joined(behind) && (behind != b'.' || joined(at(end + 2))) {
+            self.parts.insert(lexed.word(i));
+        } else if i < 2 || any_of!(lexed.word(i - 2), "with" "where" "and" "," ";" "(" "." ":" "\n")
+        {
+            // Not `in <region>`, where a value belongs.
+            self.free.insert(lexed.word(i));
+        }
     }
 
     fn read(&mut self, lexed: &'a Lexed<'a>) {
@@ -74,6 +97,10 @@ impl<'a> Known<'a> {
             let after = bytes.get(t.end).copied().unwrap_or(b' ');
             let inside =
                 matches!(before, b'{' | b'<' | b'[' | b'%') || matches!(after, b'}' | b'>' | b']');
+            if before == b':' && t.start >= 2 && bytes[t.start - 2] == b'/' {
+                // `/tiles/:style`
+                self.defined.insert(word);
+            }
             if !inside {
                 self.words.insert(word);
                 if is_subject(lexed, i) {
@@ -89,6 +116,9 @@ impl<'a> Known<'a> {
             let paired = before == b'{' && after == b'}'
                 || before == b'<' && after == b'>'
                 || before == b'[' && after == b']';
+            if paired {
+                self.place(lexed, i, earlier);
+            }
             if before == b'{'
                 && (bytes.get(t.end + 1) == Some(&b'\\') || earlier.is_ascii_lowercase())
             {
