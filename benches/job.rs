@@ -15,28 +15,22 @@
 #[path = "job/data.rs"]
 mod data;
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use data::{make_bundle, make_job};
-use runseal_benches::render_table;
+use runseal_benches::plain::{files_below, hash_files, hash_memory};
+use runseal_benches::process::{binary, parts, peak_memory, succeed};
+use runseal_benches::{best, megabytes_per_second, milliseconds, render_table, times};
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
 use runseal_engine::job::worker::{WorkOptions, run_workers};
 use runseal_engine::store::Store;
-use sha2::{Digest, Sha256};
 
 fn main() {
-    let asked: BTreeSet<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let wants = |part: &str| asked.is_empty() || asked.contains(part);
+    let wants = parts();
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let folder = tempfile::tempdir().unwrap();
     if wants("python") {
@@ -53,84 +47,6 @@ fn main() {
     }
 }
 
-/// The best of some rounds, in turns, so that what else the machine does hits all alike.
-fn best(rounds: usize, contenders: &mut [&mut dyn FnMut()]) -> Vec<Duration> {
-    let mut best = vec![Duration::MAX; contenders.len()];
-    for _ in 0..rounds {
-        for (best, contender) in best.iter_mut().zip(contenders.iter_mut()) {
-            let begun = Instant::now();
-            contender();
-            *best = begun.elapsed().min(*best);
-        }
-    }
-    best
-}
-
-fn ms(time: Duration) -> String {
-    format!("{:.2}", time.as_secs_f64() * 1e3)
-}
-
-fn times(a: Duration, b: Duration) -> String {
-    format!("{:.2} ×", a.as_secs_f64() / b.as_secs_f64())
-}
-
-/// The `runseal` of the release build beside this benchmark.
-fn binary() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    let path = here.ancestors().nth(2).unwrap().join("runseal");
-    assert!(
-        path.is_file(),
-        "cargo build --release -p runseal comes first"
-    );
-    path
-}
-
-fn run(program: &Path, arguments: &[&str], folder: &Path) {
-    let status = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success(), "{} {arguments:?}", program.display());
-}
-
-/// What there is to beat: every file read and hashed, on as many threads, and nothing else.
-fn plain_loop(folder: &Path, threads: usize) {
-    let names: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    let shares = Mutex::new(names.chunks(64));
-    let work = || {
-        let mut buffer = vec![0; 256 << 10];
-        loop {
-            let Some(share) = shares.lock().unwrap().next() else {
-                return;
-            };
-            for name in share {
-                let mut file = fs::File::open(name).unwrap();
-                let mut hasher = Sha256::new();
-                loop {
-                    let count = file.read(&mut buffer).unwrap();
-                    if count == 0 {
-                        break;
-                    }
-                    hasher.update(&buffer[..count]);
-                }
-                std::hint::black_box(hasher.finalize());
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-}
-
 fn verify(bundle: &Path, threads: usize) {
     let options = VerifyOptions {
         threads: Some(threads),
@@ -139,22 +55,29 @@ fn verify(bundle: &Path, threads: usize) {
     assert!(verify_job_bundle(bundle, options).report.is_valid());
 }
 
+fn job_verify(bundle: &Path) -> Command {
+    let mut command = Command::new(binary());
+    command.args(["job", "verify"]).arg(bundle);
+    command
+}
+
 fn python(folder: &Path) {
     let bundle = folder.join("python");
     make_bundle(&bundle, 500, 4096);
     let ours = binary();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("verify_job_bundle.py");
-    let shown = bundle.to_str().unwrap();
-    let script = script.to_str().unwrap();
-    let python = Path::new("python3");
+    let python = || Command::new("python3");
     let found = best(
         20,
         &mut [
-            &mut || run(&ours, &["job", "verify", shown], folder),
-            &mut || run(python, &[script, "--jsonschema", shown], folder),
-            &mut || run(python, &[script, shown], folder),
-            &mut || run(python, &["-c", ""], folder),
-            &mut || run(&ours, &["--version"], folder),
+            &mut || succeed(&mut job_verify(&bundle)),
+            &mut || {
+                let mut checks = python();
+                succeed(checks.arg(&script).arg("--jsonschema").arg(&bundle));
+            },
+            &mut || succeed(python().arg(&script).arg(&bundle)),
+            &mut || succeed(python().args(["-c", ""])),
+            &mut || succeed(Command::new(&ours).arg("--version")),
         ],
     );
     println!("\n500 artifacts of 4 KB, whole processes, ms:\n");
@@ -169,36 +92,43 @@ fn python(folder: &Path) {
     let rows: Vec<_> = names
         .iter()
         .zip(&found)
-        .map(|(name, time)| vec![(*name).to_owned(), ms(*time), times(*time, found[0])])
+        .map(|(name, time)| {
+            vec![
+                (*name).to_owned(),
+                milliseconds(*time),
+                times(*time, found[0]),
+            ]
+        })
         .collect();
     println!("{}", render_table(&header, &rows));
 }
 
 fn growth(folder: &Path, threads: usize) {
-    let ours = binary();
     let mut rows = Vec::new();
     for count in [1, 10, 100, 1_000, 10_000, 100_000] {
         let bundle = folder.join(format!("growth-{count}"));
         make_bundle(&bundle, count, 4096);
         let artifacts = bundle.join("artifacts");
-        let shown = bundle.to_str().unwrap();
         let rounds = if count >= 100_000 { 5 } else { 9 };
         let found = best(
             rounds,
             &mut [
                 &mut || verify(&bundle, threads),
-                &mut || plain_loop(&artifacts, threads),
-                &mut || run(&ours, &["job", "verify", shown], folder),
-                &mut || run(Path::new("sha256sum"), &["-c", "--quiet", "sums"], &bundle),
+                &mut || hash_files(&files_below(&artifacts), threads),
+                &mut || succeed(&mut job_verify(&bundle)),
+                &mut || {
+                    let mut sums = Command::new("sha256sum");
+                    succeed(sums.args(["-c", "--quiet", "sums"]).current_dir(&bundle));
+                },
             ],
         );
         rows.push(vec![
             count.to_string(),
-            ms(found[0]),
-            ms(found[1]),
+            milliseconds(found[0]),
+            milliseconds(found[1]),
             times(found[0], found[1]),
-            ms(found[2]),
-            ms(found[3]),
+            milliseconds(found[2]),
+            milliseconds(found[3]),
             times(found[3], found[2]),
         ]);
         fs::remove_dir_all(&bundle).unwrap();
@@ -220,45 +150,19 @@ fn large(folder: &Path) {
     const SIZE: usize = 2 << 30;
     let bundle = folder.join("large");
     make_bundle(&bundle, 1, SIZE);
-    let memory = vec![b'x'; 64 << 20];
-    let bare = || {
-        let mut hasher = Sha256::new();
-        for _ in 0..SIZE / memory.len() {
-            hasher.update(&memory);
-        }
-        std::hint::black_box(hasher.finalize());
-    };
-    let found = best(3, &mut [&mut || verify(&bundle, 1), &mut || bare()]);
-    let speed = |time: Duration| SIZE as f64 / time.as_secs_f64() / 1e6;
+    let memory = vec![b'x'; 1 << 20];
+    let mut bare = || hash_memory(&memory, SIZE as u64);
+    let found = best(3, &mut [&mut || verify(&bundle, 1), &mut bare]);
+    let [ours, bare] = [found[0], found[1]].map(|time| megabytes_per_second(SIZE, time));
     println!("\nOne artifact of 2 GiB:\n");
-    println!("  verify        {:.0} MB/s", speed(found[0]));
-    println!("  bare SHA-256  {:.0} MB/s", speed(found[1]));
+    println!("  verify        {ours:.0} MB/s");
+    println!("  bare SHA-256  {bare:.0} MB/s");
+    println!("  verify / bare {:.1} %", 100.0 * ours / bare);
     println!(
-        "  verify / bare {:.1} %",
-        100.0 * speed(found[0]) / speed(found[1])
+        "  peak memory   {} KB",
+        peak_memory(&mut job_verify(&bundle))
     );
-    println!("  peak memory   {} KB", peak_memory(&binary(), &bundle));
     fs::remove_dir_all(&bundle).unwrap();
-}
-
-/// The largest resident memory of a verifying process, as the kernel last told it.
-fn peak_memory(program: &Path, bundle: &Path) -> u64 {
-    let mut child = Command::new(program)
-        .args(["job", "verify"])
-        .arg(bundle)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let found = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        peak = found.unwrap_or(peak).max(peak);
-        thread::sleep(Duration::from_millis(2));
-    }
-    peak
 }
 
 fn store(folder: &Path) {

@@ -11,25 +11,21 @@
     reason = "a benchmark prints its table, and stops where it cannot go on"
 )]
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use runseal_benches::render_table;
-use sha2::{Digest, Sha256};
+use runseal_benches::plain::{files_below, hash_file, hash_files, hash_memory};
+use runseal_benches::process::{binary, parts, peak_memory, succeed};
+use runseal_benches::{best, render_table};
 
 const OUTPUT: &str = r#"{"engine":{"engine_code":"RESONANCE_SWEEP","engine_version":"1.0.0"},
     "semantics":"DETERMINISTIC_TRANSFORM","outputs":{"peak_hz":440,"peak_gain":25,"samples":81}}"#;
 
 fn main() {
-    let asked: BTreeSet<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let wants = |part: &str| asked.is_empty() || asked.contains(part);
+    let wants = parts();
     let folder = tempfile::tempdir().unwrap();
     if wants("many") {
         many(folder.path());
@@ -39,66 +35,35 @@ fn main() {
     }
 }
 
-/// The `runseal` of the release build beside this benchmark.
-fn binary() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    let path = here.ancestors().nth(2).unwrap().join("runseal");
-    assert!(
-        path.exists(),
-        "cargo build --release -p runseal comes first"
-    );
-    path
-}
-
 /// Seals a run with the artifacts of a folder; gives the bundle.
 fn seal(folder: &Path, name: &str, artifacts: &Path) -> PathBuf {
     let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/engines/resonance-sweep");
     let output = folder.join("output.json");
     fs::write(&output, OUTPUT).unwrap();
-    let sealed = Command::new(binary())
-        .arg("seal")
-        .args([&engine, &engine.join("input.json"), &output])
-        .args(["--run-id", name, "--out"])
-        .arg(folder.join("out"))
-        .arg("--artifacts")
-        .arg(artifacts)
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(sealed.success());
+    succeed(
+        Command::new(binary())
+            .arg("seal")
+            .args([&engine, &engine.join("input.json"), &output])
+            .args(["--run-id", name, "--out"])
+            .arg(folder.join("out"))
+            .arg("--artifacts")
+            .arg(artifacts),
+    );
     folder.join("out").join(name)
 }
 
-/// The best of some rounds, in turns, so that what else the machine does hits all alike.
-fn best(rounds: usize, contenders: &mut [&mut dyn FnMut()]) -> Vec<Duration> {
-    let mut best = vec![Duration::MAX; contenders.len()];
-    for _ in 0..rounds {
-        for (best, contender) in best.iter_mut().zip(contenders.iter_mut()) {
-            let begun = Instant::now();
-            contender();
-            *best = begun.elapsed().min(*best);
-        }
-    }
-    best
+fn verify(bundle: &Path) -> Command {
+    let mut command = Command::new(binary());
+    command.arg("verify").arg(bundle);
+    command
 }
 
-fn verify(bundle: &Path) {
-    let status = Command::new(binary())
-        .arg("verify")
-        .arg(bundle)
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success());
-}
-
-fn sha256sum(bundle: &Path) {
-    let status = Command::new("sha256sum")
+fn sha256sum(bundle: &Path) -> Command {
+    let mut command = Command::new("sha256sum");
+    command
         .args(["--quiet", "-c", "SHA256SUMS.txt"])
-        .current_dir(bundle)
-        .status()
-        .unwrap();
-    assert!(status.success());
+        .current_dir(bundle);
+    command
 }
 
 fn print(title: &str, names: &[&str], times: &[Duration], bytes: u64) {
@@ -127,18 +92,13 @@ fn many(folder: &Path) {
         fs::write(artifacts.join(format!("{n:05}.bin")), bytes).unwrap();
     }
     let bundle = seal(folder, "many", &artifacts);
-    let mut loop_over = || {
-        for n in 0..COUNT {
-            let bytes = fs::read(bundle.join(format!("artifacts/{n:05}.bin"))).unwrap();
-            std::hint::black_box(Sha256::digest(&bytes));
-        }
-    };
+    let sealed = bundle.join("artifacts");
     let times = best(
         5,
         &mut [
-            &mut || verify(&bundle),
-            &mut || sha256sum(&bundle),
-            &mut loop_over,
+            &mut || succeed(&mut verify(&bundle)),
+            &mut || succeed(&mut sha256sum(&bundle)),
+            &mut || hash_files(&files_below(&sealed), 1),
         ],
     );
     let names = [
@@ -169,34 +129,15 @@ fn large(folder: &Path) {
     drop(file);
     let bundle = seal(folder, "large", &artifacts);
     fs::remove_dir_all(&artifacts).unwrap();
-    // The limit: the same bytes hashed in memory, nothing read.
-    let mut bare = || {
-        let mut hasher = Sha256::new();
-        for _ in 0..SIZE >> 20 {
-            hasher.update(std::hint::black_box(&block));
-        }
-        std::hint::black_box(hasher.finalize());
-    };
-    let mut plain = || {
-        let mut file = File::open(bundle.join("artifacts/large.bin")).unwrap();
-        let mut buffer = vec![0; 256 << 10];
-        let mut hasher = Sha256::new();
-        loop {
-            let count = file.read(&mut buffer).unwrap();
-            if count == 0 {
-                break;
-            }
-            hasher.update(&buffer[..count]);
-        }
-        std::hint::black_box(hasher.finalize());
-    };
+    let sealed = bundle.join("artifacts/large.bin");
+    let mut buffer = vec![0; 256 << 10];
     let times = best(
         3,
         &mut [
-            &mut || verify(&bundle),
-            &mut || sha256sum(&bundle),
-            &mut plain,
-            &mut bare,
+            &mut || succeed(&mut verify(&bundle)),
+            &mut || succeed(&mut sha256sum(&bundle)),
+            &mut || hash_file(&sealed, &mut buffer),
+            &mut || hash_memory(&block, SIZE),
         ],
     );
     let names = [
@@ -206,28 +147,9 @@ fn large(folder: &Path) {
         "bare SHA-256, nothing read",
     ];
     print("one artifact of 2 GiB", &names, &times, SIZE);
+    let peak = peak_memory(&mut verify(&bundle));
     println!(
-        "peak memory of `runseal verify`: {} MB",
-        peak_memory(&bundle)
+        "peak memory of `runseal verify`: {:.1} MB",
+        peak as f64 / 1024.0
     );
-}
-
-/// The most memory that `runseal verify` held, in MB, as the kernel counted it.
-fn peak_memory(bundle: &Path) -> String {
-    let mut child = Command::new(binary())
-        .arg("verify")
-        .arg(bundle)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0_u64;
-    while child.try_wait().unwrap().is_none() {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.trim().split(' ').next()?.parse().ok());
-        peak = peak.max(kilobytes.unwrap_or(0));
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    format!("{:.1}", peak as f64 / 1024.0)
 }

@@ -15,14 +15,14 @@
 mod data;
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use runseal_benches::render_table;
+use runseal_benches::plain::{files_below, hash_files};
+use runseal_benches::process::{binary, peak_memory, succeed};
+use runseal_benches::{best, milliseconds, render_table, times};
 use sha2::{Digest, Sha256};
 
 const BUNDLES: usize = 1000;
@@ -53,11 +53,11 @@ fn main() {
         "jobs must not show"
     );
 
-    let times = best(
+    let found = best(
         3,
         &mut [
             &mut || succeed(&mut verify(&jobs)),
-            &mut || plain_loop(&names, threads),
+            &mut || hash_files(&names, threads),
             &mut || {
                 let mut command = Command::new("sha256sum");
                 succeed(command.args(["-c", "--quiet"]).arg(&sums));
@@ -65,14 +65,13 @@ fn main() {
         ],
     );
     let row = |name: &str, time: Duration| {
-        let ratio = time.as_secs_f64() / times[1].as_secs_f64();
-        vec![name.to_owned(), milliseconds(time), format!("{ratio:.2} ×")]
+        vec![name.to_owned(), milliseconds(time), times(time, found[1])]
     };
     let header = ["100,000 files of 4 KB in 1,000 bundles", "ms", "plain loop"].map(str::to_owned);
     let rows = [
-        row("runseal verify -r", times[0]),
-        row("read and hash, nothing else", times[1]),
-        row("sha256sum -c", times[2]),
+        row("runseal verify -r", found[0]),
+        row("read and hash, nothing else", found[1]),
+        row("sha256sum -c", found[2]),
     ];
     println!("{}", render_table(&header, &rows));
     println!(
@@ -82,7 +81,7 @@ fn main() {
 
     let bundle = folder.path().join("small");
     data::make_bundle(&bundle, 3, 1024);
-    let times = best(
+    let found = best(
         30,
         &mut [
             &mut || succeed(Command::new(&runseal).arg("verify").arg(&bundle)),
@@ -91,10 +90,10 @@ fn main() {
     );
     let header = ["one bundle of 3 files, start to end", "ms"].map(str::to_owned);
     let rows = [
-        vec!["runseal verify".to_owned(), milliseconds(times[0])],
+        vec!["runseal verify".to_owned(), milliseconds(found[0])],
         vec![
             "a Rust program that prints hello".to_owned(),
-            milliseconds(times[1]),
+            milliseconds(found[1]),
         ],
     ];
     println!("{}", render_table(&header, &rows));
@@ -120,61 +119,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let entry = entry.unwrap();
-        if entry.file_type().unwrap().is_dir() {
-            files.extend(files_below(&entry.path()));
-        } else {
-            files.push(entry.path());
-        }
-    }
-    files
-}
-
-/// What there is to beat: every file read and hashed, and nothing else.
-fn plain_loop(names: &[PathBuf], threads: usize) {
-    let shares = Mutex::new(names.chunks(64));
-    let work = || {
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            let Some(share) = shares.lock().unwrap().next() else {
-                return;
-            };
-            for name in share {
-                let mut file = fs::File::open(name).unwrap();
-                let mut hasher = Sha256::new();
-                loop {
-                    let count = file.read(&mut buffer).unwrap();
-                    if count == 0 {
-                        break;
-                    }
-                    hasher.update(&buffer[..count]);
-                }
-                std::hint::black_box(hasher.finalize());
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-}
-
-/// The `runseal` of the release build beside this benchmark.
-fn binary() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    let path = here.ancestors().nth(2).unwrap().join("runseal");
-    assert!(
-        path.is_file(),
-        "cargo build --release -p runseal comes first"
-    );
-    path
-}
-
 fn make_hello(folder: &Path) -> PathBuf {
     let source = folder.join("hello.rs");
     fs::write(&source, "fn main() { println!(\"hello\"); }").unwrap();
@@ -187,41 +131,4 @@ fn make_hello(folder: &Path) -> PathBuf {
             .arg(&program),
     );
     program
-}
-
-fn succeed(command: &mut Command) {
-    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    assert!(status.unwrap().success(), "{command:?}");
-}
-
-/// The most memory that a command had, in KB, as the kernel counts it.
-fn peak_memory(command: &mut Command) -> u64 {
-    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        peak = peak.max(kilobytes.unwrap_or(0));
-        thread::sleep(Duration::from_millis(5));
-    }
-    peak
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{:.2}", time.as_secs_f64() * 1e3)
-}
-
-/// The best of some rounds, in turns, so that what else the machine does hits all alike.
-fn best(rounds: usize, contenders: &mut [&mut dyn FnMut()]) -> Vec<Duration> {
-    let mut best = vec![Duration::MAX; contenders.len()];
-    for _ in 0..rounds {
-        for (best, contender) in best.iter_mut().zip(contenders.iter_mut()) {
-            let begun = Instant::now();
-            contender();
-            *best = begun.elapsed().min(*best);
-        }
-    }
-    best
 }

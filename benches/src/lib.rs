@@ -3,6 +3,14 @@
 //! Contenders are run in turns, round after round, and the best round of each counts: what the
 //! machine does beside us then hits all of them alike. There are no timed asserts anywhere.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a benchmark stops where it cannot go on"
+)]
+
+pub mod plain;
+pub mod process;
+
 use std::time::{Duration, Instant};
 
 /// Something to measure: a name and what to do once.
@@ -49,6 +57,29 @@ pub fn race(contenders: &mut [Contender<'_>], rounds: u32) -> Vec<Option<Duratio
         }
     }
     best
+}
+
+/// The best of some rounds of things that take long enough to be timed one by one.
+pub fn best(rounds: usize, contenders: &mut [&mut dyn FnMut()]) -> Vec<Duration> {
+    let mut best = vec![Duration::MAX; contenders.len()];
+    for _ in 0..rounds {
+        for (best, contender) in best.iter_mut().zip(contenders.iter_mut()) {
+            let begun = Instant::now();
+            contender();
+            *best = begun.elapsed().min(*best);
+        }
+    }
+    best
+}
+
+/// A time as it stands in a table.
+pub fn milliseconds(time: Duration) -> String {
+    format!("{:.2}", time.as_secs_f64() * 1e3)
+}
+
+/// How many times longer `a` took than `b`.
+pub fn times(a: Duration, b: Duration) -> String {
+    format!("{:.2} ×", a.as_secs_f64() / b.as_secs_f64())
 }
 
 /// Megabytes a second for `bytes` in `time`.

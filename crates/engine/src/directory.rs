@@ -9,11 +9,14 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use runseal_core::digest::Digest;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Entry, EntryKind, EntryName, Source, SourceError, read_bounded};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+
+use crate::stream::{BUFFER, digest_through};
 
 /// What every file is opened with. A pipe does not block, a terminal does not become ours.
 const OPEN_FILE: OFlags = OFlags::RDONLY
@@ -174,6 +177,18 @@ impl Source for DirectorySource {
             });
         }
         read_bounded(file, path.as_str(), size, limit)
+    }
+
+    fn digest(&self, path: &SafePath) -> Result<(u64, Digest), SourceError> {
+        let (mut file, size) = self.open_file(path)?;
+        // One byte more than a small file has, so that a single read shows its end.
+        let room = usize::try_from(size).map_or(BUFFER, |size| size.saturating_add(1).min(BUFFER));
+        let read = digest_through(&mut file, size, &mut vec![0; room], |_| Ok(()));
+        let (digest, bytes) = read.map_err(|source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        })?;
+        Ok((bytes, digest))
     }
 }
 

@@ -7,7 +7,6 @@
 pub mod archive;
 pub mod atomic;
 pub mod compare;
-pub mod detect;
 pub mod directory;
 pub mod harness;
 pub mod input;

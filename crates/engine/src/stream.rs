@@ -1,91 +1,115 @@
-//! Hashing what streams by, and copying it on the way, in memory that does not grow with it.
+//! Reading a file once, in memory that does not grow with it: its SHA-256, and what else wants
+//! to see its bytes.
 //!
-//! A small file is one read. A large one goes through a few buffers between two threads, one
-//! reading, the other hashing and writing, so that the hash alone sets the pace.
+//! Every reader of file contents goes through here: job bundles, run bundles, archives and
+//! sealing. A small file is one read on the caller's thread. From [`LARGE`] on the hash moves to
+//! a thread of its own, so that it alone sets the pace.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::sync::mpsc;
 use std::thread;
 
 use runseal_core::digest::{Digest, Hasher};
 
-use crate::input::fill;
-
 /// One buffer: large enough to make reads cheap, small enough to stay in the cache.
 pub const BUFFER: usize = 256 << 10;
 
-/// Buffers on their way between the two threads.
+/// Buffers on their way between the two threads of a large file.
 const IN_FLIGHT: usize = 4;
 
 /// From this many bytes on a second thread pays.
 const LARGE: u64 = 8 << 20;
 
-/// Reads `reader` to its end, gives everything to `sink`, and gives the digest and the number of
-/// bytes. `buffer` is scratch space, kept by the caller from file to file.
+/// Reads `reader` to its end, shows every piece to `see`, and gives the digest and the number of
+/// bytes.
+///
+/// `expected` is the size it is believed to have, 0 where that is not known; it decides nothing
+/// but the way of reading. `buffer` is scratch space of at least one byte, kept by the caller
+/// from file to file.
 pub fn digest_through(
-    reader: &mut (dyn Read + Send),
-    sink: &mut dyn Write,
-    buffer: &mut Vec<u8>,
+    reader: &mut (impl Read + ?Sized),
+    expected: u64,
+    buffer: &mut [u8],
+    mut see: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<(Digest, u64)> {
-    buffer.resize(BUFFER, 0);
     let mut hasher = Hasher::new();
     let mut total = 0;
-    while total < LARGE {
-        let count = fill(reader, buffer)?;
+    while total.max(expected) < LARGE {
+        let count = read_some(reader, buffer)?;
         hasher.update(&buffer[..count]);
-        sink.write_all(&buffer[..count])?;
+        see(&buffer[..count])?;
         total += count as u64;
-        if count < buffer.len() {
+        // A read that stops short of the buffer at the known size is the end of the file; one
+        // more call to hear so would be a quarter of the cost of a small file.
+        if count == 0 || (total == expected && count < buffer.len()) {
             return Ok((hasher.finish(), total));
         }
     }
-    let rest = digest_rest(reader, sink, &mut hasher)?;
-    Ok((hasher.finish(), total + rest))
+    let (digest, rest) = digest_rest(reader, hasher, see)?;
+    Ok((digest, total + rest))
 }
 
+/// The caller's thread reads and shows, the other one hashes.
 fn digest_rest(
-    reader: &mut (dyn Read + Send),
-    sink: &mut dyn Write,
-    hasher: &mut Hasher,
-) -> io::Result<u64> {
-    let (full, filled) = mpsc::sync_channel::<io::Result<(Vec<u8>, usize)>>(IN_FLIGHT);
+    reader: &mut (impl Read + ?Sized),
+    mut hasher: Hasher,
+    mut see: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<(Digest, u64)> {
+    let (full, filled) = mpsc::sync_channel::<(Vec<u8>, usize)>(IN_FLIGHT);
     let (empty, emptied) = mpsc::channel::<Vec<u8>>();
     for _ in 0..IN_FLIGHT {
         // The other end is alive: it is in this function.
         let _ = empty.send(vec![0; BUFFER]);
     }
     thread::scope(|scope| {
-        scope.spawn(move || {
-            // Ends when everything is read, or when nobody takes it any more.
-            while let Ok(mut buffer) = emptied.recv() {
-                let read = fill(reader, &mut buffer);
-                let last = !matches!(read, Ok(count) if count == buffer.len());
-                if full.send(read.map(|count| (buffer, count))).is_err() || last {
-                    return;
-                }
+        let hashing = scope.spawn(move || {
+            for (buffer, count) in &filled {
+                hasher.update(&buffer[..count]);
+                // Nobody takes it any more once everything is read.
+                let _ = empty.send(buffer);
             }
+            hasher.finish()
         });
         let mut total = 0;
-        // Taken into the scope, so that leaving it early also stops the reader.
-        let (filled, empty) = (filled, empty);
-        for read in &filled {
-            let (buffer, count) = read?;
-            hasher.update(&buffer[..count]);
-            sink.write_all(&buffer[..count])?;
+        // Moved into the scope, so that leaving it early also ends the hashing.
+        let (full, emptied) = (full, emptied);
+        while let Ok(mut buffer) = emptied.recv() {
+            let count = read_some(reader, &mut buffer)?;
+            if count == 0 {
+                break;
+            }
+            see(&buffer[..count])?;
             total += count as u64;
-            let _ = empty.send(buffer);
+            if full.send((buffer, count)).is_err() {
+                break;
+            }
         }
-        Ok(total)
+        drop(full);
+        let digest = hashing
+            .join()
+            .map_err(|_| io::Error::other("the hashing thread broke down"))?;
+        Ok((digest, total))
     })
+}
+
+fn read_some(reader: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
-    fn digest_through_any_size_is_the_plain_digest_and_copy() {
-        let mut buffer = Vec::new();
+    fn digest_through_any_size_and_expectation_is_the_plain_digest_and_copy() {
+        let mut buffer = vec![0; BUFFER];
         let large = LARGE as usize;
         for size in [
             0,
@@ -98,31 +122,42 @@ mod tests {
             large + 3 * BUFFER,
         ] {
             let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
-            let mut copy = Vec::new();
-            let found = digest_through(&mut bytes.as_slice(), &mut copy, &mut buffer).unwrap();
-            assert_eq!(found, (Digest::of(&bytes), size as u64));
-            assert!(copy == bytes, "{size}");
+            for expected in [0, 1, size as u64, LARGE, u64::MAX] {
+                let mut copy = Vec::new();
+                let see = |piece: &[u8]| copy.write_all(piece);
+                let found = digest_through(&mut bytes.as_slice(), expected, &mut buffer, see);
+                assert_eq!(found.unwrap(), (Digest::of(&bytes), size as u64));
+                assert!(copy == bytes, "{size} {expected}");
+            }
         }
     }
 
     #[test]
-    fn digest_through_a_sink_that_fails_ends_with_its_error() {
-        struct Full(u64);
-        impl Write for Full {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0 = self
-                    .0
-                    .checked_sub(bytes.len() as u64)
-                    .ok_or(io::ErrorKind::StorageFull)?;
-                Ok(bytes.len())
-            }
-            fn flush(&mut self) -> io::Result<()> {
+    fn digest_through_a_viewer_that_fails_ends_with_its_error() {
+        for room in [0, LARGE + 10] {
+            let mut left = room;
+            let see = |piece: &[u8]| {
+                let rest = u64::checked_sub(left, piece.len() as u64);
+                left = rest.ok_or(io::ErrorKind::StorageFull)?;
                 Ok(())
+            };
+            let found = digest_through(&mut io::repeat(7), 0, &mut vec![0; BUFFER], see);
+            assert_eq!(found.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        }
+    }
+
+    #[test]
+    fn digest_through_a_reader_that_fails_ends_with_its_error() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::PermissionDenied.into())
             }
         }
-        for room in [0, LARGE + 10] {
-            let error = digest_through(&mut io::repeat(7), &mut Full(room), &mut Vec::new());
-            assert_eq!(error.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        for sound in [0, 5, LARGE, 2 * LARGE] {
+            let mut reader = io::repeat(7).take(sound).chain(Broken);
+            let found = digest_through(&mut reader, 0, &mut vec![0; BUFFER], |_| Ok(()));
+            assert_eq!(found.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         }
     }
 }

@@ -7,7 +7,6 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::Format;
 use runseal_core::formats::receipt::receipt_bytes;
 use runseal_core::verify::{Outcome, one_line};
-use runseal_engine::detect::detect;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::job::replay::replay_job_bundle;
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
@@ -16,6 +15,8 @@ use runseal_engine::run::replay::{
     Comparison, REPLAY_RULES, Replay, ReplayOptions, Verdict, replay_run,
 };
 use runseal_engine::run::seal::SealError;
+use runseal_engine::survey::detect::{Detected, several};
+use runseal_engine::survey::detect_path;
 use runseal_sandbox::{Sandbox, SandboxError};
 
 use super::engine::PolicyArgs;
@@ -52,27 +53,33 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    match detect(&args.path)? {
-        Some(Format::RunBundle) => replay_run_bundle(args),
-        Some(Format::JobBundle) => replay_job(&args.path),
-        Some(Format::Pack) => replay_intent::replay_pack(&args.path, intent_of(args)?, json(args)),
-        Some(Format::ContextBundle) => {
+    let unknown = |message: String| {
+        CliError::new(Outcome::Unreadable, "UNKNOWN_FORMAT", message)
+            .at(args.path.display().to_string())
+            .hint("name a run bundle, a job bundle, a pack or a context bundle")
+    };
+    let format = match detect_path(&args.path)? {
+        Detected::Is(format) => format,
+        Detected::Several(formats) => return Err(unknown(several(&formats))),
+        Detected::Unknown => {
+            let message = "it is none of the formats that can be replayed";
+            return Err(unknown(message.to_owned()));
+        }
+    };
+    match format {
+        Format::RunBundle => replay_run_bundle(args),
+        Format::JobBundle => replay_job(&args.path),
+        Format::Pack => replay_intent::replay_pack(&args.path, intent_of(args)?, json(args)),
+        Format::ContextBundle => {
             replay_intent::replay_bundle(&args.path, intent_of(args)?, json(args))
         }
-        Some(other) => {
+        other => {
             let message = format!("a {} is not replayed by this command", other.title());
             Err(CliError::usage(
                 message,
                 "`runseal replay --help` says what is",
             ))
         }
-        None => Err(CliError::new(
-            Outcome::Unreadable,
-            "UNKNOWN_FORMAT",
-            "it is none of the formats that can be replayed",
-        )
-        .at(args.path.display().to_string())
-        .hint("name a run bundle, a job bundle, a pack or a context bundle")),
     }
 }
 

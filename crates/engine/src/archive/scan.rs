@@ -12,7 +12,8 @@ use runseal_core::limits::{
 };
 use runseal_core::source::{EntryKind, EntryName};
 
-use crate::job::content::ContentMeter;
+use crate::job::content::TextCheck;
+use crate::stream::{BUFFER, digest_through};
 
 /// Files of other kinds up to this size are kept, as long as there is room.
 const SMALL: u64 = 64 << 10;
@@ -109,7 +110,7 @@ impl Scan {
             faults: Vec::new(),
             documents_left: ARCHIVE_KEPT_DOCUMENTS,
             others_left: ARCHIVE_KEPT_OTHERS,
-            buffer: vec![0; 64 << 10],
+            buffer: vec![0; BUFFER],
         }
     }
 
@@ -179,29 +180,19 @@ impl Scan {
             (_, true) => self.documents_left.min(JsonLimits::LARGEST_DOCUMENT),
             (_, false) => self.others_left.min(SMALL),
         };
-        let mut meter = ContentMeter::new();
+        let mut text = TextCheck::default();
         let mut kept = Some(Vec::new());
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let read = loop {
-            match reader.read(&mut buffer) {
-                Ok(0) => break Ok(()),
-                Ok(count) => {
-                    meter.update(&buffer[..count]);
-                    if let Some(bytes) = &mut kept {
-                        if (bytes.len() + count) as u64 <= limit {
-                            bytes.extend_from_slice(&buffer[..count]);
-                        } else {
-                            kept = None;
-                        }
-                    }
+        let digest = digest_through(reader, 0, &mut self.buffer, |piece| {
+            text.update(piece);
+            match &mut kept {
+                Some(bytes) if (bytes.len() + piece.len()) as u64 <= limit => {
+                    bytes.extend_from_slice(piece);
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(error),
+                _ => kept = None,
             }
-        };
-        self.buffer = buffer;
-        read?;
-        let content = meter.finish();
+            Ok(())
+        })?;
+        let content = text.finish(digest);
         let Some(name) = place else {
             return Ok(content);
         };

@@ -20,7 +20,8 @@ use runseal_core::formats::job_bundle::facts::{
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, fstat, openat, statat};
 use rustix::io::Errno;
 
-use super::content::{BUFFER, read_content};
+use super::content::read_content;
+use crate::stream::BUFFER;
 
 /// Folders inside folders that are still looked into; a job bundle has one.
 const MAX_DEPTH: usize = 64;

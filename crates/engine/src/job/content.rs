@@ -1,25 +1,12 @@
 //! Reads one file to its [`ContentFact`]: size, SHA-256, UTF-8, final newlines.
-//!
-//! A small file is one read into the thread's buffer. A large one goes through a pipe of a few
-//! buffers between two threads, one reading and checking UTF-8, the other hashing, so that the
-//! hash alone sets the pace and memory stays the same for a file of any size.
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::sync::mpsc;
-use std::thread;
+use std::io;
 
-use runseal_core::digest::Hasher;
+use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::facts::ContentFact;
 
-/// One buffer: large enough to make reads cheap, small enough to stay in the cache.
-pub(super) const BUFFER: usize = 256 << 10;
-
-/// Buffers on their way between the two threads of a large file.
-const IN_FLIGHT: usize = 4;
-
-/// From this size on a second thread pays.
-const LARGE: u64 = 8 << 20;
+use crate::stream::digest_through;
 
 /// Checks that bytes arriving in pieces are UTF-8.
 #[derive(Debug, Default)]
@@ -88,136 +75,49 @@ fn final_newlines(before: u8, piece: &[u8]) -> u8 {
     }
 }
 
-/// Sums up bytes that arrive in pieces.
-#[derive(Debug)]
-pub(crate) struct ContentMeter {
-    hasher: Hasher,
+/// What text that arrives in pieces shows besides its digest.
+#[derive(Debug, Default)]
+pub(crate) struct TextCheck {
     utf8: Utf8Check,
     newlines: u8,
-    bytes: u64,
 }
 
-impl ContentMeter {
-    pub(crate) fn new() -> Self {
-        Self {
-            hasher: Hasher::new(),
-            utf8: Utf8Check::default(),
-            newlines: 0,
-            bytes: 0,
-        }
-    }
-
+impl TextCheck {
     pub(crate) fn update(&mut self, piece: &[u8]) {
-        self.hasher.update(piece);
         self.utf8.update(piece);
         self.newlines = final_newlines(self.newlines, piece);
-        self.bytes += piece.len() as u64;
     }
 
-    pub(crate) fn finish(self) -> ContentFact {
+    pub(crate) fn finish(self, (sha256, bytes): (Digest, u64)) -> ContentFact {
         ContentFact {
-            bytes: self.bytes,
-            sha256: self.hasher.finish(),
+            bytes,
+            sha256,
             bad_utf8: self.utf8.finish(),
             final_newlines: self.newlines,
         }
     }
 }
 
-/// Reads a regular file of `size` bytes to its end. `buffer` has [`BUFFER`] bytes.
+/// Reads a regular file of `size` bytes to its end. `buffer` is scratch space.
 pub(super) fn read_content(
     file: &mut File,
     size: u64,
     buffer: &mut [u8],
 ) -> io::Result<ContentFact> {
-    if size >= LARGE {
-        return read_large(file);
-    }
-    let mut meter = ContentMeter::new();
-    loop {
-        let count = read_some(file, buffer)?;
-        if count == 0 {
-            break;
-        }
-        meter.update(&buffer[..count]);
-        // A read that stops short of the buffer at the known size is the end of the file; one
-        // more call to hear so would be a quarter of the cost of a small file.
-        if meter.bytes == size && count < buffer.len() {
-            break;
-        }
-    }
-    Ok(meter.finish())
-}
-
-fn read_large(file: &mut File) -> io::Result<ContentFact> {
-    let (full_sender, full) = mpsc::sync_channel::<(Vec<u8>, usize)>(IN_FLIGHT);
-    let (free_sender, free) = mpsc::channel::<Vec<u8>>();
-    for _ in 0..IN_FLIGHT {
-        // The receiver lives in this function, so this cannot fail.
-        let _ = free_sender.send(vec![0; BUFFER]);
-    }
-    thread::scope(|scope| {
-        let hashing = scope.spawn(move || {
-            let mut hasher = Hasher::new();
-            while let Ok((buffer, count)) = full.recv() {
-                hasher.update(&buffer[..count]);
-                if free_sender.send(buffer).is_err() {
-                    break;
-                }
-            }
-            hasher.finish()
-        });
-        let mut utf8 = Utf8Check::default();
-        let mut newlines = 0;
-        let mut bytes = 0u64;
-        let read = loop {
-            let Ok(mut buffer) = free.recv() else {
-                break Err(io::Error::other("the hashing thread ended early"));
-            };
-            match read_some(file, &mut buffer) {
-                Ok(0) => break Ok(()),
-                Ok(count) => {
-                    let piece = &buffer[..count];
-                    utf8.update(piece);
-                    newlines = final_newlines(newlines, piece);
-                    bytes += count as u64;
-                    if full_sender.send((buffer, count)).is_err() {
-                        break Err(io::Error::other("the hashing thread ended early"));
-                    }
-                }
-                Err(error) => break Err(error),
-            }
-        };
-        drop(full_sender);
-        let sha256 = hashing
-            .join()
-            .map_err(|_| io::Error::other("the hashing thread ended early"))?;
-        read?;
-        Ok(ContentFact {
-            bytes,
-            sha256,
-            bad_utf8: utf8.finish(),
-            final_newlines: newlines,
-        })
-    })
-}
-
-fn read_some(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match file.read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other,
-        }
-    }
+    let mut text = TextCheck::default();
+    let digest = digest_through(file, size, buffer, |piece| {
+        text.update(piece);
+        Ok(())
+    })?;
+    Ok(text.finish(digest))
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{Seek, SeekFrom, Write};
 
-    use runseal_core::digest::Digest;
-
     use super::*;
+    use crate::stream::BUFFER;
 
     fn bad_at(pieces: &[&[u8]]) -> Option<u64> {
         let mut check = Utf8Check::default();

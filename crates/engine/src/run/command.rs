@@ -14,7 +14,7 @@ use runseal_sandbox::{FIXED_ENVIRONMENT, Limits};
 
 use crate::directory::DirectorySource;
 use crate::input::open_regular;
-use crate::stream::digest_through;
+use crate::stream::{BUFFER, digest_through};
 
 /// Where the engine's folder appears inside the sandbox; also its working directory.
 pub const INSIDE_ENGINE: &str = "/engine";
@@ -131,9 +131,9 @@ pub fn compute_executable(
     command: &[String],
 ) -> Result<Digest, SourceError> {
     let mut lines = BTreeSet::new();
-    let mut buffer = Vec::new();
-    let mut line = |reader: &mut (dyn io::Read + Send), path: &str| {
-        let digest = digest_through(reader, &mut io::sink(), &mut buffer);
+    let mut buffer = vec![0; BUFFER];
+    let mut line = |reader: &mut dyn io::Read, path: &str| {
+        let digest = digest_through(reader, 0, &mut buffer, |_| Ok(()));
         let digest = digest.map_err(|source| SourceError::Io {
             path: path.to_owned(),
             source,

@@ -19,7 +19,7 @@ use runseal_core::source::{Source, SourceError};
 
 use super::collect::parse_canonical;
 use crate::atomic::WriteError;
-use crate::stream::digest_through;
+use crate::stream::{BUFFER, digest_through};
 
 /// Why a file did not get into the bundle, or the bundle not into its place.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +89,7 @@ impl Staging {
             _made: made,
             out: out.to_owned(),
             files: BTreeMap::new(),
-            buffer: Vec::new(),
+            buffer: vec![0; BUFFER],
         })
     }
 
@@ -151,7 +151,9 @@ impl Staging {
         }
         let mut reader = source.open(from)?;
         let (mut file, place) = self.create(to)?;
-        let copied = digest_through(&mut *reader, &mut file, &mut self.buffer);
+        let copied = digest_through(&mut *reader, 0, &mut self.buffer, |piece| {
+            file.write_all(piece)
+        });
         let (digest, _) = copied.map_err(|source| WriteError {
             path: place,
             source,

@@ -27,6 +27,8 @@ use crate::directory::{DirectorySource, RootLink};
 
 use walk::walk_path;
 
+pub use walk::detect_path;
+
 /// How to go about it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SurveyOptions {

@@ -9,15 +9,16 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::Format;
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::limits::JsonLimits;
-use runseal_core::source::EntryKind;
+use runseal_core::source::{EntryKind, SourceError, read_bounded};
 use runseal_core::verify::{Checked, NO_FORMAT};
 
-use super::detect::{Detected, Markers, is_candidate, several};
+use super::detect::{Detected, Markers, detect_root, detect_text, is_candidate, several};
 use super::{Named, SurveyOptions, Unit, shown};
-use crate::input::read_file;
+use crate::input::{open_regular, read_file};
 
 /// Calls `each` with everything to look at for one path that a person named.
 pub(super) fn walk_path(path: &Path, options: SurveyOptions, each: &mut dyn FnMut(Unit)) {
@@ -81,8 +82,7 @@ fn visit(folder: &Path, named: Named, each: &mut dyn FnMut(Unit)) -> Option<Fram
             return None;
         }
     };
-    let bundle_json = || read_file(&folder.join("bundle.json"), JsonLimits::LARGEST_DOCUMENT).ok();
-    match listed.markers.detect(bundle_json) {
+    match listed.markers.detect(|| bundle_json(folder)) {
         Detected::Is(format)
             if named == Named::Yes
                 || !listed.markers.has_artifacts_alone()
@@ -109,6 +109,36 @@ fn visit(folder: &Path, named: Named, each: &mut dyn FnMut(Unit)) -> Option<Fram
             })
         }
     }
+}
+
+/// What the folder or document at `path` is; nothing is judged, and archives are not looked into.
+pub fn detect_path(path: &Path) -> Result<Detected, SourceError> {
+    let (file, _) = match open_regular(path) {
+        Err(SourceError::NotAFile {
+            kind: EntryKind::Directory,
+            ..
+        }) => {
+            let fail = |source| SourceError::Io {
+                path: shown(path),
+                source,
+            };
+            return Ok(list(path)
+                .map_err(fail)?
+                .markers
+                .detect(|| bundle_json(path)));
+        }
+        opened => opened?,
+    };
+    let bytes = read_bounded(file, &shown(path), 0, JsonLimits::LARGEST_DOCUMENT)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(match parse_document(&bytes, &ReadOptions::default()) {
+        Ok(document) => detect_root(document.root(), &name),
+        Err(_) => detect_text(&bytes, &name),
+    })
+}
+
+fn bundle_json(folder: &Path) -> Option<Vec<u8>> {
+    read_file(&folder.join("bundle.json"), JsonLimits::LARGEST_DOCUMENT).ok()
 }
 
 /// Whether `artifacts` holds a file with an artifact's name.
@@ -153,4 +183,38 @@ pub(super) fn list(folder: &Path) -> io::Result<Listed> {
         }
     }
     Ok(listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn detect_path_tells_folders_documents_and_what_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let manifest = r#"{"bundle_version":"5.0.0"}"#;
+        for (name, file, text) in [
+            ("run", "RUN_META.json", ""),
+            ("pack", "run.json", ""),
+            ("job", "bundle.json", manifest),
+            ("none", "README.md", ""),
+        ] {
+            fs::create_dir(path(name)).unwrap();
+            fs::write(path(name).join(file), text).unwrap();
+        }
+        fs::write(path("context.json"), r#"{"root_node":null}"#).unwrap();
+        let detect = |name: &str| detect_path(&path(name));
+        for (name, format) in [
+            ("run", Format::RunBundle),
+            ("pack", Format::Pack),
+            ("job", Format::JobBundle),
+            ("job/bundle.json", Format::JobBundle),
+            ("context.json", Format::ContextBundle),
+        ] {
+            assert_eq!(detect(name).unwrap(), Detected::Is(format), "{name}");
+        }
+        assert_eq!(detect("none").unwrap(), Detected::Unknown);
+        assert!(matches!(detect("x"), Err(SourceError::NotFound { .. })));
+    }
 }

@@ -99,7 +99,7 @@ const FAMILIES: &[Family] = &[
         Shared,
         true,
         "stateless|no state|keeps no state|holds no state|without state|stores no state|no session state|no server-side state|no server-side session",
-        "stateful|session state|in memory between|between requests|between calls|sticky sessions|sticky session|server-side session|server-side sessions|keeps the session|in its memory|remembers|in the session|session store|in process memory|keeps per-user state|local session",
+        "stateful|session state|the previous|from the last|earlier requests|last request|earlier calls|previous call|across calls|across requests|in memory between|between requests|between calls|sticky sessions|sticky session|server-side session|server-side sessions|keeps the session|in its memory|remembers|in the session|session store|in process memory|keeps per-user state|local session",
     ),
     family(
         "write access",
@@ -112,15 +112,15 @@ const FAMILIES: &[Family] = &[
         "visibility",
         Shared,
         true,
-        "public|publicly|open to everyone|to the public|for anyone to|open to the public|publicly available|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
+        "public|publicly|everybody on the internet|everyone on the internet|anyone on the internet|the whole world|everybody can see|anyone can see|anybody can see|everyone can see|to the public|for anyone to|open to the public|publicly available|open to anyone|open to all|visible to everyone|visible to all|visible to anyone|accessible to anyone|accessible to everyone|for everyone|to the internet|without authentication|no authentication|unauthenticated|without logging in|world-readable|anyone can read|everyone can read|anyone can see|everyone can see",
         "private|privately|internal only|only after login|after login|only with a login|after logging in|internal network only|intranet only|only from the cluster|only from the intranet|confidential|secret|authenticated|authentication|behind a login|behind the login|login required|requires a login|requires login|requires authentication|vpn only|only over the vpn|only through the vpn|restricted|signed-in|logged-in|not visible to|only visible to|visible only to|only admins|only administrators|admins only|bearer token",
     ),
     family(
         "whether it is required",
         Shared,
         true,
-        "required|mandatory|compulsory|obligatory|has to be present|have to be present|has to be given|have to be given|have to state|has to state|must state|must be stated|must give|have to give|has to give|must enter|have to enter|has to enter|must name|have to name|has to name|has to be filled|has to contain|must contain|must have|always has|always have|always carries|is needed|are needed|must be attached|has to be attached|has to be set|must fill|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
-        "without giving|without creating|without having|without opening|without entering|without providing|without stating|without naming|without filling|optional|may be left empty|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may omit|can omit|may leave out|can leave out|may leave|can leave|may skip|can skip|is voluntary|free to give|do not have to|does not have to|may be absent|can be absent|may be dropped|without it|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
+        "required|mandatory|compulsory|obligatory|needs a value|need a value|must have a value|must be filled|has to be filled|must not be empty|must not be blank|never empty|always filled|must be present|has to be present|have to be present|has to be given|have to be given|have to state|has to state|must state|must be stated|must give|have to give|has to give|must enter|have to enter|has to enter|must name|have to name|has to name|has to be filled|has to contain|must contain|must have|always has|always have|always carries|is needed|are needed|must be attached|has to be attached|has to be set|must fill|must be given|must be filled|must be filled in|must be present|must be set|must be supplied|must be provided|must always be|must have a|always present|always filled|not null|may not be empty|cannot be empty|must not be empty|can't be empty|never empty|is never null|never null|non-null|must not be null|must not be blank",
+        "without giving|without creating|without having|without opening|without entering|without providing|without stating|without naming|without filling|optional|left blank|stay blank|be blank|stay empty|be missing|need not|can be skipped|may be skipped|left open|not obligatory|can be left empty|may be left out|can be left out|can be omitted|may be omitted|may omit|can omit|may leave out|can leave out|may leave|can leave|may skip|can skip|is voluntary|free to give|do not have to|does not have to|may be absent|can be absent|may be dropped|without it|may be empty|can be empty|may be missing|can be missing|may be blank|can be blank|can be left blank|may be left blank|voluntary|nullable|may be null|can be null|can be skipped|may be skipped|need not be|needs not be|not needed|no need to|not necessary|may stay empty|can stay empty",
     ),
     family(
         "encryption",
@@ -148,7 +148,7 @@ const FAMILIES: &[Family] = &[
         Shared,
         false,
         "stay online|stays online|for ever|stay in the|stays in the|remain in the|remains in the|nothing is removed|nothing is deleted|nothing is thrown away|remain online|stay available|remain available|remains online|stay accessible|remain accessible|~keep forever|~keep for ever|~keep permanently|~keep indefinitely|~store permanently|~store forever|~store indefinitely|~retain forever|~retain indefinitely|never deleted|never delete|never be deleted|never removed|never purged|must not be deleted|must never be deleted|may not be deleted|is not deleted|are not deleted|archived permanently|no deletion|are kept|is kept|are retained|is retained|are archived|stay available|remains available|must be preserved|are preserved|forever|for good|indefinitely|permanently",
-        "~delete|~purge|~erase|~wipe|~discard|~expire|~remove|taken down|take down|takes down|~withdraw|~unpublish|taken offline",
+        "~delete|~purge|~erase|~wipe|~discard|~expire|replaces the|is replaced by|overwrites the|are overwritten|is overwritten|thrown away|~remove|taken down|take down|takes down|~withdraw|~unpublish|taken offline",
     ),
     family(
         "personal data",
@@ -196,8 +196,8 @@ const FAMILIES: &[Family] = &[
         "JavaScript",
         Whole,
         false,
-        "no javascript|without javascript|no client-side javascript|no client-side script|no client-side scripts|javascript-free|works without javascript|javascript disabled|javascript is not|without any javascript|no script tags",
-        "react|vue|angular|svelte|jquery|htmx|in javascript|javascript in the browser|single-page app|single-page application|single page app|spa|client-side rendering|typescript|rendered in the browser|rendered client-side|drag and drop|by javascript|with javascript|uses javascript",
+        "javascript switched off|javascript turned off|javascript off|javascript disabled|disabled javascript|switched-off javascript|blocked scripts|no javascript|without javascript|no client-side javascript|no client-side script|no client-side scripts|javascript-free|works without javascript|javascript disabled|javascript is not|without any javascript|no script tags",
+        "react|vue|angular|svelte|jquery|d3|in the browser by|script in the browser|client-side|by a script|in the browser with|htmx|in javascript|javascript in the browser|single-page app|single-page application|single page app|spa|client-side rendering|typescript|rendered in the browser|rendered client-side|drag and drop|by javascript|with javascript|uses javascript",
     ),
     family(
         "where it runs",

@@ -11,6 +11,8 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("bought", "buy"),
     ("built", "build"),
     ("chosen", "choos"),
+    ("cookie", "cooki"),
+    ("cookies", "cooki"),
     ("cost", "cost"),
     ("data", "data"),
     ("done", "do"),

@@ -5,7 +5,7 @@ use super::statement::{Statement, is_label};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Tagged, class};
-use crate::text::lex::TokenKind;
+use crate::text::lex::{Lexed, TokenKind};
 
 /// What a quantity measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +31,8 @@ enum Bound {
     /// A time something takes or waits.
     Takes,
     Value,
+    /// `exactly 4`: no other value is possible.
+    Exact,
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ struct Quantity {
     dimension: Dimension,
     bound: Bound,
     value: f64,
+    /// The thing counted, where the period was made from a rate: `500 pictures in 24 hours`.
+    counted: Option<u64>,
     /// Keys of the words of the quantity and of its cue: not part of the subject.
     own: Vec<u64>,
 }
@@ -134,7 +138,7 @@ fn all_against_limit(
 }
 
 fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
-    use Bound::{Lower, Takes, Upper, Value};
+    use Bound::{Exact, Lower, Takes, Upper, Value};
     let mut own = a.own.clone();
     own.extend(&b.own);
     let same = s.same_subject(o);
@@ -145,7 +149,22 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
     } else {
         (s.subject_weight(o, &own), s.coverage(o, &own))
     };
-    let conditional = !s.may_meet(o);
+    // `Partners have 100 requests a second` leaves `10 requests a second` to the others.
+    let part = a.dimension == Dimension::Period && s.narrowed != o.narrowed;
+    let rated = |q: &Quantity, st: &Statement| {
+        q.counted
+            .is_some_and(|k| st.content.binary_search(&k).is_ok())
+    };
+    // A rate against a cap of the same thing.
+    let coverage = if rated(a, o) && b.counted.is_none() || rated(b, s) && a.counted.is_none() {
+        100
+    } else {
+        coverage
+    };
+    let conditional = part || !s.may_meet(o);
+    if a.bound == Exact || b.bound == Exact {
+        return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
+    }
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
         (Lower | Takes | Value, Upper) => (a, b),
@@ -287,6 +306,21 @@ fn clock(text: &str) -> Option<f64> {
     (h < 25 && m < 60).then(|| f64::from(h * 60 + m))
 }
 
+/// `6 a.m.`, `10 pm`, `noon` as minutes since midnight.
+fn half_day(lexed: &Lexed<'_>, at: usize) -> Option<f64> {
+    match lexed.word(at) {
+        "noon" => return Some(720.0),
+        "midnight" => return Some(1440.0),
+        _ => {}
+    }
+    let hour = number(lexed.word(at)).filter(|h| (1.0..=12.0).contains(h))?;
+    match lexed.word(at + 1) {
+        "am" | "a.m" => Some(hour % 12.0 * 60.0),
+        "pm" | "p.m" => Some((hour % 12.0 + 12.0) * 60.0),
+        _ => None,
+    }
+}
+
 fn number(text: &str) -> Option<f64> {
     if text.contains(':') {
         return None;
@@ -326,6 +360,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     bound: Bound::Value,
                     value,
                     own: vec![token.key],
+                    counted: None,
                 });
             }
             continue;
@@ -345,7 +380,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 let own = vec![token.key, lexed.tokens[at + 1].key];
                 // `wiped every evening`: gone after a day.
                 if (s.range.0..at).any(|k| any_of!(lexed.word(k), "wiped" "deleted" "erased" "purged" "cleared" "removed" "emptied")) {
-                    out.push(Quantity { statement: n, dimension: Dimension::Retention, bound: Bound::Value, value, own: own.clone() });
+                    out.push(Quantity { statement: n, dimension: Dimension::Retention, bound: Bound::Value, value, own: own.clone(), counted: None });
                 }
                 out.push(Quantity {
                     statement: n,
@@ -353,12 +388,13 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     bound: Bound::Value,
                     value,
                     own,
+                    counted: None,
                 });
                 i += 1;
             }
             continue;
         }
-        if let Some(value) = clock(word) {
+        if let Some(value) = clock(word).or_else(|| half_day(lexed, at)) {
             let negated = (at.saturating_sub(5).max(s.range.0)..at).any(|k| t.is(k, class::NEG));
             let bound = match (
                 if at > s.range.0 {
@@ -370,6 +406,13 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             ) {
                 ("before" | "by" | "until", false) | ("after", true) => Bound::Upper,
                 ("at", false) if (s.range.0..at).any(|k| any_of!(lexed.word(k), "close" "closes" "closed" "end" "ends" "deadline")) => Bound::Upper,
+                ("than", _) if at >= s.range.0 + 2 => match lexed.word(at - 2) {
+                    "earlier" | "before" | "sooner" if negated => Bound::Lower,
+                    "later" if negated => Bound::Upper,
+                    "later" => Bound::Lower,
+                    "earlier" => Bound::Upper,
+                    _ => continue,
+                },
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
                 ("at", false) => Bound::Value,
                 _ => continue,
@@ -380,6 +423,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 bound,
                 value,
                 own: vec![token.key],
+                counted: None,
             });
             continue;
         }
@@ -404,6 +448,20 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         {
             continue;
         }
+        // `half a day`
+        let next = if word == "half" && matches!(next, "a" | "an") {
+            lexed.word(at + 2)
+        } else {
+            next
+        };
+        // `more than one`: not one itself.
+        if matches!(prev, "than")
+            && at >= s.range.0 + 2
+            && lexed.word(at - 2) == "more"
+            && !(at >= s.range.0 + 3 && any_of!(lexed.word(at - 3), "no" "not" "never"))
+        {
+            value += if value <= 20.0 { 0.5 } else { 0.0 };
+        }
         let unit_at =
             if any_of!(next, "million" "thousand" "hundred" "k") && !t.is(at + 2, class::STOP) {
                 value *= match next {
@@ -415,6 +473,8 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
             } else {
                 at + 1
             };
+        let unit_at =
+            unit_at + usize::from(word == "half" && matches!(lexed.word(at + 1), "a" | "an"));
         // `55 °C`
         let unit_at = unit_at + usize::from(lexed.raw(unit_at) == "°");
         let unit_at = unit_at
@@ -428,9 +488,19 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
         let (bound, cue_keys, retention) = bound_before(t, s, at);
         let bound = if any_of!(word, "several" "multiple" "many") {
             Bound::Lower
+        } else if matches!(prev, "exactly" | "precisely") {
+            Bound::Exact
         } else {
             bound
         };
+        // `a machine that does not boot within 10 minutes`: a case, no demand.
+        if bound == Bound::Upper
+            && s.limited
+            && at < s.range.0 + 12
+            && (s.range.0..at).any(|k| lexed.word(k) == "not")
+        {
+            continue;
+        }
         own.extend(cue_keys);
         let wanted = matches!(prev, "last" | "past" | "previous");
         let every = matches!(prev, "every" | "each")
@@ -471,9 +541,7 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 continue;
             }
             // `six samples a minute`: also a period.
-            let per = (noun + 1..noun + 3)
-                .find(|&k| any_of!(lexed.word(k), "a" "per" "an" "each" "every"));
-            if let Some(unit) = per.and_then(|k| seconds(lexed.word(k + 1)))
+            if let Some(unit) = span_behind(source, s, noun)
                 && value > 0.0
             {
                 let flipped = match bound {
@@ -486,7 +554,9 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                     dimension: Dimension::Period,
                     bound: flipped,
                     value: unit / value,
-                    own: own.clone(),
+                    // The thing counted is what both are about.
+                    own: vec![token.key],
+                    counted: Some(canonical(lexed.tokens[noun].key)),
                 });
             }
             Dimension::Of(canonical(lexed.tokens[noun].key))
@@ -506,13 +576,37 @@ fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Qua
                 (Dimension::Period, Bound::Lower) if rate => Bound::Upper,
                 // What is wanted of the last 30 days must be there that long.
                 (Dimension::Retention, _) if wanted => Bound::Lower,
-                (Dimension::Retention, Bound::Takes) => Bound::Value,
+                (Dimension::Retention | Dimension::Period, Bound::Takes) => Bound::Value,
                 (_, bound) => bound,
             },
             value,
+            counted: None,
             own,
         });
     }
+}
+
+/// `a minute`, `per day`, `in 24 hours` behind the thing counted: the seconds of it.
+fn span_behind(source: &Source<'_>, s: &Statement, noun: usize) -> Option<f64> {
+    let lexed = &source.tagged.lexed;
+    for k in noun + 1..(noun + 7).min(s.range.1) {
+        if lexed.tokens[k].kind == TokenKind::Symbol {
+            return None;
+        }
+        if !any_of!(lexed.word(k), "a" "per" "an" "each" "every" "in" "within") {
+            continue;
+        }
+        if let Some(unit) =
+            seconds(lexed.word(k + 1)).filter(|_| !any_of!(lexed.word(k), "in" "within"))
+        {
+            return Some(unit);
+        }
+        let count = number(lexed.word(k + 1)).or_else(|| numeral(lexed.word(k + 1)));
+        if let (Some(count), Some(unit)) = (count, seconds(lexed.word(k + 2))) {
+            return Some(count * unit);
+        }
+    }
+    None
 }
 
 /// Number words that count what follows.

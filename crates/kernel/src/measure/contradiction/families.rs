@@ -1,11 +1,13 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
-use super::statement::{Statement, common};
+use super::cues::{TOPICS, find_cues};
+use super::kinds;
+use super::statement::{Statement, common, without};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
-use crate::text::lex::TokenKind;
+use crate::text::lex::{TokenKind, fnv};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -22,6 +24,15 @@ struct Stand {
     cue: Vec<u64>,
 }
 
+/// Name, scope and whether a negated cue changes sides, of a family or a topic of composed cues.
+fn traits(id: u16) -> (&'static str, Scope, bool) {
+    let id = usize::from(id);
+    match families().get(id) {
+        Some(family) => (family.name, family.scope, family.flips),
+        None => (TOPICS[id - families().len()].name, Scope::Shared, false),
+    }
+}
+
 /// Finds statements on opposite sides of a family.
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
     let mut stands = read_stands(sources, statements);
@@ -32,10 +43,9 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
         .filter(|w| {
-            let wide = matches!(
-                families()[usize::from(w[0].family)].scope,
-                Scope::Near | Scope::Close
-            ) && families()[usize::from(w[0].family)].flips;
+            let (_, scope, flips) = traits(w[0].family);
+            let composed = usize::from(w[0].family) >= families().len();
+            let wide = matches!(scope, Scope::Near | Scope::Close) && flips || composed;
             w[0].side != w[1].side && (wide || w[0].at.abs_diff(w[1].at) == 2)
         })
         .map(|w| (w[0].family, w[0].statement))
@@ -44,7 +54,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     stands.sort_by_key(|stand| (stand.family, stand.side));
     let mut rest = stands.as_slice();
     while let Some(first) = rest.first() {
-        let family = &families()[usize::from(first.family)];
+        let (name, scope, _) = traits(first.family);
         let (group, after) =
             rest.split_at(rest.partition_point(|stand| stand.family == first.family));
         rest = after;
@@ -52,15 +62,17 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         if a.is_empty() || b.is_empty() {
             continue;
         }
-        if family.scope == Scope::Whole {
+        if scope == Scope::Whole {
             for x in a.iter().take(CANDIDATES) {
                 for y in b.iter().take(CANDIDATES) {
                     let (s, o) = (
                         &statements[x.statement as usize],
                         &statements[y.statement as usize],
                     );
-                    if s.source != o.source && is_whole(sources, s, o, family.name) {
-                        pairs.add(x.statement as usize, y.statement as usize, family.name);
+                    let mut cue = x.cue.clone();
+                    cue.extend(&y.cue);
+                    if s.source != o.source && is_whole(sources, s, o, &cue, name) {
+                        pairs.add(x.statement as usize, y.statement as usize, name);
                     }
                 }
             }
@@ -98,8 +110,8 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     tried.push(n);
                     let y = &b[n as usize];
                     let o = &statements[y.statement as usize];
-                    if s.source != o.source && opposed(s, o, x, y, family.scope, family.name) {
-                        pairs.add(x.statement as usize, y.statement as usize, family.name);
+                    if s.source != o.source && opposed(s, o, x, y, scope, name) {
+                        pairs.add(x.statement as usize, y.statement as usize, name);
                     }
                 }
             }
@@ -110,9 +122,22 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
 fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, name: &str) -> bool {
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
-    let who = name == "who may";
-    if !who && (s.apart(o) || s.foreign(o))
-        || who && s.apart_in_name(o)
+    // `local time`: a cue that holds the subject of both does not take it away.
+    if s.subject == o.subject {
+        cue.retain(|k| Some(*k) != s.subject);
+    }
+    let ordering = |stand: &Stand| {
+        stand
+            .cue
+            .iter()
+            .any(|k| *k == fnv("before") || *k == fnv("after"))
+    };
+    let timing = any_of!(name, "timing" "when it is answered") || ordering(x) || ordering(y);
+    if !timing && s.apart_in_time(o) {
+        return false;
+    }
+    if s.apart(o)
+        || s.foreign(o) && s.shared_weight(o, &cue) < 4
         || !s.may_meet(o)
             && (s.conditional
                 || !(name == "whether it may change"
@@ -121,7 +146,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     {
         return false;
     }
-    if s.at_number && o.at_number {
+    let clocks = s.clocked && o.clocked;
+    if clocks || s.at_number && o.at_number {
         return false;
     }
     let weight = s.subject_weight(o, &cue);
@@ -142,17 +168,16 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             let qualifiers = x.next != 0 && x.next == y.next;
             !qualifiers
                 && (weight >= 4 && coverage >= 50
-                    || weight >= 2 && coverage >= 67
+                    || weight >= 2 && coverage >= 66
                     || same && coverage >= 50)
         }
         _ if name == "who acts" => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 50,
-        _ if who => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 60,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
     }
 }
 
 /// A statement about the whole, or both about the same part.
-fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
+fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, cue: &[u64], name: &str) -> bool {
     if name != "who wins" && (s.conditional || o.conditional)
         || s.apart_in_people(o)
         || s.apart_in_name(o)
@@ -169,12 +194,22 @@ fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) ->
                 || t.is(i, class::TEST_TOOL)
         })
     };
-    if tests(s) != tests(o) {
+    // `without libraries in the chart itself`
+    let part = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1).any(|i| lexed.word(i) == "itself")
+    };
+    if tests(s) != tests(o) || part(s) {
         return false;
     }
     let mut main = s.main.clone();
     main.retain(|k| !s.generic.contains(k));
     main.sort_unstable();
+    // `No login is needed to see the results` says nothing about correcting them.
+    let acts = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
+    if name == "accounts" && acts(&without(&s.content, cue), &without(&o.content, cue)) {
+        return false;
+    }
     common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
 }
 
@@ -228,8 +263,8 @@ struct Special {
     library: Option<u16>,
     database: Option<u16>,
     cloud: Option<u16>,
-    only: Option<u16>,
     hand: Option<u16>,
+    limits: Option<u16>,
 }
 
 /// Found once: the markers stand in the long lists of phrases.
@@ -246,8 +281,11 @@ fn special() -> Special {
         library: find("@library"),
         database: find("@database"),
         cloud: find("@cloud"),
-        only: find("@only-person"),
         hand: find("@by-person"),
+        limits: families()
+            .iter()
+            .position(|f| f.name == "limits")
+            .map(|at| at as u16),
     })
 }
 
@@ -256,13 +294,24 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
         library,
         database,
         cloud,
-        only,
         hand,
+        limits,
     } = special();
     let mut out = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
+        for found in find_cues(&sources[s.source], s.range) {
+            let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
+            out.push(Stand {
+                family: families().len() as u16 + found.topic,
+                side: found.side,
+                statement: n as u32,
+                at: found.tokens[0],
+                next: 0,
+                cue: cue.collect(),
+            });
+        }
         let mut push = |family: u16, side: Side, from: usize, to: usize| {
             let cue: Vec<u64> = lexed.tokens[from..to]
                 .iter()
@@ -295,6 +344,7 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             // `a locked card is unlocked`: before the noun of the subject a cue describes it.
             let scope = families()[usize::from(family)].scope;
             let describes = scope != Scope::Whole
+                && hit.to - hit.from < 2
                 && hit.to < s.verb_at
                 && lexed.tokens[hit.to].kind == TokenKind::Word
                 && !t.is(hit.to, class::STOP | class::NEG);
@@ -318,6 +368,18 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             };
             push(family, side, hit.from, hit.to);
         }
+        // A bound is a limit, however it is worded.
+        if let Some(family) = limits && (s.range.0..s.range.1).any(|i| {
+            lexed.word(i) == "at" && (lexed.word(i + 1) == "most" || lexed.word(i + 2) == "most")
+                || any_of!(lexed.word(i), "maximum" "max" "limit" "limited" "cap" "capped" "quota")
+                    && (i..(i + 5).min(s.range.1))
+                        .any(|k| lexed.tokens[k].kind == TokenKind::Number)
+        }) {
+            push(family, Side::B, s.range.0, s.range.0);
+        }
+        for (family, from, to) in kinds::denied_kinds(&sources[s.source], s.range) {
+            push(family, Side::A, from, to);
+        }
         for i in s.range.0..s.range.1 {
             if lexed.tokens[i].quoted
                 || (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.is(k, class::NEG))
@@ -333,10 +395,22 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
                     && t.is(i, class)
                     && !t.is(i, class::TEST_TOOL)
                     && (lexed.tokens[i].upper
+                        || i > s.range.0
+                            && any_of!(lexed.word(i - 1), "use" "uses" "using" "with" "via")
                         || any_of!(lexed.word(i + 1), "package" "library" "module" "framework" "gem" "crate"))
                 {
                     push(family, Side::B, i, i + 1);
                 }
+            }
+            // `the blake3 crate`, `the npm package left-pad`
+            if let Some(family) = library
+                && any_of!(lexed.word(i), "crate" "gem" "package" "library")
+                && i > s.range.0 + 1
+                && any_of!(lexed.word(i - 2), "the" "use" "uses" "and" "with")
+                && !t.is(i - 1, class::STOP | class::UNIVERSAL)
+                && !any_of!(lexed.word(i - 1), "standard" "own" "new" "same" "core" "shared" "static" "client" "existing" "our" "debian" "python" "release" "c")
+            {
+                push(family, Side::B, i - 1, i + 1);
             }
             // `opened by the caretaker`, `an operator has to start it`
             let by = lexed.word(i) == "by"
@@ -351,25 +425,6 @@ fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
             {
                 push(family, Side::A, i, i + 1);
             }
-            if let Some(family) = only
-                && lexed.word(i) == "only"
-                && (t.is(i + 1, class::PERSON)
-                    || t.is(i + 2, class::PERSON) && t.is(i + 1, class::STOP)
-                    || i > s.range.0 + 1
-                        && t.is(i - 1, class::PERSON)
-                        && (s.range.0..i).any(|k| any_of!(lexed.word(k), "by" "for" "to")))
-            {
-                push(family, Side::A, i, i + 1);
-            }
-        }
-        if let Some(family) = only
-            && !s.persons.is_empty()
-            && !s.negative
-            && !(s.range.0..s.range.1).any(|i| lexed.word(i) == "only")
-            && ((s.range.0..s.range.1).any(|i| t.is(i, class::MODAL))
-                || t.is(s.range.0, class::PERSON))
-        {
-            push(family, Side::B, s.range.0, s.range.0);
         }
     }
     out

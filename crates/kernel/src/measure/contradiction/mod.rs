@@ -5,14 +5,22 @@
 //! words; an index keeps the work close to linear, and each statement is compared with a bounded number of others.
 
 mod bounds;
+mod concept;
+mod cues;
+mod denial;
 mod families;
+mod grammar;
+mod kinds;
+mod manner;
 mod naming;
+mod only;
 mod polarity;
 mod statement;
+mod stays;
 mod synonym;
 mod values;
 
-use super::{Finding, FindingKind, Source};
+use super::{Finding, FindingKind, Place, Source};
 use statement::{Index, Statement, read_statements};
 use std::collections::BTreeSet;
 
@@ -39,12 +47,8 @@ impl Pairs<'_, '_> {
         } else {
             (sb, sa)
         };
-        let places = vec![
-            self.sources[first.source]
-                .sentence_place(first.focus.clamp(first.range.0, first.range.1 - 1)),
-            self.sources[second.source]
-                .sentence_place(second.focus.clamp(second.range.0, second.range.1 - 1)),
-        ];
+        let place = |s: &Statement| whole_sentence(&self.sources[s.source], s);
+        let places = vec![place(first), place(second)];
         let mut options: Vec<String> = places.iter().map(|p| p.quote.clone()).collect();
         options.sort_by(|x, y| x.encode_utf16().cmp(y.encode_utf16()));
         options.dedup();
@@ -57,6 +61,27 @@ impl Pairs<'_, '_> {
             options,
         });
     }
+}
+
+/// The sentence of a statement with the clauses that a semicolon joins to it: its reason or its exception.
+fn whole_sentence(source: &Source<'_>, s: &Statement) -> Place {
+    let lexed = &source.tagged.lexed;
+    let (mut from, mut to) = s.range;
+    for &(start, end) in lexed.sentences.iter().rev() {
+        if end == from && lexed.is_symbol(end - 1, ";") {
+            from = start;
+        }
+    }
+    for &(start, end) in &lexed.sentences {
+        if start == to && lexed.is_symbol(start - 1, ";") {
+            to = end;
+        }
+    }
+    while to > from + 1 && matches!(lexed.raw(to - 1), "." | ";" | "\n") {
+        to -= 1;
+    }
+    let (start, end) = lexed.span((from, to));
+    source.place(start, end)
 }
 
 /// Adds every contradiction between two constraints.
@@ -73,6 +98,10 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
         out: Vec::new(),
     };
     polarity::find(sources, &statements, &index, &mut pairs);
+    denial::find(sources, &statements, &mut pairs);
+    only::find(sources, &statements, &index, &mut pairs);
+    stays::find(sources, &statements, &mut pairs);
+    manner::find(sources, &statements, &index, &mut pairs);
     families::find(sources, &statements, &mut pairs);
     bounds::find(sources, &statements, &mut pairs);
     values::find(sources, &statements, &index, &mut pairs);

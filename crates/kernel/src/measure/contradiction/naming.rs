@@ -66,6 +66,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && any_of!(lexed.word(i + 1), "the" "and" "all" "any" "no" "every")
             && any_of!(lexed.word(i + 2), "clock" "night" "times" "circumstances" "circumstance" "other" "case" "time");
     }
+    read_contrasts(source, range, s);
+    read_quantifiers(source, range, s);
     s.measured = t
         .hits_in(range)
         .iter()
@@ -75,8 +77,11 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         .take(5)
         .find(|&i| lexed.is_symbol(i, ":"))
     {
+        let comma = (colon..range.1)
+            .find(|&i| lexed.is_symbol(i, ","))
+            .unwrap_or(range.1);
         let fragment =
-            !(colon..range.1).any(auxiliary) || (range.0 + 1..colon).any(|i| lexed.tokens[i].upper);
+            !(colon..comma).any(auxiliary) || (range.0 + 1..colon).any(|i| lexed.tokens[i].upper);
         if fragment {
             s.heading = telling(source, range.0, colon);
         }
@@ -85,8 +90,15 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     // The noun phrase of the subject.
     let verb = (range.0..range.1)
         .take(8)
-        .take_while(|&i| i == range.0 || !t.is(i, class::CONDITION))
-        .find(|&i| auxiliary(i));
+        .take_while(|&i| {
+            i == range.0
+                || !(t.is(i, class::CONDITION)
+                    || lexed.is_symbol(i, ",") && lexed.word(i + 1) == "which")
+        })
+        .find(|&i| auxiliary(i))
+        .or_else(|| super::grammar::verb_of(source, range));
+    s.clocked = (range.0..range.1)
+        .any(|i| lexed.tokens[i].kind == TokenKind::Number && lexed.word(i).contains(':'));
     s.at_number = (range.0..range.1).any(|i| {
         lexed.word(i) == "at"
             && lexed
@@ -94,28 +106,32 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 .get(i + 1)
                 .is_some_and(|n| n.kind == TokenKind::Number)
     });
-    let never = (range.0..range.1).find(|&i| any_of!(lexed.word(i), "never"));
-    if let Some(never) = never {
-        let verb = (never + 1..range.1).find(|&i| !t.is(i, class::STOP));
-        s.denied_verb = verb
-            .filter(|&v| range.1 <= v + 3)
-            .map(|v| canonical(lexed.tokens[v].key));
-    }
+    s.verb_at = super::grammar::verb_of(source, range).unwrap_or(range.0);
     if let Some(verb) = verb {
         s.verb_at = verb;
-        let clean = !(range.0..verb).any(|i| {
-            lexed.tokens[i].kind == TokenKind::Symbol || t.is(i, class::CONDITION)
-                || any_of!(lexed.word(i), "that" "which" "who" "and" "or" "in" "on" "from" "for" "with" "by" "at" "to")
+        // The subject ends at its first preposition or relative clause; two subjects are none.
+        let list = (range.0..verb).any(|i| {
+            lexed.tokens[i].kind == TokenKind::Symbol
+                || t.is(i, class::CONDITION)
+                || any_of!(lexed.word(i), "and" "or")
         });
-        if clean {
+        let fronted = super::grammar::is_preposition(lexed.word(range.0));
+        if !list && !fronted {
             let of = (range.0..verb)
-                .find(|&i| lexed.word(i) == "of")
+                .find(|&i| {
+                    super::grammar::is_preposition(lexed.word(i))
+                        || any_of!(lexed.word(i), "than" "whose" "that" "which" "who" "above" "below" "between" "older" "longer" "outside" "inside")
+                })
                 .unwrap_or(verb);
-            let narrow = (range.0..of).find(|&i| any_of!(lexed.word(i), "than" "without" "whose"));
-            let of = narrow.unwrap_or(of);
             s.phrase = telling(source, range.0, of);
-            s.of = telling(source, of, verb);
-            s.partitive = (range.0..of).any(|i| {
+            s.of = if any_of!(lexed.word(of), "of" "in" "on") {
+                telling(source, of, verb)
+            } else {
+                Vec::new()
+            };
+            s.owned = lexed.word(of) == "of";
+            s.partitive = any_of!(lexed.word(of + 1), "each" "every" "all")
+                || (range.0..of).any(|i| {
                 any_of!(lexed.word(i), "entry" "entries" "row" "rows" "line" "lines" "item" "items" "page" "pages" "part" "parts" "record" "records" "element" "field" "fields" "member" "members" "each" "all" "one" "every" "copy" "copies" "version" "versions")
             });
             s.head = (range.0..of)
@@ -148,9 +164,149 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             .find(|&i| any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose"));
         s.limit = from.map_or_else(Vec::new, |from| telling(source, from, verb));
     }
+    // `Without database for 2 minutes the display shows …`
+    s.limited |= lexed.word(range.0) == "without"
+        && super::grammar::verb_of(source, range).is_some_and(|v| v > range.0 + 1);
+    // `Within a date …`: a second step.
+    s.limited |= any_of!(lexed.word(range.0), "within" "among")
+        && any_of!(lexed.word(range.0 + 1), "a" "an" "each" "every" "one" "the");
     s.limited |= case
         || any_of!(lexed.word(range.0), "with" "without")
             && any_of!(lexed.word(range.0 + 1), "a" "an" "any" "no");
+}
+
+/// `every patient`, `all of the orders`; `always`, `without exception`.
+fn read_quantifiers(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    for i in range.0..range.1 {
+        let word = lexed.word(i);
+        s.unexcepted |= any_of!(word, "always" "never" "everything" "nothing" "nobody" "everyone" "everybody" "anyone" "anybody")
+            || any_of!(word, "without" "no")
+                && any_of!(lexed.word(i + 1), "exception" "exceptions");
+        if any_of!(word, "all" "every" "each" "any" "no" "none") {
+            let nouns = (i + 1..(i + 4).min(range.1))
+                .take_while(|&k| lexed.tokens[k].kind != TokenKind::Symbol)
+                .filter(|&k| !t.is(k, class::STOP | class::TIME_UNIT | class::NUMERAL));
+            s.quantified
+                .extend(nouns.map(|k| canonical(lexed.tokens[k].key)));
+        }
+    }
+    s.quantified.sort_unstable();
+}
+
+/// Words that tell two cases apart, when what follows them is the same.
+fn side_of(word: &str) -> Option<(u64, bool)> {
+    Some(match word {
+        "before" | "until" => (1, true),
+        "after" | "from" | "since" => (1, false),
+        "over" | "above" | "exceeds" | "exceeding" => (2, true),
+        "under" | "below" => (2, false),
+        "with" => (3, true),
+        "without" => (3, false),
+        "inside" | "within" => (4, true),
+        "outside" => (4, false),
+        "on" | "during" => (5, true),
+        _ => return None,
+    })
+}
+
+/// Modifiers that tell two things of one name apart: `the old database`, `the new database`.
+fn modifier_side(word: &str) -> Option<(u64, bool)> {
+    const PAIRS: &[(&str, &str)] = &[
+        ("old", "new"),
+        ("open", "closed"),
+        ("internal", "external"),
+        ("incoming", "outgoing"),
+        ("inbound", "outbound"),
+        ("public", "private"),
+        ("left", "right"),
+        ("front", "back"),
+        ("front", "rear"),
+        ("free", "paid"),
+        ("known", "unknown"),
+        ("valid", "invalid"),
+        ("active", "inactive"),
+        ("upper", "lower"),
+        ("indoor", "outdoor"),
+        ("large", "small"),
+        ("local", "remote"),
+        ("primary", "secondary"),
+        ("current", "previous"),
+        ("approved", "rejected"),
+        ("domestic", "foreign"),
+        ("registered", "anonymous"),
+        ("full", "empty"),
+        ("hot", "cold"),
+        ("early", "late"),
+        ("young", "old"),
+    ];
+    PAIRS.iter().enumerate().find_map(|(n, p)| {
+        let axis = 100 + n as u64;
+        if p.0 == word {
+            Some((axis, true))
+        } else {
+            (p.1 == word).then_some((axis, false))
+        }
+    })
+}
+
+fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    for i in range.0..range.1 {
+        if i == range.0 && lexed.word(i) == "first" || i == range.0 + 1 && lexed.word(i) == "first"
+        {
+            s.contrasts.push((7, true));
+        }
+        if i <= range.0 + 1
+            && any_of!(lexed.word(i), "further" "later" "subsequent" "additional" "following" "other" "remaining")
+        {
+            s.contrasts.push((7, false));
+        }
+        if let Some((axis, side)) = modifier_side(lexed.word(i))
+            && lexed
+                .tokens
+                .get(i + 1)
+                .is_some_and(|n| n.kind == TokenKind::Word)
+            && i + 1 < range.1
+            && !t.is(i + 1, class::STOP | class::NEG)
+        {
+            let key = canonical(lexed.tokens[i + 1].key);
+            s.contrasts
+                .push((key.wrapping_mul(31).wrapping_add(axis), side));
+        }
+        if any_of!(lexed.word(i), "in" "on" "at" "for" "from" "during")
+            && any_of!(lexed.word(i + 1), "the" "a" "an" "our" "their" "its")
+            && i + 3 < range.1
+            && !t.is(i + 2, class::STOP)
+            && !t.is(i + 3, class::STOP | class::MODAL)
+            && lexed.tokens[i + 2].kind == TokenKind::Word
+            && lexed.tokens[i + 3].kind == TokenKind::Word
+        {
+            s.places.push((
+                canonical(lexed.tokens[i + 3].key),
+                canonical(lexed.tokens[i + 2].key),
+            ));
+        }
+        let Some((axis, side)) = side_of(lexed.word(i)) else {
+            continue;
+        };
+        let what = (i + 1..(i + 4).min(range.1)).find(|&k| {
+            lexed.tokens[k].kind == TokenKind::Number
+                || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)
+        });
+        if let Some(k) = what {
+            let key = canonical(lexed.tokens[k].key)
+                .wrapping_mul(31)
+                .wrapping_add(axis);
+            if axis == 1 {
+                s.phases.push((key, side));
+            } else {
+                s.contrasts.push((key, side));
+            }
+        }
+    }
 }
 
 fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {

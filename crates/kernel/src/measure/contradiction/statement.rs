@@ -12,8 +12,6 @@ pub(super) struct Statement {
     pub source: usize,
     /// Its tokens.
     pub range: (usize, usize),
-    /// Token to quote around when the sentence is long.
-    pub focus: usize,
     /// Keys of all content words, sorted, no repeats.
     pub content: Vec<u64>,
     /// Keys among `content` that are too general to be a subject.
@@ -22,26 +20,16 @@ pub(super) struct Statement {
     pub main: Vec<u64>,
     /// The main clause is negated.
     pub negative: bool,
-    /// Negated without exception: never, no, none.
-    pub absolute: bool,
     /// Holds under a condition or with an exception only.
     pub conditional: bool,
     /// Words of the condition, sorted.
     pub condition: Vec<u64>,
     /// First telling word of the main clause: what the sentence is about.
     pub subject: Option<u64>,
-    /// How many of `main` come before the first preposition behind them.
-    pub core: usize,
-    /// The denied predicate: subject words and the words behind the negation, sorted.
-    pub denied: Vec<u64>,
-    /// The verb that is denied, where little follows it.
-    pub denied_verb: Option<u64>,
     /// Where the first auxiliary stands; the start of the range where none is near.
     pub verb_at: usize,
     /// Holds at a number: `opens at 3 bar`.
     pub at_number: bool,
-    /// The part of it behind the negation, sorted.
-    pub predicate: Vec<u64>,
     /// Speaks of all, every, always, only, must.
     pub universal: bool,
     /// People named in it.
@@ -70,10 +58,26 @@ pub(super) struct Statement {
     pub head: Option<u64>,
     /// Both sides of `of` in the subject: the words behind it.
     pub of: Vec<u64>,
+    /// What follows the head begins with `of`.
+    pub owned: bool,
     /// The head is a part of what follows `of`: `each entry of the list`.
     pub partitive: bool,
     /// Has a bound or another number with a unit.
     pub measured: bool,
+    /// What tells this case from its counterpart: `before the deadline`, `over 100 euros`; (what, side).
+    pub contrasts: Vec<(u64, bool)>,
+    /// Nouns that a quantifier stands before: `every patient`, sorted.
+    pub quantified: Vec<u64>,
+    /// Says that there is no exception at all: `without exception`, `always`, `never`.
+    pub unexcepted: bool,
+    /// Nouns behind a preposition with the word before them: `in the beta build`.
+    pub places: Vec<(u64, u64)>,
+    /// Speaks of all others only.
+    pub complement: bool,
+    /// Names a time of day.
+    pub clocked: bool,
+    /// The same for the time before and after something.
+    pub phases: Vec<(u64, bool)>,
 }
 
 /// Word keys to statements, sorted by key.
@@ -203,6 +207,11 @@ impl Statement {
         if differ(&self.methods, &other.methods) || differ(&self.paths, &other.paths) {
             return true;
         }
+        // `with a date`, `without a date`
+        let counterpart = |c: &(u64, bool)| other.contrasts.contains(&(c.0, !c.1));
+        if self.contrasts.iter().any(counterpart) {
+            return true;
+        }
         // Two headings, each with a word of its own.
         let rest = |a: &[u64], b: &[u64]| a.iter().any(|k| !b.contains(k));
         if rest(&self.heading, &other.heading) && rest(&other.heading, &self.heading) {
@@ -211,11 +220,27 @@ impl Statement {
         // `backups of the secrets` are not the secrets.
         let derived = |a: &Statement, b: &Statement| {
             !a.partitive
+                && a.owned
                 && a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
                 && !a.of.is_empty()
                 && b.head.is_some_and(|h| a.of.contains(&h))
         };
         if derived(self, other) || derived(other, self) {
+            return true;
+        }
+        // `the main pump`, `the spare pump`
+        let twin = self.head.is_some()
+            && self.head == other.head
+            && self.phrase.iter().any(|k| !other.phrase.contains(k))
+            && other.phrase.iter().any(|k| !self.phrase.contains(k));
+        if twin {
+            return true;
+        }
+        // `in the beta build`, `in the release build`
+        let elsewhere = |p: &(u64, u64)| {
+            other.places.iter().any(|q| q.0 == p.0 && q.1 != p.1) && !other.places.contains(p)
+        };
+        if self.places.iter().any(elsewhere) {
             return true;
         }
         let own = |a: &Statement, b: &Statement| {
@@ -224,12 +249,18 @@ impl Statement {
         common(&self.phrase, &other.phrase) >= 1 && own(self, other) && own(other, self)
     }
 
+    /// One holds before something and the other after it.
+    pub fn apart_in_time(&self, other: &Statement) -> bool {
+        let counterpart = |c: &(u64, bool)| other.phases.contains(&(c.0, !c.1));
+        self.phases.iter().any(counterpart)
+    }
+
     /// The subject of each is foreign to the other.
     pub fn foreign(&self, other: &Statement) -> bool {
         let strange = |a: &Statement, b: &Statement| {
             a.head.is_some_and(|h| b.content.binary_search(&h).is_err())
         };
-        strange(self, other) && strange(other, self)
+        strange(self, other) && strange(other, self) && common(&self.of, &other.of) == 0
     }
 
     /// Conditions do not keep the two apart: the same ones, or one statement leaves no exception.
@@ -237,11 +268,15 @@ impl Statement {
         let within = |a: &Statement, b: &Statement| {
             a.limited && !a.limit.is_empty() && common(&a.limit, &b.content) == a.limit.len()
         };
+        if self.complement != other.complement {
+            return false;
+        }
         self.same_condition(other)
             || within(self, other)
             || within(other, self)
-            || self.emphatic && !self.conditional
-            || other.emphatic && !other.conditional
+            || self.emphatic && (!self.conditional || self.unexcepted && self.condition.is_empty())
+            || other.emphatic
+                && (!other.conditional || other.unexcepted && other.condition.is_empty())
     }
 
     /// About different people.
@@ -250,70 +285,6 @@ impl Statement {
             && !other.persons.is_empty()
             && common(&self.persons, &other.persons) == 0
     }
-}
-
-/// `Reservations are binding and cannot be cancelled`: reservation, cancel.
-fn read_denied(source: &Source<'_>, range: (usize, usize)) -> (Vec<u64>, Vec<u64>) {
-    let t = &source.tagged;
-    let lexed = &t.lexed;
-    let denial = (range.0..range.1).find(|&i| {
-        !lexed.tokens[i].quoted && any_of!(lexed.word(i), "not" "cannot" "never" "nobody" "can't" "don't" "doesn't" "won't" "mustn't" "forbidden" "prohibited" "banned" "disallowed")
-            || i == range.0 && any_of!(lexed.word(i), "no" "none")
-            || i > range.0 && lexed.word(i) == "no" && any_of!(lexed.word(i - 1), "has" "have" "gets" "get" "needs" "uses" "with" "contains" "contain")
-    });
-    let Some(at) = denial else {
-        return (Vec::new(), Vec::new());
-    };
-    // `their own payment`, `posts of others`: the denial is about a part.
-    if (at..range.1)
-        .any(|i| any_of!(lexed.word(i), "own" "others" "other" "another" "twice" "more" "than"))
-    {
-        return (Vec::new(), Vec::new());
-    }
-    let telling = |i: &usize| {
-        lexed.tokens[*i].kind == TokenKind::Word
-            && !t.is(
-                *i,
-                class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL,
-            )
-    };
-    let mut words = Vec::new();
-    // The subject: up to the first auxiliary.
-    let auxiliary = |i: &usize| {
-        !t.is(*i, class::MODAL)
-            && !any_of!(lexed.word(*i), "is" "are" "was" "has" "have" "do" "does" "be")
-    };
-    words.extend(
-        (range.0..at)
-            .take_while(auxiliary)
-            .filter(telling)
-            .take(3)
-            .map(|i| canonical(lexed.tokens[i].key)),
-    );
-    let bare = lexed.word(at) == "nobody";
-    let from = if bare {
-        (at..range.1).find(|&i| t.is(i, class::MODAL)).unwrap_or(at)
-    } else {
-        at
-    };
-    let behind = (from + 1..range.1).take_while(|&i| {
-        lexed.tokens[i].kind != TokenKind::Symbol && !any_of!(lexed.word(i), "and" "or" "of" "in" "on" "at" "from" "for" "by" "with" "before" "until" "after" "unless" "if" "when" "without" "because" "than")
-    });
-    let predicate: Vec<u64> = behind
-        .filter(telling)
-        .take(4)
-        .map(|i| canonical(lexed.tokens[i].key))
-        .collect();
-    if predicate.is_empty() {
-        return (Vec::new(), Vec::new());
-    }
-    let mut own = predicate.clone();
-    own.sort_unstable();
-    own.dedup();
-    words.extend(predicate);
-    words.sort_unstable();
-    words.dedup();
-    (words, own)
 }
 
 /// A word with a digit or an underscore in it, or a number that names the noun before it.
@@ -353,7 +324,7 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
 
 /// Words of permission and emphasis: they say how a statement holds, not what it is about.
 pub(super) fn is_filler(word: &str) -> bool {
-    any_of!(word, "permitted" "allowed" "possible" "circumstances" "circumstance" "exception" "exceptions" "able" "ever" "happens" "happen" "takes" "taken" "made" "done" "performed" "carried" "place" "throughout" "anyway" "strictly" "simply" "really")
+    any_of!(word, "anywhere" "elsewhere" "somewhere" "permitted" "allowed" "possible" "circumstances" "circumstance" "exception" "exceptions" "able" "ever" "happens" "happen" "takes" "taken" "made" "done" "performed" "carried" "place" "throughout" "anyway" "strictly" "simply" "really")
 }
 
 /// Words that begin a reason or an aside, after which the main clause is over.
@@ -378,19 +349,13 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     let mut s = Statement {
         source: n,
         range,
-        focus: range.0,
         content: Vec::new(),
         generic: Vec::new(),
         main: Vec::new(),
         negative: false,
-        absolute: false,
         conditional: false,
         condition: Vec::new(),
         subject: None,
-        core: 0,
-        denied: Vec::new(),
-        predicate: Vec::new(),
-        denied_verb: None,
         verb_at: range.0,
         at_number: false,
         universal: false,
@@ -408,7 +373,15 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         head: None,
         of: Vec::new(),
         partitive: false,
+        owned: false,
         measured: false,
+        contrasts: Vec::new(),
+        phases: Vec::new(),
+        clocked: false,
+        complement: false,
+        places: Vec::new(),
+        quantified: Vec::new(),
+        unexcepted: false,
     };
     super::naming::read_names(source, range, &mut s);
     let mut in_main = !any_of!(lexed.word(range.0),
@@ -416,7 +389,6 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     let mut main_done = false;
     // The clause after if, when, unless … up to a comma.
     let mut in_condition = false;
-    let mut core_done = false;
     for i in range.0..range.1 {
         let token = lexed.tokens[i];
         let c = t.classes[i];
@@ -440,39 +412,42 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {
                 // `without` and `no` inside a noun phrase narrow it; they do not negate the sentence.
-                let post = word == "without" && (s.main.len() >= 2 || s.narrowed)
+                let post = word == "no" && lexed.word(i + 1) == "other"
+                    || word == "without" && (s.main.len() >= 2 || s.narrowed)
                     || word == "no"
                         && s.main.len() >= 3
                         && !any_of!(lexed.word(i.wrapping_sub(1)),
                             "is" "are" "has" "have" "uses" "makes" "needs" "sends");
                 if !post {
                     s.negative = !s.negative;
-                    s.absolute |= any_of!(word, "never" "no" "none" "nothing" "nobody" "without")
-                        || lexed.word(i.wrapping_sub(1)) == "must";
                 }
             }
-            if c & class::CONDITION != 0
-                && !any_of!(word, "where" "once" "provided" "until" "during")
-                && !(word == "whenever" && s.main.len() >= 2)
-                || matches!(word, "once") && i == range.0
-                || matches!(word, "provided") && i == range.0
-                || word == "only"
-                    && any_of!(lexed.word(i + 1), "if" "when" "for" "during" "in" "at")
-            {
+            // `no dependencies beyond the JDK` leaves no exception that matters here.
+            let opens = c & class::CONDITION != 0
+                && !(any_of!(word, "where" "once" "provided" "until" "during")
+                    || s.negative && any_of!(word, "beyond" "besides" "apart")
+                    || word == "whenever" && s.main.len() >= 2);
+            let at_start = any_of!(word, "once" "provided") && i == range.0;
+            // `for every other crop`, `the one exception`: all but those that another statement is about.
+            let rest = any_of!(word, "other" "remaining")
+                && i > range.0
+                && any_of!(lexed.word(i - 1), "every" "all" "any" "the")
+                || any_of!(word, "exception" "exceptions" "exempt")
+                    && i > range.0
+                    && !any_of!(lexed.word(i - 1), "without" "no" "any");
+            s.conditional |= rest;
+            s.complement |= rest;
+            let only =
+                word == "only" && any_of!(lexed.word(i + 1), "if" "when" "for" "during" "in" "at");
+            if opens || at_start || only {
                 s.conditional = true;
                 in_condition = true;
-            }
-            if s.main.len() >= 2
-                && any_of!(word,
-                    "of" "in" "on" "at" "to" "from" "for" "by" "with" "into" "before" "until"
-                    "after" "during" "unless" "if" "when")
-            {
-                core_done = true;
             }
             s.universal |= c & class::UNIVERSAL != 0 && !matches!(word, "any" | "each")
                 || matches!(word, "must" | "shall");
         }
         if c & class::PERSON != 0
+            && c & class::NEG == 0
             && c & (class::THING | class::UNIVERSAL | class::GENERIC) == 0
             && !any_of!(word, "person" "persons")
             && word != "public"
@@ -500,9 +475,6 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             }
             if in_main && !main_done {
                 s.main.push(key);
-                if !core_done {
-                    s.core = s.main.len();
-                }
                 if s.subject.is_none() {
                     s.subject = Some(key);
                 }
@@ -510,7 +482,6 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         }
     }
     s.conditional |= s.limited;
-    (s.denied, s.predicate) = read_denied(source, range);
     s.condition.sort_unstable();
     s.condition.dedup();
     s.content.sort_unstable();

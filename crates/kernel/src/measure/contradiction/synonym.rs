@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 const GROUPS: &[&str] = &[
     "keep store save retain hold preserve storage",
     "delete erase purge wipe remove",
-    "contain include show display appear",
+    "contain include show display appear visible see",
     "send transmit deliver dispatch",
-    "change alter modify edit",
+    "change alter modify edit touch amend adjust revise correct",
     "finish complete",
     "begin start launch run",
     "permit allow",

@@ -45,7 +45,9 @@ pub(super) fn find(
             .collect();
         // `Android only`: nothing but the member, so it holds for the whole.
         for (i, s) in statements.iter().enumerate().filter(|(i, s)| {
-            members[*i].len() == 1 && s.content.len() == 1 && is_only(&sources[s.source], s)
+            members[*i].len() == 1
+                && is_only(&sources[s.source], s)
+                && speaks_of_whole(&sources[s.source], s, set)
         }) {
             let others = statements.iter().enumerate().filter(|(j, o)| {
                 o.source != s.source
@@ -119,6 +121,16 @@ pub(super) fn find(
     }
 }
 
+/// Nothing but the member and words for the whole: `the app's only language is Norwegian`.
+fn speaks_of_whole(source: &Source<'_>, s: &Statement, set: u64) -> bool {
+    let t = &source.tagged;
+    (s.range.0..s.range.1).all(|i| {
+        t.is(i, set | class::STOP | class::UNIVERSAL | class::NEG | class::WHOLE)
+            || t.lexed.tokens[i].kind == crate::text::lex::TokenKind::Symbol
+            || any_of!(t.lexed.word(i), "app's" "site's" "language" "languages" "format" "formats" "currency" "database" "supported" "available" "offered" "used" "accepted")
+    })
+}
+
 /// `German only`, `in English, no other language`: one member and no other.
 fn is_only(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
@@ -155,7 +167,8 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
         let (a, b) = (pair[0], pair[1]);
         let short = a.2.len().min(b.2.len());
         // `Python 3` and `Python 3.12` agree.
-        if a.0 == b.0 && a.2[..short] != b.2[..short] {
+        let (s, o) = (&statements[a.1 as usize], &statements[b.1 as usize]);
+        if a.0 == b.0 && a.2[..short] != b.2[..short] && !(s.foreign(o) || s.apart_in_name(o)) {
             pairs.add(a.1 as usize, b.1 as usize, "the version");
         }
     }

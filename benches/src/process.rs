@@ -1,0 +1,49 @@
+//! Whole processes: ours and the peers', run to their end.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// Tells which parts of a benchmark are asked for: those named as arguments, or all.
+pub fn parts() -> impl Fn(&str) -> bool {
+    let asked: BTreeSet<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    move |part| asked.is_empty() || asked.contains(part)
+}
+
+/// The `runseal` of the release build beside this benchmark.
+pub fn binary() -> PathBuf {
+    let here = std::env::current_exe().unwrap();
+    let path = here.ancestors().nth(2).unwrap().join("runseal");
+    assert!(
+        path.is_file(),
+        "cargo build --release -p runseal comes first"
+    );
+    path
+}
+
+/// Runs a command to its end, which must be a good one.
+pub fn succeed(command: &mut Command) {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(status.unwrap().success(), "{command:?}");
+}
+
+/// The most memory that a command held, in KB, as the kernel counts it.
+pub fn peak_memory(command: &mut Command) -> u64 {
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        peak = peak.max(kilobytes.unwrap_or(0));
+        thread::sleep(Duration::from_millis(2));
+    }
+    peak
+}

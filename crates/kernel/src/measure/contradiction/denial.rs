@@ -1,0 +1,383 @@
+//! Said and denied, word by word: a sentence is read for what each negation in it covers, and another sentence about
+//! the same thing that asserts the covered words contradicts it.
+//!
+//! A negation covers the words behind it up to the end of its clause (`not`, `never`, `cannot`), or the noun phrase
+//! behind it (`without`, a `no` inside the sentence). A word with a negative meaning (`excluded`, `anonymous`,
+//! `non-refundable`) is a negation that covers itself; two negations cancel out. What stands outside is the frame: it
+//! says what the denial is about.
+
+use super::super::Source;
+use super::concept::{Concept, concept_at};
+use super::grammar::{is_boundary, is_preposition, verb_of};
+use super::statement::{Statement, common, is_filler};
+use super::{CANDIDATES, Pairs};
+use crate::lexicon::class;
+use crate::text::lex::TokenKind;
+
+/// One negation of a statement.
+#[derive(Debug)]
+struct Denial {
+    statement: u32,
+    /// Concepts that are denied, sorted.
+    scope: Vec<u64>,
+    /// Concepts of the same clause that are not denied, sorted.
+    frame: Vec<u64>,
+    /// Denies it of everything: `nothing is …`, `nobody …`.
+    wild: bool,
+    /// Leaves no exception: never, no, nothing.
+    absolute: bool,
+    /// Concepts behind a denied noun phrase, to the end of the clause: `no Wi-Fi in the car park`.
+    tail: Vec<u64>,
+    /// Denied of all that is built: `the application does not use cookies`.
+    whole: bool,
+    /// Denied of what lies between.
+    between: bool,
+    /// The denial is a word of negative meaning.
+    lexical: bool,
+}
+
+/// What a statement asserts and denies.
+#[derive(Debug, Default)]
+struct Reading {
+    asserted: Vec<u64>,
+    denials: Vec<Denial>,
+}
+
+/// Finds statements that assert what another denies.
+pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
+    let readings: Vec<Reading> = statements
+        .iter()
+        .enumerate()
+        .map(|(n, s)| read(&sources[s.source], s, n as u32))
+        .collect();
+    if readings.iter().all(|r| r.denials.is_empty()) {
+        return;
+    }
+    let mut index: Vec<(u64, u32)> = readings
+        .iter()
+        .enumerate()
+        .flat_map(|(n, r)| r.asserted.iter().map(move |k| (*k, n as u32)))
+        .collect();
+    index.sort_unstable();
+    let of = |key: u64| {
+        let from = index.partition_point(|e| e.0 < key);
+        let to = from + index[from..].partition_point(|e| e.0 <= key);
+        &index[from..to]
+    };
+    for denial in readings.iter().flat_map(|r| &r.denials) {
+        let mut rare: Vec<(usize, u64)> = denial.scope.iter().map(|k| (of(*k).len(), *k)).collect();
+        rare.sort_unstable();
+        for key in rare.iter().take(2).map(|r| r.1) {
+            for &(_, j) in of(key).iter().take(CANDIDATES) {
+                let (s, o) = (
+                    &statements[denial.statement as usize],
+                    &statements[j as usize],
+                );
+                if s.source != o.source && clashes(sources, s, denial, o, &readings[j as usize]) {
+                    pairs.add(
+                        denial.statement as usize,
+                        j as usize,
+                        "whether it happens at all",
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn clashes(
+    sources: &[Source<'_>],
+    s: &Statement,
+    denial: &Denial,
+    o: &Statement,
+    reading: &Reading,
+) -> bool {
+    let held = |k: &u64| reading.asserted.binary_search(k).is_ok();
+    let missing = denial.scope.iter().filter(|k| !held(k)).count();
+    let enough = missing == 0 || denial.scope.len() >= 4 && missing == 1;
+    if !enough || s.apart(o) || s.apart_in_time(o) {
+        return false;
+    }
+    let weigh = |keys: &[u64]| -> usize {
+        let own = keys.iter().filter(|k| held(k));
+        own.map(|k| if s.generic.contains(k) { 1 } else { 2 }).sum()
+    };
+    // `does not stop between floors`
+    if denial.between
+        && !(o.range.0..o.range.1).any(|k| sources[o.source].tagged.lexed.word(k) == "between")
+    {
+        return false;
+    }
+    if !denial.tail.is_empty() && !denial.tail.iter().any(held) {
+        return false;
+    }
+    let (frame, scope) = (weigh(&denial.frame), weigh(&denial.scope));
+    // `Season tickets are …` says nothing about `tickets are …`.
+    let narrower =
+        |a: &Statement, b: &Statement| a.phrase.iter().any(|k| b.content.binary_search(k).is_err());
+    // The subject of one stands in the other.
+    let known = |a: &Statement, b: &Statement| {
+        a.head
+            .or(a.subject)
+            .is_none_or(|k| b.content.binary_search(&k).is_ok())
+    };
+    let related = known(s, o) || known(o, s);
+    let about = denial.wild && (denial.scope.len() >= 2 || !s.foreign(o))
+        || denial.whole && denial.scope.iter().any(|k| !s.generic.contains(k))
+        || (frame >= 2 || s.same_subject(o)) && !s.foreign(o) && related;
+    let about = about || s.head.is_none() && o.head.is_none() && scope >= 4;
+    let about = about && (!denial.lexical || s.same_subject(o) || frame >= 3);
+    // What is hidden from all may be seen by moderators.
+    let others = denial.lexical && !o.persons.is_empty() && common(&s.persons, &o.persons) == 0;
+    let about = about && !others;
+    let about = about && (s.head.is_none() || s.head != o.head || !narrower(s, o) || o.universal);
+    about && scope >= 2 && meets(s, denial, o)
+}
+
+/// Conditions and parts do not keep the two apart.
+fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
+    let s_part = s.conditional || s.narrowed;
+    let o_part = (o.conditional || o.narrowed) && !o.unexcepted;
+    match (s_part, o_part) {
+        (false, false) => true,
+        (true, false) => {
+            o.unexcepted
+                || s.head
+                    .or(s.subject)
+                    .is_some_and(|h| o.quantified.contains(&h))
+                || s.same_condition(o) && !s.narrowed
+                || !s.condition.is_empty() && common(&s.condition, &o.content) == s.condition.len()
+        }
+        (false, true) => denial.absolute || s.emphatic,
+        (true, true) => {
+            s.same_condition(o) && s.limit == o.limit
+                || !s.narrowed
+                    && !s.condition.is_empty()
+                    && common(&s.condition, &o.content) == s.condition.len()
+        }
+    }
+}
+
+/// How far the negation at `at` reaches: the tokens it covers, and whether that is a noun phrase only.
+fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize, bool)> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let word = lexed.word(at);
+    let next = lexed.word(at + 1);
+    // `no later than`, `not only`, `nothing but`, `not yet`
+    if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter")
+        || word == "no"
+            && lexed
+                .tokens
+                .get(at + 1)
+                .is_some_and(|n| n.kind != TokenKind::Word)
+    {
+        return None;
+    }
+    let noun = word == "without"
+        || word == "no" && at > range.0 && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
+    let ends = |i: usize| {
+        lexed.tokens[i].kind == TokenKind::Symbol && !matches!(lexed.raw(i), "'" | "/")
+            || any_of!(lexed.word(i), "but" "unless" "if" "when" "while" "until" "before" "after" "once" "because" "so" "and" "than" "except")
+            || noun
+                && any_of!(lexed.word(i), "in" "on" "at" "from" "by" "to" "of" "with" "or" "for")
+    };
+    let to = (at + 1..range.1).find(|&i| ends(i)).unwrap_or(range.1);
+    Some((to, noun))
+}
+
+fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let mut out = Reading::default();
+    // (from, to, noun, absolute, wild) of every negation.
+    let mut scopes: Vec<(usize, usize, bool, bool, bool)> = Vec::new();
+    for i in s.range.0..s.range.1 {
+        if lexed.tokens[i].quoted || !t.is(i, class::NEG) {
+            continue;
+        }
+        // `anything that is not a number`, `rows without a date are …` narrow; they deny nothing.
+        let relative = (i.saturating_sub(3).max(s.range.0)..i)
+            .any(|k| any_of!(lexed.word(k), "that" "which" "who" "whose" "if" "when" "where"));
+        let narrows = lexed.word(i) == "without"
+            && (i == s.range.0
+                || verb_of(source, s.range).is_none_or(|v| i < v)
+                || t.is(i - 1, class::TIME_UNIT));
+        // `no task twice`, `no sub longer than 80 lines`: the denial is about a part.
+        let part = (i + 1..(i + 8).min(s.range.1))
+            .take_while(|&k| !is_boundary(source, k))
+            .any(
+                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless"),
+            );
+        let relative = relative || part || (s.range.0..i).any(|k| lexed.word(k) == "otherwise");
+        let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));
+        if relative || narrows || case {
+            continue;
+        }
+        if let Some((to, noun)) = reach(source, s.range, i) {
+            let word = lexed.word(i);
+            let start = i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–");
+            let wild = any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
+            let absolute = wild || any_of!(word, "never" "no" "neither" "nor");
+            // `neither changed nor removed`, `not changed or removed`: each is denied.
+            let mut from = i;
+            for k in i + 1..to {
+                if any_of!(lexed.word(k), "or" "nor") {
+                    scopes.push((from, k, noun, absolute, wild));
+                    from = k;
+                }
+            }
+            scopes.push((from, to, noun, absolute, wild));
+        }
+    }
+    let mut words: Vec<(Concept, usize)> = Vec::new();
+    for i in s.range.0..s.range.1 {
+        let c = t.classes[i];
+        // `at any time`, `in any way`
+        let emphasis = i > s.range.0
+            && any_of!(lexed.word(i - 1), "any" "all" "no")
+            && any_of!(lexed.word(i), "time" "times" "way" "case" "point" "moment" "means");
+        let telling = !emphasis
+            && lexed.tokens[i].kind == TokenKind::Word
+            && c & (class::STOP
+                | class::NEG
+                | class::UNIVERSAL
+                | class::CONDITION
+                | class::NUMERAL)
+                == 0
+            && !is_filler(lexed.word(i));
+        if telling {
+            words.push((concept_at(source, i), i));
+        }
+    }
+    let verb = verb_of(source, s.range);
+    // `reported posts`, `a post reported by three is …`: the participle describes, it asserts nothing.
+    let describes = |i: usize| {
+        let noun_next = lexed
+            .tokens
+            .get(i + 1)
+            .is_some_and(|n| n.kind == TokenKind::Word)
+            && i + 1 < s.range.1
+            && t.classes[i + 1] & (class::STOP | class::NEG | class::CONDITION | class::UNIVERSAL)
+                == 0
+            && !is_preposition(lexed.word(i + 1))
+            && !lexed.word(i + 1).ends_with("ly");
+        let behind_verb = i > s.range.0
+            && (t.is(i - 1, class::MODAL | class::NEG)
+                || any_of!(lexed.word(i - 1), "is" "are" "be" "been" "was" "were" "gets" "get")
+                || lexed.word(i - 1).ends_with("ly"));
+        lexed.word(i).ends_with("ed")
+            && !t.is(i, class::STOP)
+            && (verb.is_some_and(|v| i < v) || noun_next && !behind_verb)
+    };
+    let inside = |at: usize, scope: &(usize, usize, bool, bool, bool)| scope.0 < at && at < scope.1;
+    for (concept, at) in &words {
+        let flips = scopes.iter().filter(|sc| inside(*at, sc)).count();
+        if concept.negative == (flips % 2 == 1) && !describes(*at) {
+            out.asserted.push(concept.key);
+        }
+    }
+    out.asserted.sort_unstable();
+    out.asserted.dedup();
+    let mut push = |mut scope: Vec<u64>,
+                    mut frame: Vec<u64>,
+                    tail: Vec<u64>,
+                    wild,
+                    absolute,
+                    lexical,
+                    between,
+                    whole| {
+        scope.sort_unstable();
+        scope.dedup();
+        frame.sort_unstable();
+        frame.dedup();
+        if !scope.is_empty() {
+            out.denials.push(Denial {
+                statement: n,
+                scope,
+                frame,
+                wild,
+                absolute,
+                tail,
+                between,
+                whole,
+                lexical,
+            });
+        }
+    };
+    for sc in &scopes {
+        let covered: Vec<&(Concept, usize)> =
+            words.iter().filter(|(_, at)| inside(*at, sc)).collect();
+        if covered.iter().any(|(c, _)| c.negative) {
+            continue;
+        }
+        // In `does not use cookies` the cookies are denied.
+        let light = |at: usize| any_of!(lexed.word(at), "use" "uses" "used" "using" "need" "set" "contain" "require" "depend" "rely" "carry");
+        let mut scope: Vec<u64> = covered
+            .iter()
+            .filter(|(_, at)| !light(*at))
+            .map(|(c, _)| c.key)
+            .collect();
+        let frame: Vec<u64> = words
+            .iter()
+            .filter(|(_, at)| !inside(*at, sc))
+            .map(|(c, _)| c.key)
+            .collect();
+        // `stores none of them`, `keeps nothing`: the verb before is denied.
+        if any_of!(lexed.word(sc.0), "none" "nothing")
+            && let Some((c, _)) = words.iter().find(|w| w.1 + 1 == sc.0)
+            && verb.is_some_and(|v| v < sc.0)
+        {
+            scope = vec![c.key];
+        }
+        // `Recording of sessions is not permitted`: what stands before is denied.
+        if scope.is_empty() && (sc.0..sc.1).any(|k| is_filler(lexed.word(k))) {
+            scope = words
+                .iter()
+                .filter(|w| w.1 < sc.0)
+                .map(|w| w.0.key)
+                .collect();
+        }
+        let close = (sc.1..s.range.1)
+            .find(|&k| is_boundary(source, k))
+            .unwrap_or(s.range.1);
+        let tail = words
+            .iter()
+            .filter(|(_, at)| sc.2 && *at >= sc.1 && *at < close)
+            .map(|(c, _)| c.key)
+            .collect();
+        let whole = !(s.range.0..s.range.1).any(|k| lexed.word(k) == "itself")
+            && (s.range.0..sc.0 + 2)
+                .any(|k| light(k) || any_of!(lexed.word(k), "sets" "needs" "requires" "contains"))
+            && (s.range.0..sc.0).all(|k| {
+                t.is(k, class::STOP | class::WHOLE | class::UNIVERSAL)
+                    || light(k)
+                    || any_of!(lexed.word(k), "sets" "needs" "requires" "contains")
+                    || lexed.tokens[k].kind == TokenKind::Symbol
+            });
+        let between = (sc.0..sc.1).any(|k| lexed.word(k) == "between");
+        push(scope, frame, tail, sc.4, sc.3, false, between, whole);
+    }
+    for (concept, at) in words.iter().filter(|w| w.0.negative) {
+        if scopes.iter().any(|sc| inside(*at, sc)) || describes(*at) || verb.is_none_or(|v| *at < v)
+        {
+            continue;
+        }
+        let frame = words
+            .iter()
+            .filter(|w| w.1 != *at)
+            .map(|(c, _)| c.key)
+            .collect();
+        push(
+            vec![concept.key],
+            frame,
+            Vec::new(),
+            false,
+            false,
+            true,
+            false,
+            false,
+        );
+    }
+    out
+}

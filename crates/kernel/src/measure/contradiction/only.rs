@@ -1,0 +1,260 @@
+//! Only: `only F do P` (or `P by F only`, `P only F`) against a statement in which something else does P.
+//!
+//! The statement is cut into its focus (what `only` lets through) and its frame (what it is about). Another statement
+//! that holds the whole frame and puts something else, or everything, in the place of the focus contradicts it.
+
+use super::super::Source;
+use super::concept::{Concept, concept_at};
+use super::grammar::{is_boundary, is_preposition, verb_of};
+use super::statement::{Index, Statement, is_filler};
+use super::{CANDIDATES, Pairs};
+use crate::lexicon::class;
+use crate::text::lex::TokenKind;
+
+/// The place that the focus takes in its sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// Who or what does it, or to whom it is done: before the verb.
+    Subject,
+    /// Who does it, behind `by`.
+    Agent,
+    /// Behind this preposition.
+    Behind(u64),
+    /// Behind the verb.
+    Object,
+}
+
+#[derive(Debug)]
+struct Focus {
+    slot: Slot,
+    words: Vec<Concept>,
+    frame: Vec<u64>,
+}
+
+/// Finds statements that go beyond what another lets through.
+pub(super) fn find(
+    sources: &[Source<'_>],
+    statements: &[Statement],
+    index: &Index,
+    pairs: &mut Pairs<'_, '_>,
+) {
+    for (i, s) in statements.iter().enumerate() {
+        let source = &sources[s.source];
+        let lexed = &source.tagged.lexed;
+        let only = |k: usize| {
+            !lexed.tokens[k].quoted
+                && (any_of!(lexed.word(k), "only" "exclusively" "solely" "alone")
+                    || lexed.word(k + 1) == "else"
+                        && any_of!(lexed.word(k), "one" "nobody" "none" "nothing" "nowhere")
+                    || lexed.word(k + 1) == "one" && lexed.word(k + 2) == "else")
+        };
+        let Some(at) = (s.range.0..s.range.1).find(|&k| only(k)) else {
+            continue;
+        };
+        let Some(focus) = read_focus(source, s, at) else {
+            continue;
+        };
+        // One word of the frame may be missing, so the two rarest meet every candidate.
+        let mut rare: Vec<(usize, u64)> = focus
+            .frame
+            .iter()
+            .map(|k| (index.of(*k).len(), *k))
+            .collect();
+        rare.sort_unstable();
+        let keys = rare.iter().take(2).map(|r| r.1);
+        for &(_, j) in keys.flat_map(|k| index.of(k).iter().take(CANDIDATES)) {
+            let o = &statements[j as usize];
+            if o.source != s.source && exceeds(&sources[o.source], s, &focus, o) {
+                pairs.add(i, j as usize, "the only one");
+            }
+        }
+    }
+}
+
+fn telling(source: &Source<'_>, i: usize) -> bool {
+    let t = &source.tagged;
+    t.lexed.tokens[i].kind == TokenKind::Word
+        && !t.is(
+            i,
+            class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL,
+        )
+        && !is_filler(t.lexed.word(i))
+}
+
+fn concepts(source: &Source<'_>, from: usize, to: usize) -> Vec<Concept> {
+    (from..to)
+        .filter(|&i| telling(source, i))
+        .map(|i| concept_at(source, i))
+        .collect()
+}
+
+fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
+    let lexed = &source.tagged.lexed;
+    let (start, end) = s.range;
+    let verb = verb_of(source, s.range);
+    let next = lexed.word(at + 1);
+    // `only when`, `only after`: a condition, not a thing.
+    if any_of!(next, "if" "when" "after" "once" "until" "while" "during" "before" "as" "ever" "be" "one" "two")
+        || at > start && any_of!(lexed.word(at - 1), "not" "the" "an" "read" "if")
+    {
+        return None;
+    }
+    // `by the head and by no one else`: what stands before `and`.
+    let else_at = (at..(at + 3).min(end)).any(|k| lexed.word(k) == "else");
+    if else_at {
+        let close = (start..at)
+            .rev()
+            .find(|&k| lexed.word(k) == "and" || is_boundary(source, k))?;
+        let from = (start..close)
+            .rev()
+            .find(|&k| is_preposition(lexed.word(k)) && lexed.word(k) != "of")?;
+        let slot = if lexed.word(from) == "by" {
+            Slot::Agent
+        } else {
+            Slot::Behind(lexed.tokens[from].key)
+        };
+        return focus_of(source, s, slot, from + 1, close);
+    }
+    let (slot, from, to) = if at == start || lexed.tokens[at - 1].kind == TokenKind::Symbol {
+        let verb = verb.filter(|v| *v > at)?;
+        (Slot::Subject, at + 1, verb)
+    } else if at + 1 >= end
+        || is_boundary(source, at + 1)
+        || any_of!(next, "and" "or" "but" "so" "never")
+    {
+        // Back to the preposition or the verb.
+        let from = (start..at).rev().find(|&k| {
+            is_preposition(lexed.word(k)) && lexed.word(k) != "of"
+                || Some(k) == verb
+                || is_boundary(source, k)
+        })?;
+        let slot = match lexed.word(from) {
+            "by" => Slot::Agent,
+            word if is_preposition(word) => Slot::Behind(lexed.tokens[from].key),
+            _ => Slot::Object,
+        };
+        (slot, from + 1, at)
+    } else {
+        let to = (at + 1..end)
+            .find(|&k| is_boundary(source, k))
+            .unwrap_or(end);
+        let slot = match next {
+            "by" => Slot::Agent,
+            word if is_preposition(word) => Slot::Behind(lexed.tokens[at + 1].key),
+            _ if verb.is_some_and(|v| v > at) && (start..at).all(|k| !telling(source, k)) => {
+                Slot::Subject
+            }
+            _ => Slot::Object,
+        };
+        (slot, at + 1, to)
+    };
+    focus_of(source, s, slot, from, to)
+}
+
+fn focus_of(
+    source: &Source<'_>,
+    s: &Statement,
+    slot: Slot,
+    from: usize,
+    to: usize,
+) -> Option<Focus> {
+    let (start, end) = s.range;
+    let words = concepts(source, from, to);
+    let mut frame: Vec<u64> = (start..end)
+        .filter(|k| !(from..to).contains(k) && telling(source, *k))
+        .take_while(|&k| k < to || !(to..k).any(|b| is_boundary(source, b)))
+        .map(|k| concept_at(source, k).key)
+        .collect();
+    frame.sort_unstable();
+    frame.dedup();
+    (!words.is_empty() && !frame.is_empty()).then_some(Focus { slot, words, frame })
+}
+
+fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> bool {
+    let lexed = &other.tagged.lexed;
+    if o.negative
+        || o.conditional && !o.limited
+        || s.conditional && !s.limited
+        || s.apart_in_name(o)
+    {
+        return false;
+    }
+    let words = concepts(other, o.range.0, o.range.1);
+    let held = |key: u64| words.iter().any(|w| w.key == key);
+    let missing = focus.frame.iter().filter(|k| !held(**k)).count();
+    let telling_frame = focus.frame.iter().any(|k| !s.generic.contains(k));
+    let everything = (o.range.0..o.range.1).any(|k| {
+        lexed.word(k) == "around" && lexed.word(k + 2) == "clock" || any_of!(lexed.word(k), "anyone" "anybody" "everyone" "everybody" "everything" "anything" "anywhere" "everywhere" "24/7" "always")
+    });
+    let enough =
+        missing == 0 || missing == 1 && (focus.frame.len() >= 4 || everything && s.same_subject(o));
+    if !enough || !telling_frame {
+        return false;
+    }
+    // The same words in the focus: nothing else is let through.
+    let named = focus.words.iter().all(|w| words.contains(w));
+    let some = focus.words.iter().any(|w| held(w.key));
+    let Some(verb) = verb_of(other, o.range) else {
+        return everything && !named;
+    };
+    // `The head nurse sees all …` is not `nurses see only …`.
+    let other_one = s.head.is_some()
+        && s.head == o.head
+        && o.phrase.iter().any(|k| s.content.binary_search(k).is_err());
+    if other_one && focus.slot != Slot::Subject {
+        return false;
+    }
+    let foreign = |from: usize, to: usize| {
+        concepts(other, from, to)
+            .iter()
+            .any(|w| !focus.words.contains(w) && !focus.frame.contains(&w.key))
+    };
+    let universal = (o.range.0..o.range.1).any(|k| {
+        any_of!(lexed.word(k), "all" "every" "each" "any") && held_behind(other, k, focus)
+    });
+    if universal && !named || everything {
+        return true;
+    }
+    match focus.slot {
+        Slot::Subject | Slot::Agent => {
+            let by = (verb..o.range.1).find(|&k| lexed.word(k) == "by");
+            let (from, to) = match by {
+                Some(by) if focus.slot == Slot::Agent => (by + 1, o.range.1),
+                _ => (o.range.0, verb),
+            };
+            !named
+                && foreign(from, to)
+                && (some
+                    || focus.slot == Slot::Agent
+                    || other.tagged.any((from, to), class::PERSON))
+        }
+        Slot::Behind(preposition) => (verb..o.range.1).any(|k| {
+            lexed.tokens[k].key == preposition && {
+                let to = (k + 1..o.range.1)
+                    .find(|&e| is_boundary(other, e) || is_preposition(lexed.word(e)))
+                    .unwrap_or(o.range.1);
+                let inside = concepts(other, k + 1, to);
+                (focus.frame.len() >= 2
+                    || s.same_subject(o) && any_of!(lexed.word(k + 1), "all" "every" "each" "any"))
+                    && !inside.is_empty()
+                    && !inside
+                        .iter()
+                        .any(|w| focus.words.contains(w) || focus.frame.contains(&w.key))
+            }
+        }),
+        Slot::Object => false,
+    }
+}
+
+/// `every part`: a word of the focus right behind the quantifier.
+fn held_behind(other: &Source<'_>, at: usize, focus: &Focus) -> bool {
+    (at + 1..at + 4)
+        .take_while(|&k| k < other.tagged.lexed.tokens.len())
+        .filter(|&k| telling(other, k))
+        .any(|k| {
+            focus
+                .words
+                .iter()
+                .any(|w| w.key == concept_at(other, k).key)
+        })
+}

@@ -1,0 +1,142 @@
+//! What stays inside and what goes out: `pictures never leave the phone`, `the picture is sent to our server`.
+
+use super::super::Source;
+use super::grammar::is_boundary;
+use super::statement::Statement;
+use super::synonym::canonical;
+use super::{CANDIDATES, Pairs};
+use crate::lexicon::class;
+use crate::text::lex::TokenKind;
+
+/// A statement that keeps something in a place.
+struct Stay {
+    statement: u32,
+    /// Words behind `leave`, `stay on`: the place.
+    place: Vec<u64>,
+    /// Telling words of the clause before that.
+    about: Vec<u64>,
+    /// Holds for all data: `nothing`, `all data`.
+    wide: bool,
+}
+
+/// Finds what leaves the place it must stay in.
+pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
+    let stays: Vec<Stay> = statements
+        .iter()
+        .enumerate()
+        .filter_map(|(n, s)| read_stay(&sources[s.source], s, n as u32))
+        .take(CANDIDATES)
+        .collect();
+    if stays.is_empty() {
+        return;
+    }
+    for (j, o) in statements.iter().enumerate() {
+        let Some(target) = goes_out(&sources[o.source], o) else {
+            continue;
+        };
+        for stay in &stays {
+            let s = &statements[stay.statement as usize];
+            let inside = target.iter().any(|k| stay.place.contains(k));
+            let about = stay.wide
+                || stay
+                    .about
+                    .iter()
+                    .any(|k| o.content.binary_search(k).is_ok());
+            if s.source != o.source
+                && about
+                && !inside
+                && !s.apart_in_people(o)
+                && !s.apart_in_name(o)
+                && s.may_meet(o)
+            {
+                pairs.add(stay.statement as usize, j, "whether it leaves its place");
+            }
+        }
+    }
+}
+
+fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let (start, end) = s.range;
+    let timed = (start..end).any(|i| t.is(i, class::TIME_UNIT) || lexed.word(i) == "until");
+    if timed || s.conditional {
+        return None;
+    }
+    let denied = |i: usize| {
+        (i.saturating_sub(6).max(start)..i)
+            .rev()
+            .take_while(|&k| !is_boundary(source, k))
+            .any(|k| t.is(k, class::NEG))
+    };
+    let at = (start + 1..end).find(|&i| {
+        let (word, next) = (lexed.word(i), lexed.word(i + 1));
+        (any_of!(word, "leave" "leaves" "outside" "outsiders")
+            || word == "third" && any_of!(next, "parties" "party"))
+            && denied(i)
+            || any_of!(word, "stay" "stays" "remain" "remains")
+                && !denied(i)
+                && any_of!(next, "on" "in" "inside" "within" "at")
+    })?;
+    let place: Vec<u64> = (at + 1..end)
+        .take_while(|&i| !is_boundary(source, i))
+        .filter(|&i| lexed.tokens[i].kind == TokenKind::Word && !t.is(i, class::STOP))
+        .map(|i| canonical(lexed.tokens[i].key))
+        .collect();
+    // A place somewhere: a building, a device, a network; not a queue or a list.
+    let somewhere = (at..end).take_while(|&i| !is_boundary(source, i)).any(|i| {
+        any_of!(lexed.word(i), "phone" "phones" "device" "devices" "laptop" "laptops" "machine" "machines" "computer" "building" "house" "plant" "site" "network" "company" "hospital" "hospital's" "country" "eu" "germany" "austria" "switzerland" "europe" "premises" "room" "office" "server" "servers" "recorder" "vehicle" "car" "campus" "school" "centre" "center" "ward" "browser" "intranet" "lan" "tablet" "tablets" "watch" "camera" "factory" "lab" "laboratory" "institute" "university" "clinic" "practice" "bank" "ship" "outsiders" "parties" "party" "host" "cluster" "union" "city" "town" "museum" "archive" "workstation" "box" "hardware" "control" "hands" "region" "state" "land")
+    });
+    if !somewhere {
+        return None;
+    }
+    let wide = (start..at).any(|i| {
+        lexed.word(i) == "nothing"
+            || any_of!(lexed.word(i), "data" "everything")
+                && (i == start
+                    || any_of!(lexed.word(i - 1), "all" "no" "any" "customer" "personal" "the"))
+    });
+    let clause = (start..at)
+        .rev()
+        .find(|&i| is_boundary(source, i))
+        .unwrap_or(start);
+    let about = (clause..at)
+        .filter(|&i| {
+            lexed.tokens[i].kind == TokenKind::Word
+                && t.classes[i] & (class::STOP | class::NEG | class::UNIVERSAL | class::GENERIC)
+                    == 0
+        })
+        .map(|i| canonical(lexed.tokens[i].key))
+        .collect();
+    Some(Stay {
+        statement: n,
+        about,
+        place,
+        wide,
+    })
+}
+
+/// The words of the target, where the statement sends, copies or stores something elsewhere.
+fn goes_out(source: &Source<'_>, o: &Statement) -> Option<Vec<u64>> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let (start, end) = o.range;
+    if o.negative {
+        return None;
+    }
+    let denied = |i: usize| (i.saturating_sub(3).max(start)..i).any(|k| t.is(k, class::NEG));
+    let at = (start..end).find(|&i| {
+        let word = lexed.word(i);
+        let verb = any_of!(word, "send" "sends" "sent" "uploaded" "uploads" "upload" "transmitted" "transmits" "forwarded" "forwards" "mailed" "e-mailed" "emailed" "pushed" "pushes" "copied" "copies" "transferred" "synced" "synchronised" "posted" "posts" "replicated" "mirrored" "moved" "published" "exported" "shared" "passed" "backed" "goes" "go");
+        let to = (i + 1..(i + 6).min(end)).any(|k| any_of!(lexed.word(k), "to" "with" "on" "up"));
+        (verb && to && (word != "go" && word != "goes" || lexed.word(i + 1) == "to") || t.is(i, class::CLOUD) || any_of!(word, "s3" "cloud" "bucket"))
+            && !denied(i)
+            && !lexed.tokens[i].quoted
+    })?;
+    Some(
+        (at..end)
+            .filter(|&i| lexed.tokens[i].kind == TokenKind::Word && !t.is(i, class::STOP))
+            .map(|i| canonical(lexed.tokens[i].key))
+            .collect(),
+    )
+}

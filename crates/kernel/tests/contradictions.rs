@@ -1,0 +1,61 @@
+//! Pairs of constraints that can or cannot both hold: contradictions alone, without gaps and choices.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
+
+use runseal_core::canon::Value;
+use runseal_kernel::measure::FindingKind;
+use runseal_kernel::{Intent, transform};
+use std::path::PathBuf;
+
+/// Whether the kernel asks about a contradiction between the two.
+fn contradict(a: &str, b: &str) -> Option<String> {
+    let constraints = [a.to_owned(), b.to_owned()];
+    let context = Value::object::<&str, Value>([]);
+    let intent = Intent::new("Build it", &constraints, context).unwrap();
+    let bundle = transform(&intent).unwrap();
+    let mut found = bundle.questions.iter().filter(|q| {
+        q.finding
+            .as_ref()
+            .is_some_and(|f| f.kind == FindingKind::Contradiction)
+    });
+    found.next().map(|q| q.text.clone())
+}
+
+/// Right and all, of pairs that contradict and of pairs that do not.
+fn count(name: &str) -> [(usize, usize); 2] {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
+    let text = std::fs::read_to_string(path).unwrap();
+    let verbose = std::env::var_os("LABELS_VERBOSE").is_some();
+    let mut table = [(0, 0); 2];
+    for line in text.lines().filter(|l| !l.starts_with('#')) {
+        let expected = line.starts_with("+ ");
+        let (a, b) = line[2..].split_once(" | ").unwrap();
+        let asked = contradict(a, b);
+        let slot = &mut table[usize::from(!expected)];
+        slot.1 += 1;
+        slot.0 += usize::from(asked.is_some() == expected);
+        if verbose && asked.is_some() != expected {
+            println!("{name} {line}\n    {}", asked.unwrap_or_default());
+        }
+    }
+    println!(
+        "{name:12} contradictions {}/{}  compatible {}/{}",
+        table[0].0, table[0].1, table[1].0, table[1].1
+    );
+    table
+}
+
+#[test]
+fn contradictions_pairs_of_set_a_meet_the_thresholds() {
+    count("pairs_b.txt");
+    let [found, left] = count("pairs_a.txt");
+    assert!(found.0 * 100 >= found.1 * 50, "too few found");
+    assert!(left.0 * 100 >= left.1 * 80, "too many false ones");
+}
