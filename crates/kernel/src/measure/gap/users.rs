@@ -33,7 +33,11 @@ pub(super) fn is_person(t: &Tagged<'_>, i: usize) -> bool {
         return true;
     }
     // `the harbour master`, `the noise officer`, `the shopkeeper`
-    if any_of!(word, "master" "officer" "warden" "keeper" "holder" "commissioner")
+    let man = word.len() > 5
+        && (word.ends_with("man") || word.ends_with("men"))
+        && !any_of!(word, "german" "roman" "human" "specimen" "regimen" "acumen" "abdomen" "ottoman" "talisman");
+    if man
+        || any_of!(word, "master" "officer" "warden" "keeper" "holder" "commissioner")
         || word.ends_with("keeper")
         || word.ends_with("master") && word != "webmaster"
     {
