@@ -1,9 +1,12 @@
 //! The words the detectors know: one table, one lookup a word.
 //!
-//! `words.rs` lists classes of words, `phrases.rs` lists cues of several words. Both are compiled once into sorted
-//! tables; a lookup is one probe of a hash table with a fixed hash. Nothing here knows about findings. The lists are printed in `docs/kernel.md`.
+//! `words.rs` lists classes of words, `cues.rs` and `phrases.rs` list cues of several words. Both are compiled once into sorted
+//! tables; a lookup is one probe of a hash table with a fixed hash. Nothing here knows about findings. The lists are printed in `docs/kernel-words.md`.
 
+pub(crate) mod class;
+mod cues;
 mod opposites;
+mod page;
 mod phrases;
 mod words;
 
@@ -11,124 +14,9 @@ use crate::text::lex::{Lexed, TokenKind, fnv, fnv_more};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
 
-pub(crate) use phrases::{Cue, Scope, Side, families};
-
-macro_rules! classes {
-    ($($(#[$doc:meta])* $name:ident = $bit:expr;)*) => {
-        /// Classes of words, one bit each.
-        pub(crate) mod class {
-            $($(#[$doc])* pub(crate) const $name: u64 = 1 << $bit;)*
-
-            /// Every class with its name.
-            pub(crate) const NAMES: &[(u64, &str)] = &[$(($name, stringify!($name)),)*];
-        }
-    };
-}
-
-classes! {
-    /// Carries no subject: articles, pronouns, prepositions, auxiliaries.
-    STOP = 0;
-    /// Negates.
-    NEG = 1;
-    /// must, shall, can, …
-    MODAL = 2;
-    /// all, every, always, only, …
-    UNIVERSAL = 3;
-    /// Opens a condition or an exception.
-    CONDITION = 4;
-    /// People.
-    PERSON = 5;
-    /// Product, language, framework, protocol.
-    TECH = 6;
-    /// Framework or library (also TECH).
-    LIBRARY = 7;
-    /// Database product (also TECH).
-    DATABASE = 8;
-    /// Cloud product (also TECH).
-    CLOUD = 9;
-    /// Programming language (also TECH).
-    LANGUAGE = 10;
-    /// Data and document formats.
-    FORMAT = 11;
-    /// Words for data and its parts.
-    DATA = 12;
-    /// Words of failure and its handling.
-    FAILURE = 13;
-    /// Words for results and deliverables.
-    OUTPUT = 14;
-    /// Units of time.
-    TIME_UNIT = 15;
-    /// Units of storage.
-    SIZE_UNIT = 16;
-    /// Other units of measure.
-    OTHER_UNIT = 17;
-    /// Names of blanks: name, date, number, …
-    BLANK = 18;
-    /// HTML element names.
-    HTML = 19;
-    /// Says that markup, code or syntax is talked about.
-    SYNTAX = 20;
-    /// Spoken languages.
-    TONGUE = 21;
-    /// Text encodings.
-    ENCODING = 22;
-    /// Operating systems.
-    SYSTEM = 23;
-    /// Verbs by which people or programs use a thing.
-    USE_VERB = 24;
-    /// The whole of what is built: system, app, service, …
-    WHOLE = 25;
-    /// Verbs of building.
-    BUILD = 26;
-    /// Verbs of changing.
-    CHANGE = 27;
-    /// Verbs of repair and upkeep.
-    FIX = 28;
-    /// Verbs of writing documents and of planning.
-    DESCRIBE = 29;
-    /// Verbs of improving.
-    IMPROVE = 30;
-    /// Verbs of moving data or systems.
-    MIGRATE = 31;
-    /// Verbs of finding out.
-    ANALYSE = 32;
-    /// Verbs of running and configuring.
-    OPERATE = 33;
-    /// Documents as deliverables.
-    DOCUMENT = 34;
-    /// Ends in -er/-or/-ist but is no person.
-    THING = 35;
-    /// Cannot be a subject that two statements share: too general.
-    GENERIC = 36;
-    /// Number words.
-    NUMERAL = 37;
-    /// Environments and occasions that scope a statement.
-    SCOPE = 38;
-    /// Verbs that say data properties (`might contain`).
-    PROPERTY_VERB = 39;
-    /// Test tools: not part of the product.
-    TEST_TOOL = 40;
-    /// Frequencies: hourly, daily, …
-    FREQUENCY = 41;
-    /// Software artifacts: app, service, script, website …
-    SOFTWARE = 42;
-    /// Places where an action sits: file, function, module …
-    LOCATION = 43;
-    /// Ways to write names: camelCase, snake_case.
-    NAMING = 44;
-    /// Currencies.
-    CURRENCY = 45;
-    /// Days of the week.
-    WEEKDAY = 46;
-    /// Without one of these words no clause can put a value off.
-    DEFER = 47;
-    /// States of a value that nobody has fixed: `not agreed`.
-    UNSETTLED = 48;
-    /// Acts by which somebody gives a value.
-    GIVING = 49;
-    /// Starts a cue phrase.
-    CUE = 63;
-}
+pub(crate) use cues::{Cue, Side};
+pub(crate) use page::render_word_lists;
+pub(crate) use phrases::{Scope, families};
 
 /// One entry of the word table.
 struct Entry {
@@ -236,7 +124,7 @@ fn build() -> Lexicon {
         }
     }
     let mut list: Vec<Phrase> = Vec::new();
-    for (cue, text) in phrases::all() {
+    for (cue, text) in cues::all() {
         for phrase in text.split('|') {
             let mut parts = phrase.split_ascii_whitespace();
             if let Some(first) = parts.next().map(stem_mark) {
@@ -294,48 +182,6 @@ fn stem_mark(word: &'static str) -> &'static str {
         Some(bare) => &word[..1 + stem(bare).len()],
         None => word,
     }
-}
-
-/// Every list of words, family and cue, as a page of the documentation.
-pub(crate) fn render_word_lists() -> String {
-    let mut out = String::from(
-        "# The kernel's word lists\n\nMade from the tables; see [kernel.md](kernel.md) for how they are used. \
-         `~word` matches every form of the word, `#` a number, `@class` a word of that class.\n",
-    );
-    out.push_str("\n## Classes of words\n");
-    for (classes, list) in words::WORDS {
-        let names: Vec<&str> = class::NAMES
-            .iter()
-            .filter(|(bit, _)| classes & bit != 0)
-            .map(|(_, name)| *name)
-            .collect();
-        let words: Vec<&str> = list.split_ascii_whitespace().collect();
-        out.push_str(&format!(
-            "\n### {}\n\n{}\n",
-            names.join(" + "),
-            words.join(" ")
-        ));
-    }
-    out.push_str("\n## Cues\n");
-    for (cue, list) in phrases::cues() {
-        out.push_str(&format!("\n### {cue:?}\n\n{}\n", list.replace('|', " · ")));
-    }
-    out.push_str("\n## Families of opposites\n");
-    for family in families() {
-        out.push_str(&format!(
-            "\n### {}\n\nScope: {:?}. A negated cue {}.\n\n- one side: {}\n- other side: {}\n",
-            family.name,
-            family.scope,
-            if family.flips {
-                "counts for the other side"
-            } else {
-                "says nothing"
-            },
-            family.a.replace('|', " · "),
-            family.b.replace('|', " · "),
-        ));
-    }
-    out
 }
 
 fn lexicon() -> &'static Lexicon {
