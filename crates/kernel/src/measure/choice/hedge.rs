@@ -35,6 +35,14 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
         "can't" | "cannot" | "can" if any_of!(lexed.word(from + 1), "decide" "not") => {
             any_of!(prev, "" "we" "i" "still" "," "and" "just")
         }
+        // `Maybe<T>`
+        "maybe" if lexed.raw(to) == "<" && !lexed.tokens[to].spaced => false,
+        // `The assistant picks one, whichever fits`: a rule for somebody.
+        "whichever" | "whatever"
+            if t.any((range.0, from), class::PERSON) && has_finite(t, (range.0, from)) =>
+        {
+            false
+        }
         "maybe" => {
             // The type of functional languages: capital letter inside a sentence, before a type or a word for it.
             let capital = lexed.tokens[from].upper && from > range.0;
@@ -256,7 +264,11 @@ pub(super) fn is_open_might(source: &Source<'_>, range: (usize, usize), at: usiz
         // What the author would like is a wish; `would like to` in a goal is politeness.
         let polite = any_of!(next, "like" "want") || source.origin == Origin::Goal;
         return !polite
-            && any_of!(lexed.word(verb), "make" "help" "suit" "prefer" "fit" "save" "add" "allow" "work" "do");
+            && (any_of!(lexed.word(verb), "make" "help" "suit" "prefer" "fit" "save" "add" "allow" "work" "do")
+                || lexed.word(verb) == "be"
+                    && (verb + 1..verb + 3).any(|i| {
+                        any_of!(lexed.word(i), "nicer" "better" "easier" "helpful" "useful" "handy" "welcome" "preferable" "desirable" "ideal" "cheaper" "simpler")
+                    }));
     }
     let subject_is_us =
         at > range.0 && any_of!(lexed.word(at - 1), "we" "it" "this" "that" "i" "one" "you");

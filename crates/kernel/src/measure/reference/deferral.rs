@@ -342,7 +342,11 @@ fn given_later(c: &Clause<'_>) -> bool {
         any_of!(c.word(i), "follows" "follow")
             && any_of!(c.word(i + 1), "from" "later" "soon" "by" "next" "in" "shortly")
     }) && (final_one || c.has(|w| any_of!(w, "one" "details" "rest")));
-    gives && (c.person || c.value) && (c.value || c.labelled || c.has(|w| w == "more"))
+    // `Terms: text follows`
+    let announced =
+        c.labelled && c.len() <= 3 && any_of!(c.word(c.to - 1), "follows" "follow") && c.value;
+    announced
+        || gives && (c.person || c.value) && (c.value || c.labelled || c.has(|w| w == "more"))
         || comes
         || expected
         || follows

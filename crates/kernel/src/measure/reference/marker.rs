@@ -58,7 +58,12 @@ fn is_marker_sign(source: &Source<'_>, i: usize) -> bool {
     let raw = lexed.raw(i);
     match raw.as_bytes()[0] {
         b'?' if raw.len() > 1 => is_question_blank(source, i) && !is_mentioned(source, i, i + 1),
-        b'?' => matches!(around(source, i), (b'(', b')')) || is_empty_after_label(source, i),
+        // `swaps are marked with (?)` speaks of the sign.
+        b'?' => {
+            matches!(around(source, i), (b'(', b')'))
+                && !(i >= 2 && any_of!(lexed.word(i - 2), "with" "as" "by" "like"))
+                || is_empty_after_label(source, i)
+        }
         b'.' if raw.len() > 2 => is_empty_after_label(source, i),
         _ => raw == "…" && is_empty_after_label(source, i),
     }

@@ -16,8 +16,12 @@ pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
             i + 1,
             class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::BLANK,
         ) || lexed.is_symbol(i + 1, "%");
-        let letter =
-            any_of!(raw, "X" "N" "NN" "Y" "n" "x") && labelled && (unit || ends && raw == "NN");
+        // `Max. items per cart: N`
+        let amount = |k: usize| any_of!(lexed.word(k), "max" "maximum" "min" "minimum" "number" "count" "limit" "per" "size" "amount");
+        let letter = any_of!(raw, "X" "N" "NN" "Y" "n" "x")
+            && labelled
+            && (unit
+                || ends && (raw == "NN" || any_of!(raw, "N" "X") && (0..i).take(8).any(amount)));
         let dots = (raw.starts_with("...") || raw == "…")
             && i + 1 >= lexed.tokens.len()
             && (0..i).take(6).any(|k| lexed.is_symbol(k, ":"))

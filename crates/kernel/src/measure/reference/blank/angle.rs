@@ -22,7 +22,7 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
     }
     let one_word = !body.contains(' ');
     let address = body.contains('.') && one_word || body.ends_with('/') || body.contains("//");
-    if address || is_namespaced(body) || is_declaration(b) {
+    if address || b.lower.contains("bracket") || is_namespaced(body) || is_declaration(b) {
         return false;
     }
     if b.asks_to_fill() && !any_of!(b.lower.as_str(), "link" "select" "name") {
