@@ -169,7 +169,7 @@ pub(crate) fn count_open(text: &str) -> usize {
     let sources = [];
     let known = reference::Known::new(&source, &sources);
     reference::find_references(&source, &known, &mut findings);
-    choice::find_choices(&source, &mut findings);
+    choice::find_choices(&source, &known, &mut findings);
     findings.len()
 }
 
@@ -193,7 +193,7 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     let known = reference::Known::new(&goal_source, &sources);
     for source in std::iter::once(&goal_source).chain(&sources) {
         reference::find_references(source, &known, &mut findings);
-        choice::find_choices(source, &mut findings);
+        choice::find_choices(source, &known, &mut findings);
     }
     contradiction::find_contradictions(&sources, &mut findings);
     let decisions: Vec<Source<'_>> = constraints

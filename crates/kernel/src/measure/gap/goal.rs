@@ -76,7 +76,7 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
     };
     let first = (0..n.min(10)).find(|&i| !is_opener(i));
     let fixes = (0..n).any(|i| {
-        any_of!(lexed.word(i), "fix" "bug" "bugs" "bugfix" "crashes" "typo" "regression" "hotfix")
+        any_of!(lexed.word(i), "fix" "repair" "bug" "bugs" "bugfix" "crashes" "typo" "regression" "hotfix")
     });
     let verb = first.filter(|&i| goal.is(i, VERBS));
     let object_end = |from: usize| {

@@ -114,6 +114,9 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
             || is_case_line(t, from, to)
             || is_odd_case(t, from, to, conditional);
     }
+    // Tests tell when a change is good.
+    s.measure |= lexed.tokens.len() > 2
+        && (0..lexed.tokens.len()).any(|i| any_of!(lexed.word(i), "tests" "test-suite"));
     s.measure |= (0..lexed.tokens.len()).any(|i| is_checked(lexed, i));
     s.measure |= t.hits.iter().any(|h| {
         matches!(h.cue, Cue::Upper | Cue::Lower)

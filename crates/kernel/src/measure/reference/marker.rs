@@ -1,7 +1,7 @@
 //! Marker words: `TBD`, `FIXME`, `???`, `YOUR_KEY_HERE`, a run of underscores, a label with nothing behind it.
 
 use super::mention::{NAMED, is_mentioned};
-use super::{chunk_around, finding, is_code_chunk, widen};
+use super::{Known, chunk_around, finding, is_code_chunk, widen};
 use crate::lexicon::class;
 use crate::measure::{Finding, MAX_PER_TEXT, Source};
 use crate::text::lex::TokenKind;
@@ -9,7 +9,7 @@ use crate::text::lex::TokenKind;
 const UNIT: u64 = class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::CURRENCY;
 
 /// Adds the marker words of a text. Words of the lexicon (`tbd`, `fixme`) are in `phrase`.
-pub(super) fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
+pub(super) fn find_markers(source: &Source<'_>, known: &Known<'_>, out: &mut Vec<Finding>) {
     let lexed = &source.tagged.lexed;
     let first = out.len();
     for (i, token) in lexed.tokens.iter().enumerate() {
@@ -20,7 +20,7 @@ pub(super) fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
             // Filler text stays filler text when it is quoted.
             TokenKind::Word if token.quoted => !is_wanted_filler(source, i),
             TokenKind::Symbol => is_marker_sign(source, i),
-            TokenKind::Word => is_marker_word(source, i),
+            TokenKind::Word => is_marker_word(source, i) && !known.is_mentioned(lexed.word(i)),
             TokenKind::Number => false,
         };
         if hit {
@@ -102,6 +102,8 @@ fn is_empty_after_label(source: &Source<'_>, i: usize) -> bool {
     let lexed = &source.tagged.lexed;
     i > 0
         && matches!(lexed.raw(i - 1), ":" | "=")
+        // `{"code": ...}` shows a shape.
+        && !(i > 1 && lexed.raw(i - 2) == "\"")
         && (i + 1 >= lexed.tokens.len() || any_of!(lexed.raw(i + 1), "," ";" "\n" "." ")"))
 }
 
@@ -242,11 +244,15 @@ fn is_name_to_fill(source: &Source<'_>, i: usize) -> bool {
             && any_of!(lexed.word(i + 1), "name" "company" "address" "city" "phone" "e-mail" "email" "title");
     }
     if !word.bytes().any(|b| matches!(b, b'_' | b'-' | b'.')) {
-        return any_of!(raw, "CHANGEME" "PLACEHOLDER" "REPLACEME" "INSERTHERE")
-            || any_of!(word, "changeme" "yourdomain");
+        return (any_of!(raw, "CHANGEME" "PLACEHOLDER" "REPLACEME" "INSERTHERE")
+            || any_of!(word, "changeme" "yourdomain"))
+            && !is_mentioned(source, i, i + 1);
     }
     raw.split('.').zip(word.split('.')).any(|(part, lower)| {
-        any_of!(lower, "changeme" "yourdomain" "yourcompany" "yourhost")
+        any_of!(lower, "changeme" "replaceme" "yourdomain" "yourcompany" "yourhost")
+            || part
+                .split(['-', '_'])
+                .any(|p| any_of!(p, "CHANGEME" "REPLACEME" "TBD" "FIXME"))
             || part.len() >= 5 && (is_capital_blank(part) || is_dunder_blank(part))
             || lower
                 .strip_prefix("your")

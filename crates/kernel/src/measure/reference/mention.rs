@@ -66,6 +66,7 @@ const INTRODUCES: &[&str] = &[
     "contain",
     "containing",
     "contains",
+    "equal",
     "equals",
     "finds",
     "grep",
@@ -76,26 +77,15 @@ const INTRODUCES: &[&str] = &[
     "marked",
     "marks",
     "named",
-    "prefix",
     "reads",
     "says",
     "spelled",
     "start",
     "starting",
     "starts",
-    "state",
-    "states",
-    "status",
-    "string",
-    "strings",
     "such",
-    "suffix",
     "tagged",
-    "value",
-    "values",
     "whose",
-    "word",
-    "words",
 ];
 
 fn joins(source: &Source<'_>, k: usize) -> bool {
@@ -108,8 +98,12 @@ pub(in crate::measure) fn is_mentioned(source: &Source<'_>, from: usize, to: usi
     let lexed = &source.tagged.lexed;
     let (start, end) = lexed.sentence_of(from);
     let labelled = from > start && matches!(lexed.raw(from - 1), ":" | "=" | "(");
-    if (start.max(from.saturating_sub(4))..from)
-        .any(|k| INTRODUCES.binary_search(&lexed.word(k)).is_ok())
+    let named = from > start
+        && any_of!(lexed.word(from - 1),
+            "state" "states" "status" "string" "strings" "value" "values" "word" "words" "prefix" "suffix" "code" "codes");
+    if named
+        || (start.max(from.saturating_sub(4))..from)
+            .any(|k| INTRODUCES.binary_search(&lexed.word(k)).is_ok())
     {
         return !labelled || to < end && joins(source, to);
     }
@@ -119,6 +113,10 @@ pub(in crate::measure) fn is_mentioned(source: &Source<'_>, from: usize, to: usi
             && lexed.word(k + 1) == "as"
     };
     if (start.max(from.saturating_sub(8))..from).any(shown) {
+        return true;
+    }
+    // `KEY=CHANGEME on purpose`
+    if to + 1 < end && lexed.word(to) == "on" && lexed.word(to + 1) == "purpose" {
         return true;
     }
     if labelled {
@@ -183,7 +181,7 @@ fn is_ruled(source: &Source<'_>, from: usize, to: usize) -> bool {
     }
     begins
         && (to..end.min(to + 4)).any(|k| {
-            any_of!(lexed.word(k), "means" "counts" "count" "lasts" "becomes" "stands" "turns" "blocks" "expires" "appears" "never" "moves" "ends")
+            any_of!(lexed.word(k), "means" "counts" "count" "lasts" "becomes" "stands" "turns" "blocks" "expires" "appears" "never" "moves" "ends" "stays" "remains")
                 || any_of!(lexed.word(k), "is" "are" "gets")
                     && any_of!(lexed.word(k + 1), "the" "a" "an" "shown" "entered" "treated" "kept" "printed" "counted" "stored" "read" "drawn" "handled" "allowed")
         })

@@ -4,7 +4,7 @@
 //! product: a computation (`to be determined from …`), an act of a program on every request, a description of things.
 
 use super::mention::{NAMED, is_mentioned};
-use super::{finding, widen};
+use super::{Known, finding, widen};
 use crate::lexicon::{Cue, class};
 use crate::measure::grammar::{describes_noun, has_relative};
 use crate::measure::{Finding, MAX_PER_TEXT, Source};
@@ -48,7 +48,7 @@ const LATER: &[&str] = &[
     "following",
 ];
 /// Adds the phrases of a text that leave a value open.
-pub(super) fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
+pub(super) fn find_phrases(source: &Source<'_>, known: &Known<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let mut until = 0;
@@ -73,6 +73,7 @@ pub(super) fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
             {
                 false
             }
+            Cue::Unresolved if !several && known.is_mentioned(lexed.word(hit.from)) => false,
             Cue::Unresolved => is_unresolved(source, hit.from, hit.to),
             Cue::ToBe => {
                 !is_computation(source, hit.to, next)

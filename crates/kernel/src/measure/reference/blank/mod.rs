@@ -315,7 +315,10 @@ fn is_round_blank(b: &Bracket<'_>) -> bool {
             "unknown" | "pending" | "open" => words == 1 || b.lower.contains("yet"),
             _ => b.lower.ends_with(" here"),
         };
-    starts || asks || any_of!(b.lower.as_str(), "to come" "to follow")
+    let due = b.lower.strip_prefix("to ").is_some_and(|act| {
+        any_of!(act.split(' ').next().unwrap_or_default(), "come" "follow" "fill" "add" "insert" "complete" "confirm" "check" "define")
+    });
+    starts || asks || due && words <= 4
 }
 
 /// `%DB_HOST%` in capitals, but not the variables of Windows.
