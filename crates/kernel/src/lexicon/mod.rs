@@ -120,6 +120,12 @@ classes! {
     CURRENCY = 45;
     /// Days of the week.
     WEEKDAY = 46;
+    /// Without one of these words no clause can put a value off.
+    DEFER = 47;
+    /// States of a value that nobody has fixed: `not agreed`.
+    UNSETTLED = 48;
+    /// Acts by which somebody gives a value.
+    GIVING = 49;
     /// Starts a cue phrase.
     CUE = 63;
 }
@@ -296,6 +302,8 @@ pub(crate) struct Hit {
 pub(crate) struct Tagged<'a> {
     pub lexed: Lexed<'a>,
     pub classes: Vec<u64>,
+    /// Every class that any word of the text has.
+    pub seen: u64,
     pub hits: Vec<Hit>,
 }
 
@@ -403,9 +411,11 @@ pub(crate) fn tag(text: &str) -> Tagged<'_> {
             }
         }
     }
+    let seen = classes.iter().fold(0, |seen, c| seen | c);
     Tagged {
         lexed,
         classes,
+        seen,
         hits,
     }
 }

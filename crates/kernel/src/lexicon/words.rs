@@ -132,7 +132,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         cancel cancelled canceled skip skips skipped ignore ignored ignores discard discarded drop dropped drops malformed corrupt corrupted damaged unreadable unparsable unparseable wrong bad illegal violation violations warn warning warnings alert alerts alarm alarms
         404 400 401 403 409 410 422 429 500 502 503 504 4xx 5xx exit stderr stale outage hang hangs stuck jam jammed lost loss duplicate duplicates conflict conflicts overflow mismatch mismatches unexpected unsupported unauthorised unauthorized
         blocked locked expired bounce bounces bounced dead dead-letter quarantine quarantined incident incidents escalation escalate escalates fault faults faulty defect defective watchdog circuit backoff resend repeat repeated repeats panic
-        typeerror valueerror keyerror emergency degraded absent undelivered differ differs differing err again stop stops stopped halt halts flagged missed buffered buffers unrecognised unrecognized unmatched orphaned untouched misses troubleshooting failover standby blank silent"),
+        typeerror valueerror keyerror emergency degraded absent undelivered differ differs differing err again stop stops stopped halt halts flagged missed buffered buffers unrecognised unrecognized unmatched orphaned untouched misses troubleshooting failover standby blank silent impossible unfinished incomplete inconsistent implausible contradictory"),
     (OUTPUT, "lesson lessons notebook notebooks exercise exercises workshop output outputs result results report reports return returns returned print prints printed show shows shown display displays displayed response responses answer answers page pages screen pdf html file files document documents
         dashboard chart charts diagram table tables list summary export download downloads deliver delivered deliverable deliverables artifact artifacts image package binary library module website site view views form message mail email
         notification notifications writes written produce produces generates generated create creates created publish published saved stored spreadsheet sheet presentation slides guide manual runbook readme chapter chapters docs documentation
@@ -170,4 +170,10 @@ pub(super) const WORDS: &[(u64, &str)] = &[
     (CURRENCY, "euro euros eur dollar dollars usd franc francs chf pound gbp yen krone kroner zloty"),
     (WEEKDAY, "weekend weekends weekday weekdays monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday sundays"),
     (LOCATION, "file function method class module line repository folder directory endpoint page component test screen view table script"),
+    (DEFER, "appendix april aren't attached attachment august await awaiting be call chat come comes december doesn't don't due dummy e-mail email enclosure
+        eventually example expected february follow follows guess guessed hasn't haven't insert isn't january july june later mail march meeting minutes
+        missing n next no nobody not november october once open outstanding pending phone placeholder please provisional replace separately september shortly
+        soon spring still tell told tomorrow unclear undecided unknown until waiting when yet"),
+    (UNSETTLED, "agreed announced approved arranged assigned available chosen clarified clear communicated confirmed decided defined delivered determined final finalised finalized finished fixed given known measured named negotiated ordered picked provided ready received selected set settled signed specified supplied there written"),
+    (GIVING, "announce announces choose chooses come comes confirm confirms decide decides define defines deliver delivers determine determines find finds fix fixes follow follows give gives name names negotiate negotiates pick picks provide provides send sends set sets settle settles specifies specify supplies supply tell tells"),
 ];

@@ -1,8 +1,8 @@
 //! Masks: values whose digits or letters were left out (`EUR #####`, `xxx.xxx.xxx.xxx`, `DD.MM.2025`, `X minutes`).
 
-use super::placeholder::finding;
-use super::{Finding, Source};
+use super::finding;
 use crate::lexicon::class;
+use crate::measure::{Finding, Source};
 
 /// `Interval: X minutes`, `Days: NN`, `Phone: 0043 / ...`: a letter or dots where a label wants a value.
 pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
@@ -61,7 +61,8 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
         }
         let chunk = &text[start..end];
         let label = text[..start].trim_end().ends_with([':', '=']);
-        let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#');
+        let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#')
+            || label && is_stars(chunk);
         if !marks
             && !is_mask(
                 chunk.trim_matches(|c: char| matches!(c, ',' | '.' | ';' | '(' | ')' | ':')),
@@ -75,7 +76,7 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             .min(lexed.tokens.len().saturating_sub(1));
         let (from, to) = lexed.sentence_of(token);
         let talk = (from..to).any(|i| {
-            any_of!(lexed.word(i), "format" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means")
+            any_of!(lexed.word(i), "format" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means" "appear" "appears" "asterisks")
         });
         let quoted = lexed.tokens.get(token).is_some_and(|t| t.quoted);
         if !talk && !quoted {
@@ -95,6 +96,12 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             out.push(finding(source, start + lead, stop, token));
         }
     }
+}
+
+/// `Client secret: ********`
+fn is_stars(chunk: &str) -> bool {
+    let bare = chunk.trim_end_matches([',', ';', '.']);
+    bare.len() >= 4 && bare.bytes().all(|b| b == b'*')
 }
 
 fn is_mask(chunk: &str) -> bool {
@@ -130,7 +137,17 @@ fn is_mask(chunk: &str) -> bool {
             .split(['.', ',', '/', ':', '-'])
             .filter(|p| p.len() >= 2 && p.chars().all(is_mask_letter))
             .count();
+        // `€ x.xx`: one letter all over, cut like a number.
+        let first = chunk.as_bytes()[0];
+        let number = separators == 1
+            && letters >= 3
+            && digits == 0
+            && matches!(first, b'x' | b'X' | b'n' | b'N')
+            && chunk
+                .bytes()
+                .all(|b| b == first || matches!(b, b'.' | b','));
         return only_marks
+            || number
             || !known
                 && (separators >= 1 && groups >= 1 && (digits > 0 || groups >= 2)
                     || chunk.contains(',') && digits >= 2 && letters >= 1);

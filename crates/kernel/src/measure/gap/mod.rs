@@ -3,9 +3,16 @@
 //! Six elements can be missing. Each has a recogniser that looks through the whole intent and is generous: an element
 //! is missing only where nothing in the text could stand for it. Which elements are needed is the goal's kind.
 
+mod data;
+mod failure;
+mod goal;
+mod product;
+pub(super) mod signals;
+mod users;
+
+use self::goal::{GoalKind, goal_kind};
+use self::signals::{Signals, is_file_name, read_signals};
 use super::closed::Closed;
-use super::goal::goal_kind;
-use super::signals::{Signals, is_file_name, read_signals};
 use super::{Finding, FindingKind, Source};
 use crate::lexicon::class;
 
@@ -76,7 +83,7 @@ pub(super) fn find_gaps(
     // A long goal carries its own constraints; a short one only names the thing.
     let long_goal = own.words > 22;
     let mut profile = Profile::default();
-    let mut data = if long_goal { own.data } else { 0 };
+    let mut points = if long_goal { own.data } else { 0 };
     let mut seen = Signals {
         technology: own.technology,
         users: own.users,
@@ -88,7 +95,7 @@ pub(super) fn find_gaps(
     let mut words = 0;
     for source in sources.iter().chain(decisions) {
         let s = read_signals(&source.tagged);
-        data += s.data;
+        points += s.data;
         seen.technology |= s.technology;
         seen.users |= s.users;
         seen.failure |= s.failure;
@@ -101,11 +108,15 @@ pub(super) fn find_gaps(
     let texts = sources.len() + decisions.len();
     profile.constraint_depth = words.checked_div(texts).unwrap_or(0);
     let technology = seen.technology
-        || kind == super::goal::GoalKind::Fix
-            && (has_location(goal, sources) || has_location(goal, decisions));
+        || kind == GoalKind::Fix && (has_location(goal, sources) || has_location(goal, decisions));
+    let enough = if kind == GoalKind::Document {
+        data::ENOUGH_TO_WRITE
+    } else {
+        data::ENOUGH
+    };
     profile.seen = [
         technology,
-        data >= 2,
+        points >= enough,
         seen.users,
         seen.failure,
         seen.output,
