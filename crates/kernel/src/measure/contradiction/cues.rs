@@ -140,6 +140,8 @@ pub(super) struct Topic {
     pub name: &'static str,
     /// What the two statements must share.
     pub scope: Scope,
+    /// Adds cues to the family of that name.
+    pub joins: bool,
     a: &'static str,
     b: &'static str,
 }
@@ -149,6 +151,7 @@ pub(super) const fn topic(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Shared,
+        joins: false,
         a,
         b,
     }
@@ -159,6 +162,18 @@ pub(super) const fn whole(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Whole,
+        joins: false,
+        a,
+        b,
+    }
+}
+
+/// More cues of a family of opposites.
+pub(super) const fn joined(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Shared,
+        joins: true,
         a,
         b,
     }
@@ -477,12 +492,18 @@ fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lexicon::families;
 
     #[test]
     fn patterns_use_known_groups_only() {
         let named = |text: &str| text.starts_with('<');
         for topic in topics() {
             for text in topic.a.split('|').chain(topic.b.split('|')) {
+                assert!(
+                    !topic.joins || families().iter().any(|f| f.name == topic.name),
+                    "{}",
+                    topic.name
+                );
                 for part in text.split(' ').filter(|p| named(p)) {
                     assert!(matches!(element(part), Some(Element::Group(_))), "{part}");
                 }

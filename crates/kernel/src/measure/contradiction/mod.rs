@@ -10,6 +10,7 @@
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
+mod absolute;
 mod bounds;
 mod concept;
 mod cues;
@@ -18,6 +19,7 @@ mod families;
 mod grammar;
 mod kinds;
 mod manner;
+mod named;
 mod naming;
 mod only;
 mod polarity;
@@ -30,6 +32,7 @@ mod synonym;
 mod topics;
 mod units;
 mod values;
+mod whole;
 
 use super::{Finding, FindingKind, Place, Source};
 use statement::{Index, Statement, read_statements};
@@ -110,6 +113,7 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
     };
     polarity::find(sources, &statements, &index, &mut pairs);
     denial::find(sources, &statements, &mut pairs);
+    absolute::find(sources, &statements, &index, &mut pairs);
     only::find(sources, &statements, &index, &mut pairs);
     stays::find(sources, &statements, &mut pairs);
     manner::find(sources, &statements, &index, &mut pairs);

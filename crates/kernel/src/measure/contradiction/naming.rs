@@ -54,6 +54,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     }
     read_contrasts(source, range, s);
     read_quantifiers(source, range, s);
+    read_landmarks(source, range, s);
     s.measured = t
         .hits_in(range)
         .iter()
@@ -160,12 +161,47 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && any_of!(lexed.word(range.0 + 1), "a" "an" "any" "no");
 }
 
+/// `in the membership database`: the database.
+fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    for i in range.0..range.1 {
+        if !any_of!(lexed.word(i), "in" "on" "from" "to" "into" "at" "onto") {
+            continue;
+        }
+        let mut head = None;
+        for k in i + 1..(i + 6).min(range.1) {
+            let plain = lexed.tokens[k].kind == TokenKind::Word && !lexed.tokens[k].quoted;
+            if !plain || t.is(k, class::CONDITION | class::TIME_UNIT) {
+                break;
+            }
+            if t.is(k, class::STOP) {
+                if head.is_some() {
+                    break;
+                }
+            } else {
+                head = Some(k);
+            }
+        }
+        s.landmarks
+            .extend(head.map(|k| canonical(lexed.tokens[k].key)));
+    }
+    s.landmarks.sort_unstable();
+    s.landmarks.dedup();
+}
+
 /// `every patient`, `all of the orders`; `always`, `without exception`.
 fn read_quantifiers(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     for i in range.0..range.1 {
         let word = lexed.word(i);
+        let denied = |from: usize| (range.0..from).any(|k| t.is(k, class::NEG));
+        s.unexcepted |= word == "ever" && denied(i)
+            || any_of!(word, "circumstances" "circumstance" "case" "time")
+                && i > range.0
+                && (lexed.word(i - 1) == "no" || lexed.word(i - 1) == "any" && denied(i));
+        s.emphatic |= word == "ever" && denied(i);
         s.unexcepted |= any_of!(word, "always" "never" "everything" "nothing" "nobody" "everyone" "everybody" "anyone" "anybody")
             || any_of!(word, "without" "no")
                 && any_of!(lexed.word(i + 1), "exception" "exceptions");

@@ -72,6 +72,8 @@ pub(super) struct Statement {
     pub unexcepted: bool,
     /// Nouns behind a preposition with the word before them: `in the beta build`.
     pub places: Vec<(u64, u64)>,
+    /// Heads of the noun phrases behind `in`, `on`, `from`, `to`, `into`, `at`: where something is or goes.
+    pub landmarks: Vec<u64>,
     /// Speaks of all others only.
     pub complement: bool,
     /// Which detectors have a word to look at; see [`mark`].
@@ -227,6 +229,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         finite: super::grammar::verb_of(source, range),
         complement: false,
         places: Vec::new(),
+        landmarks: Vec::new(),
         quantified: Vec::new(),
         unexcepted: false,
     };

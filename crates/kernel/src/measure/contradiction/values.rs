@@ -40,7 +40,10 @@ pub(super) fn find(
             .map(|s| {
                 let t = &sources[s.source].tagged;
                 let mut keys: Vec<u64> = (s.range.0..s.range.1)
-                    .filter(|&i| t.is(i, set) && !t.lexed.tokens[i].quoted)
+                    .filter(|&i| {
+                        (t.is(i, set) || set == class::FORMAT && is_word(&sources[s.source], i))
+                            && !t.lexed.tokens[i].quoted
+                    })
                     .map(|i| canonical(t.lexed.tokens[i].key))
                     .collect();
                 keys.sort_unstable();
@@ -56,17 +59,16 @@ pub(super) fn find(
         }) {
             let others = statements.iter().enumerate().filter(|(j, o)| {
                 o.source != s.source
-                    && !members[*j].is_empty()
-                    && !o.negative
+                    && !denies(&sources[o.source], o)
                     && !o.conditional
-                    && !members[*j].contains(&members[i][0])
+                    && members[*j].iter().any(|k| *k != members[i][0])
             });
             for (j, _) in others.take(CANDIDATES) {
                 pairs.add(i, j, topic);
             }
         }
         for (i, s) in statements.iter().enumerate() {
-            if members[i].is_empty() || s.conditional || s.negative {
+            if members[i].is_empty() || s.conditional || denies(&sources[s.source], s) {
                 continue;
             }
             let mut tried: Vec<u32> = Vec::new();
@@ -77,7 +79,7 @@ pub(super) fn find(
                         || other.source == s.source
                         || members[j as usize].is_empty()
                         || other.conditional
-                        || other.negative
+                        || denies(&sources[other.source], other)
                         || tried.contains(&j)
                     {
                         continue;
@@ -102,7 +104,7 @@ pub(super) fn find(
                     let coverage = s.coverage(other, &ignore);
                     let weight = s.subject_weight(other, &ignore);
                     // Two encodings or two ways to write names meet nowhere by accident.
-                    let least = if set & (class::NAMING | class::ENCODING) != 0 {
+                    let least = if beyond || set & (class::NAMING | class::ENCODING) != 0 {
                         25
                     } else {
                         50
@@ -132,7 +134,7 @@ fn speaks_of_whole(source: &Source<'_>, s: &Statement, set: u64) -> bool {
     (s.range.0..s.range.1).all(|i| {
         t.is(i, set | class::STOP | class::UNIVERSAL | class::NEG | class::WHOLE)
             || t.lexed.tokens[i].kind == crate::text::lex::TokenKind::Symbol
-            || any_of!(t.lexed.word(i), "app's" "site's" "language" "languages" "format" "formats" "currency" "database" "supported" "available" "offered" "used" "accepted")
+            || any_of!(t.lexed.word(i), "app's" "site's" "language" "languages" "format" "formats" "currency" "database" "supported" "available" "offered" "used" "accepted" "texts" "wording" "everywhere")
     })
 }
 
@@ -141,18 +143,38 @@ fn is_only(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
     (s.range.0..s.range.1).any(|i| {
         any_of!(lexed.word(i), "only" "exclusively" "solely")
-            || lexed.word(i) == "no" && lexed.word(i + 1) == "other"
+            || any_of!(lexed.word(i), "no" "nothing" "none" "not")
+                && any_of!(lexed.word(i + 1), "other" "others" "else" "but")
+            || lexed.word(i) == "any" && lexed.word(i + 1) == "other"
     })
+}
+
+/// Negated, and not only by `nothing else` or `no other`.
+fn denies(source: &Source<'_>, s: &Statement) -> bool {
+    let t = &source.tagged;
+    s.negative
+        && (s.range.0..s.range.1).any(|i| {
+            t.is(i, class::NEG)
+                && !any_of!(t.lexed.word(i + 1), "other" "others" "else" "but")
+                && i < s.range.0 + 12
+        })
+}
+
+/// A document of the program Word.
+fn is_word(source: &Source<'_>, i: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    lexed.raw(i) == "Word" && any_of!(lexed.word(i + 1), "document" "documents" "file" "files" "format")
 }
 
 /// Two versions of one product: `has to run on Python 3.7`, `Python 3.11 is the minimum`.
 fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
-    let mut all: Vec<(u64, u32, &str)> = Vec::new();
+    let mut all: Vec<(u64, u32, &str, bool)> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
         let moves = (s.range.0..s.range.1).any(|i| {
-            any_of!(lexed.word(i), "from" "old" "new" "upgrade" "upgraded" "migrate" "currently" "until" "previous" "legacy" "later" "newer" "tests" "tested" "both" "matrix" "or")
+            any_of!(lexed.word(i), "from" "old" "new" "upgrade" "upgraded" "migrate" "currently" "until" "previous" "legacy" "tests" "tested" "both" "matrix")
+                || lexed.word(i) == "or" && !any_of!(lexed.word(i + 1), "newer" "later" "higher" "above")
         });
         if moves {
             continue;
@@ -163,7 +185,9 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
                 && lexed.tokens[i + 1].kind == crate::text::lex::TokenKind::Number
                 && !t.is(i + 2, class::TIME_UNIT | class::SIZE_UNIT)
             {
-                all.push((lexed.tokens[i].key, n as u32, lexed.word(i + 1)));
+                let least = lexed.word(i + 2) == "or"
+                    && any_of!(lexed.word(i + 3), "newer" "later" "higher" "above");
+                all.push((lexed.tokens[i].key, n as u32, lexed.word(i + 1), least));
             }
         }
     }
@@ -173,10 +197,18 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
         let short = a.2.len().min(b.2.len());
         // `Python 3` and `Python 3.12` agree.
         let (s, o) = (&statements[a.1 as usize], &statements[b.1 as usize]);
-        if a.0 == b.0 && a.2[..short] != b.2[..short] && !(s.foreign(o) || s.apart_in_name(o)) {
+        // `3.11 or newer` and `3.12` agree as well.
+        let enough = a.3 && number(b.2) >= number(a.2) || b.3 && number(a.2) >= number(b.2);
+        if a.0 == b.0 && a.2[..short] != b.2[..short] && !enough && !(s.foreign(o) || s.apart_in_name(o)) {
             pairs.add(a.1 as usize, b.1 as usize, "the version");
         }
     }
+}
+
+/// Major and minor number of a version.
+fn number(version: &str) -> (u32, u32) {
+    let mut parts = version.split('.').map(|p| p.parse().unwrap_or(0));
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
 /// `listens on port 443 only` against `port 8080 stays open`.
@@ -218,6 +250,6 @@ fn is_exclusive(source: &Source<'_>, s: &Statement) -> bool {
     (s.range.0..s.range.1).any(|i| {
         any_of!(lexed.word(i),
             "only" "always" "all" "every" "exclusively" "solely" "must" "entire" "entirely"
-            "nothing" "whole")
+            "nothing" "whole" "single" "never" "without")
     })
 }
