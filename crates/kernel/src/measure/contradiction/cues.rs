@@ -432,17 +432,24 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                 let pattern = &table.patterns[n as usize];
                 met.clear();
                 met.push(i);
+                // `No part of the tool may …`: a negation at the start covers the sentence.
+                let opens = i == range.0
+                    && matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
                 if follow(
                     &pattern.elements[1..],
                     i + 1,
-                    range.1,
+                    (range.1, if opens { 8 } else { 4 }),
                     &is,
                     tokens,
                     &mut met,
                 ) {
                     let denies = matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
                     let denied = (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
-                    if denies || !denied {
+                    // `a file that cannot be removed is logged`: the clause tells which file.
+                    let relative = denies
+                        && (i.saturating_sub(2).max(range.0)..i.min(range.0 + 5))
+                            .any(|k| any_of!(t.lexed.word(k), "that" "which" "who" "whose"));
+                    if (denies || !denied) && !relative {
                         out.push(Found {
                             topic: pattern.topic,
                             side: pattern.side,
@@ -453,6 +460,22 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
             }
         }
     }
+    // `independent of earlier calls`: the longer cue says what the shorter one in it means.
+    let span = |f: &Found| (f.tokens[0], f.tokens[f.tokens.len() - 1]);
+    let inside: Vec<bool> = out
+        .iter()
+        .map(|f: &Found| {
+            out.iter().any(|g| {
+                g.topic == f.topic
+                    && g.side != f.side
+                    && g.tokens.len() > f.tokens.len()
+                    && span(g).0 <= span(f).1
+                    && span(f).0 <= span(g).1
+            })
+        })
+        .collect();
+    let mut drop = inside.into_iter();
+    out.retain(|_| drop.next() == Some(false));
     out
 }
 
@@ -460,7 +483,7 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
 fn follow(
     elements: &[Element],
     at: usize,
-    end: usize,
+    (end, gap): (usize, usize),
     is: &impl Fn(Element, usize) -> bool,
     tokens: &[crate::text::lex::Token],
     met: &mut Vec<usize>,
@@ -469,13 +492,13 @@ fn follow(
         return true;
     };
     if first == Element::Gap {
-        for skip in 0..4 {
+        for skip in 0..gap {
             let next = at + skip;
             if next > at && (next > end || tokens[next - 1].kind == TokenKind::Symbol) {
                 return false;
             }
             let length = met.len();
-            if follow(rest, next, end, is, tokens, met) {
+            if follow(rest, next, (end, 4), is, tokens, met) {
                 return true;
             }
             met.truncate(length);
@@ -486,7 +509,7 @@ fn follow(
         return false;
     }
     met.push(at);
-    follow(rest, at + 1, end, is, tokens, met)
+    follow(rest, at + 1, (end, gap), is, tokens, met)
 }
 
 #[cfg(test)]

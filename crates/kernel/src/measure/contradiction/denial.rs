@@ -166,7 +166,7 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
     let word = lexed.word(at);
     let next = lexed.word(at + 1);
     // `no later than`, `not only`, `nothing but`, `not yet`
-    if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter")
+    if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter" "else")
         || word == "no"
             && lexed
                 .tokens
@@ -176,7 +176,10 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
         return None;
     }
     let noun = word == "without"
-        || word == "no" && at > range.0 && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
+        || word == "no"
+            && at > range.0
+            && !any_of!(next, "time" "circumstances" "circumstance" "case" "account" "point" "means")
+            && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
     let ends = |i: usize| {
         lexed.tokens[i].kind == TokenKind::Symbol && !matches!(lexed.raw(i), "'" | "/")
             || any_of!(lexed.word(i), "but" "unless" "if" "when" "while" "until" "before" "after" "once" "because" "so" "and" "than" "except")
@@ -206,7 +209,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         let part = (i + 1..(i + 8).min(s.range.1))
             .take_while(|&k| !is_boundary(source, k))
             .any(
-                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless"),
+                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless" "same" "itself"),
             );
         let relative = relative || part || (s.range.0..i).any(|k| lexed.word(k) == "otherwise");
         let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));

@@ -116,10 +116,10 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     // `read access to the fleet database` says nothing about a file.
     let writes = any_of!(name, "write access" "whether it may change" "only read");
     let elsewhere = writes
-        && !s.landmarks.is_empty()
         && !o.landmarks.is_empty()
+        && common(&o.landmarks, &s.content) == 0
         && common(&s.landmarks, &o.content) == 0
-        && common(&o.landmarks, &s.content) == 0;
+        && !(s.passive && s.head.is_some_and(|h| o.content.binary_search(&h).is_ok()));
     // What both name as the place is what they are about.
     let beside = writes && common(&s.landmarks, &o.landmarks) >= 1;
     if elsewhere
@@ -130,6 +130,10 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
                 || !(writes || any_of!(name, "approval" "on or off at first")))
             && name != "on or off at first"
     {
+        return false;
+    }
+    // What it does in one case: both name the case.
+    if name == "what it does then" && !(s.conditional && o.conditional && s.same_condition(o)) {
         return false;
     }
     let clocks = s.clocked && o.clocked;

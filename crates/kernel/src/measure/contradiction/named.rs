@@ -146,9 +146,9 @@ pub(super) fn find_parts(source: &Source<'_>, range: (usize, usize)) -> Vec<(usi
             || lexed.tokens[at + 1].kind == TokenKind::Symbol
             || any_of!(lexed.word(at + 1), "and" "or" "for" "to" "in" "on" "as" "from" "at" "into" "which");
         if at < range.1
-            && is_name(source, at)
+            && (is_name(source, at) || called && t.is(at, class::FORMAT))
             && (called || coined(at) || works && ends && !article && word != "by")
-            && (works || called)
+            && (works || called || t.is(at, class::LIBRARY))
             && !is_domain(lexed.word(at))
         {
             out.push((at, Side::B));

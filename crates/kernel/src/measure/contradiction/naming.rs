@@ -94,6 +94,9 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 .is_some_and(|n| n.kind == TokenKind::Number)
     });
     s.verb_at = s.finite.unwrap_or(range.0);
+    s.passive = s.finite.is_some_and(|v| {
+        (v..(v + 3).min(range.1)).any(|i| any_of!(lexed.word(i), "is" "are" "be" "was" "were" "been" "stays" "stay" "remains" "remain"))
+    });
     if let Some(verb) = verb {
         s.verb_at = verb;
         // The subject ends at its first preposition or relative clause; two subjects are none.
@@ -119,7 +122,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             s.owned = lexed.word(of) == "of";
             s.partitive = any_of!(lexed.word(of + 1), "each" "every" "all")
                 || (range.0..of).any(|i| {
-                any_of!(lexed.word(i), "entry" "entries" "row" "rows" "line" "lines" "item" "items" "page" "pages" "part" "parts" "record" "records" "element" "field" "fields" "member" "members" "each" "all" "one" "every" "copy" "copies" "version" "versions")
+                any_of!(lexed.word(i), "entry" "entries" "row" "rows" "line" "lines" "item" "items" "page" "pages" "part" "parts" "record" "records" "element" "field" "fields" "member" "members" "each" "all" "one" "every" "copy" "copies" "version" "versions" "account" "role" "token" "rights")
             });
             s.head = (range.0..of)
                 .rev()
@@ -166,16 +169,29 @@ fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
     let t = &source.tagged;
     let lexed = &t.lexed;
     for i in range.0..range.1 {
+        // `in rehearsal mode`
+        if lexed.word(i) == "in" && lexed.word(i + 2) == "mode" {
+            s.places.push((
+                canonical(lexed.tokens[i + 2].key),
+                canonical(lexed.tokens[i + 1].key),
+            ));
+        }
         if !any_of!(lexed.word(i), "in" "on" "from" "to" "into" "at" "onto") {
             continue;
         }
-        let mut head = None;
+        let mut head: Option<usize> = None;
         for k in i + 1..(i + 6).min(range.1) {
             let plain = lexed.tokens[k].kind == TokenKind::Word && !lexed.tokens[k].quoted;
             if !plain || t.is(k, class::CONDITION | class::TIME_UNIT) {
                 break;
             }
-            if t.is(k, class::STOP) {
+            // `into the header of the originals`: both.
+            if lexed.word(k) == "of" && head.is_some() {
+                s.landmarks
+                    .extend(head.take().map(|k| canonical(lexed.tokens[k].key)));
+                continue;
+            }
+            if t.is(k, class::STOP | class::UNIVERSAL) {
                 if head.is_some() {
                     break;
                 }
@@ -183,6 +199,7 @@ fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
                 head = Some(k);
             }
         }
+        let head = head.filter(|&k| !any_of!(lexed.word(k), "way" "case" "time" "place" "order" "addition" "general" "advance"));
         s.landmarks
             .extend(head.map(|k| canonical(lexed.tokens[k].key)));
     }

@@ -74,6 +74,8 @@ pub(super) struct Statement {
     pub places: Vec<(u64, u64)>,
     /// Heads of the noun phrases behind `in`, `on`, `from`, `to`, `into`, `at`: where something is or goes.
     pub landmarks: Vec<u64>,
+    /// Something is done to its subject: `files are never changed`.
+    pub passive: bool,
     /// Speaks of all others only.
     pub complement: bool,
     /// Which detectors have a word to look at; see [`mark`].
@@ -230,6 +232,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         complement: false,
         places: Vec::new(),
         landmarks: Vec::new(),
+        passive: false,
         quantified: Vec::new(),
         unexcepted: false,
     };

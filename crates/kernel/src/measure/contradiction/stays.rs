@@ -121,6 +121,13 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
         })
         .map(|i| canonical(lexed.tokens[i].key))
         .collect();
+    // `Files are kept …`: a general word is better than none.
+    let about: Vec<u64> = about;
+    let about = if about.is_empty() {
+        s.head.into_iter().collect()
+    } else {
+        about
+    };
     Some(Stay {
         statement: n,
         about,
@@ -161,6 +168,11 @@ fn goes_out(source: &Source<'_>, o: &Statement) -> Option<Vec<u64>> {
         let to = (i + 1..(i + 6).min(end)).any(|k| any_of!(lexed.word(k), "to" "with" "on" "up"));
         let held = any_of!(word, "stored" "kept" "hosted" "processed" "held" "saved" "computed" "evaluated" "runs" "run" "analysed" "analyzed" "lies" "lie")
             && any_of!(lexed.word(i + 1), "in" "on" "at" "by" "with")
+            || i > start
+                && any_of!(lexed.word(i - 1), "is" "are" "be" "gets")
+                && word.len() > 4
+                && word.ends_with("ed");
+        let held = held
             && (i + 2..(i + 8).min(end)).any(|k| is_place_name(source, k) || any_of!(lexed.word(k), "abroad" "overseas" "provider" "provider's"));
         (held || verb && to && (word != "go" && word != "goes" || lexed.word(i + 1) == "to") || t.is(i, class::CLOUD) || any_of!(word, "s3" "cloud" "bucket"))
             && !denied(i)

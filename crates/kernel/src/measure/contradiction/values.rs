@@ -93,7 +93,11 @@ pub(super) fn find(
                         || members[j as usize].len() == 1
                             && is_only(&sources[other.source], other)
                             && more(j as usize, i);
+                    // What is read from one format may be written in another.
+                    let flows = flows_in(&sources[s.source], s, set)
+                        != flows_in(&sources[other.source], other, set);
                     if common(&members[i], &members[j as usize]) > 0 && !beyond
+                        || flows
                         || s.apart(other)
                         || s.foreign(other)
                     {
@@ -109,7 +113,8 @@ pub(super) fn find(
                     } else {
                         50
                     };
-                    let exclusive = is_exclusive(&sources[s.source], s)
+                    let exclusive = beyond
+                        || is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);
                     let single = members[i].len() == 1 && members[j as usize].len() == 1;
                     if exclusive && weight >= 2 && coverage >= least
@@ -160,10 +165,19 @@ fn denies(source: &Source<'_>, s: &Statement) -> bool {
         })
 }
 
+/// `taken from a CSV file`
+fn flows_in(source: &Source<'_>, s: &Statement, set: u64) -> bool {
+    let t = &source.tagged;
+    set == class::FORMAT
+        && (s.range.0..s.range.1)
+            .find(|&i| t.is(i, set))
+            .is_some_and(|i| (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.lexed.word(k) == "from"))
+}
+
 /// A document of the program Word.
 fn is_word(source: &Source<'_>, i: usize) -> bool {
     let lexed = &source.tagged.lexed;
-    lexed.raw(i) == "Word" && any_of!(lexed.word(i + 1), "document" "documents" "file" "files" "format")
+    lexed.word(i) == "text" && any_of!(lexed.word(i + 1), "file" "files") || lexed.raw(i) == "Word" && any_of!(lexed.word(i + 1), "document" "documents" "file" "files" "format")
 }
 
 /// Two versions of one product: `has to run on Python 3.7`, `Python 3.11 is the minimum`.
@@ -185,7 +199,7 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
                 && lexed.tokens[i + 1].kind == crate::text::lex::TokenKind::Number
                 && !t.is(i + 2, class::TIME_UNIT | class::SIZE_UNIT)
             {
-                let least = lexed.word(i + 2) == "or"
+                let least = any_of!(lexed.word(i + 2), "or" "and")
                     && any_of!(lexed.word(i + 3), "newer" "later" "higher" "above");
                 all.push((lexed.tokens[i].key, n as u32, lexed.word(i + 1), least));
             }

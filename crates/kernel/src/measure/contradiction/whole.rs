@@ -18,7 +18,18 @@ pub(super) fn is_whole(
     let same_case = !s.condition.is_empty()
         && common(&s.condition, &o.content) * 2 >= s.condition.len()
         && !o.conditional;
-    let free = !governed(&sources[s.source], s, s_at) && !governed(&sources[o.source], o, o_at);
+    // `No sound at all` leaves no case out.
+    let utter = {
+        let lexed = &sources[s.source].tagged.lexed;
+        (s.range.0..s.range.1).any(|i| {
+            lexed.word(i) == "whatsoever"
+                || lexed.word(i) == "at" && lexed.word(i + 1) == "all"
+                || lexed.word(i) == "of" && lexed.word(i + 1) == "any" && lexed.word(i + 2) == "kind"
+                || any_of!(lexed.word(i), "no" "any") && lexed.word(i + 1) == "circumstances"
+        })
+    };
+    let free = !governed(&sources[s.source], s, s_at)
+        && (utter || !governed(&sources[o.source], o, o_at));
     if name != "who wins" && !free && !same_case
         || s.apart_in_people(o)
         || s.apart_in_name(o)
@@ -44,6 +55,19 @@ pub(super) fn is_whole(
         (st.range.0..st.range.1).any(|i| lexed.word(i) == "itself")
     };
     if tests(s) != tests(o) || part(s) {
+        return false;
+    }
+    // Stored under lock, sent in the clear: two matters.
+    let sent = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1).any(|i| any_of!(lexed.word(i), "sent" "transmitted" "sends" "served"))
+    };
+    if name == "protection of stored data"
+        && (sent(o) && !sent(s) || !s.universal && !s.emphatic)
+        && !s.universal
+        && s.foreign(o)
+        && s.shared_weight(o, cue) < 2
+    {
         return false;
     }
     // `the public pages`, `the internal editor`
@@ -134,5 +158,5 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
                 },
             )
         })
-        || words.len() <= 2 && !any_of!(name, "storage" "protection of stored data")
+        || words.len() <= 2 && name != "storage"
 }

@@ -82,22 +82,22 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
 pub(crate) const TOPICS: &[Topic] = &[
     joined(
         "network access",
-        "no <net>|no mobile <net>|no outside <net>|no outgoing <net>|no data <net>|no working <net>|no kind of <net>|not any <net>|<not> .. <reach> .. <net>|without .. <net>|without mobile|<parted> .. from .. <net>|<parted> off from|<parted> from the outside|not connected to|<not> .. attached to .. <net>|flight mode|airplane mode|aeroplane mode|dead zone|far from any|out of reach of|out of range|outside .. coverage|off the grid|radio silence|air gap|<not> .. go online|<not> .. phone home|<not> .. <net> is used|<not> .. <net> .. available|no link to the outside|self-sufficient|<net> .. <be> unplugged",
-        "<fetch> .. from .. <remote>|<fetch> .. at .. <remote>|<fetch> .. <remote> .. for|<fetch> .. online|online service|online <fetch>|<fetch> online|by the server|over .. mobile|over .. <net>|via .. <net>|by lte|via lte|by satellite|via satellite|by gsm|over gsm|google drive|web site|web service|asks the server|<remote> .. <be> asked|<send> .. to .. <remote>|report .. to .. <remote>|<remote> of the|to the cloud|in the cloud|live .. from|over mqtt|by mqtt|to the central|from the central|map service|weather service|remote server|stream to|by push|<remote> decides|<remote> computes",
+        "no <net>|no signal|without .. signal|no mobile <net>|no outside <net>|no outgoing <net>|no data <net>|no working <net>|no kind of <net>|not any <net>|<not> .. <reach> .. <net>|without .. <net>|without mobile|<parted> .. from .. <net>|<parted> off from|<parted> from the outside|not connected to|<not> .. attached to .. <net>|flight mode|airplane mode|aeroplane mode|dead zone|far from any|out of reach of|out of range|outside .. coverage|off the grid|radio silence|air gap|<not> .. go online|<not> .. phone home|<not> .. <net> is used|<not> .. <net> .. available|no link to the outside|self-sufficient|<net> .. <be> unplugged",
+        "<fetch> .. from .. <remote>|<fetch> .. at .. <remote>|<fetch> .. <remote> .. for|<fetch> .. online|online service|online <fetch>|<fetch> online|by the server|over .. mobile|over .. <net>|via .. <net>|by lte|via lte|by satellite|via satellite|by gsm|over gsm|google drive|web site|web service|asks the server|<remote> .. <be> asked|<send> .. to .. <remote>|report .. to .. <remote>|ask .. <remote>|licence server|license server|to the head office|to headquarters|to the cloud|in the cloud|live .. from|over mqtt|by mqtt|to the central|from the central|map service|weather service|remote server|stream to|by push|<remote> decides|<remote> computes",
     ),
     joined(
         "outside dependencies",
-        "only .. standard library|standard library .. only|nothing .. standard library|<not> .. beyond .. standard|<not> .. besides .. standard|<not> .. outside .. standard|nothing but .. standard|solely .. standard library|what .. ships with|what .. comes with|<not> .. third-party|<not> .. third party|free of .. <dep>|free from .. <dep>|without .. <dep>|without any <dep>|<not> list any <dep>|<not> .. external <dep>|<not> .. foreign <dep>|<not> .. outside <dep>|<not> .. on .. <dep>|<not> need .. <dep>|<not> pull .. in|built-in .. only|only built-in|on-board means|<not> <dep> .. <be> used|<not> <dep> .. allowed",
+        "only .. standard library|standard library .. only|nothing .. standard library|<not> .. beyond .. standard|<not> .. besides .. standard|<not> .. outside .. standard|nothing but .. standard|solely .. standard library|what .. ships with|what .. comes with|what .. brings|what .. includes|<not> .. third-party|<not> .. third party|free of .. <dep>|free from .. <dep>|without .. <dep>|without any <dep>|<not> list any <dep>|<not> .. external <dep>|<not> .. foreign <dep>|<not> .. outside <dep>|<not> .. on .. <dep>|<not> need .. <dep>|<not> pull .. in|built-in .. only|only built-in|on-board means|<not> <dep> .. <be> used|<not> <dep> .. allowed",
         "from pypi|from crates.io|from npm|from maven|from nuget|from the registry|on github|npm module|third-party .. <be> used|vendored",
     ),
     joined(
         "storage",
-        "<not> .. <save> .. <disk>|<not> .. <save> anything|<save> nothing .. <disk>|nothing .. <save> .. <disk>|<not> .. to disk|diskless|<not> .. touch .. <disk>|<not> .. traces|<not> .. <disk> .. <be> written|nothing .. reach .. <disk>",
+        "<not> .. <save> .. <disk>|<save> no data|<save> no file|<save> no personal|leave no file|leave no trace|leave nothing|<not> .. <save> anything|<save> nothing .. <disk>|nothing .. <save> .. <disk>|<not> .. to disk|diskless|<not> .. touch .. <disk>|<not> leave .. trace|<not> leave .. file|<not> .. <disk> .. <be> written|nothing .. reach .. <disk>",
         "append to|<save> .. in a <disk>|<save> .. in the <disk>|<save> .. on .. <disk>|<save> .. to .. <disk>|written to|<save> .. into .. <disk>",
     ),
     joined(
         "write access",
-        "<only> read|may only look|<only> .. read access|<only> has read|<only> .. select|<only> .. reading|reading only|<only> allow reading|<only> be read|<only> ever read|<only> .. queried|nothing .. <change>|leave .. untouched|leaves .. untouched|left untouched|<not> .. touched|<not> .. touch|no write|<not> .. written to|<not> .. write|hands off|stay as they are|stays as it is|remains as it is|<be> left alone|looks but|<not> .. <be> <change>|<not> .. altered",
+        "<only> read|may only look|<only> .. read access|<only> has read|<only> .. select|<only> .. reading|reading only|<only> allow reading|<only> be read|<only> ever read|<only> .. queried|nothing .. <change>|leave .. untouched|leaves .. untouched|left untouched|<not> .. touched|<not> .. touch|no write|<not> write to|<not> write anything|<not> .. write access|off limits|closed for writing|<not> .. writing|select .. only|left as|<not> <change>|<not> .. <change> by|hands off|stay as they are|stays as it is|remains as it is|<be> left alone|looks but|<not> .. <be> <change>|<not> .. altered",
         "merge|put right|up to date|set to|<delete> from|<be> <delete>|add .. column|fill in|<be> marked|<be> flagged|cleans up|<mend> .. in the|<mend> .. from the|<mend> .. to the table|brings .. up|<be> filled|<be> merged|<be> entered|gets a column",
     ),
     topic(
@@ -113,7 +113,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic(
         "on or off at first",
         "<be> on for|<be> on from|on by default|on when .. <first>|on after <first>|<first> .. switched on|<first> .. turned on|starts with .. on|start with .. switched on|<lit> .. default|<lit> from|default .. <lit>|<lit> .. <first>|<first> .. <lit>|unless .. switch them off|unless .. switch it off|unless .. switches .. off|unless .. turn .. off|unless .. turns .. off|until .. switch .. off|until .. turns .. off|default is on|defaults to on|on unless|opt-out|opt out|<be> on right|on at <first>|on straight away|on out of the box|switched on <first>|unless .. object|unless .. objects",
-        "off by default|off when .. <first>|off after <first>|<first> .. switched off|<first> .. turned off|starts with .. off|start with .. off|start with .. switched off|<dark> .. default|<dark> from|default .. <dark>|<dark> .. <first>|<first> .. <dark>|unless .. switch .. on|unless .. turns .. on|until .. turn .. on|until .. switch .. on|until .. switches .. on|off until|default is off|defaults to off|off unless|opt-in|opt in|<be> off from|off at <first>|off out of the box|<be> off for|only if .. switched .. on|only when .. agree|only if .. agree|only after .. agree",
+        "off by default|off when .. <first>|off after <first>|<first> .. switched off|<first> .. turned off|starts with .. off|start with .. off|start with .. switched off|<dark> .. default|<dark> from|default .. <dark>|<dark> .. <first>|<first> .. <dark>|unless .. switch .. on|unless .. turns .. on|until .. turn .. on|until .. switch .. on|until .. switches .. on|off until|default is off|defaults to off|off unless|opt-in|opt in|<be> off from|off at <first>|off out of the box|<be> off for|only if .. switched .. on|<must> .. switched on|<must> .. switch .. on|<must> .. turned on|only when .. agree|only if .. agree|only after .. agree",
     ),
     topic(
         "up or down",
@@ -129,6 +129,21 @@ pub(crate) const TOPICS: &[Topic] = &[
         "running or stopped",
         "<rest> running|keeps running|go on running|goes on|keep working|runs on|continue to run|continues to run|<not> .. stop|<not> .. interrupted|<be> running|carry on|carries on",
         "<be> off|<be> stopped|stands still|stand still|<rest> off|<be> switched off|switches off|stop at once|stops at once|<be> halted|<rest> stopped|<be> shut down|<not> run|comes to a stop",
+    ),
+    topic(
+        "what it does then",
+        "<raise>|go up|goes up|swing open|swings open",
+        "<rest> down|<rest> closed|<rest> shut|<rest> lowered|<rest> locked|go down|goes down|lock itself|is locked|are locked|is closed|are closed",
+    ),
+    topic(
+        "what it does then",
+        "close|lock|shut|go down|goes down",
+        "<rest> open|<rest> up|<rest> raised|<rest> unlocked|<rest> released|is open|are open|is unlocked|are unlocked",
+    ),
+    topic(
+        "what it does then",
+        "run|runs|start|starts|<rest> running|<rest> on|go on|goes on|continue|burn|flash|light up|lights up|<be> running|<be> started|is switched on|are switched on|rings|sounds",
+        "stop|stops|<be> off|<rest> off|switch off|switches off|turn off|turns off|go out|goes out|halt|stand still|stands still|<be> stopped|<rest> dark|<rest> silent|<rest> still|<be> switched off|is dark",
     ),
     topic(
         "decimals",
