@@ -1,8 +1,8 @@
 //! Composed cues: a topic has two sides, and a side is a few patterns of groups of words, so that wordings nobody
 //! listed are met as well.
 //!
-//! Notation: `<may>` any word of that group, `word` any form of that word, `..` up to three words in between. A pattern
-//! never reaches over a sign. Groups are matched by stem through one bit set a token; a pattern is looked up by its
+//! Notation: `<may>` any word of that group, `word` any form of that word, `..` up to three words in between, `...` up to nine. A
+//! pattern never reaches over a sign. Groups are matched by stem through one bit set a token; a pattern is looked up by its
 //! first element, so the cost is a probe a token.
 
 use super::super::Source;
@@ -307,6 +307,7 @@ enum Element {
     Group(u8),
     Word(u64),
     Gap,
+    Wide,
 }
 
 struct Pattern {
@@ -377,6 +378,9 @@ fn element(text: &str) -> Option<Element> {
     if text == ".." {
         return Some(Element::Gap);
     }
+    if text == "..." {
+        return Some(Element::Wide);
+    }
     match text.strip_prefix('<').and_then(|t| t.strip_suffix('>')) {
         Some(name) => {
             let at = all_groups().iter().position(|g| g.0 == name)?;
@@ -410,7 +414,7 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
     let is = |e: Element, i: usize| match e {
         Element::Group(g) => bits[i - range.0] & (1 << g) != 0,
         Element::Word(key) => tokens[i].key == key && tokens[i].kind == TokenKind::Word,
-        Element::Gap => false,
+        Element::Gap | Element::Wide => false,
     };
     let mut out = Vec::new();
     let mut met = Vec::new();
@@ -491,8 +495,8 @@ fn follow(
     let Some((&first, rest)) = elements.split_first() else {
         return true;
     };
-    if first == Element::Gap {
-        for skip in 0..gap {
+    if matches!(first, Element::Gap | Element::Wide) {
+        for skip in 0..if first == Element::Wide { 10 } else { gap } {
             let next = at + skip;
             if next > at && (next > end || tokens[next - 1].kind == TokenKind::Symbol) {
                 return false;

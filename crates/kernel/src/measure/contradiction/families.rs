@@ -97,11 +97,20 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
 }
 
 fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, name: &str) -> bool {
+    #[cfg(debug_assertions)] if std::env::var_os("DBG").is_some() { eprintln!("DBG {name} apart {} time {} foreign {} meet {} cond {} {} landm {:?} {:?} same {} w {} c {}", s.apart(o), s.apart_in_time(o), s.foreign(o), s.may_meet(o), s.conditional, o.conditional, s.landmarks.len(), o.landmarks.len(), s.same_condition(o), s.subject_weight(o,&[]), s.coverage(o,&[])); }
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     // `local time`: a cue that holds the subject of both does not take it away.
     if s.subject == o.subject {
         cue.retain(|k| Some(*k) != s.subject);
+    }
+    // A word in one cue only, which the other statement has too, is what both speak of.
+    if usize::from(x.family) >= families().len() {
+        let (only_x, only_y) = (
+            |k: &u64| !y.cue.contains(k) && o.content.binary_search(k).is_ok(),
+            |k: &u64| !x.cue.contains(k) && s.content.binary_search(k).is_ok(),
+        );
+        cue.retain(|k| !(x.cue.contains(k) && only_x(k) || y.cue.contains(k) && only_y(k)));
     }
     let ordering = |stand: &Stand| {
         stand
@@ -120,15 +129,29 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && common(&o.landmarks, &s.content) == 0
         && common(&s.landmarks, &o.content) == 0
         && !(s.passive && s.head.is_some_and(|h| o.content.binary_search(&h).is_ok()));
+    // `Numbers are never written to the log`, `no changes to the photos are logged`: about the log.
+    let into = writes
+        && s.passive
+        && (x.cue.contains(&fnv("writ")) && common(&s.landmarks, &o.content) == 0
+            || s.head == Some(fnv("chang")));
+    // `the source table`, `the target table`
+    let other_one = writes
+        && s.phrase.len() > 1
+        && o.places
+            .iter()
+            .any(|p| Some(p.0) == s.head && !s.phrase.contains(&p.1));
     // What both name as the place is what they are about.
     let beside = writes && common(&s.landmarks, &o.landmarks) >= 1;
     if elsewhere
+        || into
+        || other_one
         || s.apart(o)
         || s.foreign(o) && !beside && s.shared_weight(o, &cue) < 4
         || !s.may_meet(o)
             && (s.conditional
                 || !(writes || any_of!(name, "approval" "on or off at first")))
             && name != "on or off at first"
+            && !(name == "state" && s.emphatic)
     {
         return false;
     }

@@ -44,6 +44,9 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         {
             s.paths.push(lexed.tokens[i - 1].key);
         }
+        if token.kind == TokenKind::Word && is_file_name(lexed.word(i)) {
+            s.paths.push(token.key);
+        }
         s.emphatic |= !token.quoted
             && is_emphatic(lexed.word(i))
             && (lexed.word(i) != "only"
@@ -164,6 +167,12 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && any_of!(lexed.word(range.0 + 1), "a" "an" "any" "no");
 }
 
+/// `index.json`
+fn is_file_name(word: &str) -> bool {
+    let ends = |(_, end): (&str, &str)| any_of!(end, "json" "jsonl" "csv" "xml" "yaml" "yml" "toml" "txt" "log" "md" "pdf" "html" "conf" "ini" "db" "sqlite" "png" "jpg" "svg" "zip" "gz" "bin" "parquet" "xlsx" "docx" "py" "rs" "sh" "sql");
+    word.rsplit_once('.').is_some_and(ends)
+}
+
 /// `in the membership database`: the database.
 fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
     let t = &source.tagged;
@@ -176,7 +185,8 @@ fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
                 canonical(lexed.tokens[i + 1].key),
             ));
         }
-        if !any_of!(lexed.word(i), "in" "on" "from" "to" "into" "at" "onto") {
+        let date = lexed.word(i + 1) == "date";
+        if date || !any_of!(lexed.word(i), "in" "on" "from" "to" "into" "at" "onto") {
             continue;
         }
         let mut head: Option<usize> = None;
@@ -331,7 +341,17 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             s.contrasts
                 .push((key.wrapping_mul(31).wrapping_add(axis), side));
         }
-        if any_of!(lexed.word(i), "in" "on" "at" "for" "from" "during")
+        // `while the oven is on`, `while the oven is off`
+        if any_of!(lexed.word(i), "on" "off")
+            && i > range.0 + 2
+            && any_of!(lexed.word(i - 1), "is" "are")
+            && (range.0..i).any(|k| t.is(k, class::CONDITION))
+        {
+            let key = canonical(lexed.tokens[i - 2].key).wrapping_mul(31);
+            s.contrasts
+                .push((key.wrapping_add(130), lexed.word(i) == "on"));
+        }
+        if any_of!(lexed.word(i), "in" "on" "at" "for" "from" "during" "to" "into")
             && any_of!(lexed.word(i + 1), "the" "a" "an" "our" "their" "its")
             && i + 3 < range.1
             && !t.is(i + 2, class::STOP)
@@ -351,7 +371,21 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             lexed.tokens[k].kind == TokenKind::Number
                 || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)
         });
-        if let Some(k) = what {
+        // `shown without decimals`: behind the verb it says how, not which.
+        let says = axis == 3 && s.finite.is_some_and(|v| v < i);
+        if axis == 3
+            && let Some(k) = what
+        {
+            // Two ways to say how do not tell two things apart; one of them and one that says which do.
+            let key = canonical(lexed.tokens[k].key).wrapping_mul(31);
+            match (says, side) {
+                (true, true) => s.contrasts.push((key.wrapping_add(34), true)),
+                (true, false) => s.contrasts.push((key.wrapping_add(35), false)),
+                (false, true) => s.contrasts.push((key.wrapping_add(35), true)),
+                (false, false) => s.contrasts.push((key.wrapping_add(34), false)),
+            }
+        }
+        if let Some(k) = what.filter(|_| !says) {
             let key = canonical(lexed.tokens[k].key)
                 .wrapping_mul(31)
                 .wrapping_add(axis);

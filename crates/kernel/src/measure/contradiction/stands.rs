@@ -160,11 +160,12 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 continue;
             }
             let negated =
-                (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
+                (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG) && lexed.word(i + 1) != "two");
             // `No process in the container may run as root`
             let negated = negated
                 || families()[usize::from(family)].flips
                     && any_of!(lexed.word(s.range.0), "no" "nobody" "none")
+                    && lexed.word(s.range.0 + 1) != "two"
                     && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
                     && hit.from > s.range.0;
             let side = match (negated, families()[usize::from(family)].flips) {

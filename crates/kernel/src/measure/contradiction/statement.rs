@@ -192,6 +192,21 @@ pub(super) fn read_statements(sources: &[Source<'_>]) -> Vec<Statement> {
     out
 }
 
+/// Where the main clause begins behind a condition without a comma: `If the power fails the valve opens`.
+fn main_clause(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    if (range.0..range.1).any(|i| lexed.raw(i) == ",") {
+        return None;
+    }
+    (range.0 + 3..range.1.saturating_sub(1)).rev().find(|&i| {
+        any_of!(lexed.word(i), "the" "a" "an" "every" "each" "all" "no" "it" "they" "its" "their")
+            && lexed.tokens[i - 1].kind == TokenKind::Word
+            && !t.is(i - 1, class::STOP | class::CONDITION)
+            && !super::grammar::is_preposition(lexed.word(i - 1))
+    })
+}
+
 fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> Statement {
     let t = &source.tagged;
     let lexed = &t.lexed;
@@ -240,11 +255,15 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
     let mut main_done = false;
+    let main_at = if in_main { None } else { main_clause(source, range) };
     // The clause after if, when, unless … up to a comma.
     let mut in_condition = false;
     for i in range.0..range.1 {
         let token = lexed.tokens[i];
         let c = t.classes[i];
+        if main_at == Some(i) {
+            (in_main, in_condition) = (true, false);
+        }
         if token.kind == TokenKind::Symbol {
             if lexed.raw(i) == "," {
                 in_condition = false;

@@ -59,7 +59,7 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let (start, end) = s.range;
-    if s.marks & mark::STAYS == 0 {
+    if s.marks & (mark::STAYS | mark::ONLY) == 0 {
         return None;
     }
     let timed = (start..end).any(|i| t.is(i, class::TIME_UNIT) || lexed.word(i) == "until");
@@ -174,7 +174,7 @@ fn goes_out(source: &Source<'_>, o: &Statement) -> Option<Vec<u64>> {
                 && word.ends_with("ed");
         let held = held
             && (i + 2..(i + 8).min(end)).any(|k| is_place_name(source, k) || any_of!(lexed.word(k), "abroad" "overseas" "provider" "provider's"));
-        (held || verb && to && (word != "go" && word != "goes" || lexed.word(i + 1) == "to") || t.is(i, class::CLOUD) || any_of!(word, "s3" "cloud" "bucket"))
+        (held || verb && to && (word != "go" && word != "goes" || lexed.word(i + 1) == "to") || t.is(i, class::CLOUD) || any_of!(word, "s3" "cloud" "bucket" "google"))
             && !denied(i)
             && !lexed.tokens[i].quoted
     })?;

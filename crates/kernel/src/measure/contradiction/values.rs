@@ -117,7 +117,10 @@ pub(super) fn find(
                         || is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);
                     let single = members[i].len() == 1 && members[j as usize].len() == 1;
-                    if exclusive && weight >= 2 && coverage >= least
+                    if exclusive
+                        && weight >= 2
+                        && (coverage >= least
+                            || coverage >= 25 && set == class::FORMAT && s.same_subject(other))
                         || single && weight >= 4 && coverage >= 80
                         || single
                             && weight >= 2

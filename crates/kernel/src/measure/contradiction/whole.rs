@@ -82,6 +82,14 @@ pub(super) fn is_whole(
     if side(s).is_some_and(|a| side(o) == Some(!a)) {
         return false;
     }
+    // What once was is no demand.
+    let past = {
+        let lexed = &sources[o.source].tagged.lexed;
+        (o.range.0..o.range.1).any(|i| any_of!(lexed.word(i), "were" "was"))
+    };
+    if past {
+        return false;
+    }
     let mut main = s.main.clone();
     main.retain(|k| !s.generic.contains(k));
     main.sort_unstable();
@@ -148,15 +156,13 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
         .filter(|&i| lexed.tokens[i].kind == TokenKind::Word && !t.is(i, class::STOP))
         .collect();
     words.is_empty()
-        || words.iter().any(|&i| {
-            t.is(
-                i,
-                if name == "storage" {
-                    class::WHOLE
-                } else {
-                    class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA
-                },
-            )
-        })
+        || name == "storage" && words.iter().all(|&i| t.is(i, class::WHOLE))
+        || name != "storage"
+            && words.iter().any(|&i| {
+                t.is(
+                    i,
+                    class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA,
+                )
+            })
         || words.len() <= 2 && name != "storage"
 }

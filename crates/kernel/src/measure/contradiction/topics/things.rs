@@ -57,6 +57,10 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "merge correct fix repair complete fill mark flag insert add write delete remove update move rename clean tidy replace reassign assign set reset clear append enter edit change alter modify overwrite normalise adjust amend",
     ),
     (
+        "alter",
+        "change modify edit alter update correct amend adjust revise touch",
+    ),
+    (
         "first",
         "first start beginning outset installation install installed new fresh delivery delivered factory box setup launch",
     ),
@@ -97,7 +101,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     joined(
         "write access",
-        "<only> read|may only look|<only> .. read access|<only> has read|<only> .. select|<only> .. reading|reading only|<only> allow reading|<only> be read|<only> ever read|<only> .. queried|nothing .. <change>|leave .. untouched|leaves .. untouched|left untouched|<not> .. touched|<not> .. touch|no write|<not> write to|<not> write anything|<not> .. write access|off limits|closed for writing|<not> .. writing|select .. only|left as|<not> <change>|<not> .. <change> by|hands off|stay as they are|stays as it is|remains as it is|<be> left alone|looks but|<not> .. <be> <change>|<not> .. altered",
+        "<only> read|may only look|<only> .. read access|<only> has read|<only> .. select|<only> .. reading|reading only|<only> allow reading|<only> be read|<only> ever read|<only> .. queried|nothing .. <alter>|leave .. untouched|leaves .. untouched|left untouched|<not> .. touched|<not> .. touch|no write|<not> write to|<not> write anything|<not> .. write access|off limits|closed for writing|<not> .. writing|select .. only|left as|<not> <alter>|<not> .. <alter> by|hands off|stay as they are|stays as it is|remains as it is|<be> left alone|looks but|<not> .. <be> <alter>|<not> .. altered",
         "merge|put right|up to date|set to|<delete> from|<be> <delete>|add .. column|fill in|<be> marked|<be> flagged|cleans up|<mend> .. in the|<mend> .. from the|<mend> .. to the table|brings .. up|<be> filled|<be> merged|<be> entered|gets a column",
     ),
     topic(
@@ -112,8 +116,8 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     topic(
         "on or off at first",
-        "<be> on for|<be> on from|on by default|on when .. <first>|on after <first>|<first> .. switched on|<first> .. turned on|starts with .. on|start with .. switched on|<lit> .. default|<lit> from|default .. <lit>|<lit> .. <first>|<first> .. <lit>|unless .. switch them off|unless .. switch it off|unless .. switches .. off|unless .. turn .. off|unless .. turns .. off|until .. switch .. off|until .. turns .. off|default is on|defaults to on|on unless|opt-out|opt out|<be> on right|on at <first>|on straight away|on out of the box|switched on <first>|unless .. object|unless .. objects",
-        "off by default|off when .. <first>|off after <first>|<first> .. switched off|<first> .. turned off|starts with .. off|start with .. off|start with .. switched off|<dark> .. default|<dark> from|default .. <dark>|<dark> .. <first>|<first> .. <dark>|unless .. switch .. on|unless .. turns .. on|until .. turn .. on|until .. switch .. on|until .. switches .. on|off until|default is off|defaults to off|off unless|opt-in|opt in|<be> off from|off at <first>|off out of the box|<be> off for|only if .. switched .. on|<must> .. switched on|<must> .. switch .. on|<must> .. turned on|only when .. agree|only if .. agree|only after .. agree",
+        "<be> on for|<be> on from|on by default|<be> on ... first time|on when .. <first>|on after <first>|<first> .. switched on|<first> .. turned on|starts with .. on|start with .. switched on|<lit> .. default|<lit> from|default .. <lit>|<lit> .. <first>|<first> .. <lit>|unless .. switch them off|unless .. switch it off|unless .. switches .. off|unless .. turn .. off|unless .. turns .. off|until .. switch .. off|until .. turns .. off|default is on|defaults to on|on unless|opt-out|opt out|<be> on right|on at <first>|on straight away|on out of the box|switched on <first>|unless .. object|unless .. objects",
+        "off by default|<be> off ... first time|<be> off ... newly|off when .. <first>|off after <first>|<first> .. switched off|<first> .. turned off|starts with .. off|start with .. off|start with .. switched off|<dark> .. default|<dark> from|default .. <dark>|<dark> .. <first>|<first> .. <dark>|unless .. switch .. on|unless .. turns .. on|until .. turn .. on|until .. switch .. on|until .. switches .. on|off until|default is off|defaults to off|off unless|opt-in|opt in|<be> off from|off at <first>|off out of the box|<be> off for|only if .. switched .. on|<must> .. switched on|<must> .. switch .. on|<must> .. turned on|only when .. agree|only if .. agree|only after .. agree",
     ),
     topic(
         "up or down",
@@ -150,7 +154,12 @@ pub(crate) const TOPICS: &[Topic] = &[
         "in whole|without decimals|no decimals|without decimal|no decimal|rounded to whole|whole numbers|as integers|to the full|in full euros|without cents|no fractions",
         "decimal places|two decimals|one decimal|three decimals|with decimals|to the cent|with cents|tenths|hundredths|a decimal|after the comma|after the point|decimal place",
     ),
-    topic(
+    joined(
+        "colour",
+        "black ink|black only|<mono> .. only|only .. black|<not> .. <colour>",
+        "full-colour|full colour|<colour> photo|<colour> picture|<colour> print|in .. colours",
+    ),
+    whole(
         "time zone",
         "<save> .. utc|<save> .. gmt|<save> .. universal time|times .. <be> utc|timestamps .. utc",
         "<save> .. local time|<save> as .. local time|<save> .. european|<save> .. summer time|times .. <be> local|timestamps .. local|<save> .. cet|<save> .. wall clock",
