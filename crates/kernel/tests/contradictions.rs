@@ -59,3 +59,11 @@ fn contradictions_pairs_of_set_a_meet_the_thresholds() {
     assert!(found.0 * 100 >= found.1 * 50, "too few found");
     assert!(left.0 * 100 >= left.1 * 80, "too many false ones");
 }
+
+#[test]
+fn contradictions_pairs_of_time_and_number_meet_the_thresholds() {
+    count("pairs_time_dev.txt");
+    let [found, left] = count("pairs_time.txt");
+    assert!(found.0 * 100 >= found.1 * 50, "too few found");
+    assert!(left.0 * 100 >= left.1 * 80, "too many false ones");
+}

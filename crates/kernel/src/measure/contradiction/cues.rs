@@ -164,6 +164,16 @@ pub(super) const fn whole(name: &'static str, a: &'static str, b: &'static str) 
     }
 }
 
+/// A topic of statements that share more than half of the shorter one's words, or the subject.
+pub(super) const fn near(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Near,
+        a,
+        b,
+    }
+}
+
 /// Every topic; its number is its place.
 pub(super) fn topics() -> &'static [&'static Topic] {
     static ALL: OnceLock<Vec<&'static Topic>> = OnceLock::new();
@@ -427,7 +437,10 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                 ) {
                     let denies = matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
                     let denied = (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
-                    if denies || !denied {
+                    // `a file that cannot be removed` denies nothing.
+                    let relative = (i.saturating_sub(2).max(range.0)..i)
+                        .any(|k| any_of!(t.lexed.word(k), "that" "which" "who"));
+                    if denies && !relative || !denies && !denied {
                         out.push(Found {
                             topic: pattern.topic,
                             side: pattern.side,

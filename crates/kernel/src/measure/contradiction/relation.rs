@@ -53,6 +53,12 @@ impl Statement {
         }
     }
 
+    /// The subject of one is what the other does: `the import runs`, `prices are imported`.
+    pub fn same_act(&self, other: &Statement) -> bool {
+        let noun = |a: &Statement, b: &Statement| !a.owned && a.head.is_some() && a.head == b.act;
+        noun(self, other) || noun(other, self)
+    }
+
     /// Like [`Self::shared_weight`], and at least 2 where both are about the same noun, however general it is.
     pub fn subject_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
         let weight = self.shared_weight(other, ignore);
@@ -108,6 +114,15 @@ impl Statement {
         // `with a date`, `without a date`
         let counterpart = |c: &(u64, bool)| other.contrasts.contains(&(c.0, !c.1));
         if self.contrasts.iter().any(counterpart) {
+            return true;
+        }
+        // `On the public page …`, `In the warden's list …`
+        let own = |a: &[u64], b: &Statement| a.iter().all(|k| b.content.binary_search(k).is_err());
+        if !self.fronted.is_empty()
+            && !other.fronted.is_empty()
+            && own(&self.fronted, other)
+            && own(&other.fronted, self)
+        {
             return true;
         }
         // Two headings, each with a word of its own.
