@@ -1,9 +1,10 @@
 //! Composed cues: a topic has two sides, and a side is a few patterns of groups of words, so that wordings nobody
 //! listed are met as well.
 //!
-//! Notation: `<may>` any word of that group, `word` any form of that word, `..` up to three words in between. A pattern
-//! never reaches over a sign. Groups are matched by stem through one bit set a token; a pattern is looked up by its
-//! first element, so the cost is a probe a token.
+//! Notation: `<may>` any word of that group, `<person>` any word for people, `word` any form of that word, `..` up to
+//! three words in between, `...` up to six, `$` the end of the clause. A pattern never reaches over a sign. Where two
+//! cues of one topic overlap, the longer one counts (`without an account nobody can …`). Groups are matched by stem
+//! through one bit set a token; a pattern is looked up by its first element, so the cost is a probe a token.
 
 use super::super::Source;
 use super::topics::{people, things, time};
@@ -140,6 +141,8 @@ pub(super) struct Topic {
     pub name: &'static str,
     /// What the two statements must share.
     pub scope: Scope,
+    /// Compared as claims about an act (see `claims`).
+    pub claim: bool,
     a: &'static str,
     b: &'static str,
 }
@@ -149,6 +152,7 @@ pub(super) const fn topic(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Shared,
+        claim: false,
         a,
         b,
     }
@@ -159,6 +163,18 @@ pub(super) const fn whole(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Whole,
+        claim: false,
+        a,
+        b,
+    }
+}
+
+/// A topic of claims: who may do something to a thing, on which terms.
+pub(super) const fn claim(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Shared,
+        claim: true,
         a,
         b,
     }
@@ -291,7 +307,10 @@ const TOPICS: &[Topic] = &[
 enum Element {
     Group(u8),
     Word(u64),
-    Gap,
+    /// Up to so many words.
+    Gap(u8),
+    /// Nothing but a sign or the end of the sentence follows.
+    End,
 }
 
 struct Pattern {
@@ -306,6 +325,8 @@ struct Table {
     /// (first element, pattern), sorted.
     first: Vec<(u64, u32)>,
     patterns: Vec<Pattern>,
+    /// Bit of the group `person`.
+    person: u128,
 }
 
 /// A group as the key of a first element; words are keyed by their stem, which never is this small.
@@ -335,6 +356,9 @@ fn build() -> Table {
         groups: merged,
         first: Vec::new(),
         patterns: Vec::new(),
+        person: (all_groups().iter())
+            .position(|g| g.0 == "person")
+            .map_or(0, |n| 1 << n),
     };
     for (n, topic) in topics().iter().enumerate() {
         for (side, list) in [(Side::A, topic.a), (Side::B, topic.b)] {
@@ -359,8 +383,11 @@ fn build() -> Table {
 }
 
 fn element(text: &str) -> Option<Element> {
-    if text == ".." {
-        return Some(Element::Gap);
+    match text {
+        ".." => return Some(Element::Gap(3)),
+        "..." => return Some(Element::Gap(6)),
+        "$" => return Some(Element::End),
+        _ => {}
     }
     match text.strip_prefix('<').and_then(|t| t.strip_suffix('>')) {
         Some(name) => {
@@ -386,16 +413,23 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
     let bits: Vec<u128> = (range.0..range.1)
         .map(|i| {
             let at = table.groups.partition_point(|g| g.0 < tokens[i].key);
+            let person = if t.is(i, class::PERSON) && !t.is(i, class::NEG | class::THING) {
+                table.person
+            } else {
+                0
+            };
             match table.groups.get(at) {
-                Some(g) if g.0 == tokens[i].key && tokens[i].kind == TokenKind::Word => g.1,
-                _ => 0,
+                Some(g) if g.0 == tokens[i].key && tokens[i].kind == TokenKind::Word => {
+                    g.1 | person
+                }
+                _ => person,
             }
         })
         .collect();
     let is = |e: Element, i: usize| match e {
         Element::Group(g) => bits[i - range.0] & (1 << g) != 0,
         Element::Word(key) => tokens[i].key == key && tokens[i].kind == TokenKind::Word,
-        Element::Gap => false,
+        Element::Gap(_) | Element::End => false,
     };
     let mut out = Vec::new();
     let mut met = Vec::new();
@@ -438,7 +472,23 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
             }
         }
     }
+    drop_covered(&mut out);
     out
+}
+
+/// Of two cues of one topic on different sides, the one whose words all belong to the other says nothing.
+fn drop_covered(found: &mut Vec<Found>) {
+    let covered = |f: &Found, all: &[Found]| {
+        all.iter().any(|g| {
+            g.topic == f.topic
+                && g.side != f.side
+                && g.tokens.len() > f.tokens.len()
+                && f.tokens.iter().all(|i| g.tokens.contains(i))
+        })
+    };
+    let keep: Vec<bool> = found.iter().map(|f| !covered(f, found)).collect();
+    let mut at = keep.iter();
+    found.retain(|_| at.next().copied().unwrap_or(true));
 }
 
 /// Matches the rest of a pattern from token `at` on.
@@ -453,8 +503,12 @@ fn follow(
     let Some((&first, rest)) = elements.split_first() else {
         return true;
     };
-    if first == Element::Gap {
-        for skip in 0..4 {
+    if first == Element::End {
+        return (at >= end || tokens[at].kind == TokenKind::Symbol)
+            && follow(rest, at, end, is, tokens, met);
+    }
+    if let Element::Gap(most) = first {
+        for skip in 0..=usize::from(most) {
             let next = at + skip;
             if next > at && (next > end || tokens[next - 1].kind == TokenKind::Symbol) {
                 return false;

@@ -5,12 +5,13 @@
 //! number of others.
 //!
 //! Reading: `statement`, `naming`, `grammar`, `concept`, `synonym`, `quantity`, `units`, `cues`, `stands`. Comparing two
-//! statements: `relation`. Detectors: `denial`, `only`, `stays`, `manner`, `families` (with `kinds`), `bounds`, `values`,
+//! statements: `relation`, `claims`. Detectors: `denial`, `only`, `stays`, `manner`, `families` (with `kinds`), `bounds`, `values`,
 //! `polarity`.
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
 mod bounds;
+mod claims;
 mod concept;
 mod cues;
 mod denial;
