@@ -92,7 +92,7 @@ fn count_sides(name: &str) -> [(usize, usize); 2] {
                 table[1].1 += 1;
                 table[1].0 += usize::from(asked.is_none());
                 if verbose && asked.is_some() {
-                    println!("{title} - {x} | {y}");
+                    println!("{title} - {}", asked.unwrap_or_default());
                 }
             }
         }
@@ -103,7 +103,7 @@ fn count_sides(name: &str) -> [(usize, usize); 2] {
                     table[1].1 += 1;
                     table[1].0 += usize::from(asked.is_none());
                     if verbose && asked.is_some() {
-                        println!("{title} = {x} | {y}");
+                        println!("{title} = {}", asked.unwrap_or_default());
                     }
                 }
             }

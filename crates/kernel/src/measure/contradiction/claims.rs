@@ -6,7 +6,7 @@
 //! the claim itself (`readers who are signed in`) is no condition.
 
 use super::super::Source;
-use super::grammar::is_verb;
+use super::grammar::{is_preposition, is_verb};
 use super::stands::Stand;
 use super::statement::{Statement, is_filler};
 use super::synonym::canonical;
@@ -29,16 +29,28 @@ pub(super) fn opposed(
         let mut q = q.iter().filter(|k| !cue.contains(&canonical(**k))).peekable();
         !p.is_empty() && q.peek().is_some() && !q.any(|k| p.contains(&k))
     };
+    // `only with a number`, `without a number`: that is the claim.
+    let with: &[u64] = if name == REQUIRED { &s.content } else { &cue };
     if differ(&s.labels, &o.labels)
         || differ(&s.scopes, &o.scopes)
         || s.complement
         || o.complement
-        || s.apart_in_name_beside(o, &cue)
+        || s.apart_in_name_beside(o, with)
         || s.apart_in_time(o) && name != APPROVAL
     {
         return false;
     }
     if !(is_free(a, s, x) && is_free(b, o, y) || s.may_meet(o)) || approved_already(a, s, name) {
+        return false;
+    }
+    // `a post of their own`: said of one's own things.
+    let own = |t: &Source<'_>, st: &Statement| {
+        let lexed = &t.tagged.lexed;
+        (st.range.0 + 1..st.range.1).any(|i| {
+            lexed.word(i) == "own" && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
+        })
+    };
+    if name == APPROVAL && (own(a, s) || own(b, o)) || narrowed_apart(a, s, b, o) {
         return false;
     }
     let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
@@ -223,4 +235,22 @@ fn rank_differs(s: &Statement, o: &Statement) -> bool {
         && s.head == o.head
         && s.persons.iter().any(|k| Some(canonical(*k)) == s.head)
         && (own(s, o) || own(o, s))
+}
+
+/// `Events from private persons`, `events of clubs`: one noun, narrowed in two ways.
+fn narrowed_apart(a: &Source<'_>, s: &Statement, b: &Source<'_>, o: &Statement) -> bool {
+    let narrowing = |source: &Source<'_>, st: &Statement| -> Vec<u64> {
+        let t = &source.tagged;
+        let from = (st.range.0 + 1..st.verb_at.max(st.range.0 + 1)).find(|&i| is_preposition(t.lexed.word(i)));
+        let words = from.unwrap_or(st.verb_at)..st.verb_at.max(st.range.0);
+        words
+            .filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol && !t.is(i, class::STOP))
+            .map(|i| canonical(t.lexed.tokens[i].key))
+            .collect()
+    };
+    if s.head.is_none() || s.head != o.head {
+        return false;
+    }
+    let (p, q) = (narrowing(a, s), narrowing(b, o));
+    !p.is_empty() && !q.is_empty() && !p.iter().any(|k| q.contains(k))
 }

@@ -200,7 +200,7 @@ fn all_groups() -> &'static [(&'static str, &'static str)] {
 
 /// Topics; patterns of a side are separated by `|`.
 const TOPICS: &[Topic] = &[
-    topic(
+    claim(
         "whether it is required",
         "<must> .. <filled>|<not> .. <be> <empty>|<must> .. a value|<not> accepted without|<must> state|<must> .. fill|<not> .. <empty>|only with",
         "<may> .. <be> <empty>|<may> .. <empty>|need not|<be> optional|<may> .. left out|<may> .. do without|without giving|voluntary|<not> <must>",
@@ -210,12 +210,12 @@ const TOPICS: &[Topic] = &[
         "<be> <fixed>|<not> .. <change>|<not> .. <change> once|stands as|written in stone|<be> final",
         "<may> .. <change>|<be> <change>|<change> .. afterwards|<change> .. later|<change> .. time",
     ),
-    topic(
+    claim(
         "accounts",
         "<not> .. <login>|<anyone> .. without|<not> .. log in|<not> .. sign in",
         "<must> .. <login>|<only> .. <login>|<login> .. <must>|behind .. <login>|<must> .. log in|<must> .. sign in|after .. <login>",
     ),
-    topic(
+    claim(
         "price",
         "<free> of charge|<not> .. <pay>|<be> <free>|cost nothing|costs nothing|<free> for|for <free>|at <not> cost",
         "<must> .. <pay>|<pay> .. euros|<pay> .. euro|<pay> .. cents|<be> <pay>|a fee|<pay> for|per month|half price|full price",
@@ -230,12 +230,12 @@ const TOPICS: &[Topic] = &[
         "<on> .. default|<on> from the start|unless .. <off>|default .. <on>|<on> until|opt-out|opt out",
         "<off> .. default|<off> from the start|unless .. <on>|default .. <off>|<off> until|opt-in|opt in|only if .. <on>|has to be switched <on>",
     ),
-    topic(
+    claim(
         "who acts",
         "<auto>|by itself|by themselves|on its own|without .. <hand>|without .. <approve>|<not> .. <approve>|without anybody|without anyone|without asking",
         "by <hand>|<hand> .. <approve>|<must> .. <approve>|<be> <hand>|<approve> .. each|<approve> .. every|is pressed|asks .. before|has to agree|has agreed",
     ),
-    topic(
+    claim(
         "who sees it",
         "<anyone> .. <see>|<be> <public>|<see> .. <anyone>|<may> .. <see> .. all|in the open|for all to <see>|shown to all|on the internet|on the public",
         "<only> .. <see>|<be> <secret>|<not> .. <see>|<not> .. <public>|<secret> .. to|<not> .. shown|<not> .. outside|kept from|under lock|<see> .. own",
@@ -255,7 +255,7 @@ const TOPICS: &[Topic] = &[
         "<not> .. <again>|<not> .. another|<not> .. second|at most once|exactly once|only once|once and|<not> .. twice|one .. and no more|<not> more than one|one use|after the first|never reused|one time",
         "<again>|given to the next|given .. next|second time|as often as|any number of times|as many times|<many> times|twice|as many .. as|combine",
     ),
-    topic(
+    claim(
         "how many do it",
         "two different|two people|two persons|second person|four eyes|by two|both .. <approve>|two signatures|two of them",
         "one .. alone|alone <may>|single .. enough|one person|by one|one signature|<may> .. alone|one is enough",
@@ -275,7 +275,7 @@ const TOPICS: &[Topic] = &[
         "in the <order>|first come|<order> of arrival|<order> in which|strictly in|in turn|nobody .. preferred|<not> .. <priority>",
         "<priority>|to the front|<be> served first|goes first|go first|comes first|come first|before all|before the others|jump",
     ),
-    topic(
+    claim(
         "names or none",
         "<be> <anon>|<not> .. who|<not> .. traced|under a number only|stay <anon>",
         "with .. <ident>|<ident> .. <be> shown|<ident> of|together with .. <ident>|<ident> .. <be> stored|full <ident>|real <ident>|<be> <ident>",
@@ -431,6 +431,8 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
         Element::Word(key) => tokens[i].key == key && tokens[i].kind == TokenKind::Word,
         Element::Gap(_) | Element::End => false,
     };
+    // A gap holds no sign, and no negation: `needs no login`.
+    let skips = |i: usize| tokens[i].kind != TokenKind::Symbol && !t.is(i, class::NEG);
     let mut out = Vec::new();
     let mut met = Vec::new();
     for i in range.0..range.1 {
@@ -456,6 +458,7 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                     i + 1,
                     range.1,
                     &is,
+                    &skips,
                     tokens,
                     &mut met,
                 ) {
@@ -497,6 +500,7 @@ fn follow(
     at: usize,
     end: usize,
     is: &impl Fn(Element, usize) -> bool,
+    skips: &impl Fn(usize) -> bool,
     tokens: &[crate::text::lex::Token],
     met: &mut Vec<usize>,
 ) -> bool {
@@ -505,16 +509,16 @@ fn follow(
     };
     if first == Element::End {
         return (at >= end || tokens[at].kind == TokenKind::Symbol)
-            && follow(rest, at, end, is, tokens, met);
+            && follow(rest, at, end, is, skips, tokens, met);
     }
     if let Element::Gap(most) = first {
         for skip in 0..=usize::from(most) {
             let next = at + skip;
-            if next > at && (next > end || tokens[next - 1].kind == TokenKind::Symbol) {
+            if next > at && (next > end || !skips(next - 1)) {
                 return false;
             }
             let length = met.len();
-            if follow(rest, next, end, is, tokens, met) {
+            if follow(rest, next, end, is, skips, tokens, met) {
                 return true;
             }
             met.truncate(length);
@@ -525,7 +529,7 @@ fn follow(
         return false;
     }
     met.push(at);
-    follow(rest, at + 1, end, is, tokens, met)
+    follow(rest, at + 1, end, is, skips, tokens, met)
 }
 
 #[cfg(test)]

@@ -70,6 +70,11 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "two both second three",
     ),
     ("one", "one single"),
+    ("nobody", "no nobody none without"),
+    (
+        "fee",
+        "pay paying paid charge charged fee fees cost costs payment billed invoiced",
+    ),
     ("enough", "enough sufficient suffices sufficient"),
     (
         "trace",
@@ -105,12 +110,12 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     claim(
         PRICE,
-        "<free> of charge|<be> <free>|for <free>|<free> for|<free> $|<not> .. <cost>|without .. <cost>|without payment|cost nothing|costs nothing|<not> ... <cost>|gratis|at no .. <cost>|<free> use|use .. <free>|<cost> .. nothing|<not> .. fee|<free> on|<free> at",
+        "<free> of charge|<be> <free>|for <free>|<free> for|<free> $|<not> .. <fee>|without .. <fee>|without payment|cost nothing|costs nothing|<not> ... <fee>|gratis|at no .. <cost>|<free> use|use .. <free>|<cost> .. nothing|<not> .. fee|<free> on|<free> at",
         "<cost> ... <money>|<money> ... <cost>|<must> .. <cost>|<be> <cost>|subject to .. <cost>|not <free>|not for <free>|<cost> .. <be> due|<money> .. added|<cost> for|a <cost>|the <cost> for|<money> a day|<money> per|<cost> per|<person> <cost>",
     ),
     claim(
         APPROVAL,
-        "<auto>|by itself|by themselves|itself|themselves|without ... <approval>|<not> .. <approval>|<not> <approval> .. <must>|<not> .. <must> .. <approval>|without anyone|without anybody|without asking|as soon as|the moment|<not> .. <person> ... involved|<not> .. <hand>\
+        "<auto>|by itself|by themselves|itself|themselves|without ... <approval>|<nobody> .. <approval>|<nobody> <approval> .. <must>|<not> .. <must> .. <approval>|without anyone|without anybody|without asking|as soon as|the moment|<not> .. <person> ... involved|<not> .. <hand>\
         |at once|immediately|straight away|right away|instantly|directly|without .. <person>|without .. <hand>",
         "<approval> ... before|before ... <approval>|until ... <approval>|after ... <approval>|<must> ... <approval>|<approval> .. by|by hand|manually|wait .. <approval>|<approval> .. <every>|<every> ... <approval> .. by|hands of\
         |<must> ... consent|<not> ... until ... <approval>|<not> ... before ... <approval>|<not> ... without ... <approval>|<person> <approval>|<person> .. to <approval>|only after ... <approval>|<hand>|<person> decides",
@@ -122,7 +127,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     claim(
         "names or none",
-        "<anon>|<not> ... who|<not> ... <trace>|without ... <ident>|<not> ... <ident>|<not> .. personal|no names|<ident> .. not|<not> ... identity",
+        "<anon>|<not> ... who|<not> ... <trace>|<save> ... without ... <ident>|<be> ... without ... <ident>|<not> ... <ident>|<not> .. personal|no names|<ident> .. not|<not> ... identity",
         "with ... <ident>|<ident> ... <be> shown|show who|shows who|<be> linked to|signed with|by ... <ident>|which <person>|under ... <ident>|full <ident>|real <ident>|<ident> ... beside|<ident> .. appear|<ident> .. printed|<ident> ... shown|carry ... <ident>|<ident> of .. <person>|<person> ... <ident>|together with|sees who|see who",
     ),
 ];
