@@ -63,6 +63,15 @@ pub(super) fn opposed(
     };
     let (does, did) = (acts(&left), acts(&right));
     let strange = !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k));
+    // What is left out belongs to what all is said of.
+    if name == PARTS {
+        let mine = |k: &u64| o.content.binary_search(k).is_ok();
+        let (weight, count) = shared(&left, &right);
+        let target = s.quantified.iter().any(|k| mine(k) && !cue.contains(k));
+        return (target || s.head.is_some() && s.head == o.head && s.emphatic)
+            && weight >= 4
+            && count * 100 >= left.len().min(right.len()) * 60;
+    }
     if strange && name != PRICE && name != APPROVAL && name != REQUIRED {
         return false;
     }
@@ -84,6 +93,9 @@ pub(super) const PRICE: &str = "price";
 pub(super) const APPROVAL: &str = "approval";
 /// See [`ACCOUNTS`].
 pub(super) const REQUIRED: &str = "whether it is required";
+
+/// See [`ACCOUNTS`].
+pub(super) const PARTS: &str = "all or only some";
 
 /// A telling word with its neighbours.
 struct Thing {
@@ -159,7 +171,7 @@ fn shared(left: &[Thing], right: &[Thing]) -> (usize, usize) {
 }
 
 /// A word that stands where a verb stands: behind a modal, `to` or a form of `be`, a gerund, the verb of the sentence.
-fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
+pub(super) fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let word = lexed.word(i);
@@ -177,7 +189,7 @@ fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
 }
 
 /// Verbs that say little about the act.
-fn is_light(word: &str) -> bool {
+pub(super) fn is_light(word: &str) -> bool {
     any_of!(word, "need" "needs" "require" "requires" "required" "ask" "asks" "asked" "get" "gets" "go" "goes" "come" "comes" "take" "takes" "let" "lets" "allow" "allowed" "granted" "permitted" "given" "work" "works" "use" "used" "using" "happen" "happens" "entered" "refused" "accepted" "leave" "stay" "stays" "remain" "remains" "lie" "lies" "follow")
 }
 

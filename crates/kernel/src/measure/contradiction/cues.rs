@@ -7,6 +7,7 @@
 //! through one bit set a token; a pattern is looked up by its first element, so the cost is a probe a token.
 
 use super::super::Source;
+use super::grammar::is_boundary;
 use super::topics::{people, things, time};
 use crate::lexicon::{Scope, Side, class};
 use crate::text::lex::{TokenKind, fnv};
@@ -431,6 +432,13 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
         Element::Word(key) => tokens[i].key == key && tokens[i].kind == TokenKind::Word,
         Element::Gap(_) | Element::End => false,
     };
+    // `No measurement …` denies all of its clause.
+    let opening = match any_of!(t.lexed.word(range.0), "no" "none" "nobody" "nothing" "neither") {
+        true => (range.0 + 1..range.1)
+            .find(|&i| is_boundary(source, i) || any_of!(t.lexed.word(i), "until" "before" "after"))
+            .unwrap_or(range.1),
+        false => range.0,
+    };
     // A gap holds no sign, and no negation: `needs no login`.
     let skips = |i: usize| tokens[i].kind != TokenKind::Symbol && !t.is(i, class::NEG);
     let mut out = Vec::new();
@@ -463,7 +471,8 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                     &mut met,
                 ) {
                     let denies = matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
-                    let denied = (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
+                    let denied = i < opening
+                        || (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
                     if denies || !denied {
                         out.push(Found {
                             topic: pattern.topic,

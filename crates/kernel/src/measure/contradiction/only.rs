@@ -132,7 +132,15 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
         if word == "the" && next == "only" && any_of!(third, "one" "ones" "person" "people" "persons")
             && let Some(verb) = s.finite.filter(|v| *v < k)
         {
-            return focus_of(source, s, Slot::Subject, start, verb);
+            let mut focus = focus_of(source, s, Slot::Subject, start, verb)?;
+            // What they may do stands in the relative clause.
+            focus.frame = concepts(source, k + 3, end)
+                .into_iter()
+                .map(|c| c.key)
+                .collect();
+            focus.frame.sort_unstable();
+            focus.frame.dedup();
+            return (!focus.frame.is_empty()).then_some(focus);
         }
     }
     None
@@ -220,7 +228,13 @@ fn focus_of(
     frame.dedup();
     let people = source.tagged.any((from, to), class::PERSON)
         || (from..to).any(|k| is_role(source.tagged.lexed.word(k)));
-    (!words.is_empty() && !frame.is_empty()).then_some(Focus {
+    // `is the only one who`: the frame is in the relative clause.
+    let only_one = (to..end.min(to + 3)).any(|k| source.tagged.lexed.word(k) == "only");
+    let slot = match slot {
+        Slot::Behind(_) if people => Slot::Agent,
+        slot => slot,
+    };
+    (!words.is_empty() && (!frame.is_empty() || only_one)).then_some(Focus {
         slot,
         words,
         frame,
@@ -230,7 +244,7 @@ fn focus_of(
 
 /// Words around a right: they say that it is one, not what it is.
 fn is_right(word: &str) -> bool {
-    any_of!(word, "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first")
+    any_of!(word, "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first" "else")
 }
 
 /// Roles that no list of people knows: `actuary`, `head of administration`.
@@ -243,7 +257,7 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     let lexed = &other.tagged.lexed;
     if o.negative
         || o.conditional && !o.limited
-        || s.conditional && !s.limited
+        || s.conditional && !s.limited && !focus.people
         || s.apart_in_name(o)
     {
         return false;
@@ -301,7 +315,7 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
         Slot::Subject | Slot::Agent => {
             let by = (verb..o.range.1).find(|&k| lexed.word(k) == "by");
             let (from, to) = match by {
-                Some(by) if focus.slot == Slot::Agent => (by + 1, o.range.1),
+                Some(by) if focus.slot == Slot::Agent || focus.people => (by + 1, o.range.1),
                 _ => (o.range.0, verb),
             };
             !named

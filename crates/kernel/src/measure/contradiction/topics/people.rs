@@ -1,6 +1,6 @@
 //! Who may do, see or decide something, how many of them, and all, some or none.
 
-use super::super::claims::{ACCOUNTS, APPROVAL, PRICE, REQUIRED};
+use super::super::claims::{ACCOUNTS, APPROVAL, PARTS, PRICE, REQUIRED};
 use super::super::cues::{Topic, claim};
 
 /// Groups of words that only these topics use. `person` holds every word for people as well.
@@ -75,6 +75,14 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "fee",
         "pay paying paid charge charged fee fees cost costs payment billed invoiced",
     ),
+    (
+        "include",
+        "go enter count part include cover use taken considered contained evaluated analysed processed account based covered into",
+    ),
+    (
+        "out",
+        "exclude drop ignore disregard remove skip omit exempt discard filter missing pass",
+    ),
     ("enough", "enough sufficient suffices sufficient"),
     (
         "trace",
@@ -119,6 +127,11 @@ pub(crate) const TOPICS: &[Topic] = &[
         |at once|immediately|straight away|right away|instantly|directly|without .. <person>|without .. <hand>",
         "<approval> ... before|before ... <approval>|until ... <approval>|after ... <approval>|<must> ... <approval>|<approval> .. by|by hand|manually|wait .. <approval>|<approval> .. <every>|<every> ... <approval> .. by|hands of\
         |<must> ... consent|<not> ... until ... <approval>|<not> ... before ... <approval>|<not> ... without ... <approval>|<person> <approval>|<person> .. to <approval>|only after ... <approval>|<hand>|<person> decides",
+    ),
+    claim(
+        PARTS,
+        "<every> ... <include>|<include> ... <every>|<not> ... <out>|<not> ... left out|<not> ... leave out|<every> single|<every> <person> ... <must>|no exception",
+        "<be> <out>|<out>|left out|leave out|<not> .. <include>|<not> ... <include>|<only> ... <include>|<be> ... without the|restricted to|limited to|<not> .. have to|<not> <must>|<not> .. <must>",
     ),
     claim(
         "how many do it",
