@@ -3,7 +3,8 @@
 use super::super::Source;
 use super::acts::{compound, different_acts};
 use super::relation::{common, without};
-use super::stands::{Stand, read_stands, traits};
+use super::claims;
+use super::stands::{Stand, is_claim, read_stands, traits};
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Scope, Side, class, families};
@@ -37,6 +38,18 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         rest = after;
         let (a, b) = group.split_at(group.partition_point(|stand| stand.side == Side::A));
         if a.is_empty() || b.is_empty() {
+            continue;
+        }
+        if is_claim(first.family) && a.len() * b.len() <= CANDIDATES * CANDIDATES {
+            for x in a {
+                for y in b {
+                    let (i, j) = (x.statement as usize, y.statement as usize);
+                    let (s, o) = (&statements[i], &statements[j]);
+                    if s.source != o.source && claims::opposed(sources, (s, x), (o, y), name) {
+                        pairs.add(i, j, name);
+                    }
+                }
+            }
             continue;
         }
         if scope == Scope::Whole {
@@ -87,7 +100,11 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     tried.push(n);
                     let y = &b[n as usize];
                     let o = &statements[y.statement as usize];
-                    if s.source != o.source && opposed(s, o, x, y, scope, name) {
+                    let meets = |(s, x), (o, y)| match is_claim(first.family) {
+                        true => claims::opposed(sources, (s, x), (o, y), name),
+                        false => opposed(s, o, x, y, scope, name),
+                    };
+                    if s.source != o.source && meets((s, x), (o, y)) {
                         pairs.add(x.statement as usize, y.statement as usize, name);
                     }
                 }

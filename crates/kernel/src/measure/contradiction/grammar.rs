@@ -30,6 +30,11 @@ fn verb_stems() -> &'static [u64] {
     })
 }
 
+/// A verb that is seldom a noun.
+pub(super) fn is_verb(key: u64) -> bool {
+    verb_stems().binary_search(&key).is_ok()
+}
+
 /// Where the verb begins: the first auxiliary or common finite verb behind a noun.
 pub(super) fn verb_of(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
     let t = &source.tagged;

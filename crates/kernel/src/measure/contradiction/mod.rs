@@ -5,13 +5,14 @@
 //! number of others.
 //!
 //! Reading: `statement`, `naming`, `grammar`, `concept`, `synonym`, `quantity`, `limit`, `units`, `cues`, `stands`. Comparing two
-//! statements: `relation`, `acts`. Detectors: `denial`, `only`, `stays`, `manner`, `families` (with `kinds`), `bounds`, `windows`,
+//! statements: `relation`, `acts`, `claims`. Detectors: `denial`, `only`, `stays`, `manner`, `families` (with `kinds`), `bounds`, `windows`,
 //! `values`, `polarity`.
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
 mod acts;
 mod bounds;
+mod claims;
 mod concept;
 mod cues;
 mod denial;

@@ -234,6 +234,14 @@ fn read_quantifiers(source: &Source<'_>, range: (usize, usize), s: &mut Statemen
     s.quantified.sort_unstable();
 }
 
+/// The axis of `with` and `without`.
+pub(super) const WITH: u64 = 3;
+
+/// The key of a case that a word tells from its counterpart on an axis.
+pub(super) fn contrast_key(word: u64, axis: u64) -> u64 {
+    word.wrapping_mul(31).wrapping_add(axis)
+}
+
 /// Words that tell two cases apart, when what follows them is the same.
 fn side_of(word: &str) -> Option<(u64, bool)> {
     Some(match word {
@@ -241,8 +249,8 @@ fn side_of(word: &str) -> Option<(u64, bool)> {
         "after" | "from" | "since" => (1, false),
         "over" | "above" | "exceeds" | "exceeding" => (2, true),
         "under" | "below" => (2, false),
-        "with" => (3, true),
-        "without" => (3, false),
+        "with" => (WITH, true),
+        "without" => (WITH, false),
         "inside" | "within" => (4, true),
         "outside" => (4, false),
         "on" | "during" => (5, true),
@@ -329,8 +337,7 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             && !t.is(i + 1, class::STOP | class::NEG)
         {
             let key = canonical(lexed.tokens[i + 1].key);
-            s.contrasts
-                .push((key.wrapping_mul(31).wrapping_add(axis), side));
+            s.contrasts.push((contrast_key(key, axis), side));
         }
         if any_of!(lexed.word(i), "in" "on" "at" "for" "from" "during")
             && any_of!(lexed.word(i + 1), "the" "a" "an" "our" "their" "its")
@@ -345,7 +352,8 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
                 canonical(lexed.tokens[i + 2].key),
             ));
         }
-        let Some((axis, side)) = side_of(lexed.word(i)) else {
+        let upto = lexed.word(i) == "up" && lexed.word(i + 1) == "to";
+        let Some((axis, side)) = side_of(lexed.word(i)).or(upto.then_some((2, false))) else {
             continue;
         };
         let what = (i + 1..(i + 4).min(range.1)).find(|&k| {
@@ -353,9 +361,7 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
                 || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)
         });
         if let Some(k) = what {
-            let key = canonical(lexed.tokens[k].key)
-                .wrapping_mul(31)
-                .wrapping_add(axis);
+            let key = contrast_key(canonical(lexed.tokens[k].key), axis);
             if axis == 1 {
                 s.phases.push((key, side));
             } else {

@@ -1,5 +1,6 @@
 //! How two statements relate: what they share, what keeps them apart, and whether their conditions let them meet.
 
+use super::naming::{WITH, contrast_key};
 use super::statement::Statement;
 
 /// Size of the intersection of two sorted lists.
@@ -107,12 +108,20 @@ impl Statement {
     /// Different requests, paths, headings, or the same noun with different words before it: `internal calls`,
     /// `external calls`.
     pub fn apart_in_name(&self, other: &Statement) -> bool {
+        self.apart_in_name_beside(other, &[])
+    }
+
+    /// Like [`Self::apart_in_name`], where `with X` and `without X` of the given words do not count.
+    pub fn apart_in_name_beside(&self, other: &Statement, ignore: &[u64]) -> bool {
         let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
         if differ(&self.methods, &other.methods) || differ(&self.paths, &other.paths) {
             return true;
         }
         // `with a date`, `without a date`
-        let counterpart = |c: &(u64, bool)| other.contrasts.contains(&(c.0, !c.1));
+        let counterpart = |c: &(u64, bool)| {
+            other.contrasts.contains(&(c.0, !c.1))
+                && !ignore.iter().any(|k| contrast_key(*k, WITH) == c.0)
+        };
         if self.contrasts.iter().any(counterpart) {
             return true;
         }

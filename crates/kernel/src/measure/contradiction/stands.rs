@@ -16,6 +16,8 @@ pub(super) struct Stand {
     pub statement: u32,
     /// Where the cue begins.
     pub at: usize,
+    /// Behind its last word.
+    pub to: usize,
     /// Key of the word behind the cue, 0 where none.
     pub next: u64,
     /// Keys of the cue's words: they are the predicate, not the subject.
@@ -32,6 +34,13 @@ pub(super) fn traits(id: u16) -> (&'static str, Scope, bool) {
             (topic.name, topic.scope, false)
         }
     }
+}
+
+/// Whether the id is a topic of claims.
+pub(super) fn is_claim(id: u16) -> bool {
+    usize::from(id)
+        .checked_sub(families().len())
+        .is_some_and(|n| topics()[n].claim)
 }
 
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
@@ -95,6 +104,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 side: found.side,
                 statement: n as u32,
                 at: found.tokens[0],
+                to: found.tokens.last().map_or(0, |i| i + 1),
                 next: 0,
                 cue: cue.collect(),
             });
@@ -109,6 +119,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 side,
                 statement: n as u32,
                 at: from,
+                to,
                 next: lexed
                     .tokens
                     .get(to)

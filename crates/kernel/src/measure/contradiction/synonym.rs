@@ -34,6 +34,7 @@ const GROUPS: &[&str] = &[
     "close shut",
     "car vehicle",
     "member membership",
+    "remind reminder",
 ];
 
 /// The key that stands for all words of a group.
