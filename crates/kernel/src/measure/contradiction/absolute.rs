@@ -18,7 +18,9 @@ fn light() -> &'static [u64] {
     static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
     KEYS.get_or_init(|| {
         let keys = LIGHT.split_ascii_whitespace();
-        let mut keys: Vec<u64> = keys.map(|w| super::synonym::canonical(fnv(stem(w)))).collect();
+        let mut keys: Vec<u64> = keys
+            .map(|w| super::synonym::canonical(fnv(stem(w))))
+            .collect();
         keys.sort_unstable();
         keys
     })

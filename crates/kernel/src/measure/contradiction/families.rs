@@ -1,8 +1,10 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
+use super::acts::{compound, different_acts};
+use super::claims;
 use super::relation::common;
-use super::stands::{Stand, read_stands, traits};
+use super::stands::{Stand, is_claim, read_stands, traits};
 use super::statement::Statement;
 use super::whole::is_whole;
 use super::{CANDIDATES, Pairs};
@@ -37,6 +39,18 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         rest = after;
         let (a, b) = group.split_at(group.partition_point(|stand| stand.side == Side::A));
         if a.is_empty() || b.is_empty() {
+            continue;
+        }
+        if is_claim(first.family) && a.len() * b.len() <= CANDIDATES * CANDIDATES {
+            for x in a {
+                for y in b {
+                    let (i, j) = (x.statement as usize, y.statement as usize);
+                    let (s, o) = (&statements[i], &statements[j]);
+                    if s.source != o.source && claims::opposed(sources, (s, x), (o, y), name) {
+                        pairs.add(i, j, name);
+                    }
+                }
+            }
             continue;
         }
         if scope == Scope::Whole {
@@ -87,7 +101,11 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     tried.push(n);
                     let y = &b[n as usize];
                     let o = &statements[y.statement as usize];
-                    if s.source != o.source && opposed(s, o, x, y, scope, name) {
+                    let meets = |(s, x), (o, y)| match is_claim(first.family) {
+                        true => claims::opposed(sources, (s, x), (o, y), name),
+                        false => opposed(s, o, x, y, scope, name),
+                    };
+                    if s.source != o.source && meets((s, x), (o, y)) {
                         pairs.add(x.statement as usize, y.statement as usize, name);
                     }
                 }
@@ -97,7 +115,6 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
 }
 
 fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, name: &str) -> bool {
-    #[cfg(debug_assertions)] if std::env::var_os("DBG").is_some() { eprintln!("DBG {name} apart {} time {} foreign {} meet {} cond {} {} landm {:?} {:?} same {} w {} c {}", s.apart(o), s.apart_in_time(o), s.foreign(o), s.may_meet(o), s.conditional, o.conditional, s.landmarks.len(), o.landmarks.len(), s.same_condition(o), s.subject_weight(o,&[]), s.coverage(o,&[])); }
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     // `local time`: a cue that holds the subject of both does not take it away.
@@ -123,7 +140,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         return false;
     }
     // `read access to the fleet database` says nothing about a file.
-    let writes = any_of!(name, "write access" "whether it may change" "only read");
+    let writes = any_of!(name, "write access" "whether it may change");
     let elsewhere = writes
         && !o.landmarks.is_empty()
         && common(&o.landmarks, &s.content) == 0
@@ -142,14 +159,21 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             .any(|p| Some(p.0) == s.head && !s.phrase.contains(&p.1));
     // What both name as the place is what they are about.
     let beside = writes && common(&s.landmarks, &o.landmarks) >= 1;
+    // `at once when they are submitted`: when it begins to count, not a case among others.
+    let set_off = any_of!(name, "when it happens" "whether it waits" "whether it is kept" "how fast it appears")
+        && (s.triggered || !s.conditional)
+        && (o.triggered || !o.conditional)
+        && !(s.limited || o.limited);
     if elsewhere
+        || s.past
+        || o.past
         || into
         || other_one
         || s.apart(o)
         || s.foreign(o) && !beside && s.shared_weight(o, &cue) < 4
-        || !s.may_meet(o)
-            && (s.conditional
-                || !(writes || any_of!(name, "approval" "on or off at first")))
+        || !set_off
+            && !s.may_meet(o)
+            && (s.conditional || !(writes || any_of!(name, "approval" "on or off at first")))
             && name != "on or off at first"
             && !(name == "state" && s.emphatic)
     {
@@ -157,6 +181,19 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     }
     // What it does in one case: both name the case.
     if name == "what it does then" && !(s.conditional && o.conditional && s.same_condition(o)) {
+        return false;
+    }
+    // `kept for a year`, `deleted after 30 days`: the numbers decide (`bounds`).
+    if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements")
+        && s.timed
+        && o.timed
+    {
+        return false;
+    }
+    let scheduled = any_of!(name,
+        "timing" "when it is answered" "when it happens" "how fast it appears" "speed of delivery" "how often"
+        "used again" "how many times" "whether it waits");
+    if scheduled && (different_acts(s, o) || compound(s, o)) {
         return false;
     }
     let clocks = s.clocked && o.clocked;

@@ -25,7 +25,8 @@ const PLAIN: &str = "argparse getopt getopts optparse flag sqlite3 urllib unitte
     javac maven gradle npm pip python unicode utf-8 lf crlf ansi little big exponential linear";
 
 /// Nouns that a name follows.
-const NOUN: &str = "package library crate gem module framework plugin dependency packages libraries crates gems";
+const NOUN: &str =
+    "package library crate gem module framework plugin dependency packages libraries crates gems";
 
 /// Last parts of addresses.
 fn is_domain(word: &str) -> bool {
@@ -84,9 +85,12 @@ fn is_name(source: &Source<'_>, i: usize) -> bool {
         | class::THING
         | class::TIME_UNIT;
     let english = any_of!(word, "which" "each" "their")
-        || ["ing", "tion", "ness", "ity", "ment", "ly", "ance", "ence", "ure", "ed", "al", "ive", "ous", "able"]
-            .iter()
-            .any(|end| word.len() > 4 && word.ends_with(end));
+        || [
+            "ing", "tion", "ness", "ity", "ment", "ly", "ance", "ence", "ure", "ed", "al", "ive",
+            "ous", "able",
+        ]
+        .iter()
+        .any(|end| word.len() > 4 && word.ends_with(end));
     token.kind == TokenKind::Word
         && !token.quoted
         && !english
@@ -105,8 +109,7 @@ pub(super) fn find_parts(source: &Source<'_>, range: (usize, usize)) -> Vec<(usi
             && lexed.tokens[i].kind == TokenKind::Word
             && list.binary_search(&lexed.tokens[i].key).is_ok()
     };
-    let denied =
-        |i: usize| (i.saturating_sub(4).max(range.0)..i).any(|k| t.is(k, class::NEG));
+    let denied = |i: usize| (i.saturating_sub(4).max(range.0)..i).any(|k| t.is(k, class::NEG));
     let mut out = Vec::new();
     for i in range.0..range.1 {
         if lexed.tokens[i].quoted {
@@ -127,8 +130,7 @@ pub(super) fn find_parts(source: &Source<'_>, range: (usize, usize)) -> Vec<(usi
         }
         let bare = any_of!(word, "uses" "use" "using");
         let works = bare
-            || (i.saturating_sub(7).max(range.0)..i).any(|k| holds(&words.work, k))
-                && word != "by"
+            || (i.saturating_sub(7).max(range.0)..i).any(|k| holds(&words.work, k)) && word != "by"
             || word == "by" && i > range.0 && holds(&words.work, i - 1);
         // `the crates toml and serde`
         let mut at = i + 1 + usize::from(any_of!(lexed.word(i + 1), "the" "a" "an"));
@@ -167,7 +169,8 @@ pub(super) fn find_addresses(source: &Source<'_>, range: (usize, usize)) -> Vec<
     let lexed = &t.lexed;
     let mut out = Vec::new();
     for i in range.0 + 1..range.1 {
-        let asked = any_of!(lexed.word(i - 1), "at" "from" "to" "via" "on" "by" "with" "through" "and" "of") || lexed.raw(i - 1) == "/";
+        let asked = any_of!(lexed.word(i - 1), "at" "from" "to" "via" "on" "by" "with" "through" "and" "of")
+            || lexed.raw(i - 1) == "/";
         if asked
             && is_domain(lexed.word(i))
             && !(i.saturating_sub(5).max(range.0)..i).any(|k| t.is(k, class::NEG))

@@ -89,6 +89,44 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         .or(s.finite);
     s.clocked = (range.0..range.1)
         .any(|i| lexed.tokens[i].kind == TokenKind::Number && lexed.word(i).contains(':'));
+    let holds = |words: &[&str]| (range.0..range.1).any(|i| words.contains(&lexed.word(i)));
+    s.triggered = holds(&["when", "once", "whenever"])
+        && !holds(&["if", "unless", "except", "only", "without", "no", "not"]);
+    s.timed = (range.0 + 1..range.1).any(|i| {
+        t.is(i, class::TIME_UNIT)
+            && (lexed.tokens[i - 1].kind == TokenKind::Number
+                || t.is(i - 1, class::NUMERAL)
+                || any_of!(lexed.word(i - 1), "a" "an"))
+    });
+    s.act = s.finite.and_then(|verb| {
+        let auxiliary = |i: usize| {
+            t.is(
+                i,
+                class::STOP | class::MODAL | class::NEG | class::UNIVERSAL,
+            )
+        };
+        let aside = |i: usize| {
+            t.is(i, class::NUMERAL)
+                || lexed.word(i).ends_with("ly")
+                || any_of!(lexed.word(i), "once" "again" "at")
+        };
+        let at = (verb..(verb + 5).min(range.1)).find(|&i| !auxiliary(i) && !aside(i))?;
+        (lexed.tokens[at].kind == TokenKind::Word).then(|| canonical(lexed.tokens[at].key))
+    });
+    if any_of!(lexed.word(range.0), "in" "on" "at")
+        && any_of!(lexed.word(range.0 + 1), "the" "a" "an" "our")
+    {
+        let end = (range.0 + 2..(range.0 + 7).min(range.1))
+            .find(|&i| {
+                lexed.tokens[i].kind == TokenKind::Symbol
+                    || any_of!(lexed.word(i), "the" "a" "an" "all" "every" "each" "no")
+                    || t.is(i, class::MODAL)
+            })
+            .unwrap_or(range.0);
+        if end > range.0 && !(range.0..end).any(|i| t.is(i, class::TIME_UNIT | class::WEEKDAY)) {
+            s.fronted = telling(source, range.0, end);
+        }
+    }
     s.at_number = (range.0..range.1).any(|i| {
         lexed.word(i) == "at"
             && lexed
@@ -97,6 +135,9 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 .is_some_and(|n| n.kind == TokenKind::Number)
     });
     s.verb_at = s.finite.unwrap_or(range.0);
+    s.past = s
+        .finite
+        .is_some_and(|v| any_of!(lexed.word(v), "was" "were"));
     s.passive = s.finite.is_some_and(|v| {
         (v..(v + 3).min(range.1)).any(|i| any_of!(lexed.word(i), "is" "are" "be" "was" "were" "been" "stays" "stay" "remains" "remain"))
     });
@@ -141,6 +182,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         s.limited = (range.0 + 1..verb).any(|i| {
             any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose")
                 || lexed.word(i) == "not" && i > range.0 + 1
+                || any_of!(lexed.word(i), "marked" "flagged" "tagged" "labelled" "classified" "declared" "requested")
+                    && super::grammar::is_preposition(lexed.word(i + 1))
         });
         s.narrowed = (range.0 + 1..verb).any(|i| {
             any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose" "with" "from" "outside" "after" "before" "under" "over" "above" "below")
@@ -243,6 +286,14 @@ fn read_quantifiers(source: &Source<'_>, range: (usize, usize), s: &mut Statemen
     s.quantified.sort_unstable();
 }
 
+/// The axis of `with` and `without`.
+pub(super) const WITH: u64 = 3;
+
+/// The key of a case that a word tells from its counterpart on an axis.
+pub(super) fn contrast_key(word: u64, axis: u64) -> u64 {
+    word.wrapping_mul(31).wrapping_add(axis)
+}
+
 /// Words that tell two cases apart, when what follows them is the same.
 fn side_of(word: &str) -> Option<(u64, bool)> {
     Some(match word {
@@ -250,8 +301,8 @@ fn side_of(word: &str) -> Option<(u64, bool)> {
         "after" | "from" | "since" => (1, false),
         "over" | "above" | "exceeds" | "exceeding" => (2, true),
         "under" | "below" => (2, false),
-        "with" => (3, true),
-        "without" => (3, false),
+        "with" => (WITH, true),
+        "without" => (WITH, false),
         "inside" | "within" => (4, true),
         "outside" => (4, false),
         "on" | "during" => (5, true),
@@ -338,8 +389,7 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             && !t.is(i + 1, class::STOP | class::NEG)
         {
             let key = canonical(lexed.tokens[i + 1].key);
-            s.contrasts
-                .push((key.wrapping_mul(31).wrapping_add(axis), side));
+            s.contrasts.push((contrast_key(key, axis), side));
         }
         // `while the oven is on`, `while the oven is off`
         if any_of!(lexed.word(i), "on" "off")
@@ -347,9 +397,8 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             && any_of!(lexed.word(i - 1), "is" "are")
             && (range.0..i).any(|k| t.is(k, class::CONDITION))
         {
-            let key = canonical(lexed.tokens[i - 2].key).wrapping_mul(31);
-            s.contrasts
-                .push((key.wrapping_add(130), lexed.word(i) == "on"));
+            let key = contrast_key(canonical(lexed.tokens[i - 2].key), 130);
+            s.contrasts.push((key, lexed.word(i) == "on"));
         }
         if any_of!(lexed.word(i), "in" "on" "at" "for" "from" "during" "to" "into")
             && any_of!(lexed.word(i + 1), "the" "a" "an" "our" "their" "its")
@@ -364,7 +413,8 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
                 canonical(lexed.tokens[i + 2].key),
             ));
         }
-        let Some((axis, side)) = side_of(lexed.word(i)) else {
+        let upto = lexed.word(i) == "up" && lexed.word(i + 1) == "to";
+        let Some((axis, side)) = side_of(lexed.word(i)).or(upto.then_some((2, false))) else {
             continue;
         };
         let what = (i + 1..(i + 4).min(range.1)).find(|&k| {
@@ -377,18 +427,12 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             && let Some(k) = what
         {
             // Two ways to say how do not tell two things apart; one of them and one that says which do.
-            let key = canonical(lexed.tokens[k].key).wrapping_mul(31);
-            match (says, side) {
-                (true, true) => s.contrasts.push((key.wrapping_add(34), true)),
-                (true, false) => s.contrasts.push((key.wrapping_add(35), false)),
-                (false, true) => s.contrasts.push((key.wrapping_add(35), true)),
-                (false, false) => s.contrasts.push((key.wrapping_add(34), false)),
-            }
+            let pair = if says == side { 34 } else { 35 };
+            let key = contrast_key(canonical(lexed.tokens[k].key), pair);
+            s.contrasts.push((key, side));
         }
         if let Some(k) = what.filter(|_| !says) {
-            let key = canonical(lexed.tokens[k].key)
-                .wrapping_mul(31)
-                .wrapping_add(axis);
+            let key = contrast_key(canonical(lexed.tokens[k].key), axis);
             if axis == 1 {
                 s.phases.push((key, side));
             } else {

@@ -2,9 +2,9 @@
 
 use super::super::Source;
 use super::cues::{find_cues, topics};
-use super::{kinds, named};
 use super::statement::Statement;
 use super::synonym::canonical;
+use super::{kinds, named};
 use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
 use crate::text::lex::TokenKind;
 use std::sync::OnceLock;
@@ -16,6 +16,8 @@ pub(super) struct Stand {
     pub statement: u32,
     /// Where the cue begins.
     pub at: usize,
+    /// Behind its last word.
+    pub to: usize,
     /// Key of the word behind the cue, 0 where none.
     pub next: u64,
     /// Keys of the cue's words: they are the predicate, not the subject.
@@ -32,6 +34,13 @@ pub(super) fn traits(id: u16) -> (&'static str, Scope, bool) {
             (topic.name, topic.scope, false)
         }
     }
+}
+
+/// Whether the id is a topic of claims.
+pub(super) fn is_claim(id: u16) -> bool {
+    usize::from(id)
+        .checked_sub(families().len())
+        .is_some_and(|n| topics()[n].claim)
 }
 
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
@@ -116,6 +125,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 side: found.side,
                 statement: n as u32,
                 at: found.tokens[0],
+                to: found.tokens.last().map_or(0, |i| i + 1),
                 next: 0,
                 cue: cue.collect(),
             });
@@ -130,6 +140,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 side,
                 statement: n as u32,
                 at: from,
+                to,
                 next: lexed
                     .tokens
                     .get(to)
@@ -159,8 +170,8 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
             if inside || describes || is_listed(t, s.range, hit.from, hit.to) {
                 continue;
             }
-            let negated =
-                (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG) && lexed.word(i + 1) != "two");
+            let negated = (hit.from.saturating_sub(3).max(s.range.0)..hit.from)
+                .any(|i| t.is(i, class::NEG) && lexed.word(i + 1) != "two");
             // `No process in the container may run as root`
             let negated = negated
                 || families()[usize::from(family)].flips

@@ -74,6 +74,8 @@ pub(super) struct Statement {
     pub places: Vec<(u64, u64)>,
     /// Heads of the noun phrases behind `in`, `on`, `from`, `to`, `into`, `at`: where something is or goes.
     pub landmarks: Vec<u64>,
+    /// Tells how it was: no demand.
+    pub past: bool,
     /// Something is done to its subject: `files are never changed`.
     pub passive: bool,
     /// Speaks of all others only.
@@ -82,6 +84,14 @@ pub(super) struct Statement {
     pub marks: u8,
     /// Where the verb of the sentence begins.
     pub finite: Option<usize>,
+    /// The place a sentence begins with: `On the public page …`.
+    pub fronted: Vec<u64>,
+    /// What is done: the verb, or the participle behind the auxiliary.
+    pub act: Option<u64>,
+    /// Gives a length of time: `30 days`, `a year`.
+    pub timed: bool,
+    /// Its condition is what sets it off (`when they are submitted`), no case among others.
+    pub triggered: bool,
     /// Names a time of day.
     pub clocked: bool,
     /// The same for the time before and after something.
@@ -243,11 +253,16 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         phases: Vec::new(),
         clocked: false,
         marks: 0,
+        act: None,
+        fronted: Vec::new(),
+        timed: false,
+        triggered: false,
         finite: super::grammar::verb_of(source, range),
         complement: false,
         places: Vec::new(),
         landmarks: Vec::new(),
         passive: false,
+        past: false,
         quantified: Vec::new(),
         unexcepted: false,
     };
@@ -255,7 +270,11 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
     let mut main_done = false;
-    let main_at = if in_main { None } else { main_clause(source, range) };
+    let main_at = if in_main {
+        None
+    } else {
+        main_clause(source, range)
+    };
     // The clause after if, when, unless … up to a comma.
     let mut in_condition = false;
     for i in range.0..range.1 {

@@ -24,20 +24,25 @@ pub(super) fn is_whole(
         (s.range.0..s.range.1).any(|i| {
             lexed.word(i) == "whatsoever"
                 || lexed.word(i) == "at" && lexed.word(i + 1) == "all"
-                || lexed.word(i) == "of" && lexed.word(i + 1) == "any" && lexed.word(i + 2) == "kind"
+                || lexed.word(i) == "of"
+                    && lexed.word(i + 1) == "any"
+                    && lexed.word(i + 2) == "kind"
                 || any_of!(lexed.word(i), "no" "any") && lexed.word(i + 1) == "circumstances"
         })
     };
-    let free = !governed(&sources[s.source], s, s_at)
-        && (utter || !governed(&sources[o.source], o, o_at));
-    if name != "who wins" && !free && !same_case
+    let free =
+        !governed(&sources[s.source], s, s_at) && (utter || !governed(&sources[o.source], o, o_at));
+    if o.past
+        || name != "who wins" && !free && !same_case
         || s.apart_in_people(o)
         || s.apart_in_name(o)
         || !same_case && begins_later(&sources[s.source], s)
     {
         return false;
     }
-    if name == "network access" && (has_phases(&sources[s.source]) || comes_back(&sources[o.source], o)) {
+    if name == "network access"
+        && (has_phases(&sources[s.source]) || comes_back(&sources[o.source], o))
+    {
         return false;
     }
     let tests = |st: &Statement| {
@@ -60,7 +65,8 @@ pub(super) fn is_whole(
     // Stored under lock, sent in the clear: two matters.
     let sent = |st: &Statement| {
         let lexed = &sources[st.source].tagged.lexed;
-        (st.range.0..st.range.1).any(|i| any_of!(lexed.word(i), "sent" "transmitted" "sends" "served"))
+        (st.range.0..st.range.1)
+            .any(|i| any_of!(lexed.word(i), "sent" "transmitted" "sends" "served"))
     };
     if name == "protection of stored data"
         && (sent(o) && !sent(s) || !s.universal && !s.emphatic)
@@ -80,14 +86,6 @@ pub(super) fn is_whole(
         })
     };
     if side(s).is_some_and(|a| side(o) == Some(!a)) {
-        return false;
-    }
-    // What once was is no demand.
-    let past = {
-        let lexed = &sources[o.source].tagged.lexed;
-        (o.range.0..o.range.1).any(|i| any_of!(lexed.word(i), "were" "was"))
-    };
-    if past {
         return false;
     }
     let mut main = s.main.clone();

@@ -44,14 +44,8 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "memory",
         "memory ram map cache dictionary heap variable table array list buffer folder",
     ),
-    (
-        "forget",
-        "forget forgets forgotten drop discard lose",
-    ),
-    (
-        "rest",
-        "stay remain keep hold",
-    ),
+    ("forget", "forget forgets forgotten drop discard lose"),
+    ("rest", "stay remain keep hold"),
     (
         "mend",
         "merge correct fix repair complete fill mark flag insert add write delete remove update move rename clean tidy replace reassign assign set reset clear append enter edit change alter modify overwrite normalise adjust amend",
@@ -76,22 +70,19 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "raise",
         "rise rises raised lift lifts lifted opens open opened unlock unlocks unlocked release releases released extends",
     ),
-    (
-        "shown",
-        "show display print present output give",
-    ),
+    ("shown", "show display print present output give"),
 ];
 
 /// The topics.
 pub(crate) const TOPICS: &[Topic] = &[
     joined(
         "network access",
-        "no <net>|no signal|without .. signal|no mobile <net>|no outside <net>|no outgoing <net>|no data <net>|no working <net>|no kind of <net>|not any <net>|<not> .. <reach> .. <net>|without .. <net>|without mobile|<parted> .. from .. <net>|<parted> off from|<parted> from the outside|not connected to|<not> .. attached to .. <net>|flight mode|airplane mode|aeroplane mode|dead zone|far from any|out of reach of|out of range|outside .. coverage|off the grid|radio silence|air gap|<not> .. go online|<not> .. phone home|<not> .. <net> is used|<not> .. <net> .. available|no link to the outside|self-sufficient|<net> .. <be> unplugged",
+        "no <net>|no signal|without .. signal|no mobile <net>|no outside <net>|no outgoing <net>|no data <net>|no working <net>|no kind of <net>|not any <net>|<not> .. <reach> .. <net>|without .. <net>|without mobile|<parted> .. from .. <net>|<parted> off from|<parted> from the outside|<not> connected to|<not> .. attached to .. <net>|flight mode|airplane mode|aeroplane mode|dead zone|far from any|out of reach of|out of range|outside .. coverage|off the grid|radio silence|air gap|<not> .. go online|<not> .. phone home|<not> .. <net> is used|<not> .. <net> .. available|no link to the outside|self-sufficient|<net> .. <be> unplugged",
         "<fetch> .. from .. <remote>|<fetch> .. at .. <remote>|<fetch> .. <remote> .. for|<fetch> .. online|online service|online <fetch>|<fetch> online|by the server|over .. mobile|over .. <net>|via .. <net>|by lte|via lte|by satellite|via satellite|by gsm|over gsm|google drive|web site|web service|asks the server|<remote> .. <be> asked|<send> .. to .. <remote>|report .. to .. <remote>|ask .. <remote>|licence server|license server|to the head office|to headquarters|to the cloud|in the cloud|live .. from|over mqtt|by mqtt|to the central|from the central|map service|weather service|remote server|stream to|by push|<remote> decides|<remote> computes",
     ),
     joined(
         "outside dependencies",
-        "only .. standard library|standard library .. only|nothing .. standard library|<not> .. beyond .. standard|<not> .. besides .. standard|<not> .. outside .. standard|nothing but .. standard|solely .. standard library|what .. ships with|what .. comes with|what .. brings|what .. includes|<not> .. third-party|<not> .. third party|free of .. <dep>|free from .. <dep>|without .. <dep>|without any <dep>|<not> list any <dep>|<not> .. external <dep>|<not> .. foreign <dep>|<not> .. outside <dep>|<not> .. on .. <dep>|<not> need .. <dep>|<not> pull .. in|built-in .. only|only built-in|on-board means|<not> <dep> .. <be> used|<not> <dep> .. allowed",
+        "only .. standard library|standard library .. only|nothing .. standard library|<not> .. beyond .. standard|<not> .. besides .. standard|<not> .. outside .. standard|<not> but .. standard|solely .. standard library|what .. ships with|what .. comes with|what .. brings|what .. includes|<not> .. third-party|<not> .. third party|free of .. <dep>|free from .. <dep>|without .. <dep>|without any <dep>|<not> list any <dep>|<not> .. external <dep>|<not> .. foreign <dep>|<not> .. outside <dep>|<not> .. on .. <dep>|<not> need .. <dep>|<not> pull .. in|built-in .. only|only built-in|on-board means|<not> <dep> .. <be> used|<not> <dep> .. allowed",
         "from pypi|from crates.io|from npm|from maven|from nuget|from the registry|on github|npm module|third-party .. <be> used|vendored",
     ),
     joined(
@@ -106,7 +97,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     topic(
         "state",
-        "stateless|<save> nothing|<save> no|<save> no data|nothing .. <save> .. between|<forget> everything|<forget> all|without any stored|without stored|without .. state|<not> .. remember|<not> .. memory of|<not> .. state|knows nothing|nothing .. survives|from a clean|starts .. clean|starts .. empty|starts .. fresh|as if .. first|independent of .. <earlier>|<not> .. <save> .. between|nothing .. carried over|without memory|<save> .. nothing",
+        "stateless|<save> nothing|<save> no|<save> no data|nothing .. <save> .. between|<forget> everything|<forget> all|without any stored|without stored|without .. state|<not> .. remember|<not> .. memory of|<not> .. state|knows nothing|nothing .. survives|from a clean|starts .. clean|starts .. empty|starts .. fresh|as if .. first|independent of .. <earlier>|independent of <earlier> <call>|<not> .. <save> .. between|nothing .. carried over|without memory|<save> .. nothing",
         "remember|in .. <memory> between|in its <memory>|in ram|local <memory>|in .. memory|in process|<earlier> <call>|<earlier> .. <call>|the <earlier> ones|<save> the <earlier>|of the <earlier>|table of the node|own <memory>|between .. <call>|across <call>|from one <call>|the next <call>|learns from|keeps track|counts how|knows from|<save> .. <earlier>|continues .. from|where .. left off|in-memory|in a local",
     ),
     topic(
@@ -116,8 +107,8 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     topic(
         "on or off at first",
-        "<be> on for|<be> on from|on by default|<be> on ... first time|on when .. <first>|on after <first>|<first> .. switched on|<first> .. turned on|starts with .. on|start with .. switched on|<lit> .. default|<lit> from|default .. <lit>|<lit> .. <first>|<first> .. <lit>|unless .. switch them off|unless .. switch it off|unless .. switches .. off|unless .. turn .. off|unless .. turns .. off|until .. switch .. off|until .. turns .. off|default is on|defaults to on|on unless|opt-out|opt out|<be> on right|on at <first>|on straight away|on out of the box|switched on <first>|unless .. object|unless .. objects",
-        "off by default|<be> off ... first time|<be> off ... newly|off when .. <first>|off after <first>|<first> .. switched off|<first> .. turned off|starts with .. off|start with .. off|start with .. switched off|<dark> .. default|<dark> from|default .. <dark>|<dark> .. <first>|<first> .. <dark>|unless .. switch .. on|unless .. turns .. on|until .. turn .. on|until .. switch .. on|until .. switches .. on|off until|default is off|defaults to off|off unless|opt-in|opt in|<be> off from|off at <first>|off out of the box|<be> off for|only if .. switched .. on|<must> .. switched on|<must> .. switch .. on|<must> .. turned on|only when .. agree|only if .. agree|only after .. agree",
+        "<be> on for|<be> on from|on by default|<be> on when ... first time|on when .. <first>|on after <first>|<first> .. switched on|<first> .. turned on|starts with .. on|start with .. switched on|<lit> .. default|<lit> from|default .. <lit>|<lit> .. <first>|<first> .. <lit>|unless .. switch them off|unless .. switch it off|unless .. switches .. off|unless .. turn .. off|unless .. turns .. off|until .. switch .. off|until .. turns .. off|default is on|defaults to on|on unless|opt-out|opt out|<be> on right|on at <first>|on straight away|on out of the box|switched on <first>|unless .. object|unless .. objects",
+        "off by default|<be> off when ... first time|<be> off ... newly|off when .. <first>|off after <first>|<first> .. switched off|<first> .. turned off|starts with .. off|start with .. off|start with .. switched off|<dark> .. default|<dark> from|default .. <dark>|<dark> .. <first>|<first> .. <dark>|unless .. switch .. on|unless .. turns .. on|until .. turn .. on|until .. switch .. on|until .. switches .. on|off until|default is off|defaults to off|off unless|opt-in|opt in|<be> off from|off at <first>|off out of the box|<be> off for|only if .. switched .. on|<must> .. switched on|<must> .. switch .. on|<must> .. turned on|only when .. agree|only if .. agree|only after .. agree",
     ),
     topic(
         "up or down",
