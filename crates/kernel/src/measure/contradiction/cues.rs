@@ -1,11 +1,13 @@
 //! Composed cues: a topic has two sides, and a side is a few patterns of groups of words, so that wordings nobody
 //! listed are met as well.
 //!
-//! Notation: `<may>` any word of that group, `word` any form of that word, `..` up to three words in between. A pattern
-//! never reaches over a sign. Groups are matched by stem through one bit set a token; a pattern is looked up by its
-//! first element, so the cost is a probe a token.
+//! Notation: `<may>` any word of that group, `<person>` any word for people, `word` any form of that word, `..` up to
+//! three words in between, `...` up to six, `$` the end of the clause. A pattern never reaches over a sign. Where two
+//! cues of one topic overlap, the longer one counts (`without an account nobody can …`). Groups are matched by stem
+//! through one bit set a token; a pattern is looked up by its first element, so the cost is a probe a token.
 
 use super::super::Source;
+use super::grammar::is_boundary;
 use super::topics::{people, things, time};
 use crate::lexicon::{Scope, Side, class};
 use crate::text::lex::{TokenKind, fnv};
@@ -140,6 +142,10 @@ pub(super) struct Topic {
     pub name: &'static str,
     /// What the two statements must share.
     pub scope: Scope,
+    /// Adds cues to the family of that name.
+    pub joins: bool,
+    /// Compared as claims about an act (see `claims`).
+    pub claim: bool,
     a: &'static str,
     b: &'static str,
 }
@@ -149,6 +155,8 @@ pub(super) const fn topic(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Shared,
+        joins: false,
+        claim: false,
         a,
         b,
     }
@@ -159,6 +167,44 @@ pub(super) const fn whole(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Whole,
+        joins: false,
+        claim: false,
+        a,
+        b,
+    }
+}
+
+/// More cues of a family of opposites.
+pub(super) const fn joined(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Shared,
+        joins: true,
+        claim: false,
+        a,
+        b,
+    }
+}
+
+/// A topic of claims: who may do something to a thing, on which terms.
+pub(super) const fn claim(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Shared,
+        joins: false,
+        claim: true,
+        a,
+        b,
+    }
+}
+
+/// A topic of statements that share more than half of the shorter one's words, or the subject.
+pub(super) const fn near(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Near,
+        joins: false,
+        claim: false,
         a,
         b,
     }
@@ -184,7 +230,7 @@ fn all_groups() -> &'static [(&'static str, &'static str)] {
 
 /// Topics; patterns of a side are separated by `|`.
 const TOPICS: &[Topic] = &[
-    topic(
+    claim(
         "whether it is required",
         "<must> .. <filled>|<not> .. <be> <empty>|<must> .. a value|<not> accepted without|<must> state|<must> .. fill|<not> .. <empty>|only with",
         "<may> .. <be> <empty>|<may> .. <empty>|need not|<be> optional|<may> .. left out|<may> .. do without|without giving|voluntary|<not> <must>",
@@ -194,12 +240,12 @@ const TOPICS: &[Topic] = &[
         "<be> <fixed>|<not> .. <change>|<not> .. <change> once|stands as|written in stone|<be> final",
         "<may> .. <change>|<be> <change>|<change> .. afterwards|<change> .. later|<change> .. time",
     ),
-    topic(
+    claim(
         "accounts",
         "<not> .. <login>|<anyone> .. without|<not> .. log in|<not> .. sign in",
         "<must> .. <login>|<only> .. <login>|<login> .. <must>|behind .. <login>|<must> .. log in|<must> .. sign in|after .. <login>",
     ),
-    topic(
+    claim(
         "price",
         "<free> of charge|<not> .. <pay>|<be> <free>|cost nothing|costs nothing|<free> for|for <free>|at <not> cost",
         "<must> .. <pay>|<pay> .. euros|<pay> .. euro|<pay> .. cents|<be> <pay>|a fee|<pay> for|per month|half price|full price",
@@ -214,12 +260,12 @@ const TOPICS: &[Topic] = &[
         "<on> .. default|<on> from the start|unless .. <off>|default .. <on>|<on> until|opt-out|opt out",
         "<off> .. default|<off> from the start|unless .. <on>|default .. <off>|<off> until|opt-in|opt in|only if .. <on>|has to be switched <on>",
     ),
-    topic(
+    claim(
         "who acts",
         "<auto>|by itself|by themselves|on its own|without .. <hand>|without .. <approve>|<not> .. <approve>|without anybody|without anyone|without asking",
         "by <hand>|<hand> .. <approve>|<must> .. <approve>|<be> <hand>|<approve> .. each|<approve> .. every|is pressed|asks .. before|has to agree|has agreed",
     ),
-    topic(
+    claim(
         "who sees it",
         "<anyone> .. <see>|<be> <public>|<see> .. <anyone>|<may> .. <see> .. all|in the open|for all to <see>|shown to all|on the internet|on the public",
         "<only> .. <see>|<be> <secret>|<not> .. <see>|<not> .. <public>|<secret> .. to|<not> .. shown|<not> .. outside|kept from|under lock|<see> .. own",
@@ -239,7 +285,7 @@ const TOPICS: &[Topic] = &[
         "<not> .. <again>|<not> .. another|<not> .. second|at most once|exactly once|only once|once and|<not> .. twice|one .. and no more|<not> more than one|one use|after the first|never reused|one time",
         "<again>|given to the next|given .. next|second time|as often as|any number of times|as many times|<many> times|twice|as many .. as|combine",
     ),
-    topic(
+    claim(
         "how many do it",
         "two different|two people|two persons|second person|four eyes|by two|both .. <approve>|two signatures|two of them",
         "one .. alone|alone <may>|single .. enough|one person|by one|one signature|<may> .. alone|one is enough",
@@ -259,7 +305,7 @@ const TOPICS: &[Topic] = &[
         "in the <order>|first come|<order> of arrival|<order> in which|strictly in|in turn|nobody .. preferred|<not> .. <priority>",
         "<priority>|to the front|<be> served first|goes first|go first|comes first|come first|before all|before the others|jump",
     ),
-    topic(
+    claim(
         "names or none",
         "<be> <anon>|<not> .. who|<not> .. traced|under a number only|stay <anon>",
         "with .. <ident>|<ident> .. <be> shown|<ident> of|together with .. <ident>|<ident> .. <be> stored|full <ident>|real <ident>|<be> <ident>",
@@ -291,7 +337,10 @@ const TOPICS: &[Topic] = &[
 enum Element {
     Group(u8),
     Word(u64),
-    Gap,
+    /// Up to so many words.
+    Gap(u8),
+    /// Nothing but a sign or the end of the sentence follows.
+    End,
 }
 
 struct Pattern {
@@ -306,6 +355,8 @@ struct Table {
     /// (first element, pattern), sorted.
     first: Vec<(u64, u32)>,
     patterns: Vec<Pattern>,
+    /// Bit of the group `person`.
+    person: u128,
 }
 
 /// A group as the key of a first element; words are keyed by their stem, which never is this small.
@@ -335,6 +386,9 @@ fn build() -> Table {
         groups: merged,
         first: Vec::new(),
         patterns: Vec::new(),
+        person: (all_groups().iter())
+            .position(|g| g.0 == "person")
+            .map_or(0, |n| 1 << n),
     };
     for (n, topic) in topics().iter().enumerate() {
         for (side, list) in [(Side::A, topic.a), (Side::B, topic.b)] {
@@ -359,8 +413,11 @@ fn build() -> Table {
 }
 
 fn element(text: &str) -> Option<Element> {
-    if text == ".." {
-        return Some(Element::Gap);
+    match text {
+        ".." => return Some(Element::Gap(3)),
+        "..." => return Some(Element::Gap(6)),
+        "$" => return Some(Element::End),
+        _ => {}
     }
     match text.strip_prefix('<').and_then(|t| t.strip_suffix('>')) {
         Some(name) => {
@@ -386,17 +443,33 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
     let bits: Vec<u128> = (range.0..range.1)
         .map(|i| {
             let at = table.groups.partition_point(|g| g.0 < tokens[i].key);
+            let person = if t.is(i, class::PERSON) && !t.is(i, class::NEG | class::THING) {
+                table.person
+            } else {
+                0
+            };
             match table.groups.get(at) {
-                Some(g) if g.0 == tokens[i].key && tokens[i].kind == TokenKind::Word => g.1,
-                _ => 0,
+                Some(g) if g.0 == tokens[i].key && tokens[i].kind == TokenKind::Word => {
+                    g.1 | person
+                }
+                _ => person,
             }
         })
         .collect();
     let is = |e: Element, i: usize| match e {
         Element::Group(g) => bits[i - range.0] & (1 << g) != 0,
         Element::Word(key) => tokens[i].key == key && tokens[i].kind == TokenKind::Word,
-        Element::Gap => false,
+        Element::Gap(_) | Element::End => false,
     };
+    // `No measurement …` denies all of its clause.
+    let opening = match any_of!(t.lexed.word(range.0), "no" "none" "nobody" "nothing" "neither") {
+        true => (range.0 + 1..range.1)
+            .find(|&i| is_boundary(source, i) || any_of!(t.lexed.word(i), "until" "before" "after"))
+            .unwrap_or(range.1),
+        false => range.0,
+    };
+    // A gap holds no sign, and no negation: `needs no login`.
+    let skips = |i: usize| tokens[i].kind != TokenKind::Symbol && !t.is(i, class::NEG);
     let mut out = Vec::new();
     let mut met = Vec::new();
     for i in range.0..range.1 {
@@ -417,17 +490,25 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                 let pattern = &table.patterns[n as usize];
                 met.clear();
                 met.push(i);
+                // `No part of the tool may …`: a negation at the start covers the sentence.
+                let opens = i == range.0
+                    && matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
                 if follow(
                     &pattern.elements[1..],
                     i + 1,
-                    range.1,
+                    (range.1, if opens { 4 } else { 0 }),
                     &is,
+                    &skips,
                     tokens,
                     &mut met,
                 ) {
                     let denies = matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
-                    let denied = (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
-                    if denies || !denied {
+                    let denied = i < opening
+                        || (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
+                    // `a file that cannot be removed is logged`: the clause tells which file.
+                    let relative = (i.saturating_sub(2).max(range.0)..i.min(range.0 + 5))
+                        .any(|k| any_of!(t.lexed.word(k), "that" "which" "who" "whose"));
+                    if denies && !relative || !denies && !denied {
                         out.push(Found {
                             topic: pattern.topic,
                             side: pattern.side,
@@ -438,29 +519,50 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
             }
         }
     }
+    drop_covered(&mut out);
     out
+}
+
+/// Of two cues of one topic on different sides, the one whose words all belong to the other says nothing.
+fn drop_covered(found: &mut Vec<Found>) {
+    let covered = |f: &Found, all: &[Found]| {
+        all.iter().any(|g| {
+            g.topic == f.topic
+                && g.side != f.side
+                && g.tokens.len() > f.tokens.len()
+                && f.tokens.iter().all(|i| g.tokens.contains(i))
+        })
+    };
+    let keep: Vec<bool> = found.iter().map(|f| !covered(f, found)).collect();
+    let mut at = keep.iter();
+    found.retain(|_| at.next().copied().unwrap_or(true));
 }
 
 /// Matches the rest of a pattern from token `at` on.
 fn follow(
     elements: &[Element],
     at: usize,
-    end: usize,
+    (end, more): (usize, usize),
     is: &impl Fn(Element, usize) -> bool,
+    skips: &impl Fn(usize) -> bool,
     tokens: &[crate::text::lex::Token],
     met: &mut Vec<usize>,
 ) -> bool {
     let Some((&first, rest)) = elements.split_first() else {
         return true;
     };
-    if first == Element::Gap {
-        for skip in 0..4 {
+    if first == Element::End {
+        return (at >= end || tokens[at].kind == TokenKind::Symbol)
+            && follow(rest, at, (end, more), is, skips, tokens, met);
+    }
+    if let Element::Gap(most) = first {
+        for skip in 0..=usize::from(most) + more {
             let next = at + skip;
-            if next > at && (next > end || tokens[next - 1].kind == TokenKind::Symbol) {
+            if next > at && (next > end || !skips(next - 1)) {
                 return false;
             }
             let length = met.len();
-            if follow(rest, next, end, is, tokens, met) {
+            if follow(rest, next, (end, 0), is, skips, tokens, met) {
                 return true;
             }
             met.truncate(length);
@@ -471,18 +573,24 @@ fn follow(
         return false;
     }
     met.push(at);
-    follow(rest, at + 1, end, is, tokens, met)
+    follow(rest, at + 1, (end, more), is, skips, tokens, met)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lexicon::families;
 
     #[test]
     fn patterns_use_known_groups_only() {
         let named = |text: &str| text.starts_with('<');
         for topic in topics() {
             for text in topic.a.split('|').chain(topic.b.split('|')) {
+                assert!(
+                    !topic.joins || families().iter().any(|f| f.name == topic.name),
+                    "{}",
+                    topic.name
+                );
                 for part in text.split(' ').filter(|p| named(p)) {
                     assert!(matches!(element(part), Some(Element::Group(_))), "{part}");
                 }

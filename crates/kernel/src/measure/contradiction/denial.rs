@@ -7,13 +7,17 @@
 //! says what the denial is about.
 
 use super::super::Source;
+use super::claims::{is_act, is_light};
 use super::concept::{Concept, concept_at};
 use super::grammar::{is_boundary, is_preposition};
 use super::relation::common;
 use super::statement::{Statement, is_filler};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
-use crate::text::lex::TokenKind;
+use crate::text::lex::{TokenKind, fnv};
+use crate::text::stem::stem;
+use std::sync::OnceLock;
 
 /// One negation of a statement.
 #[derive(Debug)]
@@ -95,7 +99,15 @@ fn clashes(
 ) -> bool {
     let held = |k: &u64| reading.asserted.binary_search(k).is_ok();
     let missing = denial.scope.iter().filter(|k| !held(k)).count();
-    let enough = missing == 0 || denial.scope.len() >= 4 && missing == 1;
+    let mut enough = missing == 0 || denial.scope.len() >= 4 && missing == 1;
+    // `No mails are sent for events`, `a mail goes out for every event`: the verb says little.
+    if !enough && (denial.absolute || s.emphatic) && o.emphatic {
+        let heavy = || denial.scope.iter().filter(|k| !light_verbs().contains(k));
+        let lost = heavy().filter(|k| !held(k)).count();
+        enough = heavy().count() >= 2
+            && (lost == 0 || heavy().count() >= 4 && lost == 1)
+            && acts_alike(&sources[o.source], o, denial);
+    }
     if !enough || s.apart(o) || s.apart_in_time(o) {
         return false;
     }
@@ -135,6 +147,27 @@ fn clashes(
     about && scope >= 2 && meets(s, denial, o)
 }
 
+/// Verbs of sending and giving: what matters is the thing.
+fn light_verbs() -> &'static [u64] {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let words = "send go get write make give put receive come issue produce create enter";
+        let keys = words.split(' ').map(|w| canonical(fnv(stem(w))));
+        keys.collect()
+    })
+}
+
+/// Every verb of `o` says little, or is a word of the denying statement.
+fn acts_alike(source: &Source<'_>, o: &Statement, denial: &Denial) -> bool {
+    let lexed = &source.tagged.lexed;
+    (o.range.0..o.range.1)
+        .filter(|&i| is_act(source, o, i) && !is_light(lexed.word(i)))
+        .map(|i| canonical(lexed.tokens[i].key))
+        .all(|k| {
+            light_verbs().contains(&k) || denial.scope.contains(&k) || denial.frame.contains(&k)
+        })
+}
+
 /// Conditions and parts do not keep the two apart.
 fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
     let s_part = s.conditional || s.narrowed;
@@ -166,7 +199,7 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
     let word = lexed.word(at);
     let next = lexed.word(at + 1);
     // `no later than`, `not only`, `nothing but`, `not yet`
-    if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter")
+    if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter" "else")
         || word == "no"
             && lexed
                 .tokens
@@ -175,8 +208,15 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
     {
         return None;
     }
+    // `at no time`, `under no circumstances`: never.
+    let never = at > range.0
+        && any_of!(lexed.word(at - 1), "at" "under" "in" "by" "on")
+        && any_of!(next, "time" "circumstances" "circumstance" "case" "means" "account" "condition" "conditions" "way" "point" "moment" "event");
     let noun = word == "without"
-        || word == "no" && at > range.0 && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
+        || word == "no"
+            && !never
+            && at > range.0
+            && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
     let ends = |i: usize| {
         lexed.tokens[i].kind == TokenKind::Symbol && !matches!(lexed.raw(i), "'" | "/")
             || any_of!(lexed.word(i), "but" "unless" "if" "when" "while" "until" "before" "after" "once" "because" "so" "and" "than" "except")
@@ -206,7 +246,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         let part = (i + 1..(i + 8).min(s.range.1))
             .take_while(|&k| !is_boundary(source, k))
             .any(
-                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless"),
+                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless" "same" "itself"),
             );
         let relative = relative || part || (s.range.0..i).any(|k| lexed.word(k) == "otherwise");
         let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));
@@ -330,7 +370,9 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             scope = vec![c.key];
         }
         // `Recording of sessions is not permitted`: what stands before is denied.
-        if scope.is_empty() && (sc.0..sc.1).any(|k| is_filler(lexed.word(k))) {
+        let forbidden = any_of!(lexed.word(sc.0), "forbidden" "prohibited" "banned" "disallowed");
+        let permitted = (sc.0..sc.1).any(|k| is_filler(lexed.word(k)));
+        if scope.is_empty() && (permitted && lexed.word(sc.0) != "without" || forbidden) {
             scope = words
                 .iter()
                 .filter(|w| w.1 < sc.0)

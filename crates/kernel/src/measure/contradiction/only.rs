@@ -29,6 +29,8 @@ struct Focus {
     slot: Slot,
     words: Vec<Concept>,
     frame: Vec<u64>,
+    /// The focus are people.
+    people: bool,
 }
 
 /// Finds statements that go beyond what another lets through.
@@ -51,10 +53,11 @@ pub(super) fn find(
                         && any_of!(lexed.word(k), "one" "nobody" "none" "nothing" "nowhere")
                     || lexed.word(k + 1) == "one" && lexed.word(k + 2) == "else")
         };
-        let Some(at) = (s.range.0..s.range.1).find(|&k| only(k)) else {
-            continue;
-        };
-        let Some(focus) = read_focus(source, s, at) else {
+        let worded = read_reserved(source, s).or_else(|| {
+            let at = (s.range.0..s.range.1).find(|&k| only(k))?;
+            read_focus(source, s, at)
+        });
+        let Some(focus) = worded else {
             continue;
         };
         // One word of the frame may be missing, so the two rarest meet every candidate.
@@ -89,6 +92,85 @@ fn concepts(source: &Source<'_>, from: usize, to: usize) -> Vec<Concept> {
         .filter(|&i| telling(source, i))
         .map(|i| concept_at(source, i))
         .collect()
+}
+
+/// The same said in other words: `reserved for F`, `nobody but F`, `F alone does`, `F is the only one who`.
+fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
+    let lexed = &source.tagged.lexed;
+    let (start, end) = s.range;
+    let close = |from: usize| {
+        let ends = |k: usize| {
+            is_boundary(source, k) || is_preposition(lexed.word(k)) && lexed.word(k) != "of"
+        };
+        (from..end).find(|&k| ends(k)).unwrap_or(end)
+    };
+    for k in start..end {
+        let (word, next, third) = (lexed.word(k), lexed.word(k + 1), lexed.word(k + 2));
+        if lexed.tokens[k].quoted {
+            continue;
+        }
+        // `reserved for F`, `restricted to F`, `the preserve of F`, `a matter for F`
+        let reserved = any_of!(word, "reserved" "restricted" "limited" "confined" "exclusive" "entrusted")
+            && any_of!(next, "for" "to")
+            || any_of!(word, "preserve" "privilege" "prerogative") && next == "of";
+        if reserved && k > start {
+            return focus_of(source, s, Slot::Agent, k + 2, close(k + 2)).filter(|f| f.people);
+        }
+        // `nobody but F does`, `no one other than F does`; `by nobody except F`, `not by anyone other than F`
+        let nobody = any_of!(word, "nobody" "anyone" "anybody" "none")
+            || word == "one" && k > start && any_of!(lexed.word(k - 1), "no" "any");
+        let but = any_of!(next, "but" "except" "besides" "save").then_some(k + 2);
+        let other = (any_of!(next, "other") && third == "than"
+            || next == "apart" && third == "from")
+            .then_some(k + 3);
+        if let Some(from) = but.or(other).filter(|_| nobody) {
+            let to = (from..end).find(|&i| {
+                source.tagged.is(i, class::MODAL)
+                    || Some(i) == s.finite
+                    || super::grammar::is_verb(lexed.tokens[i].key)
+            });
+            return focus_of(
+                source,
+                s,
+                Slot::Agent,
+                from,
+                to.unwrap_or_else(|| close(from)),
+            );
+        }
+        // `apart from F nobody does`
+        if k == start
+            && (word == "apart" && next == "from" || any_of!(word, "besides" "except"))
+            && let Some(to) = (k..end).find(|&i| any_of!(lexed.word(i), "nobody" "no"))
+        {
+            return focus_of(source, s, Slot::Agent, k + 1, to);
+        }
+        // `F alone does`, `F is the only one who does`
+        let verb = s.finite.is_some_and(|v| v == k + 1);
+        if word == "alone"
+            && k > start
+            && (source.tagged.is(k + 1, class::MODAL)
+                || verb
+                || super::grammar::is_verb(lexed.tokens.get(k + 1).map_or(0, |t| t.key)))
+        {
+            return focus_of(source, s, Slot::Subject, start, k);
+        }
+        if word == "the"
+            && next == "only"
+            && any_of!(third, "one" "ones" "person" "people" "persons")
+            && let Some(verb) = s.finite.filter(|v| *v < k)
+        {
+            let mut focus = focus_of(source, s, Slot::Subject, start, verb)?;
+            // What they may do stands in the relative clause.
+            focus.frame = concepts(source, k + 3, end)
+                .into_iter()
+                .map(|c| c.key)
+                .collect();
+            focus.frame.sort_unstable();
+            focus.frame.dedup();
+            return (!focus.frame.is_empty()).then_some(focus);
+        }
+    }
+    None
 }
 
 fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
@@ -165,19 +247,44 @@ fn focus_of(
     let words = concepts(source, from, to);
     let mut frame: Vec<u64> = (start..end)
         .filter(|k| !(from..to).contains(k) && telling(source, *k))
+        .filter(|&k| !is_right(source.tagged.lexed.word(k)))
         .take_while(|&k| k < to || !(to..k).any(|b| is_boundary(source, b)))
         .map(|k| concept_at(source, k).key)
         .collect();
     frame.sort_unstable();
     frame.dedup();
-    (!words.is_empty() && !frame.is_empty()).then_some(Focus { slot, words, frame })
+    let people = source.tagged.any((from, to), class::PERSON)
+        || (from..to).any(|k| is_role(source.tagged.lexed.word(k)));
+    // `is the only one who`: the frame is in the relative clause.
+    let only_one = (to..end.min(to + 3)).any(|k| source.tagged.lexed.word(k) == "only");
+    let slot = match slot {
+        Slot::Behind(_) if people => Slot::Agent,
+        slot => slot,
+    };
+    (!words.is_empty() && (!frame.is_empty() || only_one)).then_some(Focus {
+        slot,
+        words,
+        frame,
+        people,
+    })
+}
+
+/// Words around a right: they say that it is one, not what it is.
+fn is_right(word: &str) -> bool {
+    any_of!(word, "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first" "else")
+}
+
+/// Roles that no list of people knows: `actuary`, `head of administration`.
+fn is_role(word: &str) -> bool {
+    word.len() > 4 && (word.ends_with("ary") || word.ends_with("ist") || word.ends_with("ician"))
+        || any_of!(word, "head" "heads" "lead" "leads" "deputy" "owner" "master")
 }
 
 fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> bool {
     let lexed = &other.tagged.lexed;
     if o.negative
         || o.conditional && !o.limited
-        || s.conditional && !s.limited
+        || s.conditional && !s.limited && !focus.people
         || s.apart_in_name(o)
     {
         return false;
@@ -188,6 +295,12 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     let telling_frame = focus.frame.iter().any(|k| !s.generic.contains(k));
     let everything = (o.range.0..o.range.1).any(|k| {
         lexed.word(k) == "around" && lexed.word(k + 2) == "clock" || any_of!(lexed.word(k), "anyone" "anybody" "everyone" "everybody" "everything" "anything" "anywhere" "everywhere" "24/7" "always")
+            || focus.people
+                && (lexed.word(k) == "whoever"
+                    || lexed.word(k) == "all"
+                        && k > o.range.0
+                        && any_of!(lexed.word(k - 1), "to" "by" "for")
+                        && (k + 1 >= o.range.1 || is_boundary(other, k + 1)))
     });
     let enough =
         missing == 0 || missing == 1 && (focus.frame.len() >= 4 || everything && s.same_subject(o));
@@ -215,20 +328,27 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     let universal = (o.range.0..o.range.1).any(|k| {
         any_of!(lexed.word(k), "all" "every" "each" "any") && held_behind(other, k, focus)
     });
-    if universal && !named || everything {
+    let all_people = focus.people
+        && (o.range.0..o.range.1).any(|k| {
+            any_of!(lexed.word(k), "all" "every" "each" "any")
+                && (k + 1..(k + 4).min(o.range.1))
+                    .take_while(|&e| !is_boundary(other, e))
+                    .any(|e| other.tagged.is(e, class::PERSON))
+        });
+    if (universal || all_people) && !named || everything {
         return true;
     }
     match focus.slot {
         Slot::Subject | Slot::Agent => {
             let by = (verb..o.range.1).find(|&k| lexed.word(k) == "by");
             let (from, to) = match by {
-                Some(by) if focus.slot == Slot::Agent => (by + 1, o.range.1),
+                Some(by) if focus.slot == Slot::Agent || focus.people => (by + 1, o.range.1),
                 _ => (o.range.0, verb),
             };
             !named
                 && foreign(from, to)
                 && (some
-                    || focus.slot == Slot::Agent
+                    || focus.slot == Slot::Agent && (by.is_some() || !focus.people)
                     || other.tagged.any((from, to), class::PERSON))
         }
         Slot::Behind(preposition) => (verb..o.range.1).any(|k| {

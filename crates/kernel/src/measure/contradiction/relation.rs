@@ -1,5 +1,6 @@
 //! How two statements relate: what they share, what keeps them apart, and whether their conditions let them meet.
 
+use super::naming::{WITH, contrast_key};
 use super::statement::Statement;
 
 /// Size of the intersection of two sorted lists.
@@ -53,6 +54,12 @@ impl Statement {
         }
     }
 
+    /// The subject of one is what the other does: `the import runs`, `prices are imported`.
+    pub fn same_act(&self, other: &Statement) -> bool {
+        let noun = |a: &Statement, b: &Statement| !a.owned && a.head.is_some() && a.head == b.act;
+        noun(self, other) || noun(other, self)
+    }
+
     /// Like [`Self::shared_weight`], and at least 2 where both are about the same noun, however general it is.
     pub fn subject_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
         let weight = self.shared_weight(other, ignore);
@@ -101,13 +108,30 @@ impl Statement {
     /// Different requests, paths, headings, or the same noun with different words before it: `internal calls`,
     /// `external calls`.
     pub fn apart_in_name(&self, other: &Statement) -> bool {
+        self.apart_in_name_beside(other, &[])
+    }
+
+    /// Like [`Self::apart_in_name`], where `with X` and `without X` of the given words do not count.
+    pub fn apart_in_name_beside(&self, other: &Statement, ignore: &[u64]) -> bool {
         let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
         if differ(&self.methods, &other.methods) || differ(&self.paths, &other.paths) {
             return true;
         }
         // `with a date`, `without a date`
-        let counterpart = |c: &(u64, bool)| other.contrasts.contains(&(c.0, !c.1));
+        let counterpart = |c: &(u64, bool)| {
+            other.contrasts.contains(&(c.0, !c.1))
+                && !ignore.iter().any(|k| contrast_key(*k, WITH) == c.0)
+        };
         if self.contrasts.iter().any(counterpart) {
+            return true;
+        }
+        // `On the public page …`, `In the warden's list …`
+        let own = |a: &[u64], b: &Statement| a.iter().all(|k| b.content.binary_search(k).is_err());
+        if !self.fronted.is_empty()
+            && !other.fronted.is_empty()
+            && own(&self.fronted, other)
+            && own(&other.fronted, self)
+        {
             return true;
         }
         // Two headings, each with a word of its own.

@@ -72,12 +72,26 @@ pub(super) struct Statement {
     pub unexcepted: bool,
     /// Nouns behind a preposition with the word before them: `in the beta build`.
     pub places: Vec<(u64, u64)>,
+    /// Heads of the noun phrases behind `in`, `on`, `from`, `to`, `into`, `at`: where something is or goes.
+    pub landmarks: Vec<u64>,
+    /// Tells how it was: no demand.
+    pub past: bool,
+    /// Something is done to its subject: `files are never changed`.
+    pub passive: bool,
     /// Speaks of all others only.
     pub complement: bool,
     /// Which detectors have a word to look at; see [`mark`].
     pub marks: u8,
     /// Where the verb of the sentence begins.
     pub finite: Option<usize>,
+    /// The place a sentence begins with: `On the public page …`.
+    pub fronted: Vec<u64>,
+    /// What is done: the verb, or the participle behind the auxiliary.
+    pub act: Option<u64>,
+    /// Gives a length of time: `30 days`, `a year`.
+    pub timed: bool,
+    /// Its condition is what sets it off (`when they are submitted`), no case among others.
+    pub triggered: bool,
     /// Names a time of day.
     pub clocked: bool,
     /// The same for the time before and after something.
@@ -188,6 +202,21 @@ pub(super) fn read_statements(sources: &[Source<'_>]) -> Vec<Statement> {
     out
 }
 
+/// Where the main clause begins behind a condition without a comma: `If the power fails the valve opens`.
+fn main_clause(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    if (range.0..range.1).any(|i| lexed.raw(i) == ",") {
+        return None;
+    }
+    (range.0 + 3..range.1.saturating_sub(1)).rev().find(|&i| {
+        any_of!(lexed.word(i), "the" "a" "an" "every" "each" "all" "no" "it" "they" "its" "their")
+            && lexed.tokens[i - 1].kind == TokenKind::Word
+            && !t.is(i - 1, class::STOP | class::CONDITION)
+            && !super::grammar::is_preposition(lexed.word(i - 1))
+    })
+}
+
 fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> Statement {
     let t = &source.tagged;
     let lexed = &t.lexed;
@@ -224,9 +253,16 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         phases: Vec::new(),
         clocked: false,
         marks: 0,
+        act: None,
+        fronted: Vec::new(),
+        timed: false,
+        triggered: false,
         finite: super::grammar::verb_of(source, range),
         complement: false,
         places: Vec::new(),
+        landmarks: Vec::new(),
+        passive: false,
+        past: false,
         quantified: Vec::new(),
         unexcepted: false,
     };
@@ -234,11 +270,19 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
     let mut main_done = false;
+    let main_at = if in_main {
+        None
+    } else {
+        main_clause(source, range)
+    };
     // The clause after if, when, unless … up to a comma.
     let mut in_condition = false;
     for i in range.0..range.1 {
         let token = lexed.tokens[i];
         let c = t.classes[i];
+        if main_at == Some(i) {
+            (in_main, in_condition) = (true, false);
+        }
         if token.kind == TokenKind::Symbol {
             if lexed.raw(i) == "," {
                 in_condition = false;

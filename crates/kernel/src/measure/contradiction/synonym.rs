@@ -34,6 +34,13 @@ const GROUPS: &[&str] = &[
     "close shut",
     "car vehicle",
     "member membership",
+    "remind reminder",
+    "pay payment",
+    "measure measurement",
+    "announce announcement",
+    "convert conversion",
+    "translate translation",
+    "alarm alert",
 ];
 
 /// The key that stands for all words of a group.

@@ -40,7 +40,10 @@ pub(super) fn find(
             .map(|s| {
                 let t = &sources[s.source].tagged;
                 let mut keys: Vec<u64> = (s.range.0..s.range.1)
-                    .filter(|&i| t.is(i, set) && !t.lexed.tokens[i].quoted)
+                    .filter(|&i| {
+                        (t.is(i, set) || set == class::FORMAT && is_word(&sources[s.source], i))
+                            && !t.lexed.tokens[i].quoted
+                    })
                     .map(|i| canonical(t.lexed.tokens[i].key))
                     .collect();
                 keys.sort_unstable();
@@ -56,17 +59,16 @@ pub(super) fn find(
         }) {
             let others = statements.iter().enumerate().filter(|(j, o)| {
                 o.source != s.source
-                    && !members[*j].is_empty()
-                    && !o.negative
+                    && !denies(&sources[o.source], o)
                     && !o.conditional
-                    && !members[*j].contains(&members[i][0])
+                    && members[*j].iter().any(|k| *k != members[i][0])
             });
             for (j, _) in others.take(CANDIDATES) {
                 pairs.add(i, j, topic);
             }
         }
         for (i, s) in statements.iter().enumerate() {
-            if members[i].is_empty() || s.conditional || s.negative {
+            if members[i].is_empty() || s.conditional || denies(&sources[s.source], s) {
                 continue;
             }
             let mut tried: Vec<u32> = Vec::new();
@@ -77,7 +79,7 @@ pub(super) fn find(
                         || other.source == s.source
                         || members[j as usize].is_empty()
                         || other.conditional
-                        || other.negative
+                        || denies(&sources[other.source], other)
                         || tried.contains(&j)
                     {
                         continue;
@@ -91,7 +93,11 @@ pub(super) fn find(
                         || members[j as usize].len() == 1
                             && is_only(&sources[other.source], other)
                             && more(j as usize, i);
+                    // What is read from one format may be written in another.
+                    let flows = flows_in(&sources[s.source], s, set)
+                        != flows_in(&sources[other.source], other, set);
                     if common(&members[i], &members[j as usize]) > 0 && !beyond
+                        || flows
                         || s.apart(other)
                         || s.foreign(other)
                     {
@@ -102,15 +108,19 @@ pub(super) fn find(
                     let coverage = s.coverage(other, &ignore);
                     let weight = s.subject_weight(other, &ignore);
                     // Two encodings or two ways to write names meet nowhere by accident.
-                    let least = if set & (class::NAMING | class::ENCODING) != 0 {
+                    let least = if beyond || set & (class::NAMING | class::ENCODING) != 0 {
                         25
                     } else {
                         50
                     };
-                    let exclusive = is_exclusive(&sources[s.source], s)
+                    let exclusive = beyond
+                        || is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);
                     let single = members[i].len() == 1 && members[j as usize].len() == 1;
-                    if exclusive && weight >= 2 && coverage >= least
+                    if exclusive
+                        && weight >= 2
+                        && (coverage >= least
+                            || coverage >= 25 && set == class::FORMAT && s.same_subject(other))
                         || single && weight >= 4 && coverage >= 80
                         || single
                             && weight >= 2
@@ -132,7 +142,7 @@ fn speaks_of_whole(source: &Source<'_>, s: &Statement, set: u64) -> bool {
     (s.range.0..s.range.1).all(|i| {
         t.is(i, set | class::STOP | class::UNIVERSAL | class::NEG | class::WHOLE)
             || t.lexed.tokens[i].kind == crate::text::lex::TokenKind::Symbol
-            || any_of!(t.lexed.word(i), "app's" "site's" "language" "languages" "format" "formats" "currency" "database" "supported" "available" "offered" "used" "accepted")
+            || any_of!(t.lexed.word(i), "app's" "site's" "language" "languages" "format" "formats" "currency" "database" "supported" "available" "offered" "used" "accepted" "texts" "wording" "everywhere")
     })
 }
 
@@ -141,29 +151,110 @@ fn is_only(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
     (s.range.0..s.range.1).any(|i| {
         any_of!(lexed.word(i), "only" "exclusively" "solely")
-            || lexed.word(i) == "no" && lexed.word(i + 1) == "other"
+            || any_of!(lexed.word(i), "no" "nothing" "none" "not")
+                && any_of!(lexed.word(i + 1), "other" "others" "else" "but")
+            || lexed.word(i) == "any" && lexed.word(i + 1) == "other"
     })
+}
+
+/// Negated, and not only by `nothing else` or `no other`.
+fn denies(source: &Source<'_>, s: &Statement) -> bool {
+    let t = &source.tagged;
+    s.negative
+        && (s.range.0..s.range.1).any(|i| {
+            t.is(i, class::NEG)
+                && !any_of!(t.lexed.word(i + 1), "other" "others" "else" "but")
+                && i < s.range.0 + 12
+        })
+}
+
+/// `taken from a CSV file`
+fn flows_in(source: &Source<'_>, s: &Statement, set: u64) -> bool {
+    let t = &source.tagged;
+    set == class::FORMAT
+        && (s.range.0..s.range.1)
+            .find(|&i| t.is(i, set))
+            .is_some_and(|i| {
+                (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.lexed.word(k) == "from")
+            })
+}
+
+/// A document of the program Word.
+fn is_word(source: &Source<'_>, i: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    lexed.word(i) == "text" && any_of!(lexed.word(i + 1), "file" "files")
+        || lexed.raw(i) == "Word"
+            && any_of!(lexed.word(i + 1), "document" "documents" "file" "files" "format")
+}
+
+/// How a version is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    This,
+    /// `3.11 or newer`, `at least 3.11`, `from 3.11 on`.
+    Least,
+    /// `3.8 and nothing newer`, `up to 3.8`.
+    Most,
+}
+
+/// `3.11` against `3.8`, part by part.
+fn compare_versions(a: &str, b: &str) -> std::cmp::Ordering {
+    let parts = |v: &str| -> [u32; 3] {
+        let mut out = [0; 3];
+        for (slot, part) in out.iter_mut().zip(v.split('.')) {
+            *slot = part.parse().unwrap_or(0);
+        }
+        out
+    };
+    parts(a).cmp(&parts(b))
 }
 
 /// Two versions of one product: `has to run on Python 3.7`, `Python 3.11 is the minimum`.
 fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
-    let mut all: Vec<(u64, u32, &str)> = Vec::new();
+    let mut all: Vec<(u64, u32, &str, Reach)> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
-        let moves = (s.range.0..s.range.1).any(|i| {
-            any_of!(lexed.word(i), "from" "old" "new" "upgrade" "upgraded" "migrate" "currently" "until" "previous" "legacy" "later" "newer" "tests" "tested" "both" "matrix" "or")
-        });
-        if moves {
-            continue;
-        }
         for i in s.range.0..s.range.1.saturating_sub(1) {
-            if t.is(i, class::LANGUAGE | class::DATABASE | class::LIBRARY)
+            let named = t.is(i, class::LANGUAGE | class::DATABASE | class::LIBRARY)
                 && lexed.tokens[i].upper
                 && lexed.tokens[i + 1].kind == crate::text::lex::TokenKind::Number
-                && !t.is(i + 2, class::TIME_UNIT | class::SIZE_UNIT)
+                && !t.is(i + 2, class::TIME_UNIT | class::SIZE_UNIT);
+            if !named {
+                continue;
+            }
+            let near = (i.saturating_sub(4).max(s.range.0), (i + 7).min(s.range.1));
+            let said = |words: &[&str]| (near.0..near.1).any(|k| words.contains(&lexed.word(k)));
+            let reach = if said(&["nothing", "most", "older"])
+                || said(&["up"]) && i > s.range.0 && lexed.word(i - 1) == "to"
             {
-                all.push((lexed.tokens[i].key, n as u32, lexed.word(i + 1)));
+                Reach::Most
+            } else if said(&[
+                "newer",
+                "later",
+                "higher",
+                "onwards",
+                "upwards",
+                "least",
+                "minimum",
+                "above",
+                "requires",
+                "exists",
+                "introduced",
+            ]) || lexed.raw(i + 2) == "+"
+                || lexed.word(i + 2) == "on"
+                || lexed.word(i + 2) == "and" && lexed.word(i + 3) == "up"
+            {
+                Reach::Least
+            } else {
+                Reach::This
+            };
+            let moves = (s.range.0..s.range.1).any(|k| {
+                any_of!(lexed.word(k), "old" "new" "upgrade" "upgraded" "migrate" "currently" "until" "previous" "legacy" "tests" "tested" "both" "matrix")
+                    || reach == Reach::This && any_of!(lexed.word(k), "from" "or" "later" "newer")
+            });
+            if !moves {
+                all.push((lexed.tokens[i].key, n as u32, lexed.word(i + 1), reach));
             }
         }
     }
@@ -172,8 +263,17 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
         let (a, b) = (pair[0], pair[1]);
         let short = a.2.len().min(b.2.len());
         // `Python 3` and `Python 3.12` agree.
+        let differ = a.2[..short] != b.2[..short];
+        let order = compare_versions(a.2, b.2);
+        let excluded = match (a.3, b.3) {
+            (Reach::This, Reach::This) => true,
+            (Reach::Least, Reach::Least) | (Reach::Most, Reach::Most) => false,
+            (Reach::Least, _) | (_, Reach::Most) => order.is_gt(),
+            (_, Reach::Least) | (Reach::Most, _) => order.is_lt(),
+        };
         let (s, o) = (&statements[a.1 as usize], &statements[b.1 as usize]);
-        if a.0 == b.0 && a.2[..short] != b.2[..short] && !(s.foreign(o) || s.apart_in_name(o)) {
+        let least = a.3 == Reach::Least || b.3 == Reach::Least;
+        if a.0 == b.0 && differ && excluded && !s.apart_in_name(o) && (least || !s.foreign(o)) {
             pairs.add(a.1 as usize, b.1 as usize, "the version");
         }
     }
@@ -218,6 +318,6 @@ fn is_exclusive(source: &Source<'_>, s: &Statement) -> bool {
     (s.range.0..s.range.1).any(|i| {
         any_of!(lexed.word(i),
             "only" "always" "all" "every" "exclusively" "solely" "must" "entire" "entirely"
-            "nothing" "whole")
+            "nothing" "whole" "single" "never" "without")
     })
 }

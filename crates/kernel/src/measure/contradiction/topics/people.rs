@@ -1,9 +1,140 @@
 //! Who may do, see or decide something, how many of them, and all, some or none.
 
-use super::super::cues::Topic;
+use super::super::claims::{ACCOUNTS, APPROVAL, PARTS, PRICE, REQUIRED};
+use super::super::cues::{Topic, claim};
 
-/// Groups of words that only these topics use.
-pub(crate) const GROUPS: &[(&str, &str)] = &[];
+/// Groups of words that only these topics use. `person` holds every word for people as well.
+pub(crate) const GROUPS: &[(&str, &str)] = &[
+    ("person", "person people human somebody someone"),
+    (
+        "account",
+        "login log-in logon sign-in signin account password passcode pin registration credentials authentication sign-up signup identification username",
+    ),
+    ("sign", "sign log signing logging signed logged"),
+    ("authed", "signed-in logged-in registered authenticated"),
+    (
+        "identify",
+        "register authenticate identify registering authenticating",
+    ),
+    ("every", "every each all any"),
+    (
+        "everybody",
+        "everyone everybody anyone anybody all public world internet whoever web outsiders outside",
+    ),
+    (
+        "mandatory",
+        "mandatory compulsory obligatory required prescribed essential indispensable obliged",
+    ),
+    (
+        "supply",
+        "state give enter fill carry contain have name supply provide submit include indicate specify write hold bear attach add type exist",
+    ),
+    (
+        "has",
+        "has have carry contain bear hold come include show comes carries",
+    ),
+    (
+        "turned",
+        "refused rejected invalid declined returned error fails bounced discarded stopped",
+    ),
+    (
+        "fine",
+        "valid accepted fine okay ok allowed permitted possible imported welcome taken processed loaded correct legal sent submitted saved handed go through",
+    ),
+    ("omit", "skip omit drop leave"),
+    (
+        "reach",
+        "open visible accessible available reachable readable shown viewable seen viewed read reached opened displayed accessed view see look watch browse access",
+    ),
+    (
+        "closed",
+        "private confidential secret internal restricted classified non-public unlisted",
+    ),
+    (
+        "cost",
+        "cost costs pay pays paid charge charged bill billed invoice invoiced buy buys bought price fee fees due surcharge payable",
+    ),
+    (
+        "money",
+        "euro euros eur cent cents dollar dollars usd pound pounds franc francs chf fee charge",
+    ),
+    (
+        "approval",
+        "approve approval release confirm confirmation review authorise authorize authorisation sign-off consent agree agreement check signature sign signed look moderate moderation moderator permission vet inspect decide clearance countersign",
+    ),
+    ("two", "two both second three"),
+    ("one", "one single"),
+    ("nobody", "no nobody none without"),
+    (
+        "fee",
+        "pay paying paid charge charged fee fees cost costs payment billed invoiced",
+    ),
+    (
+        "include",
+        "go enter count part include cover use taken considered contained evaluated analysed processed account based covered into",
+    ),
+    (
+        "out",
+        "exclude drop ignore disregard remove skip omit exempt discard filter missing pass",
+    ),
+    ("enough", "enough sufficient suffices sufficient"),
+    (
+        "trace",
+        "traced trace linked link attributed assigned connected identify identified identifiable",
+    ),
+];
 
 /// The topics.
-pub(crate) const TOPICS: &[Topic] = &[];
+pub(crate) const TOPICS: &[Topic] = &[
+    claim(
+        ACCOUNTS,
+        "without ... <account>|no .. <account>|<not> .. <must> .. <account>|<account> .. <be> not|<account> .. <not> .. <must>|<not> .. ask .. <account>\
+        |without .. <sign> in|without .. <identify>|<not> .. <sign> in|<not> .. <identify>|never registered|<account> .. not exist|unauthenticated\
+        |<not> .. <authed>|<not> .. say who|<not> <account>",
+        "<must> .. <account>|<must> .. <sign> in|<must> .. <identify>|<must> .. <authed>|<only> .. <authed>|<only> ... <sign> in|<authed> .. only|<authed>|<sign> in|<account> .. <must>\
+        |behind .. <account>|ask .. <account>|with .. <account>|after .. <account>|enter ... <account>|type ... <account>|<account> .. precondition|<sign> in with\
+        |without ... <account> .. <not>|<not> ... without .. <account>|<not> ... without .. <sign> in|unless .. <sign> in|unless .. <account>|<not> .. before ... <sign> in|<not> .. until ... <sign> in|<account> .. asked|<identify>|<not> ... unless .. <account>",
+    ),
+    claim(
+        REQUIRED,
+        "<mandatory>|<must> .. <filled>|<must> .. <supply>|<every> ... <has>|<not> ... <empty>|<not> .. lack|without ... <turned>|<turned> ... without|<not> ... without\
+        |<not> ... until ... <filled>|<not> ... until ... attached|<not> ... before ... <filled>|only with|<must> .. there|<must> .. value|<must> <not> .. <empty>|always .. <has>|always .. <filled>|<every> ... <must>\
+        |<not> .. optional|<must> .. come|<only> .. if .. <filled>",
+        "<may> ... <empty>|<may> .. <omit>|<may> ... out $|optional|voluntary|need not|<not> .. have to|<not> .. <mandatory>|<not> .. needed|without ... <fine>|<may> ... without|<may> .. without|come without\
+        |free to <omit>|fine to <omit>|<empty> ... accepted|<empty> ... fine|<empty> ... valid|decide whether|<not> .. obliged|<fine> without|<fine> ... without|<be> <empty> .. accepted|<not> <must> .. <supply>|missing ... accepted|even .. missing|even without|not always",
+    ),
+    claim(
+        "who sees it",
+        "<be> public|<everybody> ... <reach>|<reach> .. <everybody>|<reach> ... <everybody>|open to .. public|whole world|whole internet|on the internet|on the web|freely <reach>|from outside|world-readable\
+        |for all to see|<every> visitors ... <reach>|<every> visitor ... <reach>|publicly|published|from the .. internet|to the public|no secret|from anywhere",
+        "<be> <closed>|<only> ... <reach>|<reach> ... <only>|<not> ... <reach>|<reach> .. <not> <everybody>|restricted to|reserved for|reserved to|limited to|internal use|vpn|intranet|inside .. network\
+        |kept from|hidden from|<everybody> ... cannot|nobody outside|<not> .. published|<not> ... public|eyes only|private to|<person> alone|<person> only|stay .. <closed>|remain .. <closed>|network only|not open to|behind .. firewall|<only> ... network|for .. <person> only",
+    ),
+    claim(
+        PRICE,
+        "<free> of charge|<be> <free>|for <free>|<free> for|<free> $|<not> .. <fee>|without .. <fee>|without payment|cost nothing|costs nothing|<not> ... <fee>|gratis|at no .. <cost>|<free> use|use .. <free>|<cost> .. nothing|<not> .. fee|<free> on|<free> at",
+        "<cost> ... <money>|<money> ... <cost>|<must> .. <cost>|<be> <cost>|subject to .. <cost>|not <free>|not for <free>|<cost> .. <be> due|<money> .. added|<cost> for|a <cost>|the <cost> for|<money> a day|<money> per|<cost> per|<person> <cost>",
+    ),
+    claim(
+        APPROVAL,
+        "<auto>|by itself|by themselves|itself|themselves|without ... <approval>|<nobody> .. <approval>|<nobody> <approval> .. <must>|<not> .. <must> .. <approval>|without anyone|without anybody|without asking|as soon as|the moment|<not> .. <person> ... involved|<not> .. <hand>\
+        |at once|immediately|straight away|right away|instantly|directly|without .. <person>|without .. <hand>",
+        "<approval> ... before|before ... <approval>|until ... <approval>|after ... <approval>|<must> ... <approval>|<approval> .. by|by hand|manually|wait .. <approval>|<approval> .. <every>|<every> ... <approval> .. by|hands of\
+        |<must> ... consent|<not> ... until ... <approval>|<not> ... before ... <approval>|<not> ... without ... <approval>|<person> <approval>|<person> .. to <approval>|only after ... <approval>|<hand>|<person> decides",
+    ),
+    claim(
+        PARTS,
+        "<every> ... <include>|<include> ... <every>|<not> ... <out>|<not> ... left out|<not> ... leave out|<every> single|<every> <person> ... <must>|no exception",
+        "<be> <out>|<out>|left out|leave out|<not> .. <include>|<not> ... <include>|<only> ... <include>|<be> ... without the|restricted to|limited to|<not> .. have to|<not> <must>|<not> .. <must>",
+    ),
+    claim(
+        "how many do it",
+        "two different|two signatures|two <person>|<two> <person> ... <approval>|second <person>|second signature|four-eyes|four eyes|<not> ... alone|<not> ... on .. own|both <person>|<must> two|by two|two .. together|<two> .. must|<approval> ... second",
+        "one <person>|single <person>|<one> .. <enough>|<one> signature|<person> alone|alone <may>|<may> .. alone|on .. own|without .. second|by one|<one> ... <enough>|a single|own authority",
+    ),
+    claim(
+        "names or none",
+        "<anon>|<not> ... who|<not> ... <trace>|<save> ... without ... <ident>|<be> ... without ... <ident>|<not> ... <ident>|<not> .. personal|no names|<ident> .. not|<not> ... identity",
+        "with ... <ident>|<ident> ... <be> shown|show who|shows who|<be> linked to|signed with|by ... <ident>|which <person>|under ... <ident>|full <ident>|real <ident>|<ident> ... beside|<ident> .. appear|<ident> .. printed|<ident> ... shown|carry ... <ident>|<ident> of .. <person>|<person> ... <ident>|together with|sees who|see who",
+    ),
+];

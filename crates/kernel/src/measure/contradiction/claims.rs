@@ -1,0 +1,312 @@
+//! Claims about an act: who may do something to a thing and on which terms (with or without a login, free or paid,
+//! with or without approval, required or not).
+//!
+//! Two claims on opposite sides of a topic contradict each other when they are about the same act on the same thing:
+//! the people in them do not keep them apart where one speaks of everybody or nobody, and a condition that is part of
+//! the claim itself (`readers who are signed in`) is no condition.
+
+use super::super::Source;
+use super::grammar::{is_preposition, is_verb};
+use super::stands::Stand;
+use super::statement::{Statement, is_filler};
+use super::synonym::canonical;
+use crate::lexicon::class;
+use crate::text::lex::{TokenKind, fnv};
+use crate::text::stem::stem;
+
+/// Whether the claims `x` of `s` and `y` of `o` exclude each other.
+pub(super) fn opposed(
+    sources: &[Source<'_>],
+    (s, x): (&Statement, &Stand),
+    (o, y): (&Statement, &Stand),
+    name: &str,
+) -> bool {
+    let (a, b) = (&sources[s.source], &sources[o.source]);
+    let mut cue = x.cue.clone();
+    cue.extend(&y.cue);
+    let differ = |p: &[u64], q: &[u64]| {
+        let p: Vec<&u64> = p
+            .iter()
+            .filter(|k| !cue.contains(&canonical(**k)))
+            .collect();
+        let mut q = q
+            .iter()
+            .filter(|k| !cue.contains(&canonical(**k)))
+            .peekable();
+        !p.is_empty() && q.peek().is_some() && !q.any(|k| p.contains(&k))
+    };
+    // `only with a number`, `without a number`: that is the claim.
+    let with: &[u64] = if name == REQUIRED { &s.content } else { &cue };
+    if differ(&s.labels, &o.labels)
+        || differ(&s.scopes, &o.scopes)
+        || s.complement
+        || o.complement
+        || s.apart_in_name_beside(o, with)
+        || s.apart_in_time(o) && name != APPROVAL
+    {
+        return false;
+    }
+    if !(is_free(a, s, x) && is_free(b, o, y) || s.may_meet(o)) || approved_already(a, s, name) {
+        return false;
+    }
+    // `a post of their own`: said of one's own things.
+    let own = |t: &Source<'_>, st: &Statement| {
+        let lexed = &t.tagged.lexed;
+        (st.range.0 + 1..st.range.1).any(|i| {
+            lexed.word(i) == "own" && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
+        })
+    };
+    if name == APPROVAL && (own(a, s) || own(b, o)) || narrowed_apart(a, s, b, o) {
+        return false;
+    }
+    let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
+    if !wild && (s.apart_in_people(o) || rank_differs(s, o)) {
+        return false;
+    }
+    let (left, right) = (things(a, s, &cue), things(b, o, &cue));
+    let acts = |list: &[Thing]| -> Vec<u64> {
+        list.iter()
+            .filter(|t| t.act)
+            .map(|t| act_class(t.key))
+            .collect()
+    };
+    let (does, did) = (acts(&left), acts(&right));
+    let strange = !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k));
+    // What is left out belongs to what all is said of.
+    if name == PARTS {
+        let mine = |k: &u64| o.content.binary_search(k).is_ok();
+        let (weight, count) = shared(&left, &right);
+        let target = s.quantified.iter().any(|k| mine(k) && !cue.contains(k));
+        return (target || s.head.is_some() && s.head == o.head && s.emphatic)
+            && weight >= 4
+            && count * 100 >= left.len().min(right.len()) * 60;
+    }
+    if strange && name != PRICE && name != APPROVAL && name != REQUIRED {
+        return false;
+    }
+    let (weight, count) = shared(&left, &right);
+    let least = left.len().min(right.len());
+    if least == 0 {
+        // `No login`: said of the whole.
+        return name == ACCOUNTS
+            && left.is_empty()
+            && (s.persons.is_empty() || !s.apart_in_people(o));
+    }
+    let weight = if s.same_subject(o) && weight > 0 {
+        weight.max(2)
+    } else {
+        weight
+    };
+    weight >= 2 && (weight >= 4 || count * 100 >= least * 30)
+}
+
+/// Names of topics that are treated in a way of their own.
+pub(super) const ACCOUNTS: &str = "accounts";
+/// See [`ACCOUNTS`].
+pub(super) const PRICE: &str = "price";
+/// See [`ACCOUNTS`].
+pub(super) const APPROVAL: &str = "approval";
+/// See [`ACCOUNTS`].
+pub(super) const REQUIRED: &str = "whether it is required";
+
+/// See [`ACCOUNTS`].
+pub(super) const PARTS: &str = "all or only some";
+
+/// A telling word with its neighbours.
+struct Thing {
+    key: u64,
+    /// Key of the telling word right before it, 0 where none.
+    before: u64,
+    /// The same right behind it.
+    behind: u64,
+    general: bool,
+    act: bool,
+}
+
+/// The telling words of a statement that are neither people nor words of the claim.
+fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let telling = |i: usize| {
+        lexed.tokens[i].kind == TokenKind::Word
+            && !t.is(
+                i,
+                class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL,
+            )
+            && !is_filler(lexed.word(i))
+            && !cue.contains(&canonical(lexed.tokens[i].key))
+    };
+    let person = |i: usize| t.is(i, class::PERSON) && !t.is(i, class::THING | class::DATA);
+    let near = |i: usize| {
+        if telling(i) && !person(i) {
+            canonical(lexed.tokens[i].key)
+        } else {
+            0
+        }
+    };
+    let mut out: Vec<Thing> = Vec::new();
+    for i in (st.range.0..st.range.1).filter(|&i| telling(i) && !person(i)) {
+        let key = canonical(lexed.tokens[i].key);
+        let act = is_act(source, st, i);
+        if act && is_light(lexed.word(i)) || t.is(i, class::WHOLE) && st.head != Some(key) {
+            continue;
+        }
+        out.push(Thing {
+            key: if act { act_class(key) } else { key },
+            before: if i > st.range.0 && !act {
+                near(i - 1)
+            } else {
+                0
+            },
+            behind: if i + 1 < st.range.1 && !act && !is_act(source, st, i + 1) {
+                near(i + 1)
+            } else {
+                0
+            },
+            general: t.is(i, class::GENERIC),
+            act,
+        });
+    }
+    out
+}
+
+/// Weight and number of shared words. A word that is part of another name (`invoice number`, `invoice date`) is not
+/// shared.
+fn shared(left: &[Thing], right: &[Thing]) -> (usize, usize) {
+    let holds = |list: &[Thing], key: u64| list.iter().any(|t| t.key == key);
+    let strange =
+        |p: u64, q: u64| p != 0 && q != 0 && p != q && !holds(right, p) && !holds(left, q);
+    let (mut weight, mut count) = (0, 0);
+    let mut seen: Vec<u64> = Vec::new();
+    for p in left {
+        let same = right.iter().find(|q| {
+            (q.key == p.key
+                || p.act && act_class(q.key) == p.key
+                || q.act && act_class(p.key) == q.key)
+                && !strange(p.before, q.before)
+                && !strange(p.behind, q.behind)
+        });
+        if same.is_some() && !seen.contains(&p.key) {
+            seen.push(p.key);
+            weight += if p.general { 1 } else { 2 };
+            count += 1;
+        }
+    }
+    (weight, count)
+}
+
+/// A word that stands where a verb stands: behind a modal, `to` or a form of `be`, a gerund, the verb of the sentence.
+pub(super) fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let word = lexed.word(i);
+    if lexed.tokens[i].kind != TokenKind::Word || t.is(i, class::STOP) {
+        return false;
+    }
+    let before = if i > st.range.0 {
+        lexed.word(i - 1)
+    } else {
+        ""
+    };
+    let modal = i > st.range.0 && t.is(i - 1, class::MODAL)
+        || any_of!(before, "to" "cannot" "can't" "not" "never");
+    let passive = any_of!(before, "be" "is" "are" "been" "being" "gets" "get" "was" "were")
+        && (word.ends_with("ed") || stem(word) != word && !word.ends_with('s'));
+    let gerund = word.len() > 5
+        && word.ends_with("ing")
+        && !any_of!(word, "during" "morning" "evening" "string" "building" "meeting" "reading" "nothing" "something" "anything" "everything");
+    modal
+        || passive
+        || gerund
+        || st.finite == Some(i)
+        || is_verb(lexed.tokens[i].key)
+            && i > st.range.0
+            && (st.range.0..i).all(|k| !is_verb(lexed.tokens[k].key))
+            && t.is(i - 1, class::PERSON)
+}
+
+/// Verbs that say little about the act.
+pub(super) fn is_light(word: &str) -> bool {
+    any_of!(word, "need" "needs" "require" "requires" "required" "ask" "asks" "asked" "get" "gets" "go" "goes" "come" "comes" "take" "takes" "let" "lets" "allow" "allowed" "granted" "permitted" "given" "work" "works" "use" "used" "using" "happen" "happens" "entered" "refused" "accepted" "leave" "stay" "stays" "remain" "remains" "lie" "lies" "follow")
+}
+
+/// Looking is one act, in whatever word.
+fn act_class(key: u64) -> u64 {
+    const LOOK: &[&str] = &[
+        "see", "view", "read", "look", "open", "watch", "browse", "access", "search", "find",
+        "inspect", "show", "display", "list", "consult", "reach", "visit",
+    ];
+    if LOOK.iter().any(|w| canonical(fnv(stem(w))) == key) {
+        fnv("see")
+    } else {
+        key
+    }
+}
+
+/// Holds without a condition, or the condition is the claim itself.
+fn is_free(source: &Source<'_>, st: &Statement, stand: &Stand) -> bool {
+    if !st.conditional {
+        return true;
+    }
+    let lexed = &source.tagged.lexed;
+    let opens = |i: usize| any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once");
+    (st.range.0..=stand.at).any(opens) && {
+        // Between the word that opens the condition and the claim stands nothing of weight.
+        let from = (st.range.0..=stand.at)
+            .rev()
+            .find(|&i| opens(i))
+            .unwrap_or(stand.at);
+        let others = (st.range.0..st.range.1)
+            .filter(|&i| opens(i) && i != from && !(stand.at..stand.to).contains(&i));
+        others.count() == 0
+    }
+}
+
+/// `Approved loans are paid out automatically`: what was approved before.
+fn approved_already(source: &Source<'_>, st: &Statement, name: &str) -> bool {
+    let lexed = &source.tagged.lexed;
+    name == APPROVAL
+        && (st.range.0..st.verb_at.max(st.range.0)).any(|i| {
+            any_of!(lexed.word(i), "approved" "confirmed" "released" "reviewed" "checked" "signed" "accepted")
+        })
+}
+
+/// Speaks of everybody, nobody, or of the only ones.
+fn speaks_of_all(source: &Source<'_>, st: &Statement) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    (st.range.0..st.range.1).any(|i| {
+        any_of!(lexed.word(i), "anyone" "anybody" "everyone" "everybody" "nobody" "whoever" "only" "alone" "exclusively" "solely" "public")
+            || any_of!(lexed.word(i), "all" "every" "each" "any" "no")
+                && (i + 1..(i + 3).min(st.range.1)).any(|k| t.is(k, class::PERSON) || lexed.word(k) == "one")
+    })
+}
+
+/// `Teachers`, `the head teacher`: one subject is a narrower kind of the other's people.
+fn rank_differs(s: &Statement, o: &Statement) -> bool {
+    let own =
+        |a: &Statement, b: &Statement| a.phrase.iter().any(|k| b.content.binary_search(k).is_err());
+    s.head.is_some()
+        && s.head == o.head
+        && s.persons.iter().any(|k| Some(canonical(*k)) == s.head)
+        && (own(s, o) || own(o, s))
+}
+
+/// `Events from private persons`, `events of clubs`: one noun, narrowed in two ways.
+fn narrowed_apart(a: &Source<'_>, s: &Statement, b: &Source<'_>, o: &Statement) -> bool {
+    let narrowing = |source: &Source<'_>, st: &Statement| -> Vec<u64> {
+        let t = &source.tagged;
+        let from = (st.range.0 + 1..st.verb_at.max(st.range.0 + 1))
+            .find(|&i| is_preposition(t.lexed.word(i)));
+        let words = from.unwrap_or(st.verb_at)..st.verb_at.max(st.range.0);
+        words
+            .filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol && !t.is(i, class::STOP))
+            .map(|i| canonical(t.lexed.tokens[i].key))
+            .collect()
+    };
+    if s.head.is_none() || s.head != o.head {
+        return false;
+    }
+    let (p, q) = (narrowing(a, s), narrowing(b, o));
+    !p.is_empty() && !q.is_empty() && !p.iter().any(|k| q.contains(k))
+}
