@@ -25,8 +25,14 @@ pub(super) fn opposed(
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     let differ = |p: &[u64], q: &[u64]| {
-        let p: Vec<&u64> = p.iter().filter(|k| !cue.contains(&canonical(**k))).collect();
-        let mut q = q.iter().filter(|k| !cue.contains(&canonical(**k))).peekable();
+        let p: Vec<&u64> = p
+            .iter()
+            .filter(|k| !cue.contains(&canonical(**k)))
+            .collect();
+        let mut q = q
+            .iter()
+            .filter(|k| !cue.contains(&canonical(**k)))
+            .peekable();
         !p.is_empty() && q.peek().is_some() && !q.any(|k| p.contains(&k))
     };
     // `only with a number`, `without a number`: that is the claim.
@@ -59,7 +65,10 @@ pub(super) fn opposed(
     }
     let (left, right) = (things(a, s, &cue), things(b, o, &cue));
     let acts = |list: &[Thing]| -> Vec<u64> {
-        list.iter().filter(|t| t.act).map(|t| act_class(t.key)).collect()
+        list.iter()
+            .filter(|t| t.act)
+            .map(|t| act_class(t.key))
+            .collect()
     };
     let (does, did) = (acts(&left), acts(&right));
     let strange = !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k));
@@ -79,9 +88,15 @@ pub(super) fn opposed(
     let least = left.len().min(right.len());
     if least == 0 {
         // `No login`: said of the whole.
-        return name == ACCOUNTS && left.is_empty() && (s.persons.is_empty() || !s.apart_in_people(o));
+        return name == ACCOUNTS
+            && left.is_empty()
+            && (s.persons.is_empty() || !s.apart_in_people(o));
     }
-    let weight = if s.same_subject(o) && weight > 0 { weight.max(2) } else { weight };
+    let weight = if s.same_subject(o) && weight > 0 {
+        weight.max(2)
+    } else {
+        weight
+    };
     weight >= 2 && (weight >= 4 || count * 100 >= least * 30)
 }
 
@@ -114,7 +129,10 @@ fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
     let lexed = &t.lexed;
     let telling = |i: usize| {
         lexed.tokens[i].kind == TokenKind::Word
-            && !t.is(i, class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL)
+            && !t.is(
+                i,
+                class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL,
+            )
             && !is_filler(lexed.word(i))
             && !cue.contains(&canonical(lexed.tokens[i].key))
     };
@@ -135,7 +153,11 @@ fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
         }
         out.push(Thing {
             key: if act { act_class(key) } else { key },
-            before: if i > st.range.0 && !act { near(i - 1) } else { 0 },
+            before: if i > st.range.0 && !act {
+                near(i - 1)
+            } else {
+                0
+            },
             behind: if i + 1 < st.range.1 && !act && !is_act(source, st, i + 1) {
                 near(i + 1)
             } else {
@@ -152,12 +174,15 @@ fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
 /// shared.
 fn shared(left: &[Thing], right: &[Thing]) -> (usize, usize) {
     let holds = |list: &[Thing], key: u64| list.iter().any(|t| t.key == key);
-    let strange = |p: u64, q: u64| p != 0 && q != 0 && p != q && !holds(right, p) && !holds(left, q);
+    let strange =
+        |p: u64, q: u64| p != 0 && q != 0 && p != q && !holds(right, p) && !holds(left, q);
     let (mut weight, mut count) = (0, 0);
     let mut seen: Vec<u64> = Vec::new();
     for p in left {
         let same = right.iter().find(|q| {
-            (q.key == p.key || p.act && act_class(q.key) == p.key || q.act && act_class(p.key) == q.key)
+            (q.key == p.key
+                || p.act && act_class(q.key) == p.key
+                || q.act && act_class(p.key) == q.key)
                 && !strange(p.before, q.before)
                 && !strange(p.behind, q.behind)
         });
@@ -178,14 +203,26 @@ pub(super) fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
     if lexed.tokens[i].kind != TokenKind::Word || t.is(i, class::STOP) {
         return false;
     }
-    let before = if i > st.range.0 { lexed.word(i - 1) } else { "" };
-    let modal = i > st.range.0 && t.is(i - 1, class::MODAL) || any_of!(before, "to" "cannot" "can't" "not" "never");
+    let before = if i > st.range.0 {
+        lexed.word(i - 1)
+    } else {
+        ""
+    };
+    let modal = i > st.range.0 && t.is(i - 1, class::MODAL)
+        || any_of!(before, "to" "cannot" "can't" "not" "never");
     let passive = any_of!(before, "be" "is" "are" "been" "being" "gets" "get" "was" "were")
         && (word.ends_with("ed") || stem(word) != word && !word.ends_with('s'));
     let gerund = word.len() > 5
         && word.ends_with("ing")
         && !any_of!(word, "during" "morning" "evening" "string" "building" "meeting" "reading" "nothing" "something" "anything" "everything");
-    modal || passive || gerund || st.finite == Some(i) || is_verb(lexed.tokens[i].key) && i > st.range.0 && (st.range.0..i).all(|k| !is_verb(lexed.tokens[k].key)) && t.is(i - 1, class::PERSON)
+    modal
+        || passive
+        || gerund
+        || st.finite == Some(i)
+        || is_verb(lexed.tokens[i].key)
+            && i > st.range.0
+            && (st.range.0..i).all(|k| !is_verb(lexed.tokens[k].key))
+            && t.is(i - 1, class::PERSON)
 }
 
 /// Verbs that say little about the act.
@@ -195,7 +232,10 @@ pub(super) fn is_light(word: &str) -> bool {
 
 /// Looking is one act, in whatever word.
 fn act_class(key: u64) -> u64 {
-    const LOOK: &[&str] = &["see", "view", "read", "look", "open", "watch", "browse", "access", "search", "find", "inspect", "show", "display", "list", "consult", "reach", "visit"];
+    const LOOK: &[&str] = &[
+        "see", "view", "read", "look", "open", "watch", "browse", "access", "search", "find",
+        "inspect", "show", "display", "list", "consult", "reach", "visit",
+    ];
     if LOOK.iter().any(|w| canonical(fnv(stem(w))) == key) {
         fnv("see")
     } else {
@@ -209,13 +249,15 @@ fn is_free(source: &Source<'_>, st: &Statement, stand: &Stand) -> bool {
         return true;
     }
     let lexed = &source.tagged.lexed;
-    let opens = |i: usize| {
-        any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once")
-    };
+    let opens = |i: usize| any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once");
     (st.range.0..=stand.at).any(opens) && {
         // Between the word that opens the condition and the claim stands nothing of weight.
-        let from = (st.range.0..=stand.at).rev().find(|&i| opens(i)).unwrap_or(stand.at);
-        let others = (st.range.0..st.range.1).filter(|&i| opens(i) && i != from && !(stand.at..stand.to).contains(&i));
+        let from = (st.range.0..=stand.at)
+            .rev()
+            .find(|&i| opens(i))
+            .unwrap_or(stand.at);
+        let others = (st.range.0..st.range.1)
+            .filter(|&i| opens(i) && i != from && !(stand.at..stand.to).contains(&i));
         others.count() == 0
     }
 }
@@ -242,7 +284,8 @@ fn speaks_of_all(source: &Source<'_>, st: &Statement) -> bool {
 
 /// `Teachers`, `the head teacher`: one subject is a narrower kind of the other's people.
 fn rank_differs(s: &Statement, o: &Statement) -> bool {
-    let own = |a: &Statement, b: &Statement| a.phrase.iter().any(|k| b.content.binary_search(k).is_err());
+    let own =
+        |a: &Statement, b: &Statement| a.phrase.iter().any(|k| b.content.binary_search(k).is_err());
     s.head.is_some()
         && s.head == o.head
         && s.persons.iter().any(|k| Some(canonical(*k)) == s.head)
@@ -253,7 +296,8 @@ fn rank_differs(s: &Statement, o: &Statement) -> bool {
 fn narrowed_apart(a: &Source<'_>, s: &Statement, b: &Source<'_>, o: &Statement) -> bool {
     let narrowing = |source: &Source<'_>, st: &Statement| -> Vec<u64> {
         let t = &source.tagged;
-        let from = (st.range.0 + 1..st.verb_at.max(st.range.0 + 1)).find(|&i| is_preposition(t.lexed.word(i)));
+        let from = (st.range.0 + 1..st.verb_at.max(st.range.0 + 1))
+            .find(|&i| is_preposition(t.lexed.word(i)));
         let words = from.unwrap_or(st.verb_at)..st.verb_at.max(st.range.0);
         words
             .filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol && !t.is(i, class::STOP))

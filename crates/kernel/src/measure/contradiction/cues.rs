@@ -186,6 +186,7 @@ pub(super) const fn near(name: &'static str, a: &'static str, b: &'static str) -
     Topic {
         name,
         scope: Scope::Near,
+        claim: false,
         a,
         b,
     }

@@ -96,7 +96,9 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
     let lexed = &source.tagged.lexed;
     let (start, end) = s.range;
     let close = |from: usize| {
-        let ends = |k: usize| is_boundary(source, k) || is_preposition(lexed.word(k)) && lexed.word(k) != "of";
+        let ends = |k: usize| {
+            is_boundary(source, k) || is_preposition(lexed.word(k)) && lexed.word(k) != "of"
+        };
         (from..end).find(|&k| ends(k)).unwrap_or(end)
     };
     for k in start..end {
@@ -105,31 +107,53 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
             continue;
         }
         // `reserved for F`, `restricted to F`, `the preserve of F`, `a matter for F`
-        let reserved = any_of!(word, "reserved" "restricted" "limited" "confined" "exclusive" "entrusted") && any_of!(next, "for" "to")
+        let reserved = any_of!(word, "reserved" "restricted" "limited" "confined" "exclusive" "entrusted")
+            && any_of!(next, "for" "to")
             || any_of!(word, "preserve" "privilege" "prerogative") && next == "of";
         if reserved && k > start {
             return focus_of(source, s, Slot::Agent, k + 2, close(k + 2)).filter(|f| f.people);
         }
         // `nobody but F does`, `no one other than F does`; `by nobody except F`, `not by anyone other than F`
-        let nobody = any_of!(word, "nobody" "anyone" "anybody" "none") || word == "one" && k > start && any_of!(lexed.word(k - 1), "no" "any");
+        let nobody = any_of!(word, "nobody" "anyone" "anybody" "none")
+            || word == "one" && k > start && any_of!(lexed.word(k - 1), "no" "any");
         let but = any_of!(next, "but" "except" "besides" "save").then_some(k + 2);
-        let other = (any_of!(next, "other") && third == "than" || next == "apart" && third == "from").then_some(k + 3);
+        let other = (any_of!(next, "other") && third == "than"
+            || next == "apart" && third == "from")
+            .then_some(k + 3);
         if let Some(from) = but.or(other).filter(|_| nobody) {
-            let to = (from..end).find(|&i| source.tagged.is(i, class::MODAL) || Some(i) == s.finite || super::grammar::is_verb(lexed.tokens[i].key));
-            return focus_of(source, s, Slot::Agent, from, to.unwrap_or_else(|| close(from)));
+            let to = (from..end).find(|&i| {
+                source.tagged.is(i, class::MODAL)
+                    || Some(i) == s.finite
+                    || super::grammar::is_verb(lexed.tokens[i].key)
+            });
+            return focus_of(
+                source,
+                s,
+                Slot::Agent,
+                from,
+                to.unwrap_or_else(|| close(from)),
+            );
         }
         // `apart from F nobody does`
-        if k == start && (word == "apart" && next == "from" || any_of!(word, "besides" "except"))
+        if k == start
+            && (word == "apart" && next == "from" || any_of!(word, "besides" "except"))
             && let Some(to) = (k..end).find(|&i| any_of!(lexed.word(i), "nobody" "no"))
         {
             return focus_of(source, s, Slot::Agent, k + 1, to);
         }
         // `F alone does`, `F is the only one who does`
         let verb = s.finite.is_some_and(|v| v == k + 1);
-        if word == "alone" && k > start && (source.tagged.is(k + 1, class::MODAL) || verb || super::grammar::is_verb(lexed.tokens.get(k + 1).map_or(0, |t| t.key))) {
+        if word == "alone"
+            && k > start
+            && (source.tagged.is(k + 1, class::MODAL)
+                || verb
+                || super::grammar::is_verb(lexed.tokens.get(k + 1).map_or(0, |t| t.key)))
+        {
             return focus_of(source, s, Slot::Subject, start, k);
         }
-        if word == "the" && next == "only" && any_of!(third, "one" "ones" "person" "people" "persons")
+        if word == "the"
+            && next == "only"
+            && any_of!(third, "one" "ones" "person" "people" "persons")
             && let Some(verb) = s.finite.filter(|v| *v < k)
         {
             let mut focus = focus_of(source, s, Slot::Subject, start, verb)?;

@@ -1,7 +1,7 @@
 //! The quantities of a sentence: value, dimension, and the bound they stand under.
 
 use super::super::Source;
-use super::limit::{read_limit, retention as retention_of};
+use super::limit::{Limit, read_limit, retention as retention_of};
 use super::statement::{Statement, is_label};
 use super::synonym::canonical;
 use super::units::{bytes, clock, half_day, is_count, number, numeral, scaled, seconds};
@@ -84,6 +84,18 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                     counted: None,
                 });
             }
+            continue;
+        }
+        // `on the day the loan is due`: no time after it.
+        if any_of!(word, "day" "date")
+            && (at.saturating_sub(3).max(s.range.0)..at).any(|k| lexed.word(k) == "on")
+        {
+            let from = if word == "date" {
+                at.saturating_sub(3)
+            } else {
+                at - 1
+            };
+            push_offsets(source, s, n, (at, from), (Bound::Value, 0.0), out);
             continue;
         }
         // every night, each Sunday
@@ -171,7 +183,7 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         };
         if token.kind == TokenKind::Word
             && matches!(word, "a" | "an")
-            && !any_of!(prev, "once" "twice" "times" "for" "within" "after" "every")
+            && !any_of!(prev, "once" "twice" "times" "for" "within" "after" "every" "than" "takes" "take" "lasts" "last" "needs" "waits" "wait" "least" "most")
         {
             continue;
         }
@@ -207,16 +219,41 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         let unit_at = unit_at
             + usize::from(any_of!(lexed.word(unit_at),
                 "working" "business" "full" "calendar" "whole" "more" "consecutive"));
+        let unit_at = if prev == "between"
+            && lexed.word(at + 1) == "and"
+            && number(lexed.word(at + 2)).is_some()
+        {
+            at + 3 + usize::from(lexed.raw(at + 3) == "°")
+        } else {
+            unit_at
+        };
         let unit = lexed.word(unit_at);
         let mut own = vec![token.key];
         if let Some(u) = lexed.tokens.get(unit_at) {
             own.push(canonical(u.key));
         }
         let limit = read_limit(t, s, at);
-        let (bound, retention) = (limit.bound, limit.retention);
         if limit.case {
             continue;
         }
+        // `between 2 and 8 °C`
+        let two = if at >= s.range.0 + 3 {
+            lexed.word(at - 3)
+        } else {
+            ""
+        };
+        let limit = match (prev, two) {
+            ("between", _) if lexed.word(at + 1) == "and" => Limit {
+                bound: Bound::Lower,
+                ..limit
+            },
+            ("and", "between") => Limit {
+                bound: Bound::Upper,
+                ..limit
+            },
+            _ => limit,
+        };
+        let (bound, retention) = (limit.bound, limit.retention);
         let mut bound = if any_of!(word, "several" "multiple" "many") {
             Bound::Lower
         } else if matches!(prev, "exactly" | "precisely") {
@@ -272,6 +309,20 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 if side == "before" {
                     continue;
                 }
+                // `at most a day old`: made anew that often.
+                let aged = side == "old"
+                    || prev == "than" && at >= s.range.0 + 2 && lexed.word(at - 2) == "older";
+                if aged && bound == Bound::Upper {
+                    out.push(Quantity {
+                        statement: n,
+                        dimension: Dimension::Period,
+                        bound,
+                        value,
+                        own: own.clone(),
+                        counted: None,
+                    });
+                    continue;
+                }
                 Dimension::Time
             }
         } else if let Some(k) = bytes(unit) {
@@ -284,6 +335,24 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         } else if let Some((family, k)) = scaled(unit) {
             value *= k;
             Dimension::Of(crate::text::lex::fnv(family))
+        } else if any_of!(unit, "per" "a" "an")
+            && let Some(span) = seconds(lexed.word(unit_at + 1))
+            && value > 0.0
+        {
+            // `limited to 100 per minute`
+            out.push(Quantity {
+                statement: n,
+                dimension: Dimension::Period,
+                bound: match bound {
+                    Bound::Upper => Bound::Lower,
+                    Bound::Lower => Bound::Upper,
+                    other => other,
+                },
+                value: span / value,
+                own: vec![token.key],
+                counted: s.head,
+            });
+            continue;
         } else if token.kind == TokenKind::Number || bound != Bound::Value || is_count(word) {
             // The thing counted: the next noun.
             let Some(noun) = (unit_at..(unit_at + 3).min(s.range.1))

@@ -11,10 +11,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "login log-in logon sign-in signin account password passcode pin registration credentials authentication sign-up signup identification username",
     ),
     ("sign", "sign log signing logging signed logged"),
-    (
-        "authed",
-        "signed-in logged-in registered authenticated",
-    ),
+    ("authed", "signed-in logged-in registered authenticated"),
     (
         "identify",
         "register authenticate identify registering authenticating",
@@ -65,10 +62,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
         "approval",
         "approve approval release confirm confirmation review authorise authorize authorisation sign-off consent agree agreement check signature sign signed look moderate moderation moderator permission vet inspect decide clearance countersign",
     ),
-    (
-        "two",
-        "two both second three",
-    ),
+    ("two", "two both second three"),
     ("one", "one single"),
     ("nobody", "no nobody none without"),
     (
