@@ -22,6 +22,9 @@ pub(super) fn opposed(
     name: &str,
 ) -> bool {
     let (a, b) = (&sources[s.source], &sources[o.source]);
+    if std::env::var_os("CLAIMS_DEBUG").is_some() { eprintln!("TRY {name}: {} || {} | people {} name {} time {} free {} {} meet {}", &a.tagged.lexed.text, &b.tagged.lexed.text, s.apart_in_people(o), s.apart_in_name(o), s.apart_in_time(o), is_free(a,s,x), is_free(b,o,y), s.may_meet(o)); 
+        let w = |src: &Source<'_>, st: &Stand| (st.at..st.to).map(|i| src.tagged.lexed.word(i).to_owned()).collect::<Vec<_>>().join(" ");
+        eprintln!("    cues {:?} / {:?}", w(a,x), w(b,y)); } // DBG
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     let differ = |p: &[u64], q: &[u64]| {
@@ -50,7 +53,7 @@ pub(super) fn opposed(
             lexed.word(i) == "own" && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
         })
     };
-    if name == APPROVAL && (own(a, s) || own(b, o)) || narrowed_apart(a, s, b, o) {
+    if any_of!(name, "approval" "who acts") && (own(a, s) || own(b, o)) || narrowed_apart(a, s, b, o) {
         return false;
     }
     let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
@@ -70,9 +73,9 @@ pub(super) fn opposed(
         let target = s.quantified.iter().any(|k| mine(k) && !cue.contains(k));
         return (target || s.head.is_some() && s.head == o.head && s.emphatic)
             && weight >= 4
-            && count * 100 >= left.len().min(right.len()) * 60;
+            && count * 100 >= left.len().min(right.len()) * 50;
     }
-    if strange && name != PRICE && name != APPROVAL && name != REQUIRED {
+    if strange && any_of!(name, "accounts" "who sees it" "how many do it") {
         return false;
     }
     let (weight, count) = shared(&left, &right);
@@ -82,7 +85,7 @@ pub(super) fn opposed(
         return name == ACCOUNTS && left.is_empty() && (s.persons.is_empty() || !s.apart_in_people(o));
     }
     let weight = if s.same_subject(o) && weight > 0 { weight.max(2) } else { weight };
-    weight >= 2 && (weight >= 4 || count * 100 >= least * 30)
+    weight >= 2 && (weight >= 4 || count * 100 >= least * 25)
 }
 
 /// Names of topics that are treated in a way of their own.
@@ -180,6 +183,9 @@ pub(super) fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
     }
     let before = if i > st.range.0 { lexed.word(i - 1) } else { "" };
     let modal = i > st.range.0 && t.is(i - 1, class::MODAL) || any_of!(before, "to" "cannot" "can't" "not" "never");
+    if word.ends_with("able") || word.ends_with("ible") || word.ends_with("ly") {
+        return false;
+    }
     let passive = any_of!(before, "be" "is" "are" "been" "being" "gets" "get" "was" "were")
         && (word.ends_with("ed") || stem(word) != word && !word.ends_with('s'));
     let gerund = word.len() > 5
@@ -209,9 +215,16 @@ fn is_free(source: &Source<'_>, st: &Statement, stand: &Stand) -> bool {
         return true;
     }
     let lexed = &source.tagged.lexed;
-    let opens = |i: usize| {
-        any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once")
+    // `when they are submitted`: what sets it off.
+    let trigger = |i: usize| {
+        any_of!(lexed.word(i), "when" "once") && any_of!(lexed.word(i + 1), "it" "they" "he" "she" "this")
     };
+    let opens = |i: usize| {
+        !trigger(i) && any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once")
+    };
+    if !st.limited && (st.range.0..st.range.1).any(trigger) && !(st.range.0..st.range.1).any(opens) {
+        return true;
+    }
     (st.range.0..=stand.at).any(opens) && {
         // Between the word that opens the condition and the claim stands nothing of weight.
         let from = (st.range.0..=stand.at).rev().find(|&i| opens(i)).unwrap_or(stand.at);

@@ -253,7 +253,8 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         if let Some((to, noun)) = reach(source, s.range, i) {
             let word = lexed.word(i);
             let start = i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–");
-            let wild = any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
+            let never = !noun && word == "no" && i == s.range.0 + 1;
+            let wild = never || any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
             let absolute = wild || any_of!(word, "never" "no" "neither" "nor");
             // `neither changed nor removed`, `not changed or removed`: each is denied.
             let mut from = i;

@@ -16,6 +16,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     // By family and side; the order of statements stays.
     stands.sort_by_key(|stand| (stand.family, stand.statement, stand.side));
     // `lock and unlock a quiz`: a statement on both sides stands nowhere.
+    keep_denials(&mut stands);
     let both: BTreeSet<(u16, u32)> = stands
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
@@ -110,6 +111,29 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
             }
         }
     }
+}
+
+/// A claim on both sides of its topic, denied on one of them, stands there: `the identity of … is not linked`.
+fn keep_denials(stands: &mut Vec<Stand>) {
+    let mut denied: Vec<(u16, u32, bool, bool)> = Vec::new();
+    for stand in stands.iter().filter(|x| x.denies && is_claim(x.family)) {
+        let (a, b) = (stand.side == Side::A, stand.side == Side::B);
+        match denied.last_mut() {
+            Some(last) if (last.0, last.1) == (stand.family, stand.statement) => {
+                last.2 |= a;
+                last.3 |= b;
+            }
+            _ => denied.push((stand.family, stand.statement, a, b)),
+        }
+    }
+    stands.retain(|stand| {
+        let at = denied.binary_search_by_key(&(stand.family, stand.statement), |d| (d.0, d.1));
+        at.map_or(true, |at| match (denied[at].2, denied[at].3) {
+            (true, false) => stand.side == Side::A,
+            (false, true) => stand.side == Side::B,
+            _ => true,
+        })
+    });
 }
 
 fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, name: &str) -> bool {

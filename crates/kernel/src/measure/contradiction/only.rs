@@ -283,8 +283,15 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     // The same words in the focus: nothing else is let through.
     let named = focus.words.iter().all(|w| words.contains(w));
     let some = focus.words.iter().any(|w| held(w.key));
+    let all_people = focus.people
+        && (o.range.0..o.range.1).any(|k| {
+            any_of!(lexed.word(k), "all" "every" "each" "any")
+                && (k + 1..(k + 4).min(o.range.1))
+                    .take_while(|&e| !is_boundary(other, e))
+                    .any(|e| other.tagged.is(e, class::PERSON))
+        });
     let Some(verb) = o.finite else {
-        return everything && !named;
+        return (everything || all_people) && !named;
     };
     // `The head nurse sees all …` is not `nurses see only …`.
     let other_one = s.head.is_some()
@@ -301,13 +308,6 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     let universal = (o.range.0..o.range.1).any(|k| {
         any_of!(lexed.word(k), "all" "every" "each" "any") && held_behind(other, k, focus)
     });
-    let all_people = focus.people
-        && (o.range.0..o.range.1).any(|k| {
-            any_of!(lexed.word(k), "all" "every" "each" "any")
-                && (k + 1..(k + 4).min(o.range.1))
-                    .take_while(|&e| !is_boundary(other, e))
-                    .any(|e| other.tagged.is(e, class::PERSON))
-        });
     if (universal || all_people) && !named || everything {
         return true;
     }

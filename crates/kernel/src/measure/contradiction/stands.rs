@@ -18,6 +18,8 @@ pub(super) struct Stand {
     pub at: usize,
     /// Behind its last word.
     pub to: usize,
+    /// The cue holds a negation.
+    pub denies: bool,
     /// Key of the word behind the cue, 0 where none.
     pub next: u64,
     /// Keys of the cue's words: they are the predicate, not the subject.
@@ -98,12 +100,14 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
         for found in find_cues(&sources[s.source], s.range) {
+            if std::env::var_os("CLAIMS_DEBUG").is_some() { eprintln!("STAND {} {:?} {:?}", topics()[usize::from(found.topic)].name, found.side, found.tokens.iter().map(|&i| lexed.word(i)).collect::<Vec<_>>()); } // DBG
             let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
             out.push(Stand {
                 family: families().len() as u16 + found.topic,
                 side: found.side,
                 statement: n as u32,
                 at: found.tokens[0],
+                denies: found.tokens.iter().any(|&i| t.is(i, class::NEG)),
                 to: found.tokens.last().map_or(0, |i| i + 1),
                 next: 0,
                 cue: cue.collect(),
@@ -120,6 +124,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 statement: n as u32,
                 at: from,
                 to,
+                denies: false,
                 next: lexed
                     .tokens
                     .get(to)

@@ -77,7 +77,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ),
     (
         "include",
-        "go enter count part include cover use taken considered contained evaluated analysed processed account based covered into",
+        "go enter count part include cover use taken considered contained account goes based covered into",
     ),
     (
         "out",
@@ -86,7 +86,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("enough", "enough sufficient suffices sufficient"),
     (
         "trace",
-        "traced trace linked link attributed assigned connected identify identified identifiable",
+        "traced trace attributed identify identified identifiable",
     ),
 ];
 
@@ -140,7 +140,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     claim(
         "names or none",
-        "<anon>|<not> ... who|<not> ... <trace>|<save> ... without ... <ident>|<be> ... without ... <ident>|<not> ... <ident>|<not> .. personal|no names|<ident> .. not|<not> ... identity",
+        "<anon>|<not> ... who|<not> ... <trace>|<save> ... without ... <ident>|<be> ... without ... <ident>|no .. <ident>|not .. <ident>|never ... <ident>|nobody ... <ident>|<not> .. linked to|<not> .. personal|<be> secret|no names|<ident> .. not|<not> ... identity",
         "with ... <ident>|<ident> ... <be> shown|show who|shows who|<be> linked to|signed with|by ... <ident>|which <person>|under ... <ident>|full <ident>|real <ident>|<ident> ... beside|<ident> .. appear|<ident> .. printed|<ident> ... shown|carry ... <ident>|<ident> of .. <person>|<person> ... <ident>|together with|sees who|see who",
     ),
 ];
