@@ -13,6 +13,7 @@ use super::synonym::canonical;
 use crate::lexicon::class;
 use crate::text::lex::{TokenKind, fnv};
 use crate::text::stem::stem;
+use std::sync::OnceLock;
 
 /// Whether the claims `x` of `s` and `y` of `o` exclude each other.
 pub(super) fn opposed(
@@ -22,14 +23,17 @@ pub(super) fn opposed(
     name: &str,
 ) -> bool {
     let (a, b) = (&sources[s.source], &sources[o.source]);
-    if std::env::var_os("CLAIMS_DEBUG").is_some() { eprintln!("TRY {name}: {} || {} | people {} name {} time {} free {} {} meet {}", &a.tagged.lexed.text, &b.tagged.lexed.text, s.apart_in_people(o), s.apart_in_name(o), s.apart_in_time(o), is_free(a,s,x), is_free(b,o,y), s.may_meet(o)); 
-        let w = |src: &Source<'_>, st: &Stand| (st.at..st.to).map(|i| src.tagged.lexed.word(i).to_owned()).collect::<Vec<_>>().join(" ");
-        eprintln!("    cues {:?} / {:?}", w(a,x), w(b,y)); } // DBG
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     let differ = |p: &[u64], q: &[u64]| {
-        let p: Vec<&u64> = p.iter().filter(|k| !cue.contains(&canonical(**k))).collect();
-        let mut q = q.iter().filter(|k| !cue.contains(&canonical(**k))).peekable();
+        let p: Vec<&u64> = p
+            .iter()
+            .filter(|k| !cue.contains(&canonical(**k)))
+            .collect();
+        let mut q = q
+            .iter()
+            .filter(|k| !cue.contains(&canonical(**k)))
+            .peekable();
         !p.is_empty() && q.peek().is_some() && !q.any(|k| p.contains(&k))
     };
     // `only with a number`, `without a number`: that is the claim.
@@ -53,18 +57,29 @@ pub(super) fn opposed(
             lexed.word(i) == "own" && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
         })
     };
-    if any_of!(name, "approval" "who acts") && (own(a, s) || own(b, o)) || narrowed_apart(a, s, b, o) {
+    if any_of!(name, "approval" "who acts" "who sees it") && (own(a, s) || own(b, o))
+        || narrowed_apart(a, s, b, o)
+    {
         return false;
     }
     let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
-    if !wild && (s.apart_in_people(o) || rank_differs(s, o)) {
+    if !wild && (apart_in_people(s, o, &cue) || rank_differs(s, o))
+        || name != PARTS && is_special(s, o)
+    {
         return false;
     }
-    let (left, right) = (things(a, s, &cue), things(b, o, &cue));
+    let people = name == PARTS;
+    let (left, right) = (things(a, s, &cue, people), things(b, o, &cue, people));
     let acts = |list: &[Thing]| -> Vec<u64> {
-        list.iter().filter(|t| t.act).map(|t| act_class(t.key)).collect()
+        list.iter()
+            .filter(|t| t.act)
+            .map(|t| act_class(t.key))
+            .collect()
     };
     let (does, did) = (acts(&left), acts(&right));
+    let neutral = |k: &u64| any_of!(name, "approval" "who acts") && approvals().contains(k);
+    let does: Vec<u64> = does.into_iter().filter(|k| !neutral(k)).collect();
+    let did: Vec<u64> = did.into_iter().filter(|k| !neutral(k)).collect();
     let strange = !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k));
     // What is left out belongs to what all is said of.
     if name == PARTS {
@@ -75,17 +90,21 @@ pub(super) fn opposed(
             && weight >= 4
             && count * 100 >= left.len().min(right.len()) * 50;
     }
-    if strange && any_of!(name, "accounts" "who sees it" "how many do it") {
+    if strange && any_of!(name, "accounts" "who sees it" "how many do it" "approval" "who acts") {
         return false;
     }
     let (weight, count) = shared(&left, &right);
     let least = left.len().min(right.len());
-    if least == 0 {
-        // `No login`: said of the whole.
-        return name == ACCOUNTS && left.is_empty() && (s.persons.is_empty() || !s.apart_in_people(o));
+    // `No login`: said of the whole.
+    if name == ACCOUNTS && left.iter().all(|t| t.whole) {
+        return !apart_in_people(s, o, &cue);
     }
-    let weight = if s.same_subject(o) && weight > 0 { weight.max(2) } else { weight };
-    weight >= 2 && (weight >= 4 || count * 100 >= least * 25)
+    let weight = if s.same_subject(o) && weight > 0 {
+        weight.max(2)
+    } else {
+        weight
+    };
+    weight >= 2 && (weight >= 4 || count * 100 >= least * 25) || weight == 1 && count == least
 }
 
 /// Names of topics that are treated in a way of their own.
@@ -100,6 +119,16 @@ pub(super) const REQUIRED: &str = "whether it is required";
 /// See [`ACCOUNTS`].
 pub(super) const PARTS: &str = "all or only some";
 
+/// About different people, where those in the claim itself (`as a guest`) do not count.
+fn apart_in_people(s: &Statement, o: &Statement, cue: &[u64]) -> bool {
+    let beside = |st: &Statement| -> Vec<u64> {
+        let keys = st.persons.iter().map(|k| canonical(*k));
+        keys.filter(|k| !cue.contains(k)).collect()
+    };
+    let (p, q) = (beside(s), beside(o));
+    !p.is_empty() && !q.is_empty() && !p.iter().any(|k| q.contains(k))
+}
+
 /// A telling word with its neighbours.
 struct Thing {
     key: u64,
@@ -108,20 +137,26 @@ struct Thing {
     /// The same right behind it.
     behind: u64,
     general: bool,
+    /// A word for all that is built.
+    whole: bool,
     act: bool,
 }
 
 /// The telling words of a statement that are neither people nor words of the claim.
-fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
+fn things(source: &Source<'_>, st: &Statement, cue: &[u64], people: bool) -> Vec<Thing> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let telling = |i: usize| {
         lexed.tokens[i].kind == TokenKind::Word
-            && !t.is(i, class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL)
+            && !t.is(
+                i,
+                class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL,
+            )
             && !is_filler(lexed.word(i))
             && !cue.contains(&canonical(lexed.tokens[i].key))
     };
-    let person = |i: usize| t.is(i, class::PERSON) && !t.is(i, class::THING | class::DATA);
+    let person =
+        |i: usize| !people && t.is(i, class::PERSON) && !t.is(i, class::THING | class::DATA);
     let near = |i: usize| {
         if telling(i) && !person(i) {
             canonical(lexed.tokens[i].key)
@@ -133,18 +168,24 @@ fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
     for i in (st.range.0..st.range.1).filter(|&i| telling(i) && !person(i)) {
         let key = canonical(lexed.tokens[i].key);
         let act = is_act(source, st, i);
-        if act && is_light(lexed.word(i)) || t.is(i, class::WHOLE) && st.head != Some(key) {
+        let field = any_of!(lexed.word(i), "field" "fields" "column" "columns" "value" "values" "attribute");
+        if field || act && is_light(lexed.word(i)) {
             continue;
         }
         out.push(Thing {
             key: if act { act_class(key) } else { key },
-            before: if i > st.range.0 && !act { near(i - 1) } else { 0 },
+            before: if i > st.range.0 && !act {
+                near(i - 1)
+            } else {
+                0
+            },
             behind: if i + 1 < st.range.1 && !act && !is_act(source, st, i + 1) {
                 near(i + 1)
             } else {
                 0
             },
             general: t.is(i, class::GENERIC),
+            whole: t.is(i, class::WHOLE),
             act,
         });
     }
@@ -155,12 +196,15 @@ fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
 /// shared.
 fn shared(left: &[Thing], right: &[Thing]) -> (usize, usize) {
     let holds = |list: &[Thing], key: u64| list.iter().any(|t| t.key == key);
-    let strange = |p: u64, q: u64| p != 0 && q != 0 && p != q && !holds(right, p) && !holds(left, q);
+    let strange =
+        |p: u64, q: u64| p != 0 && q != 0 && p != q && !holds(right, p) && !holds(left, q);
     let (mut weight, mut count) = (0, 0);
     let mut seen: Vec<u64> = Vec::new();
     for p in left {
         let same = right.iter().find(|q| {
-            (q.key == p.key || p.act && act_class(q.key) == p.key || q.act && act_class(p.key) == q.key)
+            (q.key == p.key
+                || p.act && act_class(q.key) == p.key
+                || q.act && act_class(p.key) == q.key)
                 && !strange(p.before, q.before)
                 && !strange(p.behind, q.behind)
         });
@@ -173,6 +217,15 @@ fn shared(left: &[Thing], right: &[Thing]) -> (usize, usize) {
     (weight, count)
 }
 
+/// Verbs of approving: they belong to the claim.
+fn approvals() -> &'static [u64] {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let words = "approve release confirm review authorise authorize check sign look moderate inspect decide accept acknowledge verify trigger press vote see start";
+        words.split(' ').map(|w| canonical(fnv(stem(w)))).collect()
+    })
+}
+
 /// A word that stands where a verb stands: behind a modal, `to` or a form of `be`, a gerund, the verb of the sentence.
 pub(super) fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
     let t = &source.tagged;
@@ -181,17 +234,33 @@ pub(super) fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
     if lexed.tokens[i].kind != TokenKind::Word || t.is(i, class::STOP) {
         return false;
     }
-    let before = if i > st.range.0 { lexed.word(i - 1) } else { "" };
-    let modal = i > st.range.0 && t.is(i - 1, class::MODAL) || any_of!(before, "to" "cannot" "can't" "not" "never");
+    let before = if i > st.range.0 {
+        lexed.word(i - 1)
+    } else {
+        ""
+    };
+    let modal = i > st.range.0 && t.is(i - 1, class::MODAL)
+        || any_of!(before, "to" "cannot" "can't" "not" "never");
     if word.ends_with("able") || word.ends_with("ible") || word.ends_with("ly") {
         return false;
     }
     let passive = any_of!(before, "be" "is" "are" "been" "being" "gets" "get" "was" "were")
         && (word.ends_with("ed") || stem(word) != word && !word.ends_with('s'));
     let gerund = word.len() > 5
+        && (i == st.range.0
+            || t.is(i - 1, class::STOP)
+            || lexed.tokens[i - 1].kind == TokenKind::Symbol)
+        && !(i > st.range.0 && t.is(i - 1, class::PERSON))
         && word.ends_with("ing")
         && !any_of!(word, "during" "morning" "evening" "string" "building" "meeting" "reading" "nothing" "something" "anything" "everything");
-    modal || passive || gerund || st.finite == Some(i) || is_verb(lexed.tokens[i].key) && i > st.range.0 && (st.range.0..i).all(|k| !is_verb(lexed.tokens[k].key)) && t.is(i - 1, class::PERSON)
+    modal
+        || passive
+        || gerund
+        || st.finite == Some(i)
+        || is_verb(lexed.tokens[i].key)
+            && i > st.range.0
+            && (st.range.0..i).all(|k| !is_verb(lexed.tokens[k].key))
+            && t.is(i - 1, class::PERSON)
 }
 
 /// Verbs that say little about the act.
@@ -201,7 +270,10 @@ pub(super) fn is_light(word: &str) -> bool {
 
 /// Looking is one act, in whatever word.
 fn act_class(key: u64) -> u64 {
-    const LOOK: &[&str] = &["see", "view", "read", "look", "open", "watch", "browse", "access", "search", "find", "inspect", "show", "display", "list", "consult", "reach", "visit"];
+    const LOOK: &[&str] = &[
+        "see", "view", "read", "look", "open", "watch", "browse", "access", "search", "find",
+        "inspect", "show", "display", "list", "consult", "reach", "visit",
+    ];
     if LOOK.iter().any(|w| canonical(fnv(stem(w))) == key) {
         fnv("see")
     } else {
@@ -217,18 +289,25 @@ fn is_free(source: &Source<'_>, st: &Statement, stand: &Stand) -> bool {
     let lexed = &source.tagged.lexed;
     // `when they are submitted`: what sets it off.
     let trigger = |i: usize| {
-        any_of!(lexed.word(i), "when" "once") && any_of!(lexed.word(i + 1), "it" "they" "he" "she" "this")
+        any_of!(lexed.word(i), "when" "once")
+            && any_of!(lexed.word(i + 1), "it" "they" "he" "she" "this")
     };
     let opens = |i: usize| {
-        !trigger(i) && any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once")
+        !trigger(i)
+            && any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once")
     };
-    if !st.limited && (st.range.0..st.range.1).any(trigger) && !(st.range.0..st.range.1).any(opens) {
+    if !st.limited && (st.range.0..st.range.1).any(trigger) && !(st.range.0..st.range.1).any(opens)
+    {
         return true;
     }
     (st.range.0..=stand.at).any(opens) && {
         // Between the word that opens the condition and the claim stands nothing of weight.
-        let from = (st.range.0..=stand.at).rev().find(|&i| opens(i)).unwrap_or(stand.at);
-        let others = (st.range.0..st.range.1).filter(|&i| opens(i) && i != from && !(stand.at..stand.to).contains(&i));
+        let from = (st.range.0..=stand.at)
+            .rev()
+            .find(|&i| opens(i))
+            .unwrap_or(stand.at);
+        let others = (st.range.0..st.range.1)
+            .filter(|&i| opens(i) && i != from && !(stand.at..stand.to).contains(&i));
         others.count() == 0
     }
 }
@@ -255,18 +334,31 @@ fn speaks_of_all(source: &Source<'_>, st: &Statement) -> bool {
 
 /// `Teachers`, `the head teacher`: one subject is a narrower kind of the other's people.
 fn rank_differs(s: &Statement, o: &Statement) -> bool {
-    let own = |a: &Statement, b: &Statement| a.phrase.iter().any(|k| b.content.binary_search(k).is_err());
+    let own =
+        |a: &Statement, b: &Statement| a.phrase.iter().any(|k| b.content.binary_search(k).is_err());
     s.head.is_some()
         && s.head == o.head
         && s.persons.iter().any(|k| Some(canonical(*k)) == s.head)
         && (own(s, o) || own(o, s))
 }
 
+/// `Express orders`, `orders`: what is said of a special kind is no claim about all, unless it was said of all.
+fn is_special(s: &Statement, o: &Statement) -> bool {
+    let own = |a: &Statement, b: &Statement| {
+        let strange = |k: &&u64| {
+            b.content.binary_search(k).is_err() && **k != fnv("field") && **k != fnv("column")
+        };
+        !b.emphatic && a.phrase.iter().any(|k| strange(&k))
+    };
+    s.head.is_some() && s.head == o.head && (own(s, o) || own(o, s))
+}
+
 /// `Events from private persons`, `events of clubs`: one noun, narrowed in two ways.
 fn narrowed_apart(a: &Source<'_>, s: &Statement, b: &Source<'_>, o: &Statement) -> bool {
     let narrowing = |source: &Source<'_>, st: &Statement| -> Vec<u64> {
         let t = &source.tagged;
-        let from = (st.range.0 + 1..st.verb_at.max(st.range.0 + 1)).find(|&i| is_preposition(t.lexed.word(i)));
+        let from = (st.range.0 + 1..st.verb_at.max(st.range.0 + 1))
+            .find(|&i| is_preposition(t.lexed.word(i)));
         let words = from.unwrap_or(st.verb_at)..st.verb_at.max(st.range.0);
         words
             .filter(|&i| t.lexed.tokens[i].kind != TokenKind::Symbol && !t.is(i, class::STOP))

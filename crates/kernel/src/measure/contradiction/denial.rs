@@ -213,7 +213,10 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
         && any_of!(lexed.word(at - 1), "at" "under" "in" "by" "on")
         && any_of!(next, "time" "circumstances" "circumstance" "case" "means" "account" "condition" "conditions" "way" "point" "moment" "event");
     let noun = word == "without"
-        || word == "no" && !never && at > range.0 && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
+        || word == "no"
+            && !never
+            && at > range.0
+            && !any_of!(lexed.raw(at - 1), "," ":" "-" "–" "there");
     let ends = |i: usize| {
         lexed.tokens[i].kind == TokenKind::Symbol && !matches!(lexed.raw(i), "'" | "/")
             || any_of!(lexed.word(i), "but" "unless" "if" "when" "while" "until" "before" "after" "once" "because" "so" "and" "than" "except")
@@ -254,7 +257,8 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             let word = lexed.word(i);
             let start = i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–");
             let never = !noun && word == "no" && i == s.range.0 + 1;
-            let wild = never || any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
+            let wild =
+                never || any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
             let absolute = wild || any_of!(word, "never" "no" "neither" "nor");
             // `neither changed nor removed`, `not changed or removed`: each is denied.
             let mut from = i;

@@ -1,8 +1,8 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
-use super::relation::{common, without};
 use super::claims;
+use super::relation::{common, without};
 use super::stands::{Stand, is_claim, read_stands, traits};
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};

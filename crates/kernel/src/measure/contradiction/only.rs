@@ -96,7 +96,9 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
     let lexed = &source.tagged.lexed;
     let (start, end) = s.range;
     let close = |from: usize| {
-        let ends = |k: usize| is_boundary(source, k) || is_preposition(lexed.word(k)) && lexed.word(k) != "of";
+        let ends = |k: usize| {
+            is_boundary(source, k) || is_preposition(lexed.word(k)) && lexed.word(k) != "of"
+        };
         (from..end).find(|&k| ends(k)).unwrap_or(end)
     };
     for k in start..end {
@@ -105,31 +107,67 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
             continue;
         }
         // `reserved for F`, `restricted to F`, `the preserve of F`, `a matter for F`
-        let reserved = any_of!(word, "reserved" "restricted" "limited" "confined" "exclusive" "entrusted") && any_of!(next, "for" "to")
+        let reserved = any_of!(word, "reserved" "restricted" "limited" "confined" "exclusive" "entrusted")
+            && any_of!(next, "for" "to")
             || any_of!(word, "preserve" "privilege" "prerogative") && next == "of";
         if reserved && k > start {
             return focus_of(source, s, Slot::Agent, k + 2, close(k + 2)).filter(|f| f.people);
         }
+        // `a right of F only`
+        let of = any_of!(word, "right" "task" "job" "duty" "matter") && any_of!(next, "of" "for");
+        if of && (k..end).any(|i| any_of!(lexed.word(i), "only" "alone" "exclusively")) {
+            return focus_of(source, s, Slot::Agent, k + 2, close(k + 2)).filter(|f| f.people);
+        }
+        // `Just F does`
+        if k == start && word == "just" {
+            let to = s.finite.or_else(|| {
+                (k..end)
+                    .find(|&i| source.tagged.is(i, class::PERSON))
+                    .map(|i| i + 1)
+            })?;
+            return focus_of(source, s, Slot::Subject, k + 1, to).filter(|f| f.people);
+        }
         // `nobody but F does`, `no one other than F does`; `by nobody except F`, `not by anyone other than F`
-        let nobody = any_of!(word, "nobody" "anyone" "anybody" "none") || word == "one" && k > start && any_of!(lexed.word(k - 1), "no" "any");
+        let nobody = any_of!(word, "nobody" "anyone" "anybody" "none")
+            || word == "one" && k > start && any_of!(lexed.word(k - 1), "no" "any");
         let but = any_of!(next, "but" "except" "besides" "save").then_some(k + 2);
-        let other = (any_of!(next, "other") && third == "than" || next == "apart" && third == "from").then_some(k + 3);
+        let other = (any_of!(next, "other") && third == "than"
+            || next == "apart" && third == "from")
+            .then_some(k + 3);
         if let Some(from) = but.or(other).filter(|_| nobody) {
-            let to = (from..end).find(|&i| source.tagged.is(i, class::MODAL) || Some(i) == s.finite || super::grammar::is_verb(lexed.tokens[i].key));
-            return focus_of(source, s, Slot::Agent, from, to.unwrap_or_else(|| close(from)));
+            let to = (from..end).find(|&i| {
+                source.tagged.is(i, class::MODAL)
+                    || Some(i) == s.finite
+                    || super::grammar::is_verb(lexed.tokens[i].key)
+            });
+            return focus_of(
+                source,
+                s,
+                Slot::Agent,
+                from,
+                to.unwrap_or_else(|| close(from)),
+            );
         }
         // `apart from F nobody does`
-        if k == start && (word == "apart" && next == "from" || any_of!(word, "besides" "except"))
+        if k == start
+            && (word == "apart" && next == "from" || any_of!(word, "besides" "except"))
             && let Some(to) = (k..end).find(|&i| any_of!(lexed.word(i), "nobody" "no"))
         {
             return focus_of(source, s, Slot::Agent, k + 1, to);
         }
         // `F alone does`, `F is the only one who does`
         let verb = s.finite.is_some_and(|v| v == k + 1);
-        if word == "alone" && k > start && (source.tagged.is(k + 1, class::MODAL) || verb || super::grammar::is_verb(lexed.tokens.get(k + 1).map_or(0, |t| t.key))) {
+        if word == "alone"
+            && k > start
+            && (source.tagged.is(k + 1, class::MODAL)
+                || verb
+                || super::grammar::is_verb(lexed.tokens.get(k + 1).map_or(0, |t| t.key)))
+        {
             return focus_of(source, s, Slot::Subject, start, k);
         }
-        if word == "the" && next == "only" && any_of!(third, "one" "ones" "person" "people" "persons")
+        if word == "the"
+            && next == "only"
+            && any_of!(third, "one" "ones" "person" "people" "persons")
             && let Some(verb) = s.finite.filter(|v| *v < k)
         {
             let mut focus = focus_of(source, s, Slot::Subject, start, verb)?;
@@ -151,21 +189,26 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
     let (start, end) = s.range;
     let verb = s.finite;
     let next = lexed.word(at + 1);
+    let else_at = (at..(at + 3).min(end)).any(|k| lexed.word(k) == "else");
     // `only when`, `only after`: a condition, not a thing.
-    if any_of!(next, "if" "when" "after" "once" "until" "while" "during" "before" "as" "ever" "be" "one" "two")
+    if !else_at
+        && any_of!(next, "if" "when" "after" "once" "until" "while" "during" "before" "as" "ever" "be" "one" "two")
         || at > start && any_of!(lexed.word(at - 1), "not" "the" "an" "read" "if")
     {
         return None;
     }
     // `by the head and by no one else`: what stands before `and`.
-    let else_at = (at..(at + 3).min(end)).any(|k| lexed.word(k) == "else");
     if else_at {
         let close = (start..at)
             .rev()
             .find(|&k| lexed.word(k) == "and" || is_boundary(source, k))?;
-        let from = (start..close)
+        let Some(from) = (start..close)
             .rev()
-            .find(|&k| is_preposition(lexed.word(k)) && lexed.word(k) != "of")?;
+            .find(|&k| is_preposition(lexed.word(k)) && lexed.word(k) != "of")
+        else {
+            // `The treasurer and no one else books payments`
+            return focus_of(source, s, Slot::Subject, start, close).filter(|f| f.people);
+        };
         let slot = if lexed.word(from) == "by" {
             Slot::Agent
         } else {
@@ -290,7 +333,7 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
                     .take_while(|&e| !is_boundary(other, e))
                     .any(|e| other.tagged.is(e, class::PERSON))
         });
-    let Some(verb) = o.finite else {
+    let Some(verb) = o.finite.or_else(|| subject_end(other, o)) else {
         return (everything || all_people) && !named;
     };
     // `The head nurse sees all …` is not `nurses see only …`.
@@ -340,6 +383,13 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
         }),
         Slot::Object => false,
     }
+}
+
+/// Behind the first word for people near the start: the subject of a verb that no list knows.
+fn subject_end(source: &Source<'_>, o: &Statement) -> Option<usize> {
+    (o.range.0..(o.range.0 + 4).min(o.range.1))
+        .find(|&k| source.tagged.is(k, class::PERSON))
+        .map(|k| k + 1)
 }
 
 /// `every part`: a word of the focus right behind the quantifier.

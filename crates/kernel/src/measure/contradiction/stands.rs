@@ -100,7 +100,6 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
         for found in find_cues(&sources[s.source], s.range) {
-            if std::env::var_os("CLAIMS_DEBUG").is_some() { eprintln!("STAND {} {:?} {:?}", topics()[usize::from(found.topic)].name, found.side, found.tokens.iter().map(|&i| lexed.word(i)).collect::<Vec<_>>()); } // DBG
             let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
             out.push(Stand {
                 family: families().len() as u16 + found.topic,
