@@ -6,7 +6,7 @@
 use super::super::Source;
 use super::concept::{Concept, concept_at};
 use super::grammar::{is_boundary, is_preposition};
-use super::statement::{Index, Statement, is_filler};
+use super::statement::{Index, Statement, is_filler, mark};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
@@ -41,6 +41,9 @@ pub(super) fn find(
     pairs: &mut Pairs<'_, '_>,
 ) {
     for (i, s) in statements.iter().enumerate() {
+        if s.marks & mark::ONLY == 0 {
+            continue;
+        }
         let source = &sources[s.source];
         let lexed = &source.tagged.lexed;
         let only = |k: usize| {

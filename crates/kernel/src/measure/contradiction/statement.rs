@@ -74,6 +74,8 @@ pub(super) struct Statement {
     pub places: Vec<(u64, u64)>,
     /// Speaks of all others only.
     pub complement: bool,
+    /// Which detectors have a word to look at; see [`mark`].
+    pub marks: u8,
     /// Where the verb of the sentence begins.
     pub finite: Option<usize>,
     /// Names a time of day.
@@ -141,6 +143,30 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
     }
 }
 
+/// Words without which a detector has nothing to do, found in the one pass over a sentence.
+pub(super) mod mark {
+    pub(crate) const ONLY: u8 = 1;
+    pub(crate) const EVERYONE: u8 = 2;
+    pub(crate) const STAYS: u8 = 4;
+    pub(crate) const MANNER: u8 = 8;
+    pub(crate) const WITHOUT: u8 = 16;
+
+    pub(super) fn of(word: &str) -> u8 {
+        match word {
+            "only" | "exclusively" | "solely" | "alone" | "else" => ONLY,
+            "anyone" | "anybody" | "everyone" | "everybody" => EVERYONE,
+            "leave" | "leaves" | "stay" | "stays" | "remain" | "remains" | "outside"
+            | "outsiders" | "third" => STAYS,
+            "written" | "given" | "expressed" | "formatted" | "rounded" | "spelled" | "spelt"
+            | "abbreviated" | "shown" | "displayed" | "named" | "numbered" | "addressed"
+            | "sorted" | "ordered" | "listed" | "ranked" | "arranged" | "order" | "first"
+            | "alphabetical" | "alphabetically" | "chronological" | "chronologically" => MANNER,
+            "without" => WITHOUT,
+            _ => 0,
+        }
+    }
+}
+
 /// Words of permission and emphasis: they say how a statement holds, not what it is about.
 pub(super) fn is_filler(word: &str) -> bool {
     any_of!(word, "anywhere" "elsewhere" "somewhere" "permitted" "allowed" "possible" "circumstances" "circumstance" "exception" "exceptions" "able" "ever" "happens" "happen" "takes" "taken" "made" "done" "performed" "carried" "place" "throughout" "anyway" "strictly" "simply" "really")
@@ -197,6 +223,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         contrasts: Vec::new(),
         phases: Vec::new(),
         clocked: false,
+        marks: 0,
         finite: super::grammar::verb_of(source, range),
         complement: false,
         places: Vec::new(),
@@ -228,6 +255,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             continue;
         }
         let word = lexed.word(i);
+        s.marks |= mark::of(word);
         let key = canonical(token.key);
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {

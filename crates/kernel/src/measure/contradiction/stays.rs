@@ -2,7 +2,7 @@
 
 use super::super::Source;
 use super::grammar::is_boundary;
-use super::statement::Statement;
+use super::statement::{Statement, mark};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
@@ -59,6 +59,9 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let (start, end) = s.range;
+    if s.marks & mark::STAYS == 0 {
+        return None;
+    }
     let timed = (start..end).any(|i| t.is(i, class::TIME_UNIT) || lexed.word(i) == "until");
     if timed || s.conditional {
         return None;

@@ -30,7 +30,11 @@ pub(super) fn find(
 ) {
     versions(sources, statements, pairs);
     ports(sources, statements, index, pairs);
-    for &(set, topic) in SETS {
+    let present = sources
+        .iter()
+        .flat_map(|s| &s.tagged.classes)
+        .fold(0, |all, c| all | c);
+    for &(set, topic) in SETS.iter().filter(|s| present & s.0 != 0) {
         let members: Vec<Vec<u64>> = statements
             .iter()
             .map(|s| {
