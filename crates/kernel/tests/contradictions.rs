@@ -127,3 +127,11 @@ fn contradictions_sides_of_people_meet_the_thresholds() {
     let [found, left] = count_sides("sides_people.txt");
     println!("sides_people {}/{} {}/{}", found.0, found.1, left.0, left.1);
 }
+
+#[test]
+fn contradictions_pairs_of_time_and_number_meet_the_thresholds() {
+    count("pairs_time_dev.txt");
+    let [found, left] = count("pairs_time.txt");
+    assert!(found.0 * 100 >= found.1 * 50, "too few found");
+    assert!(left.0 * 100 >= left.1 * 80, "too many false ones");
+}

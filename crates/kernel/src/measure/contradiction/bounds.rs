@@ -1,6 +1,7 @@
 //! Numbers that exclude each other: bounds, periods, retention times and plain values of one dimension.
 
 use super::super::Source;
+use super::acts::{compound, different_acts};
 use super::quantity::{Bound, Dimension, Quantity, read_quantities};
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
@@ -81,7 +82,7 @@ fn all_against_limit(
             });
             if every
                 && s.source != o.source
-                && !s.negative
+                && !(s.negative || s.measured)
                 && s.shared_weight(o, &[]) >= 4
                 && !s.apart(o)
             {
@@ -120,6 +121,22 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         coverage
     };
     let conditional = part || !s.may_meet(o);
+    if a.dimension == Dimension::Retention {
+        let about = weight >= 2
+            && (weight >= 4 || !s.foreign(o) || a.bound == Lower || b.bound == Lower)
+            && !narrower(s, o);
+        return !conditional && about && kept_apart(a, b, coverage >= 60);
+    }
+    // Two acts have two times.
+    let plain = |q: &Quantity| matches!(q.bound, Value | Takes) || q.dimension == Dimension::Period;
+    if matches!(a.dimension, Dimension::Period | Dimension::Time)
+        && (plain(a) || plain(b))
+        && a.counted.is_none()
+        && b.counted.is_none()
+        && (different_acts(s, o) || compound(s, o))
+    {
+        return false;
+    }
     if a.bound == Exact || b.bound == Exact {
         return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
     }
@@ -139,7 +156,6 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         (Value | Takes, Value | Takes) => {
             // Two values of one attribute.
             let close = match a.dimension {
-                Dimension::Retention => weight >= 2 && coverage >= 60,
                 Dimension::Clock => {
                     same && weight >= 2
                         && coverage >= 50
@@ -149,6 +165,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
                 Dimension::Period => {
                     weight >= 4 && coverage >= 60
                         || weight >= 2 && (coverage >= 75 || same && coverage >= 50)
+                        || weight >= 2 && s.same_act(o)
                 }
                 _ => {
                     weight >= 4 && coverage >= 60
@@ -160,6 +177,27 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         _ => return false,
     };
     let over = low.value > high.value;
+    // A part is larger than the whole may be.
+    let (whole, piece) = if std::ptr::eq(high, a) {
+        (s, o)
+    } else {
+        (o, s)
+    };
+    let inside = high.bound == Upper
+        && matches!(low.bound, Value | Takes)
+        && whole.head != piece.head
+        && whole
+            .head
+            .is_some_and(|k| piece.content.binary_search(&k).is_ok())
+        && !whole.apart_in_name(piece)
+        && match low.dimension {
+            Dimension::Size => true,
+            Dimension::Time => whole.content.len() <= 5 && low.bound == Takes,
+            _ => false,
+        };
+    if over && inside && !whole.conditional && (piece.limited || !piece.conditional) {
+        return true;
+    }
     let bound_pair = matches!((low.bound, high.bound), (Lower, Upper));
     let enough = match (low.bound, high.bound) {
         (Lower, Upper) => weight >= 2,
@@ -170,10 +208,37 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             Dimension::Time => weight >= 4 && coverage >= 60,
             _ => weight >= 2 && coverage >= 50,
         },
-        _ if low.dimension == Dimension::Retention => weight >= 2,
         _ => weight >= 2 && coverage >= 50,
     };
     over && enough && (!conditional || bound_pair && weight >= 4)
+}
+
+/// How long a thing is kept against when it is deleted.
+fn kept_apart(a: &Quantity, b: &Quantity, close: bool) -> bool {
+    use Bound::{Lower, Upper};
+    match (a.bound, b.bound) {
+        (Lower, Lower) => false,
+        (Upper, Lower) => b.value > a.value,
+        (Lower, Upper) => a.value > b.value,
+        (Lower, _) => a.value > b.value,
+        (_, Lower) => b.value > a.value,
+        (Upper, Upper) => close && differs(a.value, b.value),
+        (Upper, _) => b.value > a.value || close && differs(a.value, b.value),
+        (_, Upper) => a.value > b.value || close && differs(a.value, b.value),
+        _ => close && differs(a.value, b.value),
+    }
+}
+
+/// `Orders`, `Cancelled orders`: the second is an exception, unless the first leaves none.
+fn narrower(s: &Statement, o: &Statement) -> bool {
+    let part = |a: &Statement, b: &Statement| {
+        !b.emphatic
+            && a.head.is_some()
+            && a.head == b.head
+            && a.phrase.len() > b.phrase.len()
+            && a.phrase.iter().any(|k| b.content.binary_search(k).is_err())
+    };
+    part(s, o) || part(o, s)
 }
 
 fn differs(a: f64, b: f64) -> bool {

@@ -181,6 +181,16 @@ pub(super) const fn claim(name: &'static str, a: &'static str, b: &'static str) 
     }
 }
 
+/// A topic of statements that share more than half of the shorter one's words, or the subject.
+pub(super) const fn near(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Near,
+        a,
+        b,
+    }
+}
+
 /// Every topic; its number is its place.
 pub(super) fn topics() -> &'static [&'static Topic] {
     static ALL: OnceLock<Vec<&'static Topic>> = OnceLock::new();
@@ -473,7 +483,10 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                     let denies = t.is(i, class::NEG);
                     let denied = i < opening
                         || (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
-                    if denies || !denied {
+                    // `a file that cannot be removed` denies nothing.
+                    let relative = (i.saturating_sub(2).max(range.0)..i)
+                        .any(|k| any_of!(t.lexed.word(k), "that" "which" "who"));
+                    if denies && !relative || !denies && !denied {
                         out.push(Found {
                             topic: pattern.topic,
                             side: pattern.side,

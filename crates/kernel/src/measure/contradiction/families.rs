@@ -1,6 +1,7 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
+use super::acts::{compound, different_acts};
 use super::claims;
 use super::relation::{common, without};
 use super::stands::{Stand, is_claim, read_stands, traits};
@@ -153,14 +154,33 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     if !timing && s.apart_in_time(o) {
         return false;
     }
+    // `at once when they are submitted`: when it begins to count, not a case among others.
+    let set_off = any_of!(name, "when it happens" "whether it waits" "whether it is kept" "how fast it appears")
+        && (s.triggered || !s.conditional)
+        && (o.triggered || !o.conditional)
+        && !(s.limited || o.limited);
     if s.apart(o)
         || s.foreign(o) && s.shared_weight(o, &cue) < 4
-        || !s.may_meet(o)
+        || !set_off
+            && !s.may_meet(o)
             && (s.conditional
                 || !(name == "whether it may change"
                     || name == "approval"
                     || name == "write access"))
     {
+        return false;
+    }
+    // `kept for a year`, `deleted after 30 days`: the numbers decide (`bounds`).
+    if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements")
+        && s.timed
+        && o.timed
+    {
+        return false;
+    }
+    let scheduled = any_of!(name,
+        "timing" "when it is answered" "when it happens" "how fast it appears" "speed of delivery" "how often"
+        "used again" "how many times" "whether it waits");
+    if scheduled && (different_acts(s, o) || compound(s, o)) {
         return false;
     }
     let clocks = s.clocked && o.clocked;

@@ -45,7 +45,7 @@ pub(super) fn verb_of(source: &Source<'_>, range: (usize, usize)) -> Option<usiz
         *i == range.0 + 1
             || !any_of!(lexed.word(*i), "if" "when" "while" "unless" "because" "until")
     };
-    (range.0 + 1..range.1).take_while(open).find(|&i| {
+    let certain = (range.0 + 1..range.1).take_while(open).find(|&i| {
         // The verb of a relative clause is not the verb of the sentence.
         if any_of!(lexed.word(i - 1), "who" "that" "which" "whose") {
             return false;
@@ -57,6 +57,18 @@ pub(super) fn verb_of(source: &Source<'_>, range: (usize, usize)) -> Option<usiz
                 && !lexed.word(i).ends_with("ing")
                 && lexed.tokens[i - 1].kind == TokenKind::Word
                 && !any_of!(lexed.word(i - 1), "the" "a" "an" "of" "in" "to" "for" "by" "only" "all" "every" "each" "no")
+    });
+    // Nouns in other sentences: `the search answers in 300 ms`.
+    certain.or_else(|| {
+        (range.0 + 1..range.1).take_while(open).find(|&i| {
+            any_of!(lexed.word(i),
+                "answers" "updates" "imports" "exports" "reports" "requests" "displays" "prints" "loads" "checks" "tests"
+                "sounds" "caches" "sorts" "lists" "logs" "counts" "records" "beeps" "rings" "expects" "uploads" "stops"
+                "ends" "finishes" "lasts" "waits")
+                && lexed.tokens[i - 1].kind == TokenKind::Word
+                && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NUMERAL)
+                && i + 1 < range.1
+        })
     })
 }
 

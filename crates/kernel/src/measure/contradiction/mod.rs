@@ -4,12 +4,13 @@
 //! statements that share words; an index keeps the work close to linear, and each statement is compared with a bounded
 //! number of others.
 //!
-//! Reading: `statement`, `naming`, `grammar`, `concept`, `synonym`, `quantity`, `units`, `cues`, `stands`. Comparing two
-//! statements: `relation`, `claims`. Detectors: `denial`, `only`, `stays`, `manner`, `families` (with `kinds`), `bounds`, `values`,
-//! `polarity`.
+//! Reading: `statement`, `naming`, `grammar`, `concept`, `synonym`, `quantity`, `limit`, `units`, `cues`, `stands`. Comparing two
+//! statements: `relation`, `acts`, `claims`. Detectors: `denial`, `only`, `stays`, `manner`, `families` (with `kinds`), `bounds`, `windows`,
+//! `values`, `polarity`.
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
+mod acts;
 mod bounds;
 mod claims;
 mod concept;
@@ -18,6 +19,7 @@ mod denial;
 mod families;
 mod grammar;
 mod kinds;
+mod limit;
 mod manner;
 mod naming;
 mod only;
@@ -31,6 +33,7 @@ mod synonym;
 mod topics;
 mod units;
 mod values;
+mod windows;
 
 use super::{Finding, FindingKind, Place, Source};
 use statement::{Index, Statement, read_statements};
@@ -116,6 +119,7 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
     manner::find(sources, &statements, &index, &mut pairs);
     families::find(sources, &statements, &mut pairs);
     bounds::find(sources, &statements, &mut pairs);
+    windows::find(sources, &statements, &mut pairs);
     values::find(sources, &statements, &index, &mut pairs);
     let mut found = pairs.out;
     found.sort();

@@ -85,6 +85,44 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         .or(s.finite);
     s.clocked = (range.0..range.1)
         .any(|i| lexed.tokens[i].kind == TokenKind::Number && lexed.word(i).contains(':'));
+    let holds = |words: &[&str]| (range.0..range.1).any(|i| words.contains(&lexed.word(i)));
+    s.triggered = holds(&["when", "once", "whenever"])
+        && !holds(&["if", "unless", "except", "only", "without", "no", "not"]);
+    s.timed = (range.0 + 1..range.1).any(|i| {
+        t.is(i, class::TIME_UNIT)
+            && (lexed.tokens[i - 1].kind == TokenKind::Number
+                || t.is(i - 1, class::NUMERAL)
+                || any_of!(lexed.word(i - 1), "a" "an"))
+    });
+    s.act = s.finite.and_then(|verb| {
+        let auxiliary = |i: usize| {
+            t.is(
+                i,
+                class::STOP | class::MODAL | class::NEG | class::UNIVERSAL,
+            )
+        };
+        let aside = |i: usize| {
+            t.is(i, class::NUMERAL)
+                || lexed.word(i).ends_with("ly")
+                || any_of!(lexed.word(i), "once" "again" "at")
+        };
+        let at = (verb..(verb + 5).min(range.1)).find(|&i| !auxiliary(i) && !aside(i))?;
+        (lexed.tokens[at].kind == TokenKind::Word).then(|| canonical(lexed.tokens[at].key))
+    });
+    if any_of!(lexed.word(range.0), "in" "on" "at")
+        && any_of!(lexed.word(range.0 + 1), "the" "a" "an" "our")
+    {
+        let end = (range.0 + 2..(range.0 + 7).min(range.1))
+            .find(|&i| {
+                lexed.tokens[i].kind == TokenKind::Symbol
+                    || any_of!(lexed.word(i), "the" "a" "an" "all" "every" "each" "no")
+                    || t.is(i, class::MODAL)
+            })
+            .unwrap_or(range.0);
+        if end > range.0 && !(range.0..end).any(|i| t.is(i, class::TIME_UNIT | class::WEEKDAY)) {
+            s.fronted = telling(source, range.0, end);
+        }
+    }
     s.at_number = (range.0..range.1).any(|i| {
         lexed.word(i) == "at"
             && lexed
@@ -134,6 +172,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         s.limited = (range.0 + 1..verb).any(|i| {
             any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose")
                 || lexed.word(i) == "not" && i > range.0 + 1
+                || any_of!(lexed.word(i), "marked" "flagged" "tagged" "labelled" "classified" "declared" "requested")
+                    && super::grammar::is_preposition(lexed.word(i + 1))
         });
         s.narrowed = (range.0 + 1..verb).any(|i| {
             any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose" "with" "from" "outside" "after" "before" "under" "over" "above" "below")

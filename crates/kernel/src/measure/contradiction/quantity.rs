@@ -1,10 +1,11 @@
 //! The quantities of a sentence: value, dimension, and the bound they stand under.
 
 use super::super::Source;
+use super::limit::{read_limit, retention as retention_of};
 use super::statement::{Statement, is_label};
 use super::synonym::canonical;
 use super::units::{bytes, clock, half_day, is_count, number, numeral, scaled, seconds};
-use crate::lexicon::{Cue, Tagged, class};
+use crate::lexicon::class;
 use crate::text::lex::TokenKind;
 
 /// What a quantity measures.
@@ -22,6 +23,8 @@ pub(super) enum Dimension {
     Clock,
     /// A count of the things with this key, or another unit.
     Of(u64),
+    /// Seconds after the event with this key; before it they are negative.
+    After(u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,10 +103,14 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 if (s.range.0..at).any(|k| any_of!(lexed.word(k), "wiped" "deleted" "erased" "purged" "cleared" "removed" "emptied")) {
                     out.push(Quantity { statement: n, dimension: Dimension::Retention, bound: Bound::Value, value, own: own.clone(), counted: None });
                 }
+                // `at most once per day`: no shorter period.
+                let capped = word == "per"
+                    && (at.saturating_sub(5).max(s.range.0)..at)
+                        .any(|k| any_of!(lexed.word(k), "most" "maximum" "than"));
                 out.push(Quantity {
                     statement: n,
                     dimension: Dimension::Period,
-                    bound: Bound::Value,
+                    bound: if capped { Bound::Lower } else { Bound::Value },
                     value,
                     own,
                     counted: None,
@@ -132,6 +139,8 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                     _ => continue,
                 },
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
+                // What begins at four is not done by three.
+                ("at", false) if begins(source, s, at) => Bound::Takes,
                 ("at", false) => Bound::Value,
                 _ => continue,
             };
@@ -203,8 +212,12 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         if let Some(u) = lexed.tokens.get(unit_at) {
             own.push(canonical(u.key));
         }
-        let (bound, cue_keys, retention) = bound_before(t, s, at);
-        let bound = if any_of!(word, "several" "multiple" "many") {
+        let limit = read_limit(t, s, at);
+        let (bound, retention) = (limit.bound, limit.retention);
+        if limit.case {
+            continue;
+        }
+        let mut bound = if any_of!(word, "several" "multiple" "many") {
             Bound::Lower
         } else if matches!(prev, "exactly" | "precisely") {
             Bound::Exact
@@ -219,7 +232,7 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         {
             continue;
         }
-        own.extend(cue_keys);
+        own.extend(limit.keys);
         let wanted = matches!(prev, "last" | "past" | "previous");
         let every = matches!(prev, "every" | "each")
             || matches!(prev, "once" | "twice" | "times") && matches!(word, "a" | "an" | "one")
@@ -231,11 +244,34 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 continue;
             }
             value *= k;
+            let kept = retention_of(t, s, at, unit_at);
             if every {
+                // `purged every 24 hours`
+                if retention_of(t, s, at, unit_at) == Some(Bound::Upper) {
+                    out.push(Quantity {
+                        statement: n,
+                        dimension: Dimension::Retention,
+                        bound: Bound::Upper,
+                        value,
+                        own: own.clone(),
+                        counted: None,
+                    });
+                }
                 Dimension::Period
-            } else if retention || wanted {
+            } else if retention || wanted || kept.is_some() {
+                if let (Bound::Value | Bound::Takes, Some(Bound::Upper)) = (bound, kept) {
+                    bound = Bound::Upper;
+                }
                 Dimension::Retention
             } else {
+                let side = lexed.word(unit_at + 1);
+                if any_of!(side, "before" "after") {
+                    let sign = if side == "before" { -1.0 } else { 1.0 };
+                    push_offsets(source, s, n, (at, unit_at), (bound, sign * value), out);
+                }
+                if side == "before" {
+                    continue;
+                }
                 Dimension::Time
             }
         } else if let Some(k) = bytes(unit) {
@@ -286,6 +322,14 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         if dimension == Dimension::Period && prev == "twice" {
             value /= 2.0;
         }
+        // `four times an hour`
+        if dimension == Dimension::Period && prev == "times" && at >= s.range.0 + 2 {
+            let count = lexed.word(at - 2);
+            match number(count).or_else(|| numeral(count)) {
+                Some(times) if times > 0.0 => value /= times,
+                _ => continue,
+            }
+        }
         out.push(Quantity {
             statement: n,
             dimension,
@@ -327,86 +371,47 @@ fn span_behind(source: &Source<'_>, s: &Statement, noun: usize) -> Option<f64> {
     None
 }
 
-/// The bound a number stands under: the last cue in the five words before it.
-fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, bool) {
+/// `starts at`, `is launched at`: the time at `at` is when it begins.
+fn begins(source: &Source<'_>, s: &Statement, at: usize) -> bool {
+    (at.saturating_sub(5).max(s.range.0)..at).any(|k| {
+        any_of!(source.tagged.lexed.word(k),
+            "starts" "start" "started" "begins" "begin" "beginning" "launched" "launches" "commences"
+            "kicks" "triggered")
+    })
+}
+
+/// `no later than 24 hours before the appointment`: one quantity for each word of the event.
+fn push_offsets(
+    source: &Source<'_>,
+    s: &Statement,
+    n: u32,
+    (at, unit): (usize, usize),
+    (bound, value): (Bound, f64),
+    out: &mut Vec<Quantity>,
+) {
+    let t = &source.tagged;
     let lexed = &t.lexed;
-    let mut bound = Bound::Value;
-    let mut keys = Vec::new();
-    let mut retention = false;
-    // In `that take longer than 3 seconds` the number is a condition, not a demand.
-    for hit in t.hits_in((at.saturating_sub(5).max(s.range.0), at)) {
-        if hit.to > at + 1 {
-            continue;
-        }
-        let near = at.saturating_sub(hit.to) <= 2;
-        let b = match hit.cue {
-            Cue::Upper if near => Bound::Upper,
-            Cue::Lower if near => Bound::Lower,
-            Cue::Takes if near && bound == Bound::Value => Bound::Takes,
-            Cue::Retention => {
-                retention = true;
-                keys.extend(
-                    lexed.tokens[hit.from..hit.to.min(at)]
-                        .iter()
-                        .map(|t| canonical(t.key)),
-                );
-                continue;
-            }
-            _ => continue,
-        };
-        bound = b;
-        keys.extend(
-            lexed.tokens[hit.from..hit.to.min(at)]
-                .iter()
-                .map(|t| canonical(t.key)),
-        );
+    // Later and earlier speak of the time itself, at least and at most of the distance.
+    let of_time = (at.saturating_sub(4).max(s.range.0)..(unit + 8).min(s.range.1))
+        .any(|k| any_of!(lexed.word(k), "later" "earlier" "latest" "earliest" "sooner"));
+    let bound = match bound {
+        Bound::Upper if value < 0.0 && !of_time => Bound::Lower,
+        Bound::Lower if value < 0.0 && !of_time => Bound::Upper,
+        Bound::Takes => Bound::Value,
+        other => other,
+    };
+    let event = (unit + 2..(unit + 7).min(s.range.1))
+        .take_while(|&k| lexed.tokens[k].kind == TokenKind::Word)
+        .filter(|&k| !t.is(k, class::STOP | class::MODAL));
+    for k in event.take(2) {
+        let key = canonical(lexed.tokens[k].key);
+        out.push(Quantity {
+            statement: n,
+            dimension: Dimension::After(key),
+            bound,
+            value,
+            counted: None,
+            own: vec![lexed.tokens[at].key, lexed.tokens[unit].key],
+        });
     }
-    // `10 or more`, `5 or fewer`
-    let (or, more) = (lexed.word(at + 1), lexed.word(at + 2));
-    if or == "or" {
-        match more {
-            "more" => bound = Bound::Lower,
-            "fewer" | "less" => bound = Bound::Upper,
-            _ => {}
-        }
-    }
-    // `2.5 kg at the most`, `30 minutes or less`, `10 or more`: behind the unit.
-    for k in at + 1..(at + 4).min(s.range.1) {
-        let (one, two, three) = (lexed.word(k), lexed.word(k + 1), lexed.word(k + 2));
-        match (one, two, three) {
-            ("at", "most", _) | ("at", "the", "most") | ("or", "less" | "fewer", _) => {
-                bound = Bound::Upper;
-            }
-            ("at", "least", _) | ("at", "the", "least") | ("or", "more", _) => {
-                bound = Bound::Lower;
-            }
-            _ => {}
-        }
-        if any_of!(one, "maximum" "max" "tops") {
-            bound = Bound::Upper;
-        }
-        if matches!(lexed.raw(k), "," | ".") {
-            break;
-        }
-    }
-    for (k, sign) in [(at.wrapping_sub(1), lexed.raw(at.wrapping_sub(1)))] {
-        if k < at && k >= s.range.0 {
-            match sign {
-                "<" | "<=" | "≤" => bound = Bound::Upper,
-                ">" | ">=" | "≥" => bound = Bound::Lower,
-                _ => {}
-            }
-        }
-    }
-    // `Maximum upload size is 10 MB`: the subject says which bound it is.
-    if bound == Bound::Value {
-        for k in s.range.0..at {
-            if any_of!(lexed.word(k), "maximum" "max" "limit" "highest" "largest" "longest") {
-                bound = Bound::Upper;
-            } else if any_of!(lexed.word(k), "minimum" "min" "smallest" "shortest") {
-                bound = Bound::Lower;
-            }
-        }
-    }
-    (bound, keys, retention)
 }

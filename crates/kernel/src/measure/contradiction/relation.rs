@@ -54,6 +54,12 @@ impl Statement {
         }
     }
 
+    /// The subject of one is what the other does: `the import runs`, `prices are imported`.
+    pub fn same_act(&self, other: &Statement) -> bool {
+        let noun = |a: &Statement, b: &Statement| !a.owned && a.head.is_some() && a.head == b.act;
+        noun(self, other) || noun(other, self)
+    }
+
     /// Like [`Self::shared_weight`], and at least 2 where both are about the same noun, however general it is.
     pub fn subject_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
         let weight = self.shared_weight(other, ignore);
@@ -117,6 +123,15 @@ impl Statement {
                 && !ignore.iter().any(|k| contrast_key(*k, WITH) == c.0)
         };
         if self.contrasts.iter().any(counterpart) {
+            return true;
+        }
+        // `On the public page …`, `In the warden's list …`
+        let own = |a: &[u64], b: &Statement| a.iter().all(|k| b.content.binary_search(k).is_err());
+        if !self.fronted.is_empty()
+            && !other.fronted.is_empty()
+            && own(&self.fronted, other)
+            && own(&other.fronted, self)
+        {
             return true;
         }
         // Two headings, each with a word of its own.

@@ -78,6 +78,14 @@ pub(super) struct Statement {
     pub marks: u8,
     /// Where the verb of the sentence begins.
     pub finite: Option<usize>,
+    /// The place a sentence begins with: `On the public page …`.
+    pub fronted: Vec<u64>,
+    /// What is done: the verb, or the participle behind the auxiliary.
+    pub act: Option<u64>,
+    /// Gives a length of time: `30 days`, `a year`.
+    pub timed: bool,
+    /// Its condition is what sets it off (`when they are submitted`), no case among others.
+    pub triggered: bool,
     /// Names a time of day.
     pub clocked: bool,
     /// The same for the time before and after something.
@@ -224,6 +232,10 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         phases: Vec::new(),
         clocked: false,
         marks: 0,
+        act: None,
+        fronted: Vec::new(),
+        timed: false,
+        triggered: false,
         finite: super::grammar::verb_of(source, range),
         complement: false,
         places: Vec::new(),

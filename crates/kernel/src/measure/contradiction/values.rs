@@ -145,25 +145,74 @@ fn is_only(source: &Source<'_>, s: &Statement) -> bool {
     })
 }
 
+/// How a version is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    This,
+    /// `3.11 or newer`, `at least 3.11`, `from 3.11 on`.
+    Least,
+    /// `3.8 and nothing newer`, `up to 3.8`.
+    Most,
+}
+
+/// `3.11` against `3.8`, part by part.
+fn compare_versions(a: &str, b: &str) -> std::cmp::Ordering {
+    let parts = |v: &str| -> [u32; 3] {
+        let mut out = [0; 3];
+        for (slot, part) in out.iter_mut().zip(v.split('.')) {
+            *slot = part.parse().unwrap_or(0);
+        }
+        out
+    };
+    parts(a).cmp(&parts(b))
+}
+
 /// Two versions of one product: `has to run on Python 3.7`, `Python 3.11 is the minimum`.
 fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
-    let mut all: Vec<(u64, u32, &str)> = Vec::new();
+    let mut all: Vec<(u64, u32, &str, Reach)> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
-        let moves = (s.range.0..s.range.1).any(|i| {
-            any_of!(lexed.word(i), "from" "old" "new" "upgrade" "upgraded" "migrate" "currently" "until" "previous" "legacy" "later" "newer" "tests" "tested" "both" "matrix" "or")
-        });
-        if moves {
-            continue;
-        }
         for i in s.range.0..s.range.1.saturating_sub(1) {
-            if t.is(i, class::LANGUAGE | class::DATABASE | class::LIBRARY)
+            let named = t.is(i, class::LANGUAGE | class::DATABASE | class::LIBRARY)
                 && lexed.tokens[i].upper
                 && lexed.tokens[i + 1].kind == crate::text::lex::TokenKind::Number
-                && !t.is(i + 2, class::TIME_UNIT | class::SIZE_UNIT)
+                && !t.is(i + 2, class::TIME_UNIT | class::SIZE_UNIT);
+            if !named {
+                continue;
+            }
+            let near = (i.saturating_sub(4).max(s.range.0), (i + 7).min(s.range.1));
+            let said = |words: &[&str]| (near.0..near.1).any(|k| words.contains(&lexed.word(k)));
+            let reach = if said(&["nothing", "most", "older"])
+                || said(&["up"]) && i > s.range.0 && lexed.word(i - 1) == "to"
             {
-                all.push((lexed.tokens[i].key, n as u32, lexed.word(i + 1)));
+                Reach::Most
+            } else if said(&[
+                "newer",
+                "later",
+                "higher",
+                "onwards",
+                "upwards",
+                "least",
+                "minimum",
+                "above",
+                "requires",
+                "exists",
+                "introduced",
+            ]) || lexed.raw(i + 2) == "+"
+                || lexed.word(i + 2) == "on"
+                || lexed.word(i + 2) == "and" && lexed.word(i + 3) == "up"
+            {
+                Reach::Least
+            } else {
+                Reach::This
+            };
+            let moves = (s.range.0..s.range.1).any(|k| {
+                any_of!(lexed.word(k), "old" "new" "upgrade" "upgraded" "migrate" "currently" "until" "previous" "legacy" "tests" "tested" "both" "matrix")
+                    || reach == Reach::This && any_of!(lexed.word(k), "from" "or" "later" "newer")
+            });
+            if !moves {
+                all.push((lexed.tokens[i].key, n as u32, lexed.word(i + 1), reach));
             }
         }
     }
@@ -172,8 +221,17 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
         let (a, b) = (pair[0], pair[1]);
         let short = a.2.len().min(b.2.len());
         // `Python 3` and `Python 3.12` agree.
+        let differ = a.2[..short] != b.2[..short];
+        let order = compare_versions(a.2, b.2);
+        let excluded = match (a.3, b.3) {
+            (Reach::This, Reach::This) => true,
+            (Reach::Least, Reach::Least) | (Reach::Most, Reach::Most) => false,
+            (Reach::Least, _) | (_, Reach::Most) => order.is_gt(),
+            (_, Reach::Least) | (Reach::Most, _) => order.is_lt(),
+        };
         let (s, o) = (&statements[a.1 as usize], &statements[b.1 as usize]);
-        if a.0 == b.0 && a.2[..short] != b.2[..short] && !(s.foreign(o) || s.apart_in_name(o)) {
+        let least = a.3 == Reach::Least || b.3 == Reach::Least;
+        if a.0 == b.0 && differ && excluded && !s.apart_in_name(o) && (least || !s.foreign(o)) {
             pairs.add(a.1 as usize, b.1 as usize, "the version");
         }
     }
