@@ -55,6 +55,7 @@ fn count(name: &str) -> [(usize, usize); 2] {
 #[test]
 fn contradictions_pairs_of_set_a_meet_the_thresholds() {
     count("pairs_b.txt");
+    count("pairs_things.txt");
     let [found, left] = count("pairs_a.txt");
     assert!(found.0 * 100 >= found.1 * 50, "too few found");
     assert!(left.0 * 100 >= left.1 * 80, "too many false ones");
