@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::fmt;
 use std::io;
 
-use runseal_core::canon::{CanonError, JsonError, NoCanonicalForm, Position};
+use runseal_core::canon::{CanonError, JsonError, NoCanonicalForm};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::WriteError;
@@ -23,40 +23,13 @@ pub struct CliError {
 impl CliError {
     /// An error of the command line.
     pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            outcome: Outcome::Usage,
-            code: "USAGE",
-            message: message.into(),
-            place: None,
-            hint: Some(hint.into()),
-        }
-    }
-
-    /// A document that was read and is not what it should be.
-    pub fn content(
-        code: &'static str,
-        message: impl Into<String>,
-        place: &str,
-        hint: impl Into<String>,
-    ) -> Self {
-        Self {
-            outcome: Outcome::Malformed,
-            code,
-            message: message.into(),
-            place: Some(place.to_owned()),
-            hint: Some(hint.into()),
-        }
+        Self::new(Outcome::Usage, "USAGE", message).hint(hint)
     }
 
     /// A fault of ours.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self {
-            outcome: Outcome::Internal,
-            code: "INTERNAL",
-            message: message.into(),
-            place: None,
-            hint: Some("this is a fault of runseal: please report it with the input".to_owned()),
-        }
+        Self::new(Outcome::Internal, "INTERNAL", message)
+            .hint("this is a fault of runseal: please report it with the input")
     }
 
     /// An error that a command words itself.
@@ -84,27 +57,22 @@ impl CliError {
 
     /// A JSON text that could not be read.
     pub fn json(error: &JsonError, place: &str) -> Self {
-        Self {
-            outcome: Outcome::Malformed,
-            code: error.kind.code(),
-            message: error.kind.to_string(),
-            place: Some(format!("{place} {}", error.position)),
-            hint: Some(error.kind.hint().to_owned()),
-        }
+        let kind = &error.kind;
+        Self::new(Outcome::Malformed, kind.code(), kind.to_string())
+            .at(format!("{place} {}", error.position))
+            .hint(kind.hint())
     }
 
     /// A value that a dialect has no form for.
     pub fn no_form(error: &NoCanonicalForm, place: &str) -> Self {
-        let at = error
-            .position
-            .map(|position: Position| format!(" {position}"));
-        Self {
-            outcome: Outcome::Malformed,
-            code: error.kind.code(),
-            message: error.kind.to_string(),
-            place: Some(format!("{place}{}", at.unwrap_or_default())),
-            hint: Some(error.kind.hint().to_owned()),
-        }
+        let kind = &error.kind;
+        let place = match error.position {
+            Some(position) => format!("{place} {position}"),
+            None => place.to_owned(),
+        };
+        Self::new(Outcome::Malformed, kind.code(), kind.to_string())
+            .at(place)
+            .hint(kind.hint())
     }
 
     /// A canonical text that could not be made.
@@ -118,13 +86,7 @@ impl CliError {
 
     /// Output that could not be written.
     pub fn output(error: &io::Error) -> Self {
-        Self {
-            outcome: Outcome::Unreadable,
-            code: "OUTPUT",
-            message: error.to_string(),
-            place: Some("standard output".to_owned()),
-            hint: None,
-        }
+        Self::new(Outcome::Unreadable, "OUTPUT", error.to_string()).at("standard output")
     }
 }
 
@@ -155,12 +117,10 @@ impl From<&SourceError> for CliError {
             Some(source) => format!("{error}: {source}"),
             None => error.to_string(),
         };
-        Self {
-            outcome: Outcome::Unreadable,
-            code,
-            message,
-            place: None,
-            hint: hint.map(str::to_owned),
+        let error = Self::new(Outcome::Unreadable, code, message);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
         }
     }
 }
@@ -173,15 +133,9 @@ impl From<SourceError> for CliError {
 
 impl From<WriteError> for CliError {
     fn from(error: WriteError) -> Self {
-        Self {
-            outcome: Outcome::Unreadable,
-            code: "WRITE",
-            message: format!("{error}: {}", error.source),
-            place: None,
-            hint: Some(
-                "nothing was changed; check the folder, its rights and its space".to_owned(),
-            ),
-        }
+        let message = format!("{error}: {}", error.source);
+        Self::new(Outcome::Unreadable, "WRITE", message)
+            .hint("nothing was changed; check the folder, its rights and its space")
     }
 }
 

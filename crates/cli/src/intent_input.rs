@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, Kind, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::verify::Outcome;
 use runseal_engine::atomic;
 use runseal_engine::input::Input;
 use runseal_kernel::{Intent, KernelError, Refusal, parse_intent};
@@ -55,12 +56,9 @@ pub fn read_answers(path: &Path) -> Result<BTreeMap<String, String>, CliError> {
 }
 
 fn bad_answers(place: &str, message: &str) -> CliError {
-    CliError::content(
-        "ANSWERS",
-        message,
-        place,
-        "{\"q_0123456789abcdef\": \"the answer\"}",
-    )
+    CliError::new(Outcome::Malformed, "ANSWERS", message)
+        .at(place)
+        .hint("{\"q_0123456789abcdef\": \"the answer\"}")
 }
 
 /// Takes a fault inside the kernel for what it is.

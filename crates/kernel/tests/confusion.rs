@@ -9,7 +9,7 @@
 
 mod labels;
 
-use labels::{Case, OWN_SETS, conformance_set, own_set, vector_sets};
+use labels::{Case, OWN_SETS, conformance_set, labelled_lines, own_set, vector_sets};
 use runseal_core::canon::Value;
 use runseal_kernel::measure::FindingKind;
 use runseal_kernel::question::Question;
@@ -160,5 +160,13 @@ fn confusion_vectors_meet_the_thresholds_and_the_unseen_set_does_not_get_worse()
         } else {
             check(&name, &cases);
         }
+    }
+}
+
+/// `LABELS_EXTRA=FILE` counts a set that is not part of the project, such as one that nobody has developed on.
+#[test]
+fn confusion_extra_set_is_counted_when_named() {
+    if let Some(path) = std::env::var_os("LABELS_EXTRA") {
+        count("extra", &labelled_lines(std::path::Path::new(&path)));
     }
 }

@@ -55,6 +55,7 @@ fn count(name: &str) -> [(usize, usize); 2] {
 #[test]
 fn contradictions_pairs_of_set_a_meet_the_thresholds() {
     count("pairs_b.txt");
+    count("pairs_things.txt");
     let [found, left] = count("pairs_a.txt");
     assert!(found.0 * 100 >= found.1 * 50, "too few found");
     assert!(left.0 * 100 >= left.1 * 80, "too many false ones");
@@ -123,6 +124,7 @@ fn count_sides(name: &str) -> [(usize, usize); 2] {
 #[test]
 fn contradictions_sides_of_people_meet_the_thresholds() {
     count("pairs_people.txt");
+    count("pairs_people_dev.txt");
     let [found, left] = count_sides("sides_people.txt");
     println!("sides_people {}/{} {}/{}", found.0, found.1, left.0, left.1);
 }

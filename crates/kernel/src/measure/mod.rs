@@ -1,23 +1,19 @@
 //! Measurement with reasons (000 §2.4, §6.2): detectors read the intent and return findings; counts and scores are
 //! computed from the findings, never the other way round.
 //!
-//! Four kinds: unresolved references, contradictions, schema gaps, open choices. Each detector is one file. All work
+//! Four kinds: unresolved references, contradictions, schema gaps, open choices. Each detector is one folder, one file a family. All work
 //! on the same tagged texts, in time close to linear in the length of the intent.
 
-mod brackets;
 mod choice;
 mod closed;
 mod contradiction;
-mod deferral;
 mod gap;
-mod goal;
-mod masks;
-mod placeholder;
-mod product;
+mod grammar;
+mod reference;
 mod score;
-mod signals;
 
 use crate::lexicon::{Tagged, tag};
+use gap::signals;
 
 pub use gap::Element;
 pub use score::{Density, Entropy};
@@ -85,6 +81,8 @@ pub struct Measurement {
     pub entropy: Entropy,
     /// Density: how much is said.
     pub density: Density,
+    /// The classes of the words of each constraint, for the headings of an instruction.
+    pub(crate) classes: Vec<u64>,
 }
 
 /// Findings of one kind that one text can give: more would fill the memory and ask no better.
@@ -131,6 +129,16 @@ impl Source<'_> {
         }
     }
 
+    /// The place of a byte span of several sentences, without a closing mark.
+    pub fn span_place(&self, start: usize, end: usize) -> Place {
+        let text = self.tagged.lexed.text;
+        let end = start
+            + text[start..end]
+                .trim_end_matches(['.', ';', '\n', ' '])
+                .len();
+        self.place(start, end)
+    }
+
     /// The place of the sentence that holds token `i`, without its closing mark.
     pub fn sentence_place(&self, i: usize) -> Place {
         let lexed = &self.tagged.lexed;
@@ -159,9 +167,9 @@ pub(crate) fn count_open(text: &str) -> usize {
     };
     let mut findings = Vec::new();
     let sources = [];
-    let defined = brackets::Defined::new(&source, &sources);
-    placeholder::find_placeholders(&source, &defined, &mut findings);
-    choice::find_choices(&source, &mut findings);
+    let known = reference::Known::new(&source, &sources);
+    reference::find_references(&source, &known, &mut findings);
+    choice::find_choices(&source, &known, &mut findings);
     findings.len()
 }
 
@@ -182,10 +190,10 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
         })
         .collect();
     let mut findings = Vec::new();
-    let defined = brackets::Defined::new(&goal_source, &sources);
+    let known = reference::Known::new(&goal_source, &sources);
     for source in std::iter::once(&goal_source).chain(&sources) {
-        placeholder::find_placeholders(source, &defined, &mut findings);
-        choice::find_choices(source, &mut findings);
+        reference::find_references(source, &known, &mut findings);
+        choice::find_choices(source, &known, &mut findings);
     }
     contradiction::find_contradictions(&sources, &mut findings);
     let decisions: Vec<Source<'_>> = constraints
@@ -201,9 +209,16 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     findings.retain(|f| !closed.covers(f));
     let entropy = Entropy::from_findings(&findings);
     let density = Density::from_profile(&profile, constraints.len());
+    let mut classes = vec![0; constraints.len()];
+    for source in &sources {
+        if let Origin::Constraint(at) = source.origin {
+            classes[at] = source.tagged.topics();
+        }
+    }
     Measurement {
         findings,
         entropy,
         density,
+        classes,
     }
 }

@@ -351,7 +351,12 @@ fn split_sentences(text: &str, lower: &str, tokens: &[Token]) -> Vec<(usize, usi
                             .binary_search(&&lower[tokens[i - 1].start..tokens[i - 1].end])
                             .is_ok()
                         && next.is_some();
-                    open && !abbreviation && (i == 0 || !t.spaced || s.starts_with('?'))
+                    // `blue? green? the sponsor decides`, `String? and Int?`: the sentence goes on.
+                    let goes_on = s.starts_with('?')
+                        && text[t.end..]
+                            .trim_start_matches(' ')
+                            .starts_with(|c: char| c.is_lowercase() || c == '(');
+                    open && !abbreviation && !goes_on && (i == 0 || !t.spaced || s.starts_with('?'))
                 }
                 _ => false,
             };

@@ -110,7 +110,8 @@ pub fn vector_sets() -> Vec<(String, Vec<Case>)> {
     paths.iter().map(set).collect()
 }
 
-fn labelled_lines(path: &Path) -> Vec<Case> {
+/// The labelled intents of a file of JSON lines.
+pub fn labelled_lines(path: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
     for_each_line(path, |line| {
         let intent = line.get("intent").unwrap();

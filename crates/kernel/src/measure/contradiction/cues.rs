@@ -142,6 +142,8 @@ pub(super) struct Topic {
     pub name: &'static str,
     /// What the two statements must share.
     pub scope: Scope,
+    /// Adds cues to the family of that name.
+    pub joins: bool,
     /// Compared as claims about an act (see `claims`).
     pub claim: bool,
     a: &'static str,
@@ -153,6 +155,7 @@ pub(super) const fn topic(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Shared,
+        joins: false,
         claim: false,
         a,
         b,
@@ -164,6 +167,19 @@ pub(super) const fn whole(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Whole,
+        joins: false,
+        claim: false,
+        a,
+        b,
+    }
+}
+
+/// More cues of a family of opposites.
+pub(super) const fn joined(name: &'static str, a: &'static str, b: &'static str) -> Topic {
+    Topic {
+        name,
+        scope: Scope::Shared,
+        joins: true,
         claim: false,
         a,
         b,
@@ -175,6 +191,7 @@ pub(super) const fn claim(name: &'static str, a: &'static str, b: &'static str) 
     Topic {
         name,
         scope: Scope::Shared,
+        joins: false,
         claim: true,
         a,
         b,
@@ -186,6 +203,7 @@ pub(super) const fn near(name: &'static str, a: &'static str, b: &'static str) -
     Topic {
         name,
         scope: Scope::Near,
+        joins: false,
         claim: false,
         a,
         b,
@@ -472,21 +490,24 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                 let pattern = &table.patterns[n as usize];
                 met.clear();
                 met.push(i);
+                // `No part of the tool may …`: a negation at the start covers the sentence.
+                let opens = i == range.0
+                    && matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
                 if follow(
                     &pattern.elements[1..],
                     i + 1,
-                    range.1,
+                    (range.1, if opens { 4 } else { 0 }),
                     &is,
                     &skips,
                     tokens,
                     &mut met,
                 ) {
-                    let denies = matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
+                    let denies = t.is(i, class::NEG);
                     let denied = i < opening
                         || (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
-                    // `a file that cannot be removed` denies nothing.
-                    let relative = (i.saturating_sub(2).max(range.0)..i)
-                        .any(|k| any_of!(t.lexed.word(k), "that" "which" "who"));
+                    // `a file that cannot be removed is logged`: the clause tells which file.
+                    let relative = (i.saturating_sub(2).max(range.0)..i.min(range.0 + 5))
+                        .any(|k| any_of!(t.lexed.word(k), "that" "which" "who" "whose"));
                     if denies && !relative || !denies && !denied {
                         out.push(Found {
                             topic: pattern.topic,
@@ -521,7 +542,7 @@ fn drop_covered(found: &mut Vec<Found>) {
 fn follow(
     elements: &[Element],
     at: usize,
-    end: usize,
+    (end, more): (usize, usize),
     is: &impl Fn(Element, usize) -> bool,
     skips: &impl Fn(usize) -> bool,
     tokens: &[crate::text::lex::Token],
@@ -532,16 +553,16 @@ fn follow(
     };
     if first == Element::End {
         return (at >= end || tokens[at].kind == TokenKind::Symbol)
-            && follow(rest, at, end, is, skips, tokens, met);
+            && follow(rest, at, (end, more), is, skips, tokens, met);
     }
     if let Element::Gap(most) = first {
-        for skip in 0..=usize::from(most) {
+        for skip in 0..=usize::from(most) + more {
             let next = at + skip;
             if next > at && (next > end || !skips(next - 1)) {
                 return false;
             }
             let length = met.len();
-            if follow(rest, next, end, is, skips, tokens, met) {
+            if follow(rest, next, (end, 0), is, skips, tokens, met) {
                 return true;
             }
             met.truncate(length);
@@ -552,18 +573,24 @@ fn follow(
         return false;
     }
     met.push(at);
-    follow(rest, at + 1, end, is, skips, tokens, met)
+    follow(rest, at + 1, (end, more), is, skips, tokens, met)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lexicon::families;
 
     #[test]
     fn patterns_use_known_groups_only() {
         let named = |text: &str| text.starts_with('<');
         for topic in topics() {
             for text in topic.a.split('|').chain(topic.b.split('|')) {
+                assert!(
+                    !topic.joins || families().iter().any(|f| f.name == topic.name),
+                    "{}",
+                    topic.name
+                );
                 for part in text.split(' ').filter(|p| named(p)) {
                     assert!(matches!(element(part), Some(Element::Group(_))), "{part}");
                 }

@@ -199,7 +199,7 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
     let word = lexed.word(at);
     let next = lexed.word(at + 1);
     // `no later than`, `not only`, `nothing but`, `not yet`
-    if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter")
+    if any_of!(next, "later" "more" "fewer" "less" "earlier" "longer" "sooner" "only" "but" "yet" "other" "new" "additional" "further" "matter" "else")
         || word == "no"
             && lexed
                 .tokens
@@ -246,7 +246,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         let part = (i + 1..(i + 8).min(s.range.1))
             .take_while(|&k| !is_boundary(source, k))
             .any(
-                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless"),
+                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless" "same" "itself"),
             );
         let relative = relative || part || (s.range.0..i).any(|k| lexed.word(k) == "otherwise");
         let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));
@@ -256,7 +256,9 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         if let Some((to, noun)) = reach(source, s.range, i) {
             let word = lexed.word(i);
             let start = i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–");
-            let wild = any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
+            let never = !noun && word == "no" && i == s.range.0 + 1;
+            let wild =
+                never || any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
             let absolute = wild || any_of!(word, "never" "no" "neither" "nor");
             // `neither changed nor removed`, `not changed or removed`: each is denied.
             let mut from = i;

@@ -3,12 +3,13 @@
 use super::super::Source;
 use super::acts::{alike_acts, compound, different_acts};
 use super::claims;
-use super::relation::{common, without};
+use super::relation::common;
 use super::stands::{Stand, is_claim, read_stands, traits};
 use super::statement::Statement;
+use super::whole::is_whole;
 use super::{CANDIDATES, Pairs};
-use crate::lexicon::{Scope, Side, class, families};
-use crate::text::lex::{TokenKind, fnv};
+use crate::lexicon::{Scope, Side, families};
+use crate::text::lex::fnv;
 use std::collections::BTreeSet;
 
 /// Finds statements on opposite sides of a family.
@@ -17,6 +18,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     // By family and side; the order of statements stays.
     stands.sort_by_key(|stand| (stand.family, stand.statement, stand.side));
     // `lock and unlock a quiz`: a statement on both sides stands nowhere.
+    keep_denials(&mut stands);
     let both: BTreeSet<(u16, u32)> = stands
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
@@ -63,7 +65,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     );
                     let mut cue = x.cue.clone();
                     cue.extend(&y.cue);
-                    if s.source != o.source && is_whole(sources, s, o, &cue, name) {
+                    if s.source != o.source && is_whole(sources, (s, x.at), (o, y.at), &cue, name) {
                         pairs.add(x.statement as usize, y.statement as usize, name);
                     }
                 }
@@ -115,12 +117,43 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     }
 }
 
+/// A claim on both sides of its topic, denied on one of them, stands there: `the identity of … is not linked`.
+fn keep_denials(stands: &mut Vec<Stand>) {
+    let mut denied: Vec<(u16, u32, bool, bool)> = Vec::new();
+    for stand in stands.iter().filter(|x| x.denies && is_claim(x.family)) {
+        let (a, b) = (stand.side == Side::A, stand.side == Side::B);
+        match denied.last_mut() {
+            Some(last) if (last.0, last.1) == (stand.family, stand.statement) => {
+                last.2 |= a;
+                last.3 |= b;
+            }
+            _ => denied.push((stand.family, stand.statement, a, b)),
+        }
+    }
+    stands.retain(|stand| {
+        let at = denied.binary_search_by_key(&(stand.family, stand.statement), |d| (d.0, d.1));
+        at.map_or(true, |at| match (denied[at].2, denied[at].3) {
+            (true, false) => stand.side == Side::A,
+            (false, true) => stand.side == Side::B,
+            _ => true,
+        })
+    });
+}
+
 fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, name: &str) -> bool {
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
     // `local time`: a cue that holds the subject of both does not take it away.
     if s.subject == o.subject {
         cue.retain(|k| Some(*k) != s.subject);
+    }
+    // A word in one cue only, which the other statement has too, is what both speak of.
+    if usize::from(x.family) >= families().len() {
+        let (only_x, only_y) = (
+            |k: &u64| !y.cue.contains(k) && o.content.binary_search(k).is_ok(),
+            |k: &u64| !x.cue.contains(k) && s.content.binary_search(k).is_ok(),
+        );
+        cue.retain(|k| !(x.cue.contains(k) && only_x(k) || y.cue.contains(k) && only_y(k)));
     }
     let ordering = |stand: &Stand| {
         stand
@@ -135,6 +168,26 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     if !timing && s.apart_in_time(o) {
         return false;
     }
+    // `read access to the fleet database` says nothing about a file.
+    let writes = any_of!(name, "write access" "whether it may change");
+    let elsewhere = writes
+        && !o.landmarks.is_empty()
+        && common(&o.landmarks, &s.content) == 0
+        && common(&s.landmarks, &o.content) == 0
+        && !(s.passive && s.head.is_some_and(|h| o.content.binary_search(&h).is_ok()));
+    // `Numbers are never written to the log`, `no changes to the photos are logged`: about the log.
+    let into = writes
+        && s.passive
+        && (x.cue.contains(&fnv("writ")) && common(&s.landmarks, &o.content) == 0
+            || s.head == Some(fnv("chang")));
+    // `the source table`, `the target table`
+    let other_one = writes
+        && s.phrase.len() > 1
+        && o.places
+            .iter()
+            .any(|p| Some(p.0) == s.head && !s.phrase.contains(&p.1));
+    // What both name as the place is what they are about.
+    let beside = writes && common(&s.landmarks, &o.landmarks) >= 1;
     // `at once when they are submitted`: when it begins to count, not a case among others.
     let set_off = any_of!(name, "when it happens" "whether it waits" "without delay" "whether it is kept" "how fast it appears")
         && (s.triggered || !s.conditional)
@@ -146,15 +199,23 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     } else {
         s.apart(o)
     };
-    if apart
-        || s.foreign(o) && s.shared_weight(o, &cue) < 4
+    if elsewhere
+        || s.past
+        || o.past
+        || into
+        || other_one
+        || apart
+        || s.foreign(o) && !beside && s.shared_weight(o, &cue) < 4
         || !set_off
             && !s.may_meet(o)
-            && (s.conditional
-                || !(name == "whether it may change"
-                    || name == "approval"
-                    || name == "write access"))
+            && (s.conditional || !(writes || any_of!(name, "approval" "on or off at first")))
+            && name != "on or off at first"
+            && !(name == "state" && s.emphatic)
     {
+        return false;
+    }
+    // What it does in one case: both name the case.
+    if name == "what it does then" && !(s.conditional && o.conditional && s.same_condition(o)) {
         return false;
     }
     // `kept for a year`, `deleted after 30 days`: the numbers decide (`bounds`).
@@ -204,76 +265,4 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         _ if name == "who acts" => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 50,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
     }
-}
-
-/// A statement about the whole, or both about the same part.
-fn is_whole(sources: &[Source<'_>], s: &Statement, o: &Statement, cue: &[u64], name: &str) -> bool {
-    if name != "who wins" && (s.conditional || o.conditional)
-        || s.apart_in_people(o)
-        || s.apart_in_name(o)
-        || begins_later(&sources[s.source], s)
-    {
-        return false;
-    }
-    let tests = |st: &Statement| {
-        let t = &sources[st.source].tagged;
-        (st.range.0..st.range.1).any(|i| {
-            any_of!(t.lexed.word(i),
-                "test" "tests" "ci" "build" "documentation" "docs" "example" "examples"
-                "development")
-                || t.is(i, class::TEST_TOOL)
-        })
-    };
-    // `without libraries in the chart itself`
-    let part = |st: &Statement| {
-        let lexed = &sources[st.source].tagged.lexed;
-        (st.range.0..st.range.1).any(|i| lexed.word(i) == "itself")
-    };
-    if tests(s) != tests(o) || part(s) {
-        return false;
-    }
-    let mut main = s.main.clone();
-    main.retain(|k| !s.generic.contains(k));
-    main.sort_unstable();
-    // `No login is needed to see the results` says nothing about correcting them.
-    let acts = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
-    if name == "accounts" && acts(&without(&s.content, cue), &without(&o.content, cue)) {
-        return false;
-    }
-    common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
-}
-
-/// `works offline once the area has been downloaded`: holds from some point on.
-fn begins_later(source: &Source<'_>, s: &Statement) -> bool {
-    (s.range.0 + 1..s.range.1)
-        .any(|i| any_of!(source.tagged.lexed.word(i), "once" "after" "until" "when" "while"))
-}
-
-/// The subject before the cue is the whole (`the app`, `it`) or not named at all (`Must run offline`).
-fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
-    let t = &source.tagged;
-    let lexed = &t.lexed;
-    let subject = (s.range.0..s.range.1).take_while(|&i| {
-        !t.is(
-            i,
-            class::MODAL | class::NEG | class::UNIVERSAL | class::USE_VERB,
-        ) && lexed.tokens[i].kind != TokenKind::Symbol
-            && !any_of!(lexed.word(i),
-                "is" "are" "works" "work" "has" "have" "stays" "stay" "keeps" "needs")
-    });
-    let words: Vec<usize> = subject
-        .filter(|&i| lexed.tokens[i].kind == TokenKind::Word && !t.is(i, class::STOP))
-        .collect();
-    words.is_empty()
-        || words.iter().any(|&i| {
-            t.is(
-                i,
-                if name == "storage" {
-                    class::WHOLE
-                } else {
-                    class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA
-                },
-            )
-        })
-        || words.len() <= 2 && name != "storage"
 }

@@ -67,7 +67,7 @@ pub(super) fn denied_kinds(source: &Source<'_>, range: (usize, usize)) -> Vec<(u
         // A denied verb must be one of use; `no` and `without` deny the noun itself.
         let deep = any_of!(word, "not" "never" "cannot" "don't" "doesn't" "nothing" "nobody");
         if deep
-            && !any_of!(lexed.word(i + 1), "use" "need" "require" "depend" "rely" "uses" "needs" "be" "have" "contain")
+            && !any_of!(lexed.word(i + 1), "use" "need" "require" "depend" "rely" "uses" "needs" "be" "have" "contain" "want" "list" "include" "import" "link" "pull" "install" "add" "allow" "tolerate")
         {
             continue;
         }

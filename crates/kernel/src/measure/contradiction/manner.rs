@@ -4,7 +4,7 @@ use super::super::Source;
 use super::concept::concept_at;
 use super::grammar::is_boundary;
 use super::relation::common;
-use super::statement::{Index, Statement};
+use super::statement::{Index, Statement, mark};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::{TokenKind, fnv};
@@ -28,6 +28,9 @@ pub(super) fn find(
 ) {
     let mut all: Vec<Manner> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
+        if s.marks & mark::MANNER == 0 {
+            continue;
+        }
         let source = &sources[s.source];
         all.extend(read_writing(source, s, n as u32));
         all.extend(read_order(source, s, n as u32));
@@ -130,6 +133,9 @@ fn gates(
     pairs: &mut Pairs<'_, '_>,
 ) {
     for (i, s) in statements.iter().enumerate() {
+        if s.marks & mark::EVERYONE == 0 {
+            continue;
+        }
         let lexed = &sources[s.source].tagged.lexed;
         let open = (s.range.0..s.range.1)
             .any(|k| any_of!(lexed.word(k), "anyone" "anybody" "everyone" "everybody"));

@@ -10,6 +10,7 @@
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
+mod absolute;
 mod acts;
 mod bounds;
 mod claims;
@@ -21,6 +22,7 @@ mod grammar;
 mod kinds;
 mod limit;
 mod manner;
+mod named;
 mod naming;
 mod only;
 mod polarity;
@@ -33,6 +35,7 @@ mod synonym;
 mod topics;
 mod units;
 mod values;
+mod whole;
 mod windows;
 
 use super::{Finding, FindingKind, Place, Source};
@@ -114,6 +117,7 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
     };
     polarity::find(sources, &statements, &index, &mut pairs);
     denial::find(sources, &statements, &mut pairs);
+    absolute::find(sources, &statements, &index, &mut pairs);
     only::find(sources, &statements, &index, &mut pairs);
     stays::find(sources, &statements, &mut pairs);
     manner::find(sources, &statements, &index, &mut pairs);

@@ -8,23 +8,9 @@ use crate::lexicon::{Cue, class};
 use crate::text::lex::{TokenKind, fnv};
 
 /// Words that tell that a statement has no exception.
-const EMPHATIC: &[&str] = &[
-    "all",
-    "always",
-    "each",
-    "every",
-    "everybody",
-    "everyone",
-    "exclusively",
-    "never",
-    "no",
-    "nobody",
-    "none",
-    "nothing",
-    "only",
-    "throughout",
-    "whenever",
-];
+fn is_emphatic(word: &str) -> bool {
+    any_of!(word, "all" "always" "each" "every" "everybody" "everyone" "exclusively" "never" "no" "nobody" "none" "nothing" "only" "throughout" "whenever")
+}
 
 /// Fills the names of a statement.
 pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
@@ -38,7 +24,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     };
     for i in range.0..range.1 {
         let token = lexed.tokens[i];
-        if any_of!(lexed.raw(i), "GET" "POST" "PUT" "PATCH" "DELETE" "HEAD") {
+        if token.upper && any_of!(lexed.raw(i), "GET" "POST" "PUT" "PATCH" "DELETE" "HEAD") {
             s.methods.push(token.key);
         }
         // `/v1/raw`: from the slash to the next blank. `tests/`: a word before a slash and a blank.
@@ -58,8 +44,11 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         {
             s.paths.push(lexed.tokens[i - 1].key);
         }
+        if token.kind == TokenKind::Word && is_file_name(lexed.word(i)) {
+            s.paths.push(token.key);
+        }
         s.emphatic |= !token.quoted
-            && EMPHATIC.binary_search(&lexed.word(i)).is_ok()
+            && is_emphatic(lexed.word(i))
             && (lexed.word(i) != "only"
                 || !any_of!(lexed.word(i + 1), "if" "when" "after" "on" "for" "during"));
         s.emphatic |= lexed.word(i) == "even"
@@ -70,6 +59,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     }
     read_contrasts(source, range, s);
     read_quantifiers(source, range, s);
+    read_landmarks(source, range, s);
     s.measured = t
         .hits_in(range)
         .iter()
@@ -149,6 +139,12 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 .is_some_and(|n| n.kind == TokenKind::Number)
     });
     s.verb_at = s.finite.unwrap_or(range.0);
+    s.past = s
+        .finite
+        .is_some_and(|v| any_of!(lexed.word(v), "was" "were"));
+    s.passive = s.finite.is_some_and(|v| {
+        (v..(v + 3).min(range.1)).any(|i| any_of!(lexed.word(i), "is" "are" "be" "was" "were" "been" "stays" "stay" "remains" "remain"))
+    });
     if let Some(verb) = verb {
         s.verb_at = verb;
         // The subject ends at its first preposition or relative clause; two subjects are none.
@@ -174,7 +170,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             s.owned = lexed.word(of) == "of";
             s.partitive = any_of!(lexed.word(of + 1), "each" "every" "all")
                 || (range.0..of).any(|i| {
-                any_of!(lexed.word(i), "entry" "entries" "row" "rows" "line" "lines" "item" "items" "page" "pages" "part" "parts" "record" "records" "element" "field" "fields" "member" "members" "each" "all" "one" "every" "copy" "copies" "version" "versions")
+                any_of!(lexed.word(i), "entry" "entries" "row" "rows" "line" "lines" "item" "items" "page" "pages" "part" "parts" "record" "records" "element" "field" "fields" "member" "members" "each" "all" "one" "every" "copy" "copies" "version" "versions" "account" "role" "token" "rights")
             });
             s.head = (range.0..of)
                 .rev()
@@ -218,12 +214,68 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && any_of!(lexed.word(range.0 + 1), "a" "an" "any" "no");
 }
 
+/// `index.json`
+fn is_file_name(word: &str) -> bool {
+    let ends = |(_, end): (&str, &str)| any_of!(end, "json" "jsonl" "csv" "xml" "yaml" "yml" "toml" "txt" "log" "md" "pdf" "html" "conf" "ini" "db" "sqlite" "png" "jpg" "svg" "zip" "gz" "bin" "parquet" "xlsx" "docx" "py" "rs" "sh" "sql");
+    word.rsplit_once('.').is_some_and(ends)
+}
+
+/// `in the membership database`: the database.
+fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    for i in range.0..range.1 {
+        // `in rehearsal mode`
+        if lexed.word(i) == "in" && lexed.word(i + 2) == "mode" {
+            s.places.push((
+                canonical(lexed.tokens[i + 2].key),
+                canonical(lexed.tokens[i + 1].key),
+            ));
+        }
+        let date = lexed.word(i + 1) == "date";
+        if date || !any_of!(lexed.word(i), "in" "on" "from" "to" "into" "at" "onto") {
+            continue;
+        }
+        let mut head: Option<usize> = None;
+        for k in i + 1..(i + 6).min(range.1) {
+            let plain = lexed.tokens[k].kind == TokenKind::Word && !lexed.tokens[k].quoted;
+            if !plain || t.is(k, class::CONDITION | class::TIME_UNIT) {
+                break;
+            }
+            // `into the header of the originals`: both.
+            if lexed.word(k) == "of" && head.is_some() {
+                s.landmarks
+                    .extend(head.take().map(|k| canonical(lexed.tokens[k].key)));
+                continue;
+            }
+            if t.is(k, class::STOP | class::UNIVERSAL) {
+                if head.is_some() {
+                    break;
+                }
+            } else {
+                head = Some(k);
+            }
+        }
+        let head = head.filter(|&k| !any_of!(lexed.word(k), "way" "case" "time" "place" "order" "addition" "general" "advance"));
+        s.landmarks
+            .extend(head.map(|k| canonical(lexed.tokens[k].key)));
+    }
+    s.landmarks.sort_unstable();
+    s.landmarks.dedup();
+}
+
 /// `every patient`, `all of the orders`; `always`, `without exception`.
 fn read_quantifiers(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     for i in range.0..range.1 {
         let word = lexed.word(i);
+        let denied = |from: usize| (range.0..from).any(|k| t.is(k, class::NEG));
+        s.unexcepted |= word == "ever" && denied(i)
+            || any_of!(word, "circumstances" "circumstance" "case" "time")
+                && i > range.0
+                && (lexed.word(i - 1) == "no" || lexed.word(i - 1) == "any" && denied(i));
+        s.emphatic |= word == "ever" && denied(i);
         s.unexcepted |= any_of!(word, "always" "never" "everything" "nothing" "nobody" "everyone" "everybody" "anyone" "anybody")
             || any_of!(word, "without" "no")
                 && any_of!(lexed.word(i + 1), "exception" "exceptions");
@@ -343,7 +395,16 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             let key = canonical(lexed.tokens[i + 1].key);
             s.contrasts.push((contrast_key(key, axis), side));
         }
-        if any_of!(lexed.word(i), "in" "on" "at" "for" "from" "during")
+        // `while the oven is on`, `while the oven is off`
+        if any_of!(lexed.word(i), "on" "off")
+            && i > range.0 + 2
+            && any_of!(lexed.word(i - 1), "is" "are")
+            && (range.0..i).any(|k| t.is(k, class::CONDITION))
+        {
+            let key = contrast_key(canonical(lexed.tokens[i - 2].key), 130);
+            s.contrasts.push((key, lexed.word(i) == "on"));
+        }
+        if any_of!(lexed.word(i), "in" "on" "at" "for" "from" "during" "to" "into")
             && any_of!(lexed.word(i + 1), "the" "a" "an" "our" "their" "its")
             && i + 3 < range.1
             && !t.is(i + 2, class::STOP)
@@ -372,7 +433,17 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             lexed.tokens[k].kind == TokenKind::Number
                 || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)
         });
-        if let Some(k) = what {
+        // `shown without decimals`: behind the verb it says how, not which.
+        let says = axis == 3 && s.finite.is_some_and(|v| v < i);
+        if axis == 3
+            && let Some(k) = what
+        {
+            // Two ways to say how do not tell two things apart; one of them and one that says which do.
+            let pair = if says == side { 34 } else { 35 };
+            let key = contrast_key(canonical(lexed.tokens[k].key), pair);
+            s.contrasts.push((key, side));
+        }
+        if let Some(k) = what.filter(|_| !says) {
             let key = contrast_key(canonical(lexed.tokens[k].key), axis);
             if axis == 1 {
                 s.phases.push((key, side));
@@ -399,14 +470,4 @@ fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {
     keys.sort_unstable();
     keys.dedup();
     keys
-}
-
-#[cfg(test)]
-mod tests {
-    use super::EMPHATIC;
-
-    #[test]
-    fn emphatic_words_are_sorted() {
-        assert!(EMPHATIC.windows(2).all(|w| w[0] < w[1]));
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::super::Source;
 use super::relation::common;
-use super::statement::{Index, Statement};
+use super::statement::{Index, Statement, mark};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
@@ -31,6 +31,9 @@ fn lacking(
     pairs: &mut Pairs<'_, '_>,
 ) {
     let s = &statements[i];
+    if s.marks & mark::WITHOUT == 0 {
+        return;
+    }
     let t = &sources[s.source].tagged;
     let lexed = &t.lexed;
     let Some(at) =
@@ -163,6 +166,9 @@ fn triggers(
     pairs: &mut Pairs<'_, '_>,
 ) {
     for (i, s) in statements.iter().enumerate() {
+        if s.marks & mark::ONLY == 0 {
+            continue;
+        }
         let lexed = &sources[s.source].tagged.lexed;
         let only = (s.range.0 + 1..s.range.1).find(|&k| {
             lexed.word(k) == "only"

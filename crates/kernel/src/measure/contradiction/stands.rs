@@ -2,9 +2,9 @@
 
 use super::super::Source;
 use super::cues::{find_cues, topics};
-use super::kinds;
 use super::statement::Statement;
 use super::synonym::canonical;
+use super::{kinds, named};
 use crate::lexicon::{Cue, Scope, Side, Tagged, class, families};
 use crate::text::lex::TokenKind;
 use std::sync::OnceLock;
@@ -18,6 +18,8 @@ pub(super) struct Stand {
     pub at: usize,
     /// Behind its last word.
     pub to: usize,
+    /// The cue holds a negation.
+    pub denies: bool,
     /// Key of the word behind the cue, 0 where none.
     pub next: u64,
     /// Keys of the cue's words: they are the predicate, not the subject.
@@ -60,6 +62,12 @@ struct Special {
     cloud: Option<u16>,
     hand: Option<u16>,
     limits: Option<u16>,
+    network: Option<u16>,
+}
+
+fn named_family(name: &str) -> Option<u16> {
+    let at = families().iter().position(|f| f.name == name);
+    at.map(|at| at as u16)
 }
 
 /// Found once: the markers stand in the long lists of phrases.
@@ -77,11 +85,25 @@ fn special() -> Special {
         database: find("@database"),
         cloud: find("@cloud"),
         hand: find("@by-person"),
-        limits: families()
-            .iter()
-            .position(|f| f.name == "limits")
-            .map(|at| at as u16),
+        limits: named_family("limits"),
+        network: named_family("network access"),
     })
+}
+
+/// The number of the family a topic belongs to: its own, or that of the family it adds cues to.
+fn family_of(topic: u16) -> u16 {
+    static ALL: OnceLock<Vec<u16>> = OnceLock::new();
+    let all = ALL.get_or_init(|| {
+        let own = |at: usize| (families().len() + at) as u16;
+        let number = |(at, topic): (usize, &&super::cues::Topic)| {
+            let joined = families().iter().position(|f| f.name == topic.name);
+            joined
+                .filter(|_| topic.joins)
+                .map_or(own(at), |found| found as u16)
+        };
+        topics().iter().enumerate().map(number).collect()
+    });
+    all[usize::from(topic)]
 }
 
 /// The stands of all statements.
@@ -92,6 +114,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
         cloud,
         hand,
         limits,
+        network,
     } = special();
     let mut out = Vec::new();
     for (n, s) in statements.iter().enumerate() {
@@ -100,10 +123,11 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
         for found in find_cues(&sources[s.source], s.range) {
             let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
             out.push(Stand {
-                family: families().len() as u16 + found.topic,
+                family: family_of(found.topic),
                 side: found.side,
                 statement: n as u32,
                 at: found.tokens[0],
+                denies: found.tokens.iter().any(|&i| t.is(i, class::NEG)),
                 to: found.tokens.last().map_or(0, |i| i + 1),
                 next: 0,
                 cue: cue.collect(),
@@ -120,6 +144,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 statement: n as u32,
                 at: from,
                 to,
+                denies: false,
                 next: lexed
                     .tokens
                     .get(to)
@@ -149,12 +174,13 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
             if inside || describes || is_listed(t, s.range, hit.from, hit.to) {
                 continue;
             }
-            let negated =
-                (hit.from.saturating_sub(3).max(s.range.0)..hit.from).any(|i| t.is(i, class::NEG));
+            let negated = (hit.from.saturating_sub(3).max(s.range.0)..hit.from)
+                .any(|i| t.is(i, class::NEG) && lexed.word(i + 1) != "two");
             // `No process in the container may run as root`
             let negated = negated
                 || families()[usize::from(family)].flips
                     && any_of!(lexed.word(s.range.0), "no" "nobody" "none")
+                    && lexed.word(s.range.0 + 1) != "two"
                     && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
                     && hit.from > s.range.0;
             let side = match (negated, families()[usize::from(family)].flips) {
@@ -174,6 +200,16 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                         .any(|k| lexed.tokens[k].kind == TokenKind::Number)
         }) {
             push(family, Side::B, s.range.0, s.range.0);
+        }
+        if let Some(family) = library {
+            for (at, side) in named::find_parts(&sources[s.source], s.range) {
+                push(family, side, at, at + 1);
+            }
+        }
+        if let Some(family) = network {
+            for at in named::find_addresses(&sources[s.source], s.range) {
+                push(family, Side::B, at, at + 1);
+            }
         }
         for (family, from, to) in kinds::denied_kinds(&sources[s.source], s.range) {
             push(family, Side::A, from, to);

@@ -72,8 +72,16 @@ pub(super) struct Statement {
     pub unexcepted: bool,
     /// Nouns behind a preposition with the word before them: `in the beta build`.
     pub places: Vec<(u64, u64)>,
+    /// Heads of the noun phrases behind `in`, `on`, `from`, `to`, `into`, `at`: where something is or goes.
+    pub landmarks: Vec<u64>,
+    /// Tells how it was: no demand.
+    pub past: bool,
+    /// Something is done to its subject: `files are never changed`.
+    pub passive: bool,
     /// Speaks of all others only.
     pub complement: bool,
+    /// Which detectors have a word to look at; see [`mark`].
+    pub marks: u8,
     /// Where the verb of the sentence begins.
     pub finite: Option<usize>,
     /// The place a sentence begins with: `On the public page …`.
@@ -149,6 +157,34 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
     }
 }
 
+/// Words without which a detector has nothing to do, found in the one pass over a sentence.
+pub(super) mod mark {
+    pub(crate) const ONLY: u8 = 1;
+    pub(crate) const EVERYONE: u8 = 2;
+    pub(crate) const STAYS: u8 = 4;
+    pub(crate) const MANNER: u8 = 8;
+    pub(crate) const WITHOUT: u8 = 16;
+
+    pub(super) fn of(word: &str) -> u8 {
+        match word {
+            "only" | "exclusively" | "solely" | "alone" | "else" | "just" | "reserved"
+            | "restricted" | "limited" | "confined" | "exclusive" | "entrusted" | "preserve"
+            | "privilege" | "prerogative" | "nobody" | "none" | "one" | "apart" | "except"
+            | "besides" => ONLY,
+            "anyone" | "anybody" => EVERYONE | ONLY,
+            "everyone" | "everybody" => EVERYONE,
+            "leave" | "leaves" | "stay" | "stays" | "remain" | "remains" | "outside"
+            | "outsiders" | "third" => STAYS,
+            "written" | "given" | "expressed" | "formatted" | "rounded" | "spelled" | "spelt"
+            | "abbreviated" | "shown" | "displayed" | "named" | "numbered" | "addressed"
+            | "sorted" | "ordered" | "listed" | "ranked" | "arranged" | "order" | "first"
+            | "alphabetical" | "alphabetically" | "chronological" | "chronologically" => MANNER,
+            "without" => WITHOUT,
+            _ => 0,
+        }
+    }
+}
+
 /// Words of permission and emphasis: they say how a statement holds, not what it is about.
 pub(super) fn is_filler(word: &str) -> bool {
     any_of!(word, "anywhere" "elsewhere" "somewhere" "permitted" "allowed" "possible" "circumstances" "circumstance" "exception" "exceptions" "able" "ever" "happens" "happen" "takes" "taken" "made" "done" "performed" "carried" "place" "throughout" "anyway" "strictly" "simply" "really")
@@ -168,6 +204,21 @@ pub(super) fn read_statements(sources: &[Source<'_>]) -> Vec<Statement> {
         }
     }
     out
+}
+
+/// Where the main clause begins behind a condition without a comma: `If the power fails the valve opens`.
+fn main_clause(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    if (range.0..range.1).any(|i| lexed.raw(i) == ",") {
+        return None;
+    }
+    (range.0 + 3..range.1.saturating_sub(1)).rev().find(|&i| {
+        any_of!(lexed.word(i), "the" "a" "an" "every" "each" "all" "no" "it" "they" "its" "their")
+            && lexed.tokens[i - 1].kind == TokenKind::Word
+            && !t.is(i - 1, class::STOP | class::CONDITION)
+            && !super::grammar::is_preposition(lexed.word(i - 1))
+    })
 }
 
 fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> Statement {
@@ -205,6 +256,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         contrasts: Vec::new(),
         phases: Vec::new(),
         clocked: false,
+        marks: 0,
         act: None,
         fronted: Vec::new(),
         timed: false,
@@ -212,6 +264,9 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         finite: super::grammar::verb_of(source, range),
         complement: false,
         places: Vec::new(),
+        landmarks: Vec::new(),
+        passive: false,
+        past: false,
         quantified: Vec::new(),
         unexcepted: false,
     };
@@ -219,11 +274,19 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
     let mut main_done = false;
+    let main_at = if in_main {
+        None
+    } else {
+        main_clause(source, range)
+    };
     // The clause after if, when, unless … up to a comma.
     let mut in_condition = false;
     for i in range.0..range.1 {
         let token = lexed.tokens[i];
         let c = t.classes[i];
+        if main_at == Some(i) {
+            (in_main, in_condition) = (true, false);
+        }
         if token.kind == TokenKind::Symbol {
             if lexed.raw(i) == "," {
                 in_condition = false;
@@ -240,6 +303,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             continue;
         }
         let word = lexed.word(i);
+        s.marks |= mark::of(word);
         let key = canonical(token.key);
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {

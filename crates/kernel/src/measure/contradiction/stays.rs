@@ -2,7 +2,7 @@
 
 use super::super::Source;
 use super::grammar::is_boundary;
-use super::statement::Statement;
+use super::statement::{Statement, mark};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
@@ -59,6 +59,9 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let (start, end) = s.range;
+    if s.marks & (mark::STAYS | mark::ONLY) == 0 {
+        return None;
+    }
     let timed = (start..end).any(|i| t.is(i, class::TIME_UNIT) || lexed.word(i) == "until");
     if timed || s.conditional {
         return None;
@@ -77,6 +80,11 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
             || any_of!(word, "stay" "stays" "remain" "remains")
                 && !denied(i)
                 && any_of!(next, "on" "in" "inside" "within" "at")
+            || any_of!(word, "stored" "kept" "hosted" "processed" "held" "saved" "located" "lie" "live" "computed" "evaluated")
+                && !denied(i)
+                && (any_of!(next, "only" "exclusively" "solely")
+                    || any_of!(next, "on" "in" "inside" "within" "at")
+                        && (i + 2..(i + 9).min(end)).any(|k| any_of!(lexed.word(k), "only" "exclusively" "solely" "nowhere" "alone")))
     })?;
     let place: Vec<u64> = (at + 1..end)
         .take_while(|&i| !is_boundary(source, i))
@@ -87,11 +95,16 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
     let somewhere = (at..end).take_while(|&i| !is_boundary(source, i)).any(|i| {
         any_of!(lexed.word(i), "phone" "phones" "device" "devices" "laptop" "laptops" "machine" "machines" "computer" "building" "house" "plant" "site" "network" "company" "hospital" "hospital's" "country" "eu" "germany" "austria" "switzerland" "europe" "premises" "room" "office" "server" "servers" "recorder" "vehicle" "car" "campus" "school" "centre" "center" "ward" "browser" "intranet" "lan" "tablet" "tablets" "watch" "camera" "factory" "lab" "laboratory" "institute" "university" "clinic" "practice" "bank" "ship" "outsiders" "parties" "party" "host" "cluster" "union" "city" "town" "museum" "archive" "workstation" "box" "hardware" "control" "hands" "region" "state" "land")
     });
+    let somewhere = somewhere
+        || (at + 1..end)
+            .take_while(|&i| !is_boundary(source, i))
+            .any(|i| is_place_name(source, i));
     if !somewhere {
         return None;
     }
     let wide = (start..at).any(|i| {
         lexed.word(i) == "nothing"
+            || any_of!(lexed.word(i), "copy" "copies") && i > start && lexed.word(i - 1) == "no"
             || any_of!(lexed.word(i), "data" "everything")
                 && (i == start
                     || any_of!(lexed.word(i - 1), "all" "no" "any" "customer" "personal" "the"))
@@ -108,12 +121,36 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
         })
         .map(|i| canonical(lexed.tokens[i].key))
         .collect();
+    // `Files are kept …`: a general word is better than none.
+    let about: Vec<u64> = about;
+    let about = if about.is_empty() {
+        s.head.into_iter().collect()
+    } else {
+        about
+    };
     Some(Stay {
         statement: n,
         about,
         place,
         wide,
     })
+}
+
+/// A name in the middle of a sentence that is no product and no abbreviation, or a region of a provider.
+fn is_place_name(source: &Source<'_>, i: usize) -> bool {
+    let t = &source.tagged;
+    let raw = t.lexed.raw(i);
+    let name = t.lexed.tokens[i].upper
+        && t.lexed.tokens[i].kind == TokenKind::Word
+        && raw.bytes().skip(1).all(|b| b.is_ascii_lowercase())
+        && raw.len() > 3
+        && !t.is(
+            i,
+            class::TECH | class::FORMAT | class::WEEKDAY | class::TONGUE | class::STOP,
+        );
+    name || any_of!(raw, "EU" "US" "USA" "UK")
+        || any_of!(raw.split('-').next().unwrap_or_default(), "eu" "us" "ap")
+            && raw.matches('-').count() == 2
 }
 
 /// The words of the target, where the statement sends, copies or stores something elsewhere.
@@ -127,9 +164,17 @@ fn goes_out(source: &Source<'_>, o: &Statement) -> Option<Vec<u64>> {
     let denied = |i: usize| (i.saturating_sub(3).max(start)..i).any(|k| t.is(k, class::NEG));
     let at = (start..end).find(|&i| {
         let word = lexed.word(i);
-        let verb = any_of!(word, "send" "sends" "sent" "uploaded" "uploads" "upload" "transmitted" "transmits" "forwarded" "forwards" "mailed" "e-mailed" "emailed" "pushed" "pushes" "copied" "copies" "transferred" "synced" "synchronised" "posted" "posts" "replicated" "mirrored" "moved" "published" "exported" "shared" "passed" "backed" "goes" "go");
+        let verb = any_of!(word, "send" "sends" "sent" "uploaded" "uploads" "upload" "transmitted" "transmits" "forwarded" "forwards" "mailed" "e-mailed" "emailed" "pushed" "pushes" "copied" "copies" "transferred" "synced" "synchronised" "posted" "posts" "transfers" "mirrors" "replicates" "forward" "handed" "given" "replicated" "mirrored" "moved" "published" "exported" "shared" "passed" "backed" "goes" "go");
         let to = (i + 1..(i + 6).min(end)).any(|k| any_of!(lexed.word(k), "to" "with" "on" "up"));
-        (verb && to && (word != "go" && word != "goes" || lexed.word(i + 1) == "to") || t.is(i, class::CLOUD) || any_of!(word, "s3" "cloud" "bucket"))
+        let held = any_of!(word, "stored" "kept" "hosted" "processed" "held" "saved" "computed" "evaluated" "runs" "run" "analysed" "analyzed" "lies" "lie")
+            && any_of!(lexed.word(i + 1), "in" "on" "at" "by" "with")
+            || i > start
+                && any_of!(lexed.word(i - 1), "is" "are" "be" "gets")
+                && word.len() > 4
+                && word.ends_with("ed");
+        let held = held
+            && (i + 2..(i + 8).min(end)).any(|k| is_place_name(source, k) || any_of!(lexed.word(k), "abroad" "overseas" "provider" "provider's"));
+        (held || verb && to && (word != "go" && word != "goes" || lexed.word(i + 1) == "to") || t.is(i, class::CLOUD) || any_of!(word, "s3" "cloud" "bucket" "google"))
             && !denied(i)
             && !lexed.tokens[i].quoted
     })?;

@@ -37,6 +37,12 @@ const GROUPS: &[&str] = &[
     "car vehicle",
     "member membership",
     "remind reminder",
+    "pay payment",
+    "measure measurement",
+    "announce announcement",
+    "convert conversion",
+    "translate translation",
+    "alarm alert",
 ];
 
 /// The key that stands for all words of a group.

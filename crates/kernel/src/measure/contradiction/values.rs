@@ -30,13 +30,20 @@ pub(super) fn find(
 ) {
     versions(sources, statements, pairs);
     ports(sources, statements, index, pairs);
-    for &(set, topic) in SETS {
+    let present = sources
+        .iter()
+        .flat_map(|s| &s.tagged.classes)
+        .fold(0, |all, c| all | c);
+    for &(set, topic) in SETS.iter().filter(|s| present & s.0 != 0) {
         let members: Vec<Vec<u64>> = statements
             .iter()
             .map(|s| {
                 let t = &sources[s.source].tagged;
                 let mut keys: Vec<u64> = (s.range.0..s.range.1)
-                    .filter(|&i| t.is(i, set) && !t.lexed.tokens[i].quoted)
+                    .filter(|&i| {
+                        (t.is(i, set) || set == class::FORMAT && is_word(&sources[s.source], i))
+                            && !t.lexed.tokens[i].quoted
+                    })
                     .map(|i| canonical(t.lexed.tokens[i].key))
                     .collect();
                 keys.sort_unstable();
@@ -52,17 +59,16 @@ pub(super) fn find(
         }) {
             let others = statements.iter().enumerate().filter(|(j, o)| {
                 o.source != s.source
-                    && !members[*j].is_empty()
-                    && !o.negative
+                    && !denies(&sources[o.source], o)
                     && !o.conditional
-                    && !members[*j].contains(&members[i][0])
+                    && members[*j].iter().any(|k| *k != members[i][0])
             });
             for (j, _) in others.take(CANDIDATES) {
                 pairs.add(i, j, topic);
             }
         }
         for (i, s) in statements.iter().enumerate() {
-            if members[i].is_empty() || s.conditional || s.negative {
+            if members[i].is_empty() || s.conditional || denies(&sources[s.source], s) {
                 continue;
             }
             let mut tried: Vec<u32> = Vec::new();
@@ -73,7 +79,7 @@ pub(super) fn find(
                         || other.source == s.source
                         || members[j as usize].is_empty()
                         || other.conditional
-                        || other.negative
+                        || denies(&sources[other.source], other)
                         || tried.contains(&j)
                     {
                         continue;
@@ -87,7 +93,11 @@ pub(super) fn find(
                         || members[j as usize].len() == 1
                             && is_only(&sources[other.source], other)
                             && more(j as usize, i);
+                    // What is read from one format may be written in another.
+                    let flows = flows_in(&sources[s.source], s, set)
+                        != flows_in(&sources[other.source], other, set);
                     if common(&members[i], &members[j as usize]) > 0 && !beyond
+                        || flows
                         || s.apart(other)
                         || s.foreign(other)
                     {
@@ -98,15 +108,19 @@ pub(super) fn find(
                     let coverage = s.coverage(other, &ignore);
                     let weight = s.subject_weight(other, &ignore);
                     // Two encodings or two ways to write names meet nowhere by accident.
-                    let least = if set & (class::NAMING | class::ENCODING) != 0 {
+                    let least = if beyond || set & (class::NAMING | class::ENCODING) != 0 {
                         25
                     } else {
                         50
                     };
-                    let exclusive = is_exclusive(&sources[s.source], s)
+                    let exclusive = beyond
+                        || is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);
                     let single = members[i].len() == 1 && members[j as usize].len() == 1;
-                    if exclusive && weight >= 2 && coverage >= least
+                    if exclusive
+                        && weight >= 2
+                        && (coverage >= least
+                            || coverage >= 25 && set == class::FORMAT && s.same_subject(other))
                         || single && weight >= 4 && coverage >= 80
                         || single
                             && weight >= 2
@@ -128,7 +142,7 @@ fn speaks_of_whole(source: &Source<'_>, s: &Statement, set: u64) -> bool {
     (s.range.0..s.range.1).all(|i| {
         t.is(i, set | class::STOP | class::UNIVERSAL | class::NEG | class::WHOLE)
             || t.lexed.tokens[i].kind == crate::text::lex::TokenKind::Symbol
-            || any_of!(t.lexed.word(i), "app's" "site's" "language" "languages" "format" "formats" "currency" "database" "supported" "available" "offered" "used" "accepted")
+            || any_of!(t.lexed.word(i), "app's" "site's" "language" "languages" "format" "formats" "currency" "database" "supported" "available" "offered" "used" "accepted" "texts" "wording" "everywhere")
     })
 }
 
@@ -137,8 +151,40 @@ fn is_only(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
     (s.range.0..s.range.1).any(|i| {
         any_of!(lexed.word(i), "only" "exclusively" "solely")
-            || lexed.word(i) == "no" && lexed.word(i + 1) == "other"
+            || any_of!(lexed.word(i), "no" "nothing" "none" "not")
+                && any_of!(lexed.word(i + 1), "other" "others" "else" "but")
+            || lexed.word(i) == "any" && lexed.word(i + 1) == "other"
     })
+}
+
+/// Negated, and not only by `nothing else` or `no other`.
+fn denies(source: &Source<'_>, s: &Statement) -> bool {
+    let t = &source.tagged;
+    s.negative
+        && (s.range.0..s.range.1).any(|i| {
+            t.is(i, class::NEG)
+                && !any_of!(t.lexed.word(i + 1), "other" "others" "else" "but")
+                && i < s.range.0 + 12
+        })
+}
+
+/// `taken from a CSV file`
+fn flows_in(source: &Source<'_>, s: &Statement, set: u64) -> bool {
+    let t = &source.tagged;
+    set == class::FORMAT
+        && (s.range.0..s.range.1)
+            .find(|&i| t.is(i, set))
+            .is_some_and(|i| {
+                (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.lexed.word(k) == "from")
+            })
+}
+
+/// A document of the program Word.
+fn is_word(source: &Source<'_>, i: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    lexed.word(i) == "text" && any_of!(lexed.word(i + 1), "file" "files")
+        || lexed.raw(i) == "Word"
+            && any_of!(lexed.word(i + 1), "document" "documents" "file" "files" "format")
 }
 
 /// How a version is meant.
@@ -272,6 +318,6 @@ fn is_exclusive(source: &Source<'_>, s: &Statement) -> bool {
     (s.range.0..s.range.1).any(|i| {
         any_of!(lexed.word(i),
             "only" "always" "all" "every" "exclusively" "solely" "must" "entire" "entirely"
-            "nothing" "whole")
+            "nothing" "whole" "single" "never" "without")
     })
 }

@@ -1,8 +1,8 @@
 //! Masks: values whose digits or letters were left out (`EUR #####`, `xxx.xxx.xxx.xxx`, `DD.MM.2025`, `X minutes`).
 
-use super::placeholder::finding;
-use super::{Finding, Source};
+use super::finding;
 use crate::lexicon::class;
+use crate::measure::{Finding, Source};
 
 /// `Interval: X minutes`, `Days: NN`, `Phone: 0043 / ...`: a letter or dots where a label wants a value.
 pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
@@ -16,8 +16,12 @@ pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
             i + 1,
             class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::BLANK,
         ) || lexed.is_symbol(i + 1, "%");
-        let letter =
-            any_of!(raw, "X" "N" "NN" "Y" "n" "x") && labelled && (unit || ends && raw == "NN");
+        // `Max. items per cart: N`
+        let amount = |k: usize| any_of!(lexed.word(k), "max" "maximum" "min" "minimum" "number" "count" "limit" "per" "size" "amount");
+        let letter = any_of!(raw, "X" "N" "NN" "Y" "n" "x")
+            && labelled
+            && (unit
+                || ends && (raw == "NN" || any_of!(raw, "N" "X") && (0..i).take(8).any(amount)));
         let dots = (raw.starts_with("...") || raw == "…")
             && i + 1 >= lexed.tokens.len()
             && (0..i).take(6).any(|k| lexed.is_symbol(k, ":"))
@@ -60,8 +64,12 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             break;
         }
         let chunk = &text[start..end];
+        if !can_be_mask(chunk) {
+            continue;
+        }
         let label = text[..start].trim_end().ends_with([':', '=']);
-        let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#');
+        let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#')
+            || label && is_stars(chunk);
         if !marks
             && !is_mask(
                 chunk.trim_matches(|c: char| matches!(c, ',' | '.' | ';' | '(' | ')' | ':')),
@@ -75,7 +83,7 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             .min(lexed.tokens.len().saturating_sub(1));
         let (from, to) = lexed.sentence_of(token);
         let talk = (from..to).any(|i| {
-            any_of!(lexed.word(i), "format" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means")
+            any_of!(lexed.word(i), "format" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means" "appear" "appears" "asterisks")
         });
         let quoted = lexed.tokens.get(token).is_some_and(|t| t.quoted);
         if !talk && !quoted {
@@ -95,6 +103,43 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             out.push(finding(source, start + lead, stop, token));
         }
     }
+}
+
+/// Most words begin with a letter that no mask begins with.
+fn can_be_mask(chunk: &str) -> bool {
+    let bytes = chunk.as_bytes();
+    let first = if bytes[0] == b'(' {
+        bytes.get(1)
+    } else {
+        bytes.first()
+    };
+    bytes.len() >= 3
+        && first.is_some_and(|b| {
+            b.is_ascii_digit()
+                || matches!(
+                    b,
+                    b'x' | b'X'
+                        | b'n'
+                        | b'N'
+                        | b'#'
+                        | b'_'
+                        | b'?'
+                        | b'*'
+                        | b'D'
+                        | b'M'
+                        | b'd'
+                        | b'm'
+                        | b'T'
+                        | b'J'
+                        | b'Y'
+                )
+        })
+}
+
+/// `Client secret: ********`
+fn is_stars(chunk: &str) -> bool {
+    let bare = chunk.trim_end_matches([',', ';', '.']);
+    bare.len() >= 4 && bare.bytes().all(|b| b == b'*')
 }
 
 fn is_mask(chunk: &str) -> bool {
@@ -130,7 +175,21 @@ fn is_mask(chunk: &str) -> bool {
             .split(['.', ',', '/', ':', '-'])
             .filter(|p| p.len() >= 2 && p.chars().all(is_mask_letter))
             .count();
+        // `€ x.xx`: one letter all over, cut like a number.
+        let first = chunk.as_bytes()[0];
+        let number = separators == 1
+            && letters >= 3
+            && digits == 0
+            && matches!(first, b'x' | b'X' | b'n' | b'N')
+            && chunk
+                .bytes()
+                .all(|b| b == first || matches!(b, b'.' | b','));
+        // `0000XXXX0000`
+        let run = digits >= 2
+            && (chunk.contains("XXX") || chunk.contains("xxx") || chunk.contains("###"));
         return only_marks
+            || run
+            || number
             || !known
                 && (separators >= 1 && groups >= 1 && (digits > 0 || groups >= 2)
                     || chunk.contains(',') && digits >= 2 && letters >= 1);

@@ -3,9 +3,16 @@
 //! Six elements can be missing. Each has a recogniser that looks through the whole intent and is generous: an element
 //! is missing only where nothing in the text could stand for it. Which elements are needed is the goal's kind.
 
+mod data;
+mod failure;
+mod goal;
+mod product;
+pub(super) mod signals;
+mod users;
+
+use self::goal::{GoalKind, goal_kind};
+use self::signals::{Signals, is_file_name, read_signals};
 use super::closed::Closed;
-use super::goal::goal_kind;
-use super::signals::{Signals, is_file_name, read_signals};
 use super::{Finding, FindingKind, Source};
 use crate::lexicon::class;
 
@@ -71,12 +78,15 @@ pub(super) fn find_gaps(
     closed: &Closed,
     out: &mut Vec<Finding>,
 ) -> Profile {
-    let kind = goal_kind(&goal.tagged);
+    let kind = match goal_kind(&goal.tagged) {
+        GoalKind::Software | GoalKind::Change if runs_in_device(sources) => GoalKind::Device,
+        kind => kind,
+    };
     let own = read_signals(&goal.tagged);
     // A long goal carries its own constraints; a short one only names the thing.
     let long_goal = own.words > 22;
     let mut profile = Profile::default();
-    let mut data = if long_goal { own.data } else { 0 };
+    let mut points = if long_goal { own.data } else { 0 };
     let mut seen = Signals {
         technology: own.technology,
         users: own.users,
@@ -88,7 +98,7 @@ pub(super) fn find_gaps(
     let mut words = 0;
     for source in sources.iter().chain(decisions) {
         let s = read_signals(&source.tagged);
-        data += s.data;
+        points += s.data;
         seen.technology |= s.technology;
         seen.users |= s.users;
         seen.failure |= s.failure;
@@ -101,11 +111,15 @@ pub(super) fn find_gaps(
     let texts = sources.len() + decisions.len();
     profile.constraint_depth = words.checked_div(texts).unwrap_or(0);
     let technology = seen.technology
-        || kind == super::goal::GoalKind::Fix
-            && (has_location(goal, sources) || has_location(goal, decisions));
+        || kind == GoalKind::Fix && (has_location(goal, sources) || has_location(goal, decisions));
+    let enough = if kind == GoalKind::Document {
+        data::ENOUGH_TO_WRITE
+    } else {
+        data::ENOUGH
+    };
     profile.seen = [
         technology,
-        data >= 2,
+        points >= enough,
         seen.users,
         seen.failure,
         seen.output,
@@ -126,6 +140,19 @@ pub(super) fn find_gaps(
         }
     }
     profile
+}
+
+/// Pins, buses and controllers are named: it works on signals, whatever the goal calls it.
+fn runs_in_device(sources: &[Source<'_>]) -> bool {
+    sources.iter().any(|s| {
+        let lexed = &s.tagged.lexed;
+        (0..lexed.tokens.len()).any(|i| {
+            any_of!(lexed.word(i),
+                "stm32" "esp32" "esp8266" "rp2040" "nrf52" "attiny" "atmega" "arduino" "plc" "i2c" "gpio" "uart" "rs-485"
+                "rs485" "micropython" "zephyr" "freertos" "codesys" "pwm" "eeprom" "firmware")
+                || lexed.word(i) == "structured" && lexed.word(i + 1) == "text"
+        })
+    })
 }
 
 fn has_location(goal: &Source<'_>, sources: &[Source<'_>]) -> bool {

@@ -1,6 +1,6 @@
 //! Products by list and by shape: a listed name, capitals or digits inside a word, a name before a version number.
 
-use crate::lexicon::{Tagged, class};
+use crate::lexicon::{Tagged, class, classes_of};
 use crate::text::lex::TokenKind;
 
 /// Words that are products only when written like a name.
@@ -8,6 +8,7 @@ const AMBIGUOUS: &[&str] = &[
     "access",
     "ada",
     "age",
+    "airflow",
     "alpine",
     "apex",
     "arch",
@@ -17,12 +18,13 @@ const AMBIGUOUS: &[&str] = &[
     "black",
     "blade",
     "boost",
-    "can",
     "c",
+    "can",
     "chai",
     "chef",
     "chi",
     "click",
+    "cobra",
     "compose",
     "composer",
     "conan",
@@ -30,11 +32,13 @@ const AMBIGUOUS: &[&str] = &[
     "crystal",
     "dart",
     "dash",
+    "dask",
     "deadline",
     "discord",
     "drizzle",
     "echo",
     "edge",
+    "excel",
     "exchange",
     "express",
     "fiber",
@@ -44,6 +48,9 @@ const AMBIGUOUS: &[&str] = &[
     "gin",
     "glue",
     "go",
+    "google",
+    "hana",
+    "hapi",
     "hive",
     "iso",
     "jack",
@@ -63,11 +70,14 @@ const AMBIGUOUS: &[&str] = &[
     "ninja",
     "node",
     "notebook",
+    "oracle",
     "parcel",
     "pest",
     "phoenix",
     "pic",
     "play",
+    "poetry",
+    "polly",
     "prefect",
     "puppet",
     "r",
@@ -80,68 +90,63 @@ const AMBIGUOUS: &[&str] = &[
     "requests",
     "rest",
     "rocket",
+    "rollup",
     "root",
     "sage",
     "salt",
     "san",
     "sap",
     "scheme",
+    "sed",
     "shell",
     "shiny",
     "slack",
     "slim",
     "spark",
+    "spreadsheet",
     "spring",
     "stripe",
+    "swagger",
     "swift",
     "teams",
-    "temporal",
     "tempo",
+    "temporal",
     "tornado",
     "transformers",
     "unity",
     "vault",
+    "viper",
     "warp",
     "whisper",
     "word",
-    "zoom",
-    "google",
-    "edge",
-    "sed",
-    "swagger",
-    "viper",
-    "cobra",
-    "polly",
-    "beats",
-    "airflow",
-    "rollup",
-    "google",
-    "oracle",
-    "hana",
-    "hapi",
     "yarn",
-    "poetry",
-    "boost",
-    "dask",
-    "excel",
+    "zoom",
 ];
 
-/// Endings of source files and scripts.
-pub(super) const CODE_ENDINGS: &[&str] = &[
-    ".py", ".sh", ".js", ".ts", ".tsx", ".jsx", ".go", ".rs", ".c", ".h", ".cpp", ".java", ".kt",
-    ".rb", ".php", ".sql", ".tf", ".ps1", ".css", ".html", ".tex", ".vue", ".cs", ".swift",
-    ".scala", ".ipynb",
-];
+/// Whether a word is the name of a source file or script.
+pub(super) fn is_source_file(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(base, ending)| {
+        !base.is_empty()
+            && any_of!(ending,
+                "py" "sh" "js" "ts" "tsx" "jsx" "go" "rs" "c" "h" "cpp" "java" "kt" "rb" "php" "sql" "tf" "ps1" "css" "html"
+                "tex" "vue" "cs" "swift" "scala" "ipynb" "lua" "pl")
+    })
+}
 
 /// Whether token `i` is a listed product, written like one.
 pub(super) fn is_product(t: &Tagged<'_>, i: usize, sentence_start: bool) -> bool {
     if !t.is(i, class::TECH) {
-        return false;
+        // `python-chess`, `go-redis`: named after what it is made for.
+        let word = t.lexed.word(i);
+        return t.classes[i] == 0
+            && word
+                .split_once('-')
+                .is_some_and(|(first, rest)| rest.len() > 2 && is_plain_tech(first));
     }
     let lexed = &t.lexed;
     let word = lexed.word(i);
     let bare = word.strip_suffix("'s").unwrap_or(word);
-    if !AMBIGUOUS.contains(&bare) {
+    if AMBIGUOUS.binary_search(&bare).is_err() {
         return true;
     }
     // `Google Apps Script`: a name of several words.
@@ -161,6 +166,10 @@ pub(super) fn is_product(t: &Tagged<'_>, i: usize, sentence_start: bool) -> bool
                 "service" "script" "program" "module" "library" "api" "front" "on"));
     // Single letters and plain words in the middle of a sentence must look like names.
     number_follows || named || language
+}
+
+fn is_plain_tech(word: &str) -> bool {
+    word.len() > 2 && classes_of(word) & class::TECH != 0 && !is_ambiguous(word)
 }
 
 /// A product name nobody listed: capitals or digits inside the word, or a capital before a version number.
@@ -186,8 +195,14 @@ pub(super) fn is_coined(t: &Tagged<'_>, i: usize, sentence_start: bool) -> bool 
         || next.len() >= 2
             && next.starts_with(['V', 'v'])
             && next[1..].bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    // `Zammad 6, rule set in YAML`: an unknown name, a short number and then a pause.
+    let after = lexed.word(i + 2);
+    let opens = number
+        && t.classes[i] == 0
+        && next.len() <= 3
+        && any_of!(after, "," "." ";" "with" "on" "at" "and" "in" "");
     let versioned = token.upper
-        && (number && !sentence_start || version)
+        && (number && !sentence_start || opens || version)
         && !plain_noun
         && !names_part(lexed.word(i));
     inner_capital && !raw.contains('\'') && t.classes[i] & class::PERSON == 0
@@ -215,10 +230,10 @@ fn names_part(word: &str) -> bool {
         "november" "december" "page" "chapter" "section" "step" "room" "building" "version"
         "phase" "day" "week" "shelf" "gate" "hall" "table" "line" "level" "floor" "house" "unit"
         "track" "platform" "desk" "counter" "zone" "area" "stage" "round" "team" "group" "class"
-        "ward" "pump" "tank" "pier" "berth" "court" "lane" "dock" "bus" "article" "paragraph")
+        "seed" "board" "horizon" "tests" "release" "priority" "ward" "pump" "tank" "pier" "berth" "court" "lane" "dock" "bus" "article" "paragraph")
 }
 
 /// Whether a word is a product only when written like a name.
 pub(super) fn is_ambiguous(word: &str) -> bool {
-    AMBIGUOUS.contains(&word)
+    AMBIGUOUS.binary_search(&word).is_ok()
 }

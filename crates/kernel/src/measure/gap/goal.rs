@@ -1,7 +1,7 @@
 //! What kind of goal it is: the main verb and its object decide, because a runbook needs no database and a bug fix
 //! needs no audience.
 
-use super::gap::Element;
+use super::Element;
 use crate::lexicon::{Tagged, class};
 use crate::text::lex::TokenKind;
 
@@ -26,6 +26,8 @@ pub(super) enum GoalKind {
     Operate,
     /// Take over what people do by hand.
     Automate,
+    /// Firmware, controllers and code for programmers: they work on signals and arguments, not on records.
+    Device,
 }
 
 impl GoalKind {
@@ -40,6 +42,7 @@ impl GoalKind {
             GoalKind::Migrate => &[Technology, Data, FailureHandling],
             GoalKind::Analyse => &[Data, Output, Users],
             GoalKind::Operate => &[Technology, FailureHandling],
+            GoalKind::Device => &[Technology, Users, FailureHandling],
             GoalKind::Automate => &[Technology, Data, Users, Output, FailureHandling],
         }
     }
@@ -73,7 +76,7 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
     };
     let first = (0..n.min(10)).find(|&i| !is_opener(i));
     let fixes = (0..n).any(|i| {
-        any_of!(lexed.word(i), "fix" "bug" "bugs" "bugfix" "crashes" "typo" "regression" "hotfix")
+        any_of!(lexed.word(i), "fix" "repair" "bug" "bugs" "bugfix" "crashes" "typo" "regression" "hotfix")
     });
     let verb = first.filter(|&i| goal.is(i, VERBS));
     let object_end = |from: usize| {
@@ -89,6 +92,8 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
         let to = if end == 0 { n } else { end };
         return if fixes {
             GoalKind::Fix
+        } else if is_device(goal, 0, n.min(10)) {
+            GoalKind::Device
         } else if goal.any((0, to), class::DOCUMENT) && !goal.any((0, to), class::SOFTWARE) {
             GoalKind::Document
         } else {
@@ -100,7 +105,12 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
     let head = (v + 1..end)
         .rev()
         .find(|&i| lexed.tokens[i].kind == TokenKind::Word);
-    let document_object = head.is_some_and(|h| goal.is(h, class::DOCUMENT))
+    // `Build a stock report in Qlik Sense` is a program, `Write a report` a document.
+    let document_object = !any_of!(word, "build" "develop" "implement")
+        && (head.is_some_and(|h| goal.is(h, class::DOCUMENT))
+            || any_of!(word, "write" "draft")
+                && goal.any((v + 1, end), class::DOCUMENT)
+                && !goal.any((v + 1, end), class::SOFTWARE))
         && !(v + 1..end).any(|i| {
             any_of!(lexed.word(i),
                 "generator" "tool" "script" "service" "app" "application" "page" "exporter")
@@ -108,6 +118,12 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
     let c = goal.classes[v];
     if word == "automate" {
         return GoalKind::Automate;
+    }
+    // A pipeline is set up, but what flows through it must be said.
+    if word == "set"
+        && (v + 1..n).any(|i| any_of!(lexed.word(i), "pipeline" "pipelines" "warehouse" "etl"))
+    {
+        return GoalKind::Software;
     }
     if word == "set" || word == "back" && lexed.word(v + 1) == "up" {
         return GoalKind::Operate;
@@ -123,11 +139,22 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
     {
         return GoalKind::Analyse;
     }
+    if is_device(goal, v + 1, n.min(v + 14)) && c & (class::BUILD | class::CHANGE) != 0 {
+        return GoalKind::Device;
+    }
     let better = (v + 1..n).any(|i| {
         any_of!(lexed.word(i), "faster" "better" "quicker" "cheaper" "smaller" "easier" "safer" "leaner")
     });
-    if c & class::IMPROVE != 0 || matches!(word, "make" | "get") && better {
+    if c & class::IMPROVE != 0 && (is_quality_verb(word) || names_quality(goal, v + 1, n))
+        || matches!(word, "make" | "get") && better
+    {
         return GoalKind::Improve;
+    }
+    // What it does stays the same: nothing new can fail, and nobody new uses it.
+    if (v..n).any(|i| {
+        lexed.word(i) == "without" && any_of!(lexed.word(i + 1), "changing" "touching" "altering")
+    }) {
+        return GoalKind::Fix;
     }
     if c & class::FIX != 0 {
         return if c & class::OPERATE != 0 {
@@ -149,4 +176,31 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
         return GoalKind::Operate;
     }
     GoalKind::Change
+}
+
+/// Verbs that ask for better, whatever the object.
+fn is_quality_verb(word: &str) -> bool {
+    any_of!(word,
+        "improve" "optimise" "optimize" "accelerate" "speed" "enhance" "modernise" "modernize" "streamline" "tune" "boost"
+        "scale" "better" "faster")
+}
+
+/// `Raise the Python version` is a change; `raise the hit rate` wants a number.
+fn names_quality(goal: &Tagged<'_>, from: usize, to: usize) -> bool {
+    (from..to).any(|i| {
+        any_of!(goal.lexed.word(i),
+            "time" "times" "performance" "latency" "cost" "costs" "speed" "memory" "load" "size" "errors" "rate" "rates"
+            "quality" "energy" "traffic" "conversion" "satisfaction" "consumption" "waste" "usage" "delay" "delays" "noise"
+            "minutes" "seconds" "hours" "percent" "accuracy" "throughput" "effort" "bill" "bills" "duration" "number" "calls" "tickets" "complaints" "footprint")
+    })
+}
+
+/// The object runs in a device, or is code for other programs.
+fn is_device(goal: &Tagged<'_>, from: usize, to: usize) -> bool {
+    (from..to).any(|i| {
+        any_of!(goal.lexed.word(i),
+            "firmware" "controller" "thermostat" "microcontroller" "lamp" "lamps" "plc" "sdk" "linter" "lint" "macro" "hook"
+            "makefile" "justfile")
+            || goal.lexed.word(i) == "class" && i > 0 && goal.is(i - 1, class::TECH)
+    })
 }

@@ -1,0 +1,166 @@
+//! What holds for the whole: `no JavaScript`, `works without a network`, against whatever part does it all the same.
+
+use super::super::Source;
+use super::relation::{common, without};
+use super::statement::Statement;
+use crate::lexicon::class;
+use crate::text::lex::TokenKind;
+
+/// A statement about the whole, or both about the same part.
+pub(super) fn is_whole(
+    sources: &[Source<'_>],
+    (s, s_at): (&Statement, usize),
+    (o, o_at): (&Statement, usize),
+    cue: &[u64],
+    name: &str,
+) -> bool {
+    // `no network while an exam is running`, `during the exam …`
+    let same_case = !s.condition.is_empty()
+        && common(&s.condition, &o.content) * 2 >= s.condition.len()
+        && !o.conditional;
+    // `No sound at all` leaves no case out.
+    let utter = {
+        let lexed = &sources[s.source].tagged.lexed;
+        (s.range.0..s.range.1).any(|i| {
+            lexed.word(i) == "whatsoever"
+                || lexed.word(i) == "at" && lexed.word(i + 1) == "all"
+                || lexed.word(i) == "of"
+                    && lexed.word(i + 1) == "any"
+                    && lexed.word(i + 2) == "kind"
+                || any_of!(lexed.word(i), "no" "any") && lexed.word(i + 1) == "circumstances"
+        })
+    };
+    let free =
+        !governed(&sources[s.source], s, s_at) && (utter || !governed(&sources[o.source], o, o_at));
+    if o.past
+        || name != "who wins" && !free && !same_case
+        || s.apart_in_people(o)
+        || s.apart_in_name(o)
+        || !same_case && begins_later(&sources[s.source], s)
+    {
+        return false;
+    }
+    if name == "network access"
+        && (has_phases(&sources[s.source]) || comes_back(&sources[o.source], o))
+    {
+        return false;
+    }
+    let tests = |st: &Statement| {
+        let t = &sources[st.source].tagged;
+        (st.range.0..st.range.1).any(|i| {
+            any_of!(t.lexed.word(i),
+                "test" "tests" "ci" "build" "documentation" "docs" "example" "examples"
+                "development")
+                || t.is(i, class::TEST_TOOL)
+        })
+    };
+    // `without libraries in the chart itself`
+    let part = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1).any(|i| lexed.word(i) == "itself")
+    };
+    if tests(s) != tests(o) || part(s) {
+        return false;
+    }
+    // Stored under lock, sent in the clear: two matters.
+    let sent = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1)
+            .any(|i| any_of!(lexed.word(i), "sent" "transmitted" "sends" "served"))
+    };
+    if name == "protection of stored data"
+        && (sent(o) && !sent(s) || !s.universal && !s.emphatic)
+        && !s.universal
+        && s.foreign(o)
+        && s.shared_weight(o, cue) < 2
+    {
+        return false;
+    }
+    // `the public pages`, `the internal editor`
+    let side = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1).find_map(|i| match lexed.word(i) {
+            "public" => Some(true),
+            "internal" | "admin" | "staff" | "back-office" => Some(false),
+            _ => None,
+        })
+    };
+    if side(s).is_some_and(|a| side(o) == Some(!a)) {
+        return false;
+    }
+    let mut main = s.main.clone();
+    main.retain(|k| !s.generic.contains(k));
+    main.sort_unstable();
+    // `No login is needed to see the results` says nothing about correcting them.
+    let acts = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
+    if name == "accounts" && acts(&without(&s.content, cue), &without(&o.content, cue)) {
+        return false;
+    }
+    common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
+}
+
+/// The condition of a statement covers the cue at `at`: it stands before the cue, or behind it in the same clause.
+fn governed(source: &Source<'_>, s: &Statement, at: usize) -> bool {
+    if !s.conditional {
+        return false;
+    }
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let behind = (at..s.range.1).find(|&i| t.is(i, class::CONDITION));
+    let before = (s.range.0..at).any(|i| t.is(i, class::CONDITION));
+    let Some(behind) = behind.filter(|_| !before && !s.limited && !s.complement) else {
+        return true;
+    };
+    !(at..behind).any(|i| lexed.word(i) == "and" || matches!(lexed.raw(i), "," | "-" | "–"))
+}
+
+/// `works without a connection; they are sent as soon as there is one again`: both states are meant.
+fn has_phases(source: &Source<'_>) -> bool {
+    let lexed = &source.tagged.lexed;
+    (0..lexed.tokens.len()).any(|i| {
+        any_of!(lexed.word(i), "again" "also" "even" "later" "alone" "except")
+            || lexed.word(i) == "as" && lexed.word(i + 1) == "soon"
+    })
+}
+
+/// `as soon as it is back online`, `copied by cable`: the other state, or another way.
+fn comes_back(source: &Source<'_>, o: &Statement) -> bool {
+    let lexed = &source.tagged.lexed;
+    (o.range.0..o.range.1).any(|i| {
+        any_of!(lexed.word(i), "back" "again" "reconnects" "reconnected" "returns" "docked" "available" "afterwards" "later" "cable" "usb" "stick")
+            || lexed.word(i) == "as" && lexed.word(i + 1) == "soon"
+    })
+}
+
+/// `works offline once the area has been downloaded`: holds from some point on.
+fn begins_later(source: &Source<'_>, s: &Statement) -> bool {
+    (s.range.0 + 1..s.range.1)
+        .any(|i| any_of!(source.tagged.lexed.word(i), "once" "after" "until" "when" "while"))
+}
+
+/// The subject before the cue is the whole (`the app`, `it`) or not named at all (`Must run offline`).
+fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let subject = (s.range.0..s.range.1).take_while(|&i| {
+        !t.is(
+            i,
+            class::MODAL | class::NEG | class::UNIVERSAL | class::USE_VERB,
+        ) && lexed.tokens[i].kind != TokenKind::Symbol
+            && !any_of!(lexed.word(i),
+                "is" "are" "works" "work" "has" "have" "stays" "stay" "keeps" "needs")
+    });
+    let words: Vec<usize> = subject
+        .filter(|&i| lexed.tokens[i].kind == TokenKind::Word && !t.is(i, class::STOP))
+        .collect();
+    words.is_empty()
+        || name == "storage" && words.iter().all(|&i| t.is(i, class::WHOLE))
+        || name != "storage"
+            && words.iter().any(|&i| {
+                t.is(
+                    i,
+                    class::WHOLE | class::TECH | class::PERSON | class::LANGUAGE | class::DATA,
+                )
+            })
+        || words.len() <= 2 && name != "storage"
+}

@@ -1,0 +1,179 @@
+//! Which data is worked on: fields that are listed, sources that are named, things that are counted.
+//!
+//! What is delivered says nothing about what goes in: a file or format behind `written to`, `exported as`, `report` is no
+//! data. A sentence is read from left to right, and its last cue tells which side it speaks of.
+
+use super::product::is_ambiguous;
+use super::signals::is_file_name;
+use crate::lexicon::{Tagged, class};
+use crate::text::lex::TokenKind;
+
+/// Points from which the data is known.
+pub(super) const ENOUGH: u32 = 4;
+
+/// Points from which a document knows what it is about.
+pub(super) const ENOUGH_TO_WRITE: u32 = 2;
+
+/// A named source or a list of fields.
+const STRONG: u32 = 4;
+/// Counted things, a plain list.
+const MEDIUM: u32 = 2;
+/// Words for data that one text can count.
+const WORDS: usize = 2;
+
+/// What the sentence speaks of at a place.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Unsaid,
+    Input,
+    Output,
+}
+
+fn is_output_cue(word: &str) -> bool {
+    any_of!(word,
+        "output" "outputs" "deliver" "delivers" "delivered" "export" "exports" "exported" "report" "reports" "answers"
+        "answered" "response" "responses" "result" "results" "written" "writes" "printed" "prints" "shown" "shows"
+        "documentation" "openapi" "swagger" "readme" "logged" "mailed" "artifact" "dashboard" "chart" "charts"
+        "rejected" "listed" "produces" "returns" "gets" "card" "docs" "published" "release")
+}
+
+fn is_input_cue(word: &str) -> bool {
+    any_of!(word,
+        "input" "inputs" "source" "sources" "reads" "read" "from" "comes" "come" "arrive" "arrives" "stored" "stores" "loaded"
+        "imported" "records" "holds" "has" "have" "contains" "contain" "uses" "fields" "columns" "data" "enter"
+        "collects" "schema" "receives" "posted" "send" "sends" "fill" "stays" "stay")
+}
+
+/// `Three tabs: overview, comparison, trend`: a list of what is shown.
+fn is_view(word: &str) -> bool {
+    any_of!(word,
+        "tabs" "pages" "views" "roles" "languages" "colours" "colors" "sheets" "steps" "screens" "buttons" "sections" "charts"
+        "tones" "levels" "phases" "chapters")
+}
+
+/// Words of protocols and screens: they name no data.
+fn is_quiet(word: &str) -> bool {
+    any_of!(word,
+        "request" "requests" "response" "id" "ids" "key" "keys" "endpoint" "endpoints" "url" "urls" "header" "headers" "token"
+        "tokens" "title" "titles" "label" "labels" "level" "levels" "flag" "flags" "size" "length" "weight" "speed" "name"
+        "names" "path" "paths" "screenshot" "screenshots" "config" "settings" "setting" "hours" "role" "roles" "index" "log"
+        "logs" "message" "messages" "section" "sections" "password" "passwords" "backup" "backups" "score" "scores" "value"
+        "query" "queries" "map" "maps" "event" "commit" "branch")
+}
+
+/// The points of one text.
+pub(super) fn read_data(t: &Tagged<'_>) -> u32 {
+    let lexed = &t.lexed;
+    let mut points = 0;
+    let mut words: [u64; WORDS] = [0; WORDS];
+    let mut found = 0;
+    for &(from, to) in &lexed.sentences {
+        let mut side = Side::Unsaid;
+        let mut commas = 0;
+        let mut fields = false;
+        let mut closed = false;
+        for i in from..to {
+            let token = lexed.tokens[i];
+            let word = lexed.word(i);
+            if is_output_cue(word) {
+                side = Side::Output;
+            } else if is_input_cue(word) {
+                side = Side::Input;
+                fields |= any_of!(word, "has" "have" "fields" "columns" "holds" "contains");
+            }
+            let open = side != Side::Output && !is_output_cue(lexed.word(i + 1));
+            match token.kind {
+                TokenKind::Symbol => {
+                    let raw = lexed.raw(i);
+                    commas += u32::from(raw == ",");
+                    fields |= raw == ":" && !(i > from && is_view(lexed.word(i - 1)));
+                    if raw == "/" && open && is_path(t, i) {
+                        points += STRONG;
+                    }
+                }
+                TokenKind::Number => {
+                    let page = (i + 2..i + 5).any(|k| lexed.word(k) == "page");
+                    if open && !page && is_counted(t, i) {
+                        points += MEDIUM;
+                    }
+                }
+                TokenKind::Word => {
+                    let c = t.classes[i];
+                    fields |= word == "with" && commas == 0 && !t.is(i + 1, class::TECH);
+                    closed |= commas > 0 && word == "and";
+                    if open && (is_file_name(lexed, i) || c & class::FORMAT != 0) {
+                        points += STRONG;
+                    } else if open && (word.contains('_') || is_named_store(t, i)) {
+                        points += MEDIUM;
+                    } else if c & class::DATABASE != 0 && !is_ambiguous(word) {
+                        points += 1;
+                    } else if c & class::DATA != 0
+                        && open
+                        && !is_quiet(word)
+                        && !any_of!(lexed.word(i + 1), "team" "teams" "desk" "protection")
+                        && found < WORDS
+                        && !words.contains(&token.key)
+                    {
+                        words[found] = token.key;
+                        found += 1;
+                        points += 1;
+                    }
+                }
+            }
+        }
+        if commas >= 2 {
+            points += if fields { STRONG } else { MEDIUM };
+        } else if commas == 1 && fields && closed {
+            points += MEDIUM;
+        }
+    }
+    // A pattern or a signature says what the values look like.
+    let shape = ["^[", "::", "->", "{\""]
+        .iter()
+        .any(|sign| lexed.text.contains(sign));
+    points + if shape { MEDIUM } else { 0 }
+}
+
+/// `table orders`, `the bucket riding-backup`: a store and its name.
+fn is_named_store(t: &Tagged<'_>, i: usize) -> bool {
+    let lexed = &t.lexed;
+    any_of!(lexed.word(i), "table" "view" "bucket" "topic" "collection" "dataset" "project" "realm")
+        && lexed
+            .tokens
+            .get(i + 1)
+            .is_some_and(|n| n.kind == TokenKind::Word && !n.upper)
+        && !t.is(i + 1, class::STOP | class::MODAL | class::NEG)
+        && !crate::measure::grammar::is_finite(t, i + 1)
+}
+
+/// `/var/tide`, `in site/public`, `from the folder photos/kit-b`.
+fn is_path(t: &Tagged<'_>, slash: usize) -> bool {
+    let lexed = &t.lexed;
+    let name = lexed
+        .tokens
+        .get(slash + 1)
+        .is_some_and(|n| !n.spaced && n.kind == TokenKind::Word);
+    let rooted = lexed.tokens[slash].spaced;
+    let led = slash >= 2
+        && any_of!(lexed.word(slash - 2), "in" "from" "under" "folder" "directory" "of" "file");
+    name && (rooted || led)
+}
+
+/// `2,600 games`, `18,400 labelled images`, `90 TB`: a number of things that somebody has.
+fn is_counted(t: &Tagged<'_>, i: usize) -> bool {
+    let lexed = &t.lexed;
+    if t.is(i + 1, class::DATA | class::SIZE_UNIT) || t.is(i + 2, class::DATA) {
+        return true;
+    }
+    // A large number before a plural.
+    let raw = lexed.raw(i);
+    let large = raw.len() >= 3 && !raw.contains('.') && !raw.contains(':');
+    let plural = lexed.word(i + 1);
+    large
+        && plural.len() > 3
+        && plural.ends_with('s')
+        && !t.is(
+            i + 1,
+            class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::CURRENCY | class::STOP,
+        )
+}
