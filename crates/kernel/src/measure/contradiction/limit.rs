@@ -71,7 +71,13 @@ pub(super) fn retention(t: &Tagged<'_>, s: &Statement, at: usize, unit: usize) -
     let gone = any_of!(prev, "after" "within" "than" "every")
         || any_of!(two, "after" "within")
         || any_of!(next, "after" "later" "old");
-    if gone && any(drops) {
+    // `goes out after 2 seconds`, `the cart is emptied`
+    let ends = (s.range.0 + 1..s.range.1).any(|k| {
+        lexed.word(k) == "emptied"
+            || any_of!(lexed.word(k), "out" "off" "away")
+                && any_of!(lexed.word(k - 1), "goes" "go" "switched" "turned" "switches" "turns" "dies" "fades" "fade")
+    });
+    if gone && (ends && prev == "after" || any(drops)) {
         return Some(Bound::Upper);
     }
     let during = any_of!(prev, "for" "last" "past" "previous" "least" "another" "these" "full")

@@ -2,6 +2,7 @@
 
 use super::super::Source;
 use super::limit::{Limit, read_limit, retention as retention_of};
+use super::spans::{begins, push_offsets, span_behind};
 use super::statement::{Statement, is_label};
 use super::synonym::canonical;
 use super::units::{bytes, clock, half_day, is_count, number, numeral, scaled, seconds};
@@ -152,7 +153,7 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 },
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
                 // What begins at four is not done by three.
-                ("at", false) if begins(source, s, at) => Bound::Takes,
+                ("at" | "for", false) if begins(source, s, at) => Bound::Takes,
                 ("at", false) => Bound::Value,
                 _ => continue,
             };
@@ -302,11 +303,11 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 Dimension::Retention
             } else {
                 let side = lexed.word(unit_at + 1);
-                if any_of!(side, "before" "after") {
+                if any_of!(side, "before" "after") && bound != Bound::Takes {
                     let sign = if side == "before" { -1.0 } else { 1.0 };
                     push_offsets(source, s, n, (at, unit_at), (bound, sign * value), out);
                 }
-                if side == "before" {
+                if side == "before" && bound != Bound::Takes {
                     continue;
                 }
                 // `at most a day old`: made anew that often.
@@ -413,74 +414,6 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
             value,
             counted: None,
             own,
-        });
-    }
-}
-
-/// `a minute`, `per day`, `in 24 hours` behind the thing counted: the seconds of it.
-fn span_behind(source: &Source<'_>, s: &Statement, noun: usize) -> Option<f64> {
-    let lexed = &source.tagged.lexed;
-    for k in noun + 1..(noun + 7).min(s.range.1) {
-        if lexed.tokens[k].kind == TokenKind::Symbol {
-            return None;
-        }
-        if !any_of!(lexed.word(k), "a" "per" "an" "each" "every" "in" "within") {
-            continue;
-        }
-        if let Some(unit) =
-            seconds(lexed.word(k + 1)).filter(|_| !any_of!(lexed.word(k), "in" "within"))
-        {
-            return Some(unit);
-        }
-        let count = number(lexed.word(k + 1)).or_else(|| numeral(lexed.word(k + 1)));
-        if let (Some(count), Some(unit)) = (count, seconds(lexed.word(k + 2))) {
-            return Some(count * unit);
-        }
-    }
-    None
-}
-
-/// `starts at`, `is launched at`: the time at `at` is when it begins.
-fn begins(source: &Source<'_>, s: &Statement, at: usize) -> bool {
-    (at.saturating_sub(5).max(s.range.0)..at).any(|k| {
-        any_of!(source.tagged.lexed.word(k),
-            "starts" "start" "started" "begins" "begin" "beginning" "launched" "launches" "commences"
-            "kicks" "triggered")
-    })
-}
-
-/// `no later than 24 hours before the appointment`: one quantity for each word of the event.
-fn push_offsets(
-    source: &Source<'_>,
-    s: &Statement,
-    n: u32,
-    (at, unit): (usize, usize),
-    (bound, value): (Bound, f64),
-    out: &mut Vec<Quantity>,
-) {
-    let t = &source.tagged;
-    let lexed = &t.lexed;
-    // Later and earlier speak of the time itself, at least and at most of the distance.
-    let of_time = (at.saturating_sub(4).max(s.range.0)..(unit + 8).min(s.range.1))
-        .any(|k| any_of!(lexed.word(k), "later" "earlier" "latest" "earliest" "sooner"));
-    let bound = match bound {
-        Bound::Upper if value < 0.0 && !of_time => Bound::Lower,
-        Bound::Lower if value < 0.0 && !of_time => Bound::Upper,
-        Bound::Takes => Bound::Value,
-        other => other,
-    };
-    let event = (unit + 2..(unit + 7).min(s.range.1))
-        .take_while(|&k| lexed.tokens[k].kind == TokenKind::Word)
-        .filter(|&k| !t.is(k, class::STOP | class::MODAL));
-    for k in event.take(2) {
-        let key = canonical(lexed.tokens[k].key);
-        out.push(Quantity {
-            statement: n,
-            dimension: Dimension::After(key),
-            bound,
-            value,
-            counted: None,
-            own: vec![lexed.tokens[at].key, lexed.tokens[unit].key],
         });
     }
 }
