@@ -107,6 +107,16 @@ pub(super) fn opposed(
     weight >= 2 && (weight >= 4 || count * 100 >= least * 25) || weight == 1 && count == least
 }
 
+/// Each does something, and they do nothing alike: `reading notes`, `writing a note`.
+pub(super) fn strange_acts(sources: &[Source<'_>], s: &Statement, o: &Statement, cue: &[u64]) -> bool {
+    let acts = |st: &Statement| -> Vec<u64> {
+        let list = things(&sources[st.source], st, cue, false);
+        list.iter().filter(|t| t.act).map(|t| act_class(t.key)).collect()
+    };
+    let (does, did) = (acts(s), acts(o));
+    !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k))
+}
+
 /// Names of topics that are treated in a way of their own.
 pub(super) const ACCOUNTS: &str = "accounts";
 /// See [`ACCOUNTS`].
