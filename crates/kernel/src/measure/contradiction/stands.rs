@@ -183,6 +183,13 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                     && lexed.word(s.range.0 + 1) != "two"
                     && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
                     && hit.from > s.range.0;
+            // `Nobody approves a request of their own`: denied of one's own only.
+            if negated
+                && (hit.to..s.range.1)
+                    .any(|i| any_of!(lexed.word(i), "own" "themselves" "himself" "herself"))
+            {
+                continue;
+            }
             let side = match (negated, families()[usize::from(family)].flips) {
                 (false, _) => side,
                 (true, true) if side == Side::A => Side::B,
