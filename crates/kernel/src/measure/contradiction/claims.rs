@@ -99,6 +99,13 @@ pub(super) fn opposed(
     if strange && any_of!(name, "accounts" "who sees it" "how many do it" "approval" "who acts") {
         return false;
     }
+    // Who may change a thing says nothing about who sees it.
+    if name == "who sees it" {
+        let changes = |list: &[u64]| list.iter().any(|k| changing().contains(k));
+        if changes(&did) != changes(&does) {
+            return false;
+        }
+    }
     let (weight, count) = shared(&left, &right);
     let least = left.len().min(right.len());
     // `No login`: said of the whole.
@@ -263,6 +270,15 @@ fn left_out_of(source: &Source<'_>, s: &Statement, stand: &Stand) -> bool {
         && s.emphatic
         && (stand.to + 1..(stand.to + 4).min(to))
             .any(|i| s.head == Some(canonical(lexed.tokens[i].key)))
+}
+
+/// Verbs of changing a thing.
+fn changing() -> &'static [u64] {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let words = "write edit change add delete enter comment create maintain update upload book cancel order post fill draw sign move rename approve print lock";
+        words.split(' ').map(|w| canonical(fnv(stem(w)))).collect()
+    })
 }
 
 /// Verbs of approving: they belong to the claim.
