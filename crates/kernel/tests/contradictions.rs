@@ -125,6 +125,7 @@ fn count_sides(name: &str) -> [(usize, usize); 2] {
 fn contradictions_sides_of_people_meet_the_thresholds() {
     count("pairs_people.txt");
     count("pairs_people_dev.txt");
+    count("pairs_people_dev2.txt");
     let [found, left] = count_sides("sides_people.txt");
     println!("sides_people {}/{} {}/{}", found.0, found.1, left.0, left.1);
 }

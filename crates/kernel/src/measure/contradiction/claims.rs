@@ -54,7 +54,9 @@ pub(super) fn opposed(
     let own = |t: &Source<'_>, st: &Statement| {
         let lexed = &t.tagged.lexed;
         (st.range.0 + 1..st.range.1).any(|i| {
-            lexed.word(i) == "own" && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
+            lexed.word(i) == "another"
+                || lexed.word(i) == "own"
+                    && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
         })
     };
     if any_of!(name, "approval" "who acts" "who sees it") && (own(a, s) || own(b, o))
@@ -62,13 +64,11 @@ pub(super) fn opposed(
     {
         return false;
     }
+    let people = any_of!(name, "all or only some" "all of them or not");
     let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
-    if !wild && (apart_in_people(s, o, &cue) || rank_differs(s, o))
-        || name != PARTS && is_special(s, o)
-    {
+    if !wild && (apart_in_people(s, o, &cue) || rank_differs(s, o)) || !people && is_special(s, o) {
         return false;
     }
-    let people = name == PARTS;
     let (left, right) = (things(a, s, &cue, people), things(b, o, &cue, people));
     let acts = |list: &[Thing]| -> Vec<u64> {
         list.iter()
@@ -82,16 +82,29 @@ pub(super) fn opposed(
     let did: Vec<u64> = did.into_iter().filter(|k| !neutral(k)).collect();
     let strange = !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k));
     // What is left out belongs to what all is said of.
-    if name == PARTS {
+    if any_of!(name, "all or only some" "all of them or not") {
         let mine = |k: &u64| o.content.binary_search(k).is_ok();
         let (weight, count) = shared(&left, &right);
         let target = s.quantified.iter().any(|k| mine(k) && !cue.contains(k));
-        return (target || s.head.is_some() && s.head == o.head && s.emphatic)
-            && weight >= 4
-            && count * 100 >= left.len().min(right.len()) * 50;
+        let target = target || s.head.is_some() && s.head == o.head && s.emphatic;
+        // `All complaints are answered`, `anonymous complaints are ignored`: nothing else is said.
+        let bare = weight >= 2
+            && left.iter().filter(|t| !t.act).count() == 1
+            && things_behind(b, o, y, &cue) == 0
+            && !y.denies;
+        let enough = weight >= 4 && count * 100 >= left.len().min(right.len()) * 50;
+        let enough = enough && name == PARTS;
+        return target && (enough || bare) || s.quantified.len() <= 3 && left_out_of(b, s, y);
     }
     if strange && any_of!(name, "accounts" "who sees it" "how many do it" "approval" "who acts") {
         return false;
+    }
+    // Who may change a thing says nothing about who sees it.
+    if name == "who sees it" {
+        let changes = |list: &[u64]| list.iter().any(|k| changing().contains(k));
+        if changes(&did) != changes(&does) {
+            return false;
+        }
     }
     let (weight, count) = shared(&left, &right);
     let least = left.len().min(right.len());
@@ -107,6 +120,24 @@ pub(super) fn opposed(
     weight >= 2 && (weight >= 4 || count * 100 >= least * 25) || weight == 1 && count == least
 }
 
+/// Each does something, and they do nothing alike: `reading notes`, `writing a note`.
+pub(super) fn strange_acts(
+    sources: &[Source<'_>],
+    s: &Statement,
+    o: &Statement,
+    cue: &[u64],
+) -> bool {
+    let acts = |st: &Statement| -> Vec<u64> {
+        let list = things(&sources[st.source], st, cue, false);
+        list.iter()
+            .filter(|t| t.act)
+            .map(|t| act_class(t.key))
+            .collect()
+    };
+    let (does, did) = (acts(s), acts(o));
+    !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k))
+}
+
 /// Names of topics that are treated in a way of their own.
 pub(super) const ACCOUNTS: &str = "accounts";
 /// See [`ACCOUNTS`].
@@ -116,6 +147,8 @@ pub(super) const APPROVAL: &str = "approval";
 /// See [`ACCOUNTS`].
 pub(super) const REQUIRED: &str = "whether it is required";
 
+/// See [`ACCOUNTS`].
+pub(super) const ALL: &str = "all of them or not";
 /// See [`ACCOUNTS`].
 pub(super) const PARTS: &str = "all or only some";
 
@@ -215,6 +248,37 @@ fn shared(left: &[Thing], right: &[Thing]) -> (usize, usize) {
         }
     }
     (weight, count)
+}
+
+/// How many telling words stand behind the cue.
+fn things_behind(source: &Source<'_>, st: &Statement, stand: &Stand, cue: &[u64]) -> usize {
+    let t = &source.tagged;
+    (stand.to..st.range.1)
+        .filter(|&i| {
+            t.lexed.tokens[i].kind != TokenKind::Symbol
+                && !t.is(i, class::STOP)
+                && !cue.contains(&canonical(t.lexed.tokens[i].key))
+        })
+        .count()
+}
+
+/// `Books are excluded from the discount`: left out of what the other says all of.
+fn left_out_of(source: &Source<'_>, s: &Statement, stand: &Stand) -> bool {
+    let lexed = &source.tagged.lexed;
+    let to = lexed.tokens.len();
+    lexed.word(stand.to) == "from"
+        && s.emphatic
+        && (stand.to + 1..(stand.to + 4).min(to))
+            .any(|i| s.head == Some(canonical(lexed.tokens[i].key)))
+}
+
+/// Verbs of changing a thing.
+fn changing() -> &'static [u64] {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let words = "write edit change add delete enter comment create maintain update upload book cancel order post fill draw sign move rename approve print lock";
+        words.split(' ').map(|w| canonical(fnv(stem(w)))).collect()
+    })
 }
 
 /// Verbs of approving: they belong to the claim.

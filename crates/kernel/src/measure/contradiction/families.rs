@@ -155,6 +155,14 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         );
         cue.retain(|k| !(x.cue.contains(k) && only_x(k) || y.cue.contains(k) && only_y(k)));
     }
+    // `Fields name and mail are required`, `the field phone is optional`
+    if name == "whether it is required" {
+        let mut beside = cue.clone();
+        beside.extend([fnv("field"), fnv("column")]);
+        if s.shared_weight(o, &beside) == 0 && s.shared_weight(o, &cue) > 0 {
+            return false;
+        }
+    }
     let ordering = |stand: &Stand| {
         stand
             .cue

@@ -155,9 +155,19 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         });
         let fronted = super::grammar::is_preposition(lexed.word(range.0));
         if !list && !fronted {
+            // `tickets marked as spam`: the participle narrows the noun before it.
+            let participle = |i: usize| {
+                i > range.0
+                    && (lexed.word(i).ends_with("ed")
+                        || any_of!(lexed.word(i), "taken" "cast" "sent" "made" "written" "given" "bought" "sold" "held" "kept" "left"))
+                    && lexed.tokens[i - 1].kind == TokenKind::Word
+                    && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NEG)
+                    && super::grammar::is_preposition(lexed.word(i + 1))
+            };
             let of = (range.0..verb)
                 .find(|&i| {
                     super::grammar::is_preposition(lexed.word(i))
+                        || participle(i)
                         || any_of!(lexed.word(i), "than" "whose" "that" "which" "who" "above" "below" "between" "older" "longer" "outside" "inside")
                 })
                 .unwrap_or(verb);

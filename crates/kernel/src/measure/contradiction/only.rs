@@ -170,7 +170,7 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
         }
         if word == "the"
             && next == "only"
-            && any_of!(third, "one" "ones" "person" "people" "persons")
+            && (any_of!(third, "one" "ones") || source.tagged.is(k + 2, class::PERSON))
             && let Some(verb) = s.finite.filter(|v| *v < k)
         {
             let mut focus = focus_of(source, s, Slot::Subject, start, verb)?;
@@ -290,7 +290,7 @@ fn focus_of(
 
 /// Words around a right: they say that it is one, not what it is.
 fn is_right(word: &str) -> bool {
-    any_of!(word, "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first" "else")
+    any_of!(word, "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first" "else" "held" "holds" "owned" "owns" "copy")
 }
 
 /// Roles that no list of people knows: `actuary`, `head of administration`.

@@ -120,7 +120,19 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
+        // `The operator can stop it by hand`: a person may, none must.
+        let by_choice = |at: usize| {
+            any_of!(lexed.word(at), "by" "hand" "manually" "manual")
+                && (s.range.0..at).any(|i| any_of!(lexed.word(i), "can" "may" "could"))
+                && !(s.range.0..s.range.1).any(|i| lexed.word(i) == "only")
+        };
         for found in find_cues(&sources[s.source], s.range) {
+            if found.side == Side::B
+                && any_of!(topics()[usize::from(found.topic)].name, "who acts" "approval")
+                && by_choice(found.tokens[0])
+            {
+                continue;
+            }
             let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
             out.push(Stand {
                 family: family_of(found.topic),
@@ -171,7 +183,10 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 && hit.to < s.verb_at
                 && lexed.tokens[hit.to].kind == TokenKind::Word
                 && !t.is(hit.to, class::STOP | class::NEG);
-            if inside || describes || is_listed(t, s.range, hit.from, hit.to) {
+            let chosen = families()[usize::from(family)].name == "who acts"
+                && side == Side::A
+                && by_choice(hit.from);
+            if chosen || inside || describes || is_listed(t, s.range, hit.from, hit.to) {
                 continue;
             }
             let negated = (hit.from.saturating_sub(3).max(s.range.0)..hit.from)
@@ -183,6 +198,13 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                     && lexed.word(s.range.0 + 1) != "two"
                     && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
                     && hit.from > s.range.0;
+            // `Nobody approves a request of their own`: denied of one's own only.
+            if negated
+                && (hit.to..s.range.1)
+                    .any(|i| any_of!(lexed.word(i), "own" "themselves" "himself" "herself"))
+            {
+                continue;
+            }
             let side = match (negated, families()[usize::from(family)].flips) {
                 (false, _) => side,
                 (true, true) if side == Side::A => Side::B,

@@ -328,7 +328,10 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             let rest = any_of!(word, "other" "remaining")
                 && i > range.0
                 && any_of!(lexed.word(i - 1), "every" "all" "any" "the")
-                || any_of!(word, "exception" "exceptions" "exempt")
+                || i == range.0
+                    && any_of!(word, "below" "above" "beyond" "over" "under")
+                    && any_of!(lexed.word(i + 1), "that" "this")
+                || any_of!(word, "exception" "exceptions")
                     && i > range.0
                     && !any_of!(lexed.word(i - 1), "without" "no" "any");
             s.conditional |= rest;
