@@ -167,7 +167,7 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             // Two different capacities of one thing.
             return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
         }
-        (Upper, Upper) if a.dimension == Dimension::Time => {
+        (Upper, Upper) if matches!(a.dimension, Dimension::Time | Dimension::After(_)) => {
             return same && coverage >= 50 && !conditional && differs(a.value, b.value);
         }
         (Lower, Value) => (a, b),

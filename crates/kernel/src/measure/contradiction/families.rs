@@ -202,7 +202,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && (o.triggered || !o.conditional)
         && !(s.limited || o.limited);
     // The places are what they disagree about.
-    let apart = if name == "which day" {
+    let opposed_places = s.fronted.is_empty() && o.fronted.is_empty();
+    let apart = if any_of!(name, "which day" "which comes first") && opposed_places {
         s.apart_in_people(o)
     } else {
         s.apart(o)
@@ -227,7 +228,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         return false;
     }
     // `kept for a year`, `deleted after 30 days`: the numbers decide (`bounds`).
-    if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements" "whether it can be undone")
+    if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements" "whether it can be undone" "locked or open")
         && s.timed
         && o.timed
     {

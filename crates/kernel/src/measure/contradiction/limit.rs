@@ -21,7 +21,7 @@ pub(super) struct Limit {
 
 /// Verbs of keeping and of deleting, and words that turn down.
 const KEEPS: &str = "keep store save retain hold preserve archive available remain stay exist accessible retrievable restore recover \
-    look playback download show visible display lit";
+    look playback download hand show visible display lit";
 const DROPS: &str = "delete erase purge wipe remove discard destroy shred drop overwrite vanish disappear forget expire lapse \
     anonymise anonymize clear replace gone thrown throw prune evict";
 const REFUSES: &str = "refuse reject decline deny block forbid prohibit disallow ban bounce abort fail invalid impossible unacceptable";

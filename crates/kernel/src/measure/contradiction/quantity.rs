@@ -133,6 +133,14 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
             continue;
         }
         if let Some(value) = clock(word).or_else(|| half_day(lexed, at)) {
+            // `from 23:00 to 05:00` is a window (`windows`).
+            let joined = |k: usize| any_of!(lexed.raw(k), "to" "until" "till" "and" "-" "–");
+            let window = (at + 1..(at + 3).min(s.range.1))
+                .any(|k| joined(k) && clock(lexed.word(k + 1)).is_some())
+                || at >= s.range.0 + 2 && joined(at - 1) && clock(lexed.word(at - 2)).is_some();
+            if window {
+                continue;
+            }
             let negated = (at.saturating_sub(5).max(s.range.0)..at).any(|k| t.is(k, class::NEG));
             let bound = match (
                 if at > s.range.0 {
@@ -363,6 +371,19 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
             };
             if (unit_at..noun).any(|k| lexed.tokens[k].kind == TokenKind::Symbol) {
                 continue;
+            }
+            // `retried ten times`: ten retries.
+            if lexed.word(noun) == "times"
+                && let Some(act) = s.act
+            {
+                out.push(Quantity {
+                    statement: n,
+                    dimension: Dimension::Of(act),
+                    bound,
+                    value,
+                    own: own.clone(),
+                    counted: None,
+                });
             }
             // `six samples a minute`: also a period.
             if let Some(unit) = span_behind(source, s, noun)

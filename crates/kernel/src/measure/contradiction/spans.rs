@@ -55,7 +55,10 @@ pub(super) fn push_offsets(
     let of_time = (at.saturating_sub(4).max(s.range.0)..(unit + 8).min(s.range.1))
         .any(|k| any_of!(lexed.word(k), "later" "earlier" "latest" "earliest" "sooner"));
     let bound = match bound {
-        Bound::Upper if value < 0.0 && !of_time => Bound::Lower,
+        // `up to one hour before` is the latest time, `at most a day before` the earliest.
+        Bound::Upper if value < 0.0 && !of_time && lexed.word(at.wrapping_sub(1)) != "to" => {
+            Bound::Lower
+        }
         Bound::Lower if value < 0.0 && !of_time => Bound::Upper,
         Bound::Takes => Bound::Value,
         other => other,
