@@ -63,7 +63,8 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
         return None;
     }
     let timed = (start..end).any(|i| t.is(i, class::TIME_UNIT) || lexed.word(i) == "until");
-    if timed || s.conditional {
+    let only_in = |i: usize| lexed.word(i) == "only" && any_of!(lexed.word(i + 1), "in" "at");
+    if timed || s.conditional && !(start..end).any(only_in) {
         return None;
     }
     let denied = |i: usize| {

@@ -318,6 +318,6 @@ fn is_exclusive(source: &Source<'_>, s: &Statement) -> bool {
     (s.range.0..s.range.1).any(|i| {
         any_of!(lexed.word(i),
             "only" "always" "all" "every" "exclusively" "solely" "must" "entire" "entirely"
-            "nothing" "whole" "single" "never" "without")
+            "nothing" "whole" "single" "never" "without" "plain")
     })
 }

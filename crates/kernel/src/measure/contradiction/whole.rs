@@ -106,7 +106,14 @@ fn governed(source: &Source<'_>, s: &Statement, at: usize) -> bool {
     }
     let t = &source.tagged;
     let lexed = &t.lexed;
+    // `Only modules that ship with Python`, `while it runs`: no case among others.
     let behind = (at..s.range.1).find(|&i| t.is(i, class::CONDITION));
+    let running = behind.is_some_and(|i| {
+        lexed.word(i) == "while" && any_of!(lexed.word(i + 1), "it" "they") && i + 4 > s.range.1
+    });
+    if running || s.limited && lexed.word(s.range.0) == "only" {
+        return false;
+    }
     let before = (s.range.0..at).any(|i| t.is(i, class::CONDITION));
     let Some(behind) = behind.filter(|_| !before && !s.limited && !s.complement) else {
         return true;
@@ -143,10 +150,12 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let subject = (s.range.0..s.range.1).take_while(|&i| {
-        !t.is(
-            i,
-            class::MODAL | class::NEG | class::UNIVERSAL | class::USE_VERB,
-        ) && lexed.tokens[i].kind != TokenKind::Symbol
+        s.finite != Some(i)
+            && !t.is(
+                i,
+                class::MODAL | class::NEG | class::UNIVERSAL | class::USE_VERB,
+            )
+            && lexed.tokens[i].kind != TokenKind::Symbol
             && !any_of!(lexed.word(i),
                 "is" "are" "works" "work" "has" "have" "stays" "stay" "keeps" "needs")
     });
