@@ -128,6 +128,12 @@ classes! {
     GIVING = 49;
     /// Starts a cue phrase.
     CUE = 63;
+    /// A way to send a message.
+    CHANNEL = 50;
+    /// A colour.
+    COLOUR = 51;
+    /// A unit that has a counterpart: kilometres, miles.
+    SYSTEM_UNIT = 52;
 }
 
 /// One entry of the word table.

@@ -198,6 +198,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             && !s.may_meet(o)
             && (s.conditional || !(writes || any_of!(name, "approval" "on or off at first")))
             && name != "on or off at first"
+            && !(name == "whether it is removed" && !s.conditional && o.limited)
             && !(name == "state" && s.emphatic)
     {
         return false;

@@ -47,7 +47,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                 && !inside
                 && !s.apart_in_people(o)
                 && !s.apart_in_name(o)
-                && s.may_meet(o)
+                && (s.may_meet(o) || s.conditional && !o.conditional)
             {
                 pairs.add(stay.statement as usize, j, "whether it leaves its place");
             }

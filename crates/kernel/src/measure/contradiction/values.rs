@@ -19,6 +19,9 @@ const SETS: &[(u64, &str)] = &[
     (class::NAMING, "how names are written"),
     (class::CURRENCY, "the currency"),
     (class::WEEKDAY, "the day"),
+    (class::CHANNEL, "the way it is sent"),
+    (class::COLOUR, "the colour"),
+    (class::SYSTEM_UNIT, "the unit"),
 ];
 
 /// Finds statements that give one subject two members of a set.
@@ -41,7 +44,11 @@ pub(super) fn find(
                 let t = &sources[s.source].tagged;
                 let mut keys: Vec<u64> = (s.range.0..s.range.1)
                     .filter(|&i| {
-                        (t.is(i, set) || set == class::FORMAT && is_word(&sources[s.source], i))
+                        (t.is(i, set)
+                            || set == class::FORMAT && is_word(&sources[s.source], i)
+                            || set == class::CHANNEL
+                                && t.lexed.word(i) == "text"
+                                && any_of!(t.lexed.word(i + 1), "message" "messages"))
                             && !t.lexed.tokens[i].quoted
                     })
                     .map(|i| canonical(t.lexed.tokens[i].key))
@@ -113,6 +120,10 @@ pub(super) fn find(
                     } else {
                         50
                     };
+                    // What goes out by mail may go out by phone as well.
+                    if set == class::CHANNEL && !beyond {
+                        continue;
+                    }
                     let exclusive = beyond
                         || is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);

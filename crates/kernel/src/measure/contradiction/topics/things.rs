@@ -103,7 +103,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic(
         "whether it is removed",
         "<not> .. <delete>|<not> .. removed|<not> .. disappear|nothing .. <delete>|<rest> .. even|<not> .. lose|<not> .. lost|<not> .. thrown",
-        "<be> <delete>|<delete> from|<delete> .. from all|<delete> .. from the|<be> dropped|disappear|<delete> it|<delete> them|<be> emptied|cleared out|gets <delete>",
+        "<be> <delete>|<delete> from|<delete> .. from all|<delete> .. from the|<be> dropped|disappear|<delete> it|<delete> them|<delete> that|<delete> all|<delete> old|<delete> every|<delete> the|<delete> .. older|<delete> .. that|<delete> .. without|<delete> .. from|<be> emptied|cleared out|gets <delete>",
     ),
     topic(
         "on or off at first",
