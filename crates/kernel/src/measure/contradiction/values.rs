@@ -50,6 +50,7 @@ pub(super) fn find(
                                 && t.lexed.word(i) == "text"
                                 && any_of!(t.lexed.word(i + 1), "message" "messages"))
                             && !t.lexed.tokens[i].quoted
+                            && (set != class::COLOUR || !describes(&sources[s.source], i))
                     })
                     .map(|i| canonical(t.lexed.tokens[i].key))
                     .collect();
@@ -188,6 +189,16 @@ fn flows_in(source: &Source<'_>, s: &Statement, set: u64) -> bool {
             .is_some_and(|i| {
                 (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.lexed.word(k) == "from")
             })
+}
+
+/// `a red cross`: the colour of something else.
+fn describes(source: &Source<'_>, i: usize) -> bool {
+    let t = &source.tagged;
+    t.lexed.tokens.get(i + 1).is_some_and(|n| {
+        n.kind == crate::text::lex::TokenKind::Word
+            && !t.is(i + 1, class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION)
+            && !any_of!(t.lexed.word(i + 1), "ink" "colour" "color" "paint" "letters" "light")
+    })
 }
 
 /// A document of the program Word.

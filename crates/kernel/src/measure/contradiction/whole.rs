@@ -30,6 +30,11 @@ pub(super) fn is_whole(
                 || any_of!(lexed.word(i), "no" "any") && lexed.word(i + 1) == "circumstances"
         })
     };
+    // What is ruled out altogether is ruled out in every case.
+    let utter = utter
+        || s.emphatic
+            && !s.conditional
+            && any_of!(name, "sound" "camera and microphone" "cookies" "mail" "paper" "JavaScript" "cash" "pictures" "the processor" "outside dependencies");
     let free =
         !governed(&sources[s.source], s, s_at) && (utter || !governed(&sources[o.source], o, o_at));
     if o.past
@@ -74,6 +79,15 @@ pub(super) fn is_whole(
         && s.foreign(o)
         && s.shared_weight(o, cue) < 2
     {
+        return false;
+    }
+    // Without a database there may be files.
+    let database = |st: &Statement| {
+        let t = &sources[st.source].tagged;
+        (st.range.0..st.range.1)
+            .any(|i| t.is(i, class::DATABASE) || any_of!(t.lexed.word(i), "database" "databases"))
+    };
+    if name == "storage" && database(s) && !database(o) {
         return false;
     }
     // `the public pages`, `the internal editor`

@@ -146,6 +146,26 @@ pub(crate) const TOPICS: &[Topic] = &[
         "decimal places|two decimals|one decimal|three decimals|with decimals|to the cent|with cents|tenths|hundredths|a decimal|after the comma|after the point|decimal place",
     ),
     joined(
+        "mail",
+        "<not> <send> .. mail|<not> .. <send> mail|no mail|without .. mail|<not> .. by mail|<not> .. via mail",
+        "mail go|a mail|<send> .. mail to|<be> mailed|by mail|mail .. <be> <send>|mail .. arrives|receive .. mail|gets .. mail|get .. mail",
+    ),
+    joined(
+        "sound",
+        "<rest> silent|<be> silent|<not> beep|no loudspeaker|<not> .. make .. sound|<not> .. make .. noise|<not> .. be heard|no sound|without .. sound|<not> ring",
+        "tone sound|melody|alarm tone|beep|bell .. ring|<be> announced|plays .. sound|play .. tone|warning tone|<be> spoken|gong|jingle",
+    ),
+    joined(
+        "storage",
+        "<not> in .. database|<not> in a database",
+        "in .. database",
+    ),
+    joined(
+        "chance",
+        "identical on|identical .. run|<same> .. every time|<same> .. each time|<same> .. every run|<same> .. each run|always the same|<same> on every|<same> on each",
+        "differ .. each|differ .. every|differ from|random order|vary from|change .. each run|new .. each run",
+    ),
+    joined(
         "JavaScript",
         "no script|without script|without any script|<not> contain .. script|script .. switched off|script .. turned off|script .. disabled|javascript .. <not> .. used|javascript .. forbidden|javascript .. <not> allowed|javascript .. blocked|<not> .. javascript",
         "need javascript|require javascript|javascript widget|by javascript|in javascript|with javascript|a script in|script .. browser|javascript .. page|javascript .. draw|javascript .. compute",
@@ -167,12 +187,12 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     whole(
         "camera and microphone",
-        "no camera|without .. camera|<not> .. camera|no microphone|without .. microphone|<not> .. microphone|<not> .. record .. sound|<not> .. filmed|<not> .. photographed",
+        "camera .. forbidden|camera .. <not> .. used|camera .. <not> allowed|microphone .. forbidden|microphone .. <not> .. used|no camera|without .. camera|<not> .. camera|no microphone|without .. microphone|<not> .. microphone|<not> .. record .. sound|<not> .. filmed|<not> .. photographed",
         "camera .. record|by camera|with .. camera|the camera|a camera|microphone .. record|with .. microphone|by microphone|the microphone|is filmed|are filmed|listens for|webcam|takes a photo|take a photo",
     ),
     whole(
         "cookies",
-        "no cookie|no cookies|without cookies|without .. cookie|<not> .. cookie|cookie-free|cookieless",
+        "cookie .. <not> .. set|cookie .. <not> .. used|cookie .. forbidden|no cookie|no cookies|without cookies|without .. cookie|<not> .. cookie|cookie-free|cookieless",
         "in a cookie|in the cookie|by cookie|a cookie .. set|sets a cookie|session cookie|with a cookie|by a cookie|the cookie|cookies .. <be> set|cookie .. holds|cookie .. keeps",
     ),
 ];
