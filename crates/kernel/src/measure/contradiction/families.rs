@@ -153,6 +153,16 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && s.passive
         && (x.cue.contains(&fnv("writ")) && common(&s.landmarks, &o.content) == 0
             || s.head == Some(fnv("chang")));
+    // A copy is not the thing itself; `the backup log` is not the backup.
+    let copy = writes && o.head == Some(fnv("cop")) && s.head != o.head
+        || any_of!(name, "encryption" "write access") && compound(s, o);
+    // What one keeps another may forget.
+    let other_actor = name == "state"
+        && !o.passive
+        && s.head.is_some()
+        && o.head.is_some_and(|h| s.content.binary_search(&h).is_err())
+        && s.head
+            .is_some_and(|h| o.landmarks.binary_search(&h).is_err());
     // `the script updates its own log`: not what it must not touch.
     let own_thing = name == "write access"
         && !beside
@@ -191,6 +201,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         || into
         || other_one
         || own_thing
+        || copy
+        || other_actor
         || cases
         || s.apart(o)
         || s.foreign(o) && !beside && s.shared_weight(o, &cue) < 4

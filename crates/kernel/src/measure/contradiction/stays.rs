@@ -163,6 +163,12 @@ fn goes_out(source: &Source<'_>, o: &Statement) -> Option<Vec<u64>> {
         return None;
     }
     let denied = |i: usize| (i.saturating_sub(3).max(start)..i).any(|k| t.is(k, class::NEG));
+    // Counts without names are other data.
+    if (start..end).any(
+        |i| any_of!(lexed.word(i), "anonymous" "anonymised" "anonymized" "aggregated" "statistics"),
+    ) {
+        return None;
+    }
     let at = (start..end).find(|&i| {
         let word = lexed.word(i);
         let verb = any_of!(word, "send" "sends" "sent" "uploaded" "uploads" "upload" "transmitted" "transmits" "forwarded" "forwards" "mailed" "e-mailed" "emailed" "pushed" "pushes" "copied" "copies" "transferred" "synced" "synchronised" "posted" "posts" "transfers" "mirrors" "replicates" "forward" "handed" "given" "replicated" "mirrored" "moved" "published" "exported" "shared" "passed" "backed" "goes" "go");

@@ -108,6 +108,7 @@ pub(super) fn find(
                         || flows
                         || s.apart(other)
                         || s.foreign(other)
+                        || set == class::FORMAT && super::acts::compound(s, other)
                     {
                         continue;
                     }
@@ -128,13 +129,15 @@ pub(super) fn find(
                     let exclusive = beyond
                         || is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);
+                    let alike = s.same_subject(other) || s.head.is_none() || other.head.is_none();
                     let single = members[i].len() == 1 && members[j as usize].len() == 1;
                     if exclusive
                         && weight >= 2
                         && (coverage >= least
                             || coverage >= 25 && set == class::FORMAT && s.same_subject(other))
-                        || single && weight >= 4 && coverage >= 80
+                        || single && alike && weight >= 4 && coverage >= 80
                         || single
+                            && alike
                             && weight >= 2
                             && coverage == 100
                             && s.content.len() <= 5
@@ -196,7 +199,10 @@ fn describes(source: &Source<'_>, i: usize) -> bool {
     let t = &source.tagged;
     t.lexed.tokens.get(i + 1).is_some_and(|n| {
         n.kind == crate::text::lex::TokenKind::Word
-            && !t.is(i + 1, class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION)
+            && !t.is(
+                i + 1,
+                class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION,
+            )
             && !any_of!(t.lexed.word(i + 1), "ink" "colour" "color" "paint" "letters" "light")
     })
 }

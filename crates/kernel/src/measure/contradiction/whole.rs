@@ -50,6 +50,9 @@ pub(super) fn is_whole(
     {
         return false;
     }
+    if is_part(sources, s, o, name) {
+        return false;
+    }
     let tests = |st: &Statement| {
         let t = &sources[st.source].tagged;
         (st.range.0..st.range.1).any(|i| {
@@ -111,6 +114,90 @@ pub(super) fn is_whole(
         return false;
     }
     common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
+}
+
+/// The two are about different parts: places, devices, what is left out.
+fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
+    let holds = |keys: &[u64], st: &Statement| common(keys, &st.content) > 0;
+    // `works offline on the train`, `in the depot it fetches …`
+    let placed = |st: &Statement| !st.landmarks.is_empty() || !st.fronted.is_empty();
+    let fixed = any_of!(name, "camera and microphone" "sound" "cookies" "paper" "pictures");
+    let front =
+        !o.fronted.is_empty() && placed(s) && !holds(&o.fronted, s) && !holds(&s.landmarks, o);
+    let place = fixed
+        && !s.landmarks.is_empty()
+        && !o.landmarks.is_empty()
+        && !holds(&s.landmarks, o)
+        && !holds(&o.landmarks, s);
+    if front || place {
+        return true;
+    }
+    // `The sensor has no Wi-Fi`, `the gateway uploads …`: another device acts.
+    let t = &sources[o.source].tagged;
+    let acts = o
+        .head
+        .filter(|h| s.head.is_some() && s.content.binary_search(h).is_err());
+    let other_device = acts.is_some_and(|h| {
+        !o.passive
+            && (o.range.0..o.finite.unwrap_or(o.range.0)).any(|i| {
+                super::synonym::canonical(t.lexed.tokens[i].key) == h
+                    && (t.is(i, class::WHOLE | class::SOFTWARE)
+                        || any_of!(t.lexed.word(i), "area" "control" "dispatcher" "box" "station" "terminal" "phone" "computer" "unit" "office"))
+            })
+    });
+    let ruled_out =
+        any_of!(sources[s.source].tagged.lexed.word(s.range.0), "no" "nothing" "nobody");
+    if other_device && !s.universal && !ruled_out {
+        return true;
+    }
+    // `no cookies except the session cookie`
+    let source = &sources[s.source].tagged;
+    let except = (s.range.0..s.range.1)
+        .find(|&i| any_of!(source.lexed.word(i), "except" "besides" "beyond" "beside" "apart"));
+    let left_out = except.is_some_and(|e| {
+        (e + 1..s.range.1).any(|i| {
+            source.lexed.tokens[i].kind == TokenKind::Word
+                && !source.is(i, class::STOP)
+                && !any_of!(source.lexed.word(i), "standard" "library")
+                && o.content
+                    .binary_search(&super::synonym::canonical(source.lexed.tokens[i].key))
+                    .is_ok()
+        })
+    });
+    if left_out {
+        return true;
+    }
+    // The network that is cut off may be used itself.
+    let lexed = &source.lexed;
+    let says = |word: &str| (s.range.0..s.range.1).any(|i| lexed.word(i) == word);
+    let other = &sources[o.source].tagged.lexed;
+    let also = |word: &str| (o.range.0..o.range.1).any(|i| other.word(i) == word);
+    if name == "network access" {
+        return s.head == Some(crate::text::lex::fnv("network"))
+            && o.content
+                .binary_search(&crate::text::lex::fnv("network"))
+                .is_ok();
+    }
+    if name != "storage" {
+        return false;
+    }
+    // `nothing is written to the stick`, `the report is written to the desktop`
+    let general = ["disk", "drive", "hard", "file", "database"]
+        .iter()
+        .any(|w| says(w));
+    let elsewhere = !general
+        && !s.landmarks.is_empty()
+        && !o.landmarks.is_empty()
+        && !holds(&s.landmarks, o)
+        && !holds(&o.landmarks, s);
+    // `Card numbers are never stored`: only they.
+    let only_they = s.passive
+        && s.phrase.len() > 1
+        && s.phrase.iter().any(|k| o.content.binary_search(k).is_err());
+    elsewhere
+        || only_they
+        || says("temporary") && !also("temporary")
+        || says("database") && says("server")
 }
 
 /// The condition of a statement covers the cue at `at`: it stands before the cue, or behind it in the same clause.

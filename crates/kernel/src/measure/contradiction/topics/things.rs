@@ -147,7 +147,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     joined(
         "mail",
-        "<not> <send> .. mail|<not> .. <send> mail|no mail|without .. mail|<not> .. by mail|<not> .. via mail",
+        "<not> <send> .. mail|<not> .. <send> mail|no mail|without .. mail",
         "mail go|a mail|<send> .. mail to|<be> mailed|by mail|mail .. <be> <send>|mail .. arrives|receive .. mail|gets .. mail|get .. mail",
     ),
     joined(
