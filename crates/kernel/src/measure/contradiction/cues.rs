@@ -502,7 +502,7 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                     tokens,
                     &mut met,
                 ) {
-                    let denies = matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
+                    let denies = t.is(i, class::NEG);
                     let denied = i < opening
                         || (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
                     // `a file that cannot be removed is logged`: the clause tells which file.

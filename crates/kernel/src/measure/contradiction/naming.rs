@@ -51,6 +51,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && is_emphatic(lexed.word(i))
             && (lexed.word(i) != "only"
                 || !any_of!(lexed.word(i + 1), "if" "when" "after" "on" "for" "during"));
+        s.emphatic |= lexed.word(i) == "even"
+            && any_of!(lexed.word(i + 1), "if" "when" "after" "with" "without" "for");
         s.emphatic |= any_of!(lexed.word(i), "around" "day" "at" "under" "in")
             && any_of!(lexed.word(i + 1), "the" "and" "all" "any" "no" "every")
             && any_of!(lexed.word(i + 2), "clock" "night" "times" "circumstances" "circumstance" "other" "case" "time");
@@ -111,12 +113,14 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 || any_of!(lexed.word(i), "once" "again" "at")
         };
         let at = (verb..(verb + 5).min(range.1)).find(|&i| !auxiliary(i) && !aside(i))?;
-        (lexed.tokens[at].kind == TokenKind::Word).then(|| canonical(lexed.tokens[at].key))
+        // `takes place` names no act.
+        let named = lexed.tokens[at].kind == TokenKind::Word && lexed.word(at + 1) != "place";
+        named.then(|| canonical(lexed.tokens[at].key))
     });
     if any_of!(lexed.word(range.0), "in" "on" "at")
         && any_of!(lexed.word(range.0 + 1), "the" "a" "an" "our")
     {
-        let end = (range.0 + 2..(range.0 + 7).min(range.1))
+        let end = (range.0 + 2..(range.0 + 9).min(range.1))
             .find(|&i| {
                 lexed.tokens[i].kind == TokenKind::Symbol
                     || any_of!(lexed.word(i), "the" "a" "an" "all" "every" "each" "no")
@@ -151,9 +155,19 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         });
         let fronted = super::grammar::is_preposition(lexed.word(range.0));
         if !list && !fronted {
+            // `tickets marked as spam`: the participle narrows the noun before it.
+            let participle = |i: usize| {
+                i > range.0
+                    && (lexed.word(i).ends_with("ed")
+                        || any_of!(lexed.word(i), "taken" "cast" "sent" "made" "written" "given" "bought" "sold" "held" "kept" "left"))
+                    && lexed.tokens[i - 1].kind == TokenKind::Word
+                    && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NEG)
+                    && super::grammar::is_preposition(lexed.word(i + 1))
+            };
             let of = (range.0..verb)
                 .find(|&i| {
                     super::grammar::is_preposition(lexed.word(i))
+                        || participle(i)
                         || any_of!(lexed.word(i), "than" "whose" "that" "which" "who" "above" "below" "between" "older" "longer" "outside" "inside")
                 })
                 .unwrap_or(verb);
@@ -233,7 +247,7 @@ fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             continue;
         }
         let mut head: Option<usize> = None;
-        for k in i + 1..(i + 6).min(range.1) {
+        for k in i + 1..(i + 9).min(range.1) {
             let plain = lexed.tokens[k].kind == TokenKind::Word && !lexed.tokens[k].quoted;
             if !plain || t.is(k, class::CONDITION | class::TIME_UNIT) {
                 break;
@@ -391,6 +405,21 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             let key = canonical(lexed.tokens[i + 1].key);
             s.contrasts.push((contrast_key(key, axis), side));
         }
+        // `at night`, `by day`; `in summer`, `in winter`
+        let before = lexed.word(i.saturating_sub(1));
+        match lexed.word(i) {
+            "night" if before == "and" => {}
+            "night" | "nights" | "overnight" => s.contrasts.push((7, true)),
+            "daytime" => s.contrasts.push((7, false)),
+            "day"
+                if before == "by" || before == "the" && i > 1 && lexed.word(i - 2) == "during" =>
+            {
+                s.contrasts.push((7, false));
+            }
+            "summer" => s.contrasts.push((8, true)),
+            "winter" => s.contrasts.push((8, false)),
+            _ => {}
+        }
         // `while the oven is on`, `while the oven is off`
         if any_of!(lexed.word(i), "on" "off")
             && i > range.0 + 2
@@ -417,6 +446,14 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
         let Some((axis, side)) = side_of(lexed.word(i)).or(upto.then_some((2, false))) else {
             continue;
         };
+        // `shown in whole kilograms, without decimals`: part of what is said, no case.
+        if axis == WITH
+            && i > range.0
+            && lexed.is_symbol(i - 1, ",")
+            && s.finite.is_some_and(|v| v < i)
+        {
+            continue;
+        }
         let what = (i + 1..(i + 4).min(range.1)).find(|&k| {
             lexed.tokens[k].kind == TokenKind::Number
                 || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)
