@@ -1,7 +1,7 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
-use super::acts::{compound, different_acts};
+use super::acts::{alike_acts, compound, different_acts};
 use super::claims;
 use super::relation::common;
 use super::stands::{Stand, is_claim, read_stands, traits};
@@ -25,7 +25,9 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         .filter(|w| {
             let (_, scope, flips) = traits(w[0].family);
             let composed = usize::from(w[0].family) >= families().len();
-            let wide = matches!(scope, Scope::Near | Scope::Close) && flips || composed;
+            let wide = matches!(scope, Scope::Near | Scope::Close) && flips
+                || composed
+                || traits(w[0].family).0 == "time zone";
             w[0].side != w[1].side && (wide || w[0].at.abs_diff(w[1].at) == 2)
         })
         .map(|w| (w[0].family, w[0].statement))
@@ -171,6 +173,9 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             .any(|k| *k == fnv("before") || *k == fnv("after"))
     };
     let timing = any_of!(name, "timing" "when it is answered") || ordering(x) || ordering(y);
+    if name == "before or after" && !s.apart_in_time(o) {
+        return false;
+    }
     if !timing && s.apart_in_time(o) {
         return false;
     }
@@ -195,16 +200,22 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     // What both name as the place is what they are about.
     let beside = writes && common(&s.landmarks, &o.landmarks) >= 1;
     // `at once when they are submitted`: when it begins to count, not a case among others.
-    let set_off = any_of!(name, "when it happens" "whether it waits" "whether it is kept" "how fast it appears")
+    let set_off = any_of!(name, "when it happens" "whether it waits" "without delay" "whether it is kept" "how fast it appears")
         && (s.triggered || !s.conditional)
         && (o.triggered || !o.conditional)
         && !(s.limited || o.limited);
+    // The places are what they disagree about.
+    let apart = if name == "which day" {
+        s.apart_in_people(o)
+    } else {
+        s.apart(o)
+    };
     if elsewhere
         || s.past
         || o.past
         || into
         || other_one
-        || s.apart(o)
+        || apart
         || s.foreign(o) && !beside && s.shared_weight(o, &cue) < 4
         || !set_off
             && !s.may_meet(o)
@@ -219,7 +230,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         return false;
     }
     // `kept for a year`, `deleted after 30 days`: the numbers decide (`bounds`).
-    if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements")
+    if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements" "whether it can be undone")
         && s.timed
         && o.timed
     {
@@ -227,8 +238,13 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     }
     let scheduled = any_of!(name,
         "timing" "when it is answered" "when it happens" "how fast it appears" "speed of delivery" "how often"
-        "used again" "how many times" "whether it waits");
-    if scheduled && (different_acts(s, o) || compound(s, o)) {
+        "used again" "how many times" "whether it waits" "without delay");
+    // `at once` and `the next day` are opposites of one act only.
+    let hurried = name == "opposite statements"
+        && cue
+            .iter()
+            .any(|k| [fnv("next"), fnv("later"), fnv("once"), fnv("immediate")].contains(k));
+    if (scheduled || hurried) && (different_acts(s, o) || compound(s, o)) {
         return false;
     }
     let clocks = s.clocked && o.clocked;
@@ -254,7 +270,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             !qualifiers
                 && (weight >= 4 && coverage >= 50
                     || weight >= 2 && coverage >= 66
-                    || same && coverage >= 50)
+                    || same && coverage >= 50
+                    || same && scheduled && alike_acts(s, o))
         }
         _ if name == "who acts" => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 50,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),
