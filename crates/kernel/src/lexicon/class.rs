@@ -110,6 +110,12 @@ classes! {
     UNSETTLED = 48;
     /// Acts by which somebody gives a value.
     GIVING = 49;
+    /// A way to send a message.
+    CHANNEL = 50;
+    /// A colour.
+    COLOUR = 51;
+    /// A unit that has a counterpart: kilometres, miles.
+    SYSTEM_UNIT = 52;
     /// Starts a cue phrase.
     CUE = 63;
 }

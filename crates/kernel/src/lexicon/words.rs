@@ -168,6 +168,9 @@ pub(super) const WORDS: &[(u64, &str)] = &[
     (PROPERTY_VERB, "contain contains include includes have has be differ arrive appear occur exceed change fail happen repeat overlap lack miss need require vary"),
     (NAMING, "camelcase snake_case kebab-case pascalcase uppercase lowercase"),
     (CURRENCY, "euro euros eur dollar dollars usd franc francs chf pound gbp yen krone kroner zloty"),
+    (CHANNEL, "mail mails e-mail e-mails email emails sms letter letters phone telephone fax push post whatsapp telegram signal"),
+    (COLOUR, "red green blue yellow black white orange grey gray brown purple pink violet"),
+    (SYSTEM_UNIT, "kilometre kilometres kilometer kilometers km mile miles celsius fahrenheit kelvin kilogram kilograms pound pounds metre metres feet inch inches centimetres litres gallons"),
     (WEEKDAY, "weekend weekends weekday weekdays monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday sundays"),
     (LOCATION, "file function method class module line repository folder directory endpoint page component test screen view table script"),
     (DEFER, "going promised wants supposed meant our last latest appendix april aren't attached attachment august await awaiting be call chat come comes december doesn't don't due dummy e-mail email enclosure

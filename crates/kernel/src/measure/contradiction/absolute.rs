@@ -41,7 +41,7 @@ pub(super) fn find(
             .main
             .iter()
             .copied()
-            .filter(|k| light().binary_search(k).is_err())
+            .filter(|k| light().binary_search(k).is_err() && *k != fnv("tim"))
             .collect();
         words.sort_unstable();
         words.dedup();
@@ -85,6 +85,7 @@ fn denies_altogether(source: &Source<'_>, s: &Statement) -> bool {
                     || lexed.word(k) == "no"
                         && any_of!(lexed.word(k + 1), "circumstances" "circumstance" "time" "case" "way")
                     || lexed.word(k) == "any" && any_of!(lexed.word(k + 1), "circumstances" "circumstance" "case")
+                    || lexed.word(k) == "at" && lexed.word(k + 1) == "all"
                     || lexed.word(k) == "ever")
         })
 }

@@ -321,7 +321,12 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
     let inside = |at: usize, scope: &(usize, usize, bool, bool, bool)| scope.0 < at && at < scope.1;
     for (concept, at) in &words {
         let flips = scopes.iter().filter(|sc| inside(*at, sc)).count();
-        if concept.negative == (flips % 2 == 1) && !describes(*at) {
+        // `sent once there is a connection`: a case, not a claim.
+        let case = (s.range.0 + 1..*at).any(|k| {
+            lexed.word(k) == "once" && !is_boundary(source, k - 1)
+                || lexed.word(k) == "soon" && lexed.word(k + 1) == "as"
+        });
+        if concept.negative == (flips % 2 == 1) && !describes(*at) && !case {
             out.asserted.push(concept.key);
         }
     }

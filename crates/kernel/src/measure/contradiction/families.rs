@@ -3,7 +3,7 @@
 use super::super::Source;
 use super::acts::{alike_acts, compound, different_acts};
 use super::claims;
-use super::relation::common;
+use super::relation::{common, without};
 use super::stands::{Stand, is_claim, read_stands, traits};
 use super::statement::Statement;
 use super::whole::is_whole;
@@ -181,6 +181,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     }
     // `read access to the fleet database` says nothing about a file.
     let writes = any_of!(name, "write access" "whether it may change");
+    // What both name as the place is what they are about.
+    let beside = writes && common(&s.landmarks, &o.landmarks) >= 1;
     let elsewhere = writes
         && !o.landmarks.is_empty()
         && common(&o.landmarks, &s.content) == 0
@@ -191,14 +193,43 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && s.passive
         && (x.cue.contains(&fnv("writ")) && common(&s.landmarks, &o.content) == 0
             || s.head == Some(fnv("chang")));
+    // A copy is not the thing itself; `the backup log` is not the backup.
+    let copy = writes && o.head == Some(fnv("cop")) && s.head != o.head
+        || any_of!(name, "encryption" "write access") && compound(s, o);
+    // What one keeps another may forget.
+    let other_actor = name == "state"
+        && !o.passive
+        && s.head.is_some()
+        && o.head.is_some_and(|h| s.content.binary_search(&h).is_err())
+        && s.head
+            .is_some_and(|h| o.landmarks.binary_search(&h).is_err());
+    // `the script updates its own log`: not what it must not touch.
+    let own_thing = name == "write access"
+        && !beside
+        && if s.passive {
+            s.head.is_some_and(|h| o.content.binary_search(&h).is_err())
+                && s.shared_weight(o, &cue) < 4
+        } else {
+            let mut known = cue.clone();
+            known.extend(s.head);
+            let things = without(&s.content, &known);
+            s.head.is_some()
+                && s.head == o.head
+                && !things.is_empty()
+                && common(&things, &o.content) == 0
+        };
+    // `In a power cut it opens`, `at night it is closed`: two cases.
+    let cases = any_of!(name, "locked or open" "up or down" "running or stopped" "whether it moves" "on or off")
+        && (s.clocked
+            || o.clocked
+            || !s.fronted.is_empty() && common(&s.fronted, &o.content) == 0
+            || !o.fronted.is_empty() && common(&o.fronted, &s.content) == 0);
     // `the source table`, `the target table`
     let other_one = writes
         && s.phrase.len() > 1
         && o.places
             .iter()
             .any(|p| Some(p.0) == s.head && !s.phrase.contains(&p.1));
-    // What both name as the place is what they are about.
-    let beside = writes && common(&s.landmarks, &o.landmarks) >= 1;
     // `at once when they are submitted`: when it begins to count, not a case among others.
     let set_off = any_of!(name, "when it happens" "whether it waits" "without delay" "whether it is kept" "how fast it appears")
         && (s.triggered || !s.conditional)
@@ -216,11 +247,16 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         || into
         || other_one
         || apart
+        || own_thing
+        || copy
+        || other_actor
+        || cases
         || s.foreign(o) && !beside && s.shared_weight(o, &cue) < 4
         || !set_off
             && !s.may_meet(o)
             && (s.conditional || !(writes || any_of!(name, "approval" "on or off at first")))
             && name != "on or off at first"
+            && !(name == "whether it is removed" && !s.conditional && o.limited)
             && !(name == "state" && s.emphatic)
     {
         return false;

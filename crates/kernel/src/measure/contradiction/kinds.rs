@@ -30,7 +30,8 @@ const KINDS: &[(&str, &str)] = &[
     ("paper", "paper printout"),
     ("cash", "cash"),
     ("wires", "wireless radio bluetooth wi-fi wifi"),
-    ("sound", "sound noise"),
+    ("sound", "sound noise beep loudspeaker"),
+    ("mail", "mail e-mail email"),
     ("the processor", "gpu cuda"),
     ("interruption", "downtime interruption outage"),
     ("food", "meat"),
@@ -58,6 +59,22 @@ pub(super) fn denied_kinds(source: &Source<'_>, range: (usize, usize)) -> Vec<(u
     let t = &source.tagged;
     let lexed = &t.lexed;
     let mut out = Vec::new();
+    // `Cookies must not be set`, `paper is not used`: the kind before its denial.
+    let first = (range.0..(range.0 + 4).min(range.1)).find(|&i| !t.is(i, class::STOP));
+    if let Some(noun) = first {
+        let denial = (noun + 1..(noun + 5).min(range.1)).find(|&k| t.is(k, class::NEG));
+        let used = |k: usize| any_of!(lexed.word(k), "used" "allowed" "permitted" "accepted" "sent" "set" "installed" "available" "wanted" "needed" "involved" "linked");
+        if let Some(k) = denial
+            && (any_of!(lexed.word(k), "forbidden" "prohibited" "banned" "disallowed")
+                || (k + 1..(k + 4).min(range.1)).any(used))
+        {
+            let key = lexed.tokens[noun].key;
+            let from = table().partition_point(|e| e.0 < key);
+            for e in table()[from..].iter().take_while(|e| e.0 == key) {
+                out.push((e.1, noun, k + 1));
+            }
+        }
+    }
     for i in range.0..range.1 {
         let word = lexed.word(i);
         let zero = any_of!(word, "zero" "free") && i + 1 < range.1;

@@ -123,12 +123,13 @@ pub(super) fn find_parts(source: &Source<'_>, range: (usize, usize)) -> Vec<(usi
             out.push((i, Side::A));
             continue;
         }
-        let lead = any_of!(word, "with" "using" "via" "through" "by" "uses" "use")
+        let lead = any_of!(word, "with" "using" "via" "through" "by" "uses" "use" "install" "import" "add")
+            || word == "from" && t.is(i + 1, class::LIBRARY)
             || word == "of" && i > range.0 && lexed.word(i - 1) == "means";
         if !lead || denied(i) {
             continue;
         }
-        let bare = any_of!(word, "uses" "use" "using");
+        let bare = any_of!(word, "uses" "use" "using" "install" "import");
         let works = bare
             || (i.saturating_sub(7).max(range.0)..i).any(|k| holds(&words.work, k)) && word != "by"
             || word == "by" && i > range.0 && holds(&words.work, i - 1);

@@ -247,7 +247,7 @@ fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             continue;
         }
         let mut head: Option<usize> = None;
-        for k in i + 1..(i + 6).min(range.1) {
+        for k in i + 1..(i + 9).min(range.1) {
             let plain = lexed.tokens[k].kind == TokenKind::Word && !lexed.tokens[k].quoted;
             if !plain || t.is(k, class::CONDITION | class::TIME_UNIT) {
                 break;
@@ -404,6 +404,21 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
         {
             let key = canonical(lexed.tokens[i + 1].key);
             s.contrasts.push((contrast_key(key, axis), side));
+        }
+        // `at night`, `by day`; `in summer`, `in winter`
+        let before = lexed.word(i.saturating_sub(1));
+        match lexed.word(i) {
+            "night" if before == "and" => {}
+            "night" | "nights" | "overnight" => s.contrasts.push((7, true)),
+            "daytime" => s.contrasts.push((7, false)),
+            "day"
+                if before == "by" || before == "the" && i > 1 && lexed.word(i - 2) == "during" =>
+            {
+                s.contrasts.push((7, false));
+            }
+            "summer" => s.contrasts.push((8, true)),
+            "winter" => s.contrasts.push((8, false)),
+            _ => {}
         }
         // `while the oven is on`, `while the oven is off`
         if any_of!(lexed.word(i), "on" "off")

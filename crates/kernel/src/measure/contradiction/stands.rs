@@ -193,8 +193,9 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 .any(|i| t.is(i, class::NEG) && lexed.word(i + 1) != "two");
             // `No process in the container may run as root`
             let negated = negated
-                || families()[usize::from(family)].flips
+                || (families()[usize::from(family)].flips
                     && any_of!(lexed.word(s.range.0), "no" "nobody" "none")
+                    || scope != Scope::Near && lexed.word(s.range.0) == "nothing")
                     && lexed.word(s.range.0 + 1) != "two"
                     && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
                     && hit.from > s.range.0;

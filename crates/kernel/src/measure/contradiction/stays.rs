@@ -47,7 +47,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                 && !inside
                 && !s.apart_in_people(o)
                 && !s.apart_in_name(o)
-                && s.may_meet(o)
+                && (s.may_meet(o) || s.conditional && !o.conditional)
             {
                 pairs.add(stay.statement as usize, j, "whether it leaves its place");
             }
@@ -63,7 +63,8 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
         return None;
     }
     let timed = (start..end).any(|i| t.is(i, class::TIME_UNIT) || lexed.word(i) == "until");
-    if timed || s.conditional {
+    let only_in = |i: usize| lexed.word(i) == "only" && any_of!(lexed.word(i + 1), "in" "at");
+    if timed || s.conditional && !(start..end).any(only_in) {
         return None;
     }
     let denied = |i: usize| {
@@ -162,6 +163,12 @@ fn goes_out(source: &Source<'_>, o: &Statement) -> Option<Vec<u64>> {
         return None;
     }
     let denied = |i: usize| (i.saturating_sub(3).max(start)..i).any(|k| t.is(k, class::NEG));
+    // Counts without names are other data.
+    if (start..end).any(
+        |i| any_of!(lexed.word(i), "anonymous" "anonymised" "anonymized" "aggregated" "statistics"),
+    ) {
+        return None;
+    }
     let at = (start..end).find(|&i| {
         let word = lexed.word(i);
         let verb = any_of!(word, "send" "sends" "sent" "uploaded" "uploads" "upload" "transmitted" "transmits" "forwarded" "forwards" "mailed" "e-mailed" "emailed" "pushed" "pushes" "copied" "copies" "transferred" "synced" "synchronised" "posted" "posts" "transfers" "mirrors" "replicates" "forward" "handed" "given" "replicated" "mirrored" "moved" "published" "exported" "shared" "passed" "backed" "goes" "go");

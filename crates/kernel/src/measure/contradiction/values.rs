@@ -19,6 +19,9 @@ const SETS: &[(u64, &str)] = &[
     (class::NAMING, "how names are written"),
     (class::CURRENCY, "the currency"),
     (class::WEEKDAY, "the day"),
+    (class::CHANNEL, "the way it is sent"),
+    (class::COLOUR, "the colour"),
+    (class::SYSTEM_UNIT, "the unit"),
 ];
 
 /// Finds statements that give one subject two members of a set.
@@ -41,8 +44,13 @@ pub(super) fn find(
                 let t = &sources[s.source].tagged;
                 let mut keys: Vec<u64> = (s.range.0..s.range.1)
                     .filter(|&i| {
-                        (t.is(i, set) || set == class::FORMAT && is_word(&sources[s.source], i))
+                        (t.is(i, set)
+                            || set == class::FORMAT && is_word(&sources[s.source], i)
+                            || set == class::CHANNEL
+                                && t.lexed.word(i) == "text"
+                                && any_of!(t.lexed.word(i + 1), "message" "messages"))
                             && !t.lexed.tokens[i].quoted
+                            && (set != class::COLOUR || !describes(&sources[s.source], i))
                     })
                     .map(|i| canonical(t.lexed.tokens[i].key))
                     .collect();
@@ -100,6 +108,7 @@ pub(super) fn find(
                         || flows
                         || s.apart(other)
                         || s.foreign(other)
+                        || set == class::FORMAT && super::acts::compound(s, other)
                     {
                         continue;
                     }
@@ -113,16 +122,22 @@ pub(super) fn find(
                     } else {
                         50
                     };
+                    // What goes out by mail may go out by phone as well.
+                    if set == class::CHANNEL && !beyond {
+                        continue;
+                    }
                     let exclusive = beyond
                         || is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);
+                    let alike = s.same_subject(other) || s.head.is_none() || other.head.is_none();
                     let single = members[i].len() == 1 && members[j as usize].len() == 1;
                     if exclusive
                         && weight >= 2
                         && (coverage >= least
                             || coverage >= 25 && set == class::FORMAT && s.same_subject(other))
-                        || single && weight >= 4 && coverage >= 80
+                        || single && alike && weight >= 4 && coverage >= 80
                         || single
+                            && alike
                             && weight >= 2
                             && coverage == 100
                             && s.content.len() <= 5
@@ -177,6 +192,19 @@ fn flows_in(source: &Source<'_>, s: &Statement, set: u64) -> bool {
             .is_some_and(|i| {
                 (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.lexed.word(k) == "from")
             })
+}
+
+/// `a red cross`: the colour of something else.
+fn describes(source: &Source<'_>, i: usize) -> bool {
+    let t = &source.tagged;
+    t.lexed.tokens.get(i + 1).is_some_and(|n| {
+        n.kind == crate::text::lex::TokenKind::Word
+            && !t.is(
+                i + 1,
+                class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION,
+            )
+            && !any_of!(t.lexed.word(i + 1), "ink" "colour" "color" "paint" "letters" "light")
+    })
 }
 
 /// A document of the program Word.
@@ -318,6 +346,6 @@ fn is_exclusive(source: &Source<'_>, s: &Statement) -> bool {
     (s.range.0..s.range.1).any(|i| {
         any_of!(lexed.word(i),
             "only" "always" "all" "every" "exclusively" "solely" "must" "entire" "entirely"
-            "nothing" "whole" "single" "never" "without")
+            "nothing" "whole" "single" "never" "without" "plain")
     })
 }

@@ -31,6 +31,11 @@ pub(super) fn is_whole(
                 || any_of!(lexed.word(i), "no" "any") && lexed.word(i + 1) == "circumstances"
         })
     };
+    // What is ruled out altogether is ruled out in every case.
+    let utter = utter
+        || s.emphatic
+            && !s.conditional
+            && any_of!(name, "sound" "camera and microphone" "cookies" "mail" "paper" "JavaScript" "cash" "pictures" "the processor" "outside dependencies");
     let free =
         !governed(&sources[s.source], s, s_at) && (utter || !governed(&sources[o.source], o, o_at));
     if o.past
@@ -44,6 +49,9 @@ pub(super) fn is_whole(
     if name == "network access"
         && (has_phases(&sources[s.source]) || comes_back(&sources[o.source], o))
     {
+        return false;
+    }
+    if is_part(sources, s, o, name) {
         return false;
     }
     let tests = |st: &Statement| {
@@ -77,6 +85,15 @@ pub(super) fn is_whole(
     {
         return false;
     }
+    // Without a database there may be files.
+    let database = |st: &Statement| {
+        let t = &sources[st.source].tagged;
+        (st.range.0..st.range.1)
+            .any(|i| t.is(i, class::DATABASE) || any_of!(t.lexed.word(i), "database" "databases"))
+    };
+    if name == "storage" && database(s) && !database(o) {
+        return false;
+    }
     // `the public pages`, `the internal editor`
     let side = |st: &Statement| {
         let lexed = &sources[st.source].tagged.lexed;
@@ -103,6 +120,90 @@ pub(super) fn is_whole(
     common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
 }
 
+/// The two are about different parts: places, devices, what is left out.
+fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
+    let holds = |keys: &[u64], st: &Statement| common(keys, &st.content) > 0;
+    // `works offline on the train`, `in the depot it fetches …`
+    let placed = |st: &Statement| !st.landmarks.is_empty() || !st.fronted.is_empty();
+    let fixed = any_of!(name, "camera and microphone" "sound" "cookies" "paper" "pictures");
+    let front =
+        !o.fronted.is_empty() && placed(s) && !holds(&o.fronted, s) && !holds(&s.landmarks, o);
+    let place = fixed
+        && !s.landmarks.is_empty()
+        && !o.landmarks.is_empty()
+        && !holds(&s.landmarks, o)
+        && !holds(&o.landmarks, s);
+    if front || place {
+        return true;
+    }
+    // `The sensor has no Wi-Fi`, `the gateway uploads …`: another device acts.
+    let t = &sources[o.source].tagged;
+    let acts = o
+        .head
+        .filter(|h| s.head.is_some() && s.content.binary_search(h).is_err());
+    let other_device = acts.is_some_and(|h| {
+        !o.passive
+            && (o.range.0..o.finite.unwrap_or(o.range.0)).any(|i| {
+                super::synonym::canonical(t.lexed.tokens[i].key) == h
+                    && (t.is(i, class::WHOLE | class::SOFTWARE)
+                        || any_of!(t.lexed.word(i), "area" "control" "dispatcher" "box" "station" "terminal" "phone" "computer" "unit" "office"))
+            })
+    });
+    let ruled_out =
+        any_of!(sources[s.source].tagged.lexed.word(s.range.0), "no" "nothing" "nobody");
+    if other_device && !s.universal && !ruled_out {
+        return true;
+    }
+    // `no cookies except the session cookie`
+    let source = &sources[s.source].tagged;
+    let except = (s.range.0..s.range.1)
+        .find(|&i| any_of!(source.lexed.word(i), "except" "besides" "beyond" "beside" "apart"));
+    let left_out = except.is_some_and(|e| {
+        (e + 1..s.range.1).any(|i| {
+            source.lexed.tokens[i].kind == TokenKind::Word
+                && !source.is(i, class::STOP)
+                && !any_of!(source.lexed.word(i), "standard" "library")
+                && o.content
+                    .binary_search(&super::synonym::canonical(source.lexed.tokens[i].key))
+                    .is_ok()
+        })
+    });
+    if left_out {
+        return true;
+    }
+    // The network that is cut off may be used itself.
+    let lexed = &source.lexed;
+    let says = |word: &str| (s.range.0..s.range.1).any(|i| lexed.word(i) == word);
+    let other = &sources[o.source].tagged.lexed;
+    let also = |word: &str| (o.range.0..o.range.1).any(|i| other.word(i) == word);
+    if name == "network access" {
+        return s.head == Some(crate::text::lex::fnv("network"))
+            && o.content
+                .binary_search(&crate::text::lex::fnv("network"))
+                .is_ok();
+    }
+    if name != "storage" {
+        return false;
+    }
+    // `nothing is written to the stick`, `the report is written to the desktop`
+    let general = ["disk", "drive", "hard", "file", "database"]
+        .iter()
+        .any(|w| says(w));
+    let elsewhere = !general
+        && !s.landmarks.is_empty()
+        && !o.landmarks.is_empty()
+        && !holds(&s.landmarks, o)
+        && !holds(&o.landmarks, s);
+    // `Card numbers are never stored`: only they.
+    let only_they = s.passive
+        && s.phrase.len() > 1
+        && s.phrase.iter().any(|k| o.content.binary_search(k).is_err());
+    elsewhere
+        || only_they
+        || says("temporary") && !also("temporary")
+        || says("database") && says("server")
+}
+
 /// The condition of a statement covers the cue at `at`: it stands before the cue, or behind it in the same clause.
 fn governed(source: &Source<'_>, s: &Statement, at: usize) -> bool {
     if !s.conditional {
@@ -110,7 +211,14 @@ fn governed(source: &Source<'_>, s: &Statement, at: usize) -> bool {
     }
     let t = &source.tagged;
     let lexed = &t.lexed;
+    // `Only modules that ship with Python`, `while it runs`: no case among others.
     let behind = (at..s.range.1).find(|&i| t.is(i, class::CONDITION));
+    let running = behind.is_some_and(|i| {
+        lexed.word(i) == "while" && any_of!(lexed.word(i + 1), "it" "they") && i + 4 > s.range.1
+    });
+    if running || s.limited && lexed.word(s.range.0) == "only" {
+        return false;
+    }
     let before = (s.range.0..at).any(|i| t.is(i, class::CONDITION));
     let Some(behind) = behind.filter(|_| !before && !s.limited && !s.complement) else {
         return true;
@@ -147,10 +255,12 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let subject = (s.range.0..s.range.1).take_while(|&i| {
-        !t.is(
-            i,
-            class::MODAL | class::NEG | class::UNIVERSAL | class::USE_VERB,
-        ) && lexed.tokens[i].kind != TokenKind::Symbol
+        s.finite != Some(i)
+            && !t.is(
+                i,
+                class::MODAL | class::NEG | class::UNIVERSAL | class::USE_VERB,
+            )
+            && lexed.tokens[i].kind != TokenKind::Symbol
             && !any_of!(lexed.word(i),
                 "is" "are" "works" "work" "has" "have" "stays" "stay" "keeps" "needs")
     });
