@@ -127,6 +127,8 @@ fn contradictions_sides_of_people_meet_the_thresholds() {
     count("pairs_people_dev2.txt");
     let [found, left] = count_sides("sides_people.txt");
     println!("sides_people {}/{} {}/{}", found.0, found.1, left.0, left.1);
+    assert!(found.0 * 100 >= found.1 * 95, "too few found");
+    assert!(left.0 * 100 >= left.1 * 88, "too many false ones");
 }
 
 #[test]

@@ -49,7 +49,10 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                 for y in b {
                     let (i, j) = (x.statement as usize, y.statement as usize);
                     let (s, o) = (&statements[i], &statements[j]);
-                    if s.source != o.source && claims::opposed(sources, (s, x), (o, y), name) {
+                    if s.source != o.source
+                        && !pairs.has(i, j)
+                        && claims::opposed(sources, (s, x), (o, y), name)
+                    {
                         pairs.add(i, j, name);
                     }
                 }

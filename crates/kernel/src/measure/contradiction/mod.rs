@@ -55,6 +55,11 @@ pub(super) struct Pairs<'s, 'a> {
 }
 
 impl Pairs<'_, '_> {
+    /// Whether the two already are a pair.
+    pub fn has(&self, a: usize, b: usize) -> bool {
+        self.seen.contains(&(a.min(b), a.max(b)))
+    }
+
     /// Adds the pair of statements `a` and `b`, unless they already are a pair.
     pub fn add(&mut self, a: usize, b: usize, topic: &'static str) {
         let (sa, sb) = (&self.statements[a], &self.statements[b]);
