@@ -1,6 +1,6 @@
 //! Outputs: for every leaf an instruction that a person or an agent can work from (000 §2.3).
 
-use crate::lexicon::{class, classes_of};
+use crate::lexicon::class;
 use crate::measure::{DECIDED, FindingKind};
 use crate::tree::TreeNode;
 use runseal_core::canon::{NoCanonicalForm, Value};
@@ -119,22 +119,7 @@ const TOPICS: [(Topic, &str); 6] = [
 ];
 
 /// The first topic that a word of the constraint names; failure before the rest, because it is the easiest to miss.
-fn topic_of(constraint: &str) -> Topic {
-    let mut seen = 0u64;
-    for word in constraint
-        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '#')))
-        .take(60)
-    {
-        let lower = word.trim_matches(['.', '-']).to_lowercase();
-        if !lower.is_empty() {
-            let c = classes_of(&lower);
-            seen |= if c & class::THING != 0 {
-                c & !class::PERSON
-            } else {
-                c
-            };
-        }
-    }
+fn topic_of(seen: u64) -> Topic {
     let order = [
         (class::FAILURE, Topic::Failure),
         (class::TECH, Topic::Technology),
@@ -156,8 +141,9 @@ fn render_instruction(leaf: &TreeNode) -> String {
     let plain: Vec<(&String, Topic)> = leaf
         .constraints
         .iter()
-        .filter(|c| !crate::measure::is_decision(c))
-        .map(|c| (c, topic_of(c)))
+        .zip(&leaf.measured.classes)
+        .filter(|(c, _)| !crate::measure::is_decision(c))
+        .map(|(c, seen)| (c, topic_of(*seen)))
         .collect();
     for (topic, title) in TOPICS {
         if plain.iter().any(|(_, t)| *t == topic) {

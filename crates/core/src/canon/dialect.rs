@@ -14,6 +14,7 @@ use std::str::FromStr;
 use super::error::NoFormKind;
 use super::number;
 use super::reader::shorten;
+use super::scan;
 use super::slot::{Flags, REWRITE, WIDE};
 use super::text::{Piece, compare_utf16_bytes};
 
@@ -165,11 +166,14 @@ fn write_escaped(out: &mut Vec<u8>, text: &str, ascii_only: bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        let run = bytes[at..].iter().position(|&byte| match byte {
-            b'"' | b'\\' | 0..=0x1F => true,
-            _ => ascii_only && byte >= 0x7F,
-        });
-        let end = run.map_or(bytes.len(), |run| at + run);
+        let (mut end, wide) = scan::plain_run(bytes, at);
+        if ascii_only && wide {
+            let is_wide = |&byte: &u8| byte >= 0x7F;
+            end = bytes[at..end]
+                .iter()
+                .position(is_wide)
+                .map_or(end, |run| at + run);
+        }
         out.extend_from_slice(&bytes[at..end]);
         // The run ended before a whole character: bytes of longer ones all count as stops.
         let Some(c) = text[end..].chars().next() else {

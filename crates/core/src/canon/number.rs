@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::shortest::SAFE_DIGITS;
+
 /// A number of a document, by its text. The text follows the JSON grammar.
 #[derive(Debug, Clone, Copy)]
 pub struct Number<'a> {
@@ -104,6 +106,12 @@ impl PartialOrd for Integer<'_> {
 
 /// Appends the double of `text` as ECMAScript's Number::toString, or says that it is infinite.
 pub(crate) fn write_ecmascript(out: &mut Vec<u8>, text: &str) -> bool {
+    // Most numbers of a bundle. Integers of so few digits are doubles, and printed as they are.
+    let is_short = text.len() <= SAFE_DIGITS && is_integer_text(text) && text != "-0";
+    if is_short {
+        out.extend_from_slice(text.as_bytes());
+        return true;
+    }
     let value = parse_double(text);
     if !value.is_finite() {
         return false;

@@ -1,9 +1,12 @@
 //! The words the detectors know: one table, one lookup a word.
 //!
-//! `words.rs` lists classes of words, `phrases.rs` lists cues of several words. Both are compiled once into sorted
-//! tables; a lookup is one probe of a hash table with a fixed hash. Nothing here knows about findings. The lists are printed in `docs/kernel.md`.
+//! `words.rs` lists classes of words, `cues.rs` and `phrases.rs` list cues of several words. Both are compiled once into sorted
+//! tables; a lookup is one probe of a hash table with a fixed hash. Nothing here knows about findings. The lists are printed in `docs/kernel-words.md`.
 
+pub(crate) mod class;
+mod cues;
 mod opposites;
+mod page;
 mod phrases;
 mod words;
 
@@ -11,130 +14,9 @@ use crate::text::lex::{Lexed, TokenKind, fnv, fnv_more};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
 
-pub(crate) use phrases::{Cue, Scope, Side, families};
-
-macro_rules! classes {
-    ($($(#[$doc:meta])* $name:ident = $bit:expr;)*) => {
-        /// Classes of words, one bit each.
-        pub(crate) mod class {
-            $($(#[$doc])* pub(crate) const $name: u64 = 1 << $bit;)*
-
-            /// Every class with its name.
-            pub(crate) const NAMES: &[(u64, &str)] = &[$(($name, stringify!($name)),)*];
-        }
-    };
-}
-
-classes! {
-    /// Carries no subject: articles, pronouns, prepositions, auxiliaries.
-    STOP = 0;
-    /// Negates.
-    NEG = 1;
-    /// must, shall, can, …
-    MODAL = 2;
-    /// all, every, always, only, …
-    UNIVERSAL = 3;
-    /// Opens a condition or an exception.
-    CONDITION = 4;
-    /// People.
-    PERSON = 5;
-    /// Product, language, framework, protocol.
-    TECH = 6;
-    /// Framework or library (also TECH).
-    LIBRARY = 7;
-    /// Database product (also TECH).
-    DATABASE = 8;
-    /// Cloud product (also TECH).
-    CLOUD = 9;
-    /// Programming language (also TECH).
-    LANGUAGE = 10;
-    /// Data and document formats.
-    FORMAT = 11;
-    /// Words for data and its parts.
-    DATA = 12;
-    /// Words of failure and its handling.
-    FAILURE = 13;
-    /// Words for results and deliverables.
-    OUTPUT = 14;
-    /// Units of time.
-    TIME_UNIT = 15;
-    /// Units of storage.
-    SIZE_UNIT = 16;
-    /// Other units of measure.
-    OTHER_UNIT = 17;
-    /// Names of blanks: name, date, number, …
-    BLANK = 18;
-    /// HTML element names.
-    HTML = 19;
-    /// Says that markup, code or syntax is talked about.
-    SYNTAX = 20;
-    /// Spoken languages.
-    TONGUE = 21;
-    /// Text encodings.
-    ENCODING = 22;
-    /// Operating systems.
-    SYSTEM = 23;
-    /// Verbs by which people or programs use a thing.
-    USE_VERB = 24;
-    /// The whole of what is built: system, app, service, …
-    WHOLE = 25;
-    /// Verbs of building.
-    BUILD = 26;
-    /// Verbs of changing.
-    CHANGE = 27;
-    /// Verbs of repair and upkeep.
-    FIX = 28;
-    /// Verbs of writing documents and of planning.
-    DESCRIBE = 29;
-    /// Verbs of improving.
-    IMPROVE = 30;
-    /// Verbs of moving data or systems.
-    MIGRATE = 31;
-    /// Verbs of finding out.
-    ANALYSE = 32;
-    /// Verbs of running and configuring.
-    OPERATE = 33;
-    /// Documents as deliverables.
-    DOCUMENT = 34;
-    /// Ends in -er/-or/-ist but is no person.
-    THING = 35;
-    /// Cannot be a subject that two statements share: too general.
-    GENERIC = 36;
-    /// Number words.
-    NUMERAL = 37;
-    /// Environments and occasions that scope a statement.
-    SCOPE = 38;
-    /// Verbs that say data properties (`might contain`).
-    PROPERTY_VERB = 39;
-    /// Test tools: not part of the product.
-    TEST_TOOL = 40;
-    /// Frequencies: hourly, daily, …
-    FREQUENCY = 41;
-    /// Software artifacts: app, service, script, website …
-    SOFTWARE = 42;
-    /// Places where an action sits: file, function, module …
-    LOCATION = 43;
-    /// Ways to write names: camelCase, snake_case.
-    NAMING = 44;
-    /// Currencies.
-    CURRENCY = 45;
-    /// Days of the week.
-    WEEKDAY = 46;
-    /// Without one of these words no clause can put a value off.
-    DEFER = 47;
-    /// States of a value that nobody has fixed: `not agreed`.
-    UNSETTLED = 48;
-    /// Acts by which somebody gives a value.
-    GIVING = 49;
-    /// Starts a cue phrase.
-    CUE = 63;
-    /// A way to send a message.
-    CHANNEL = 50;
-    /// A colour.
-    COLOUR = 51;
-    /// A unit that has a counterpart: kilometres, miles.
-    SYSTEM_UNIT = 52;
-}
+pub(crate) use cues::{Cue, Side};
+pub(crate) use page::render_word_lists;
+pub(crate) use phrases::{Scope, families};
 
 /// One entry of the word table.
 struct Entry {
@@ -147,15 +29,91 @@ struct Entry {
 /// One compiled phrase: the words after the first, and what it signals.
 struct Phrase {
     first: &'static str,
-    rest: Vec<&'static str>,
+    rest: Vec<Part>,
     cue: Cue,
+}
+
+/// One word of a phrase behind its first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Word(&'static str),
+    /// Any form of a word, by the key of its stem.
+    Stem(u64),
+    /// Any number.
+    Number,
+}
+
+impl Part {
+    fn parse(text: &'static str) -> Part {
+        match text.strip_prefix('~') {
+            Some(word) => Part::Stem(fnv(stem(word))),
+            None if text == "#" => Part::Number,
+            None => Part::Word(text),
+        }
+    }
+
+    fn matches(&self, lexed: &Lexed<'_>, at: usize) -> bool {
+        let Some(token) = lexed.tokens.get(at) else {
+            return false;
+        };
+        match self {
+            Part::Word(word) => lexed.word(at) == *word,
+            Part::Stem(key) => token.kind == TokenKind::Word && token.key == *key,
+            Part::Number => {
+                token.kind == TokenKind::Number
+                    || any_of!(lexed.word(at),
+                        "two" "three" "four" "five" "six" "seven" "eight" "nine" "ten" "twelve" "several")
+            }
+        }
+    }
 }
 
 struct Lexicon {
     entries: Vec<Entry>,
-    /// Open addressing by FNV-1a: position of an entry plus one, 0 where empty. A quarter full at most.
-    slots: Vec<u32>,
+    /// Words by their hash.
+    slots: Slots,
+    /// Stems that begin a phrase (`~word`) by the hash of the stem, which a token carries as its key.
+    stems: Slots,
     phrases: Vec<Phrase>,
+}
+
+/// Open addressing by FNV-1a: the hash, and the position of an entry plus one, 0 where empty. A quarter full at most.
+struct Slots(Vec<(u64, u32)>);
+
+impl Slots {
+    fn new(hashes: impl ExactSizeIterator<Item = (u64, usize)>) -> Self {
+        let size = (hashes.len() * 4).next_power_of_two();
+        let mut slots = vec![(0, 0); size];
+        for (hash, at) in hashes {
+            let mut slot = hash as usize & (size - 1);
+            while slots[slot].1 != 0 {
+                slot = (slot + 1) & (size - 1);
+            }
+            slots[slot] = (hash, at as u32 + 1);
+        }
+        Slots(slots)
+    }
+
+    fn find<'e>(
+        &self,
+        entries: &'e [Entry],
+        hash: u64,
+        is: impl Fn(&Entry) -> bool,
+    ) -> Option<&'e Entry> {
+        let mask = self.0.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let (own, at) = self.0[slot];
+            if at == 0 {
+                return None;
+            }
+            let entry = &entries[at as usize - 1];
+            if own == hash && is(entry) {
+                return Some(entry);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
 }
 
 fn build() -> Lexicon {
@@ -166,13 +124,13 @@ fn build() -> Lexicon {
         }
     }
     let mut list: Vec<Phrase> = Vec::new();
-    for (cue, text) in phrases::all() {
+    for (cue, text) in cues::all() {
         for phrase in text.split('|') {
             let mut parts = phrase.split_ascii_whitespace();
             if let Some(first) = parts.next().map(stem_mark) {
                 list.push(Phrase {
                     first,
-                    rest: parts.collect(),
+                    rest: parts.map(Part::parse).collect(),
                     cue,
                 });
                 flat.push((first, class::CUE));
@@ -203,18 +161,17 @@ fn build() -> Lexicon {
             }
         }
     }
-    let size = (entries.len() * 4).next_power_of_two();
-    let mut slots = vec![0u32; size];
-    for (at, entry) in entries.iter().enumerate() {
-        let mut slot = fnv(entry.word) as usize & (size - 1);
-        while slots[slot] != 0 {
-            slot = (slot + 1) & (size - 1);
-        }
-        slots[slot] = at as u32 + 1;
-    }
+    let slots = Slots::new(entries.iter().enumerate().map(|(at, e)| (fnv(e.word), at)));
+    let stems: Vec<(u64, usize)> = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(at, e)| e.word.strip_prefix('~').map(|stem| (fnv(stem), at)))
+        .collect();
+    let stems = Slots::new(stems.into_iter());
     Lexicon {
         entries,
         slots,
+        stems,
         phrases: list,
     }
 }
@@ -227,72 +184,14 @@ fn stem_mark(word: &'static str) -> &'static str {
     }
 }
 
-/// Every list of words, family and cue, as a page of the documentation.
-pub(crate) fn render_word_lists() -> String {
-    let mut out = String::from(
-        "# The kernel's word lists\n\nMade from the tables; see [kernel.md](kernel.md) for how they are used. \
-         `~word` matches every form of the word, `#` a number, `@class` a word of that class.\n",
-    );
-    out.push_str("\n## Classes of words\n");
-    for (classes, list) in words::WORDS {
-        let names: Vec<&str> = class::NAMES
-            .iter()
-            .filter(|(bit, _)| classes & bit != 0)
-            .map(|(_, name)| *name)
-            .collect();
-        let words: Vec<&str> = list.split_ascii_whitespace().collect();
-        out.push_str(&format!(
-            "\n### {}\n\n{}\n",
-            names.join(" + "),
-            words.join(" ")
-        ));
-    }
-    out.push_str("\n## Cues\n");
-    for (cue, list) in phrases::cues() {
-        out.push_str(&format!("\n### {cue:?}\n\n{}\n", list.replace('|', " · ")));
-    }
-    out.push_str("\n## Families of opposites\n");
-    for family in families() {
-        out.push_str(&format!(
-            "\n### {}\n\nScope: {:?}. A negated cue {}.\n\n- one side: {}\n- other side: {}\n",
-            family.name,
-            family.scope,
-            if family.flips {
-                "counts for the other side"
-            } else {
-                "says nothing"
-            },
-            family.a.replace('|', " · "),
-            family.b.replace('|', " · "),
-        ));
-    }
-    out
-}
-
 fn lexicon() -> &'static Lexicon {
     static LEXICON: OnceLock<Lexicon> = OnceLock::new();
     LEXICON.get_or_init(build)
 }
 
 fn find(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
-    find_hashed(lex, fnv(word), |entry| entry == word)
-}
-
-fn find_hashed(
-    lex: &'static Lexicon,
-    hash: u64,
-    is: impl Fn(&str) -> bool,
-) -> Option<&'static Entry> {
-    let mask = lex.slots.len() - 1;
-    let mut slot = hash as usize & mask;
-    while lex.slots[slot] != 0 {
-        let entry = &lex.entries[lex.slots[slot] as usize - 1];
-        if is(entry.word) {
-            return Some(entry);
-        }
-        slot = (slot + 1) & mask;
-    }
-    None
+    lex.slots
+        .find(&lex.entries, fnv(word), |entry| entry.word == word)
 }
 
 /// A cue found in a text: tokens `from..to`.
@@ -325,55 +224,50 @@ pub(crate) fn is_listed(word: &str) -> bool {
 }
 
 fn lookup(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
-    if let Some(e) = find(lex, word) {
-        return Some(e);
+    find(lex, word).or_else(|| lookup_inflected(lex, word))
+}
+
+/// The entry of a word that is not listed itself: without the genitive, in the singular, without a version number.
+fn lookup_inflected(lex: &'static Lexicon, word: &str) -> Option<&'static Entry> {
+    let last = *word.as_bytes().last()?;
+    if last == b's' || last == b'\'' {
+        let bare = word
+            .strip_suffix("'s")
+            .or_else(|| word.strip_suffix("’s"))
+            .or_else(|| word.strip_suffix('\''));
+        if let Some(entry) = bare.and_then(|bare| find(lex, bare)) {
+            return Some(entry);
+        }
+        let bare = bare.unwrap_or(word);
+        let long = |w: &&str| w.len() > 2;
+        let singular = bare
+            .strip_suffix('s')
+            .filter(|w| w.len() > 2 && !w.ends_with('s'));
+        return singular
+            .and_then(|w| find(lex, w))
+            .or_else(|| {
+                bare.strip_suffix("ies")
+                    .filter(long)
+                    .and_then(|w| find_with_y(lex, w))
+            })
+            .or_else(|| {
+                bare.strip_suffix("es")
+                    .filter(long)
+                    .and_then(|w| find(lex, w))
+            });
     }
-    let bare = word
-        .strip_suffix("'s")
-        .or_else(|| word.strip_suffix("’s"))
-        .or_else(|| word.strip_suffix('\''))
-        .unwrap_or(word);
-    let singular = bare
-        .strip_suffix('s')
-        .filter(|w| w.len() > 2 && !w.ends_with('s'));
-    find(lex, bare)
-        .or_else(|| singular.and_then(|w| find(lex, w)))
-        .or_else(|| {
-            bare.strip_suffix("ies")
-                .filter(|w| w.len() > 2)
-                .and_then(|w| find_with_y(lex, w))
-        })
-        .or_else(|| {
-            bare.strip_suffix("es")
-                .filter(|w| w.len() > 2)
-                .and_then(|w| find(lex, w))
-        })
-        .or_else(|| {
-            let cut = bare.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-            (cut.len() < bare.len() && cut.len() >= 2)
-                .then(|| find(lex, cut))
-                .flatten()
-        })
+    if last.is_ascii_digit() || last == b'.' {
+        let cut = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        return (cut.len() >= 2).then(|| find(lex, cut)).flatten();
+    }
+    None
 }
 
 fn find_with_y(lex: &'static Lexicon, base: &str) -> Option<&'static Entry> {
-    find_hashed(lex, fnv_more(fnv(base), "y"), |entry| {
-        entry.strip_suffix('y') == Some(base)
-    })
-}
-
-fn matches_word(pattern: &str, lexed: &Lexed<'_>, at: usize) -> bool {
-    let Some(token) = lexed.tokens.get(at) else {
-        return false;
-    };
-    if let Some(want) = pattern.strip_prefix('~') {
-        token.kind == TokenKind::Word && token.key == fnv(stem(want))
-    } else if pattern == "#" {
-        token.kind == TokenKind::Number
-            || any_of!(lexed.word(at), "two" "three" "four" "five" "six" "seven" "eight" "nine" "ten" "twelve" "several")
-    } else {
-        lexed.word(at) == pattern
-    }
+    lex.slots
+        .find(&lex.entries, fnv_more(fnv(base), "y"), |entry| {
+            entry.word.strip_suffix('y') == Some(base)
+        })
 }
 
 /// Tags a text: classes for every word, and every cue in it.
@@ -382,31 +276,32 @@ pub(crate) fn tag(text: &str) -> Tagged<'_> {
     let lexed = Lexed::new(text);
     let mut classes = Vec::with_capacity(lexed.tokens.len());
     let mut hits = Vec::new();
-    let tilde = fnv("~");
+    let mut seen = 0;
     for (i, token) in lexed.tokens.iter().enumerate() {
         if token.kind != TokenKind::Word {
             classes.push(0);
             continue;
         }
         let word = lexed.word(i);
-        let entry = lookup(lex, word);
-        classes.push(entry.map_or(0, |e| e.classes) & !class::CUE);
+        let listed = find(lex, word);
+        let entry = listed.or_else(|| lookup_inflected(lex, word));
+        let found = entry.map_or(0, |e| e.classes) & !class::CUE;
+        classes.push(found);
+        seen |= found;
         if token.quoted {
             continue;
         }
-        let mut ranges = [None, None];
-        ranges[0] = find(lex, word).filter(|e| e.classes & class::CUE != 0);
-        let base = stem(word);
-        ranges[1] = find_hashed(lex, fnv_more(tilde, base), |entry| {
-            entry.strip_prefix('~') == Some(base)
-        });
+        let ranges = [
+            listed.filter(|e| e.classes & class::CUE != 0),
+            lex.stems.find(&lex.entries, token.key, |_| true),
+        ];
         for entry in ranges.into_iter().flatten() {
             for phrase in &lex.phrases[entry.phrases.0 as usize..entry.phrases.1 as usize] {
                 if phrase
                     .rest
                     .iter()
                     .enumerate()
-                    .all(|(k, p)| matches_word(p, &lexed, i + 1 + k))
+                    .all(|(k, part)| part.matches(&lexed, i + 1 + k))
                 {
                     hits.push(Hit {
                         cue: phrase.cue,
@@ -417,7 +312,6 @@ pub(crate) fn tag(text: &str) -> Tagged<'_> {
             }
         }
     }
-    let seen = classes.iter().fold(0, |seen, c| seen | c);
     Tagged {
         lexed,
         classes,
@@ -436,6 +330,25 @@ impl Tagged<'_> {
     pub fn any(&self, range: (usize, usize), classes: u64) -> bool {
         (range.0..range.1.min(self.classes.len()))
             .any(|i| !self.lexed.tokens[i].quoted && self.classes[i] & classes != 0)
+    }
+
+    /// The classes of all words; a thing counts for no person, an HTTP error code for a failure.
+    pub fn topics(&self) -> u64 {
+        let of = |(i, c): (usize, &u64)| {
+            if c & class::THING != 0 {
+                c & !class::PERSON
+            } else if self.lexed.tokens[i].kind == TokenKind::Number {
+                classes_of(self.lexed.word(i))
+            } else {
+                *c
+            }
+        };
+        self.classes
+            .iter()
+            .enumerate()
+            .take(100)
+            .map(of)
+            .fold(0, |seen, c| seen | c)
     }
 
     /// The cues that begin inside the token range.

@@ -55,7 +55,7 @@ pub(super) fn is_finite(t: &Tagged<'_>, i: usize) -> bool {
                 && word.ends_with('s')
                 && !word.ends_with("'s")
                 && !word.ends_with("ss")
-                && any_of!(next, "the" "a" "an" "its" "all" "it" "them" "this" "with" "back")
+                && any_of!(next, "the" "a" "an" "its" "all" "it" "them" "this" "with" "back" "out" "off")
                 && !t.is(i - 1, class::STOP))
 }
 

@@ -81,6 +81,8 @@ pub struct Measurement {
     pub entropy: Entropy,
     /// Density: how much is said.
     pub density: Density,
+    /// The classes of the words of each constraint, for the headings of an instruction.
+    pub(crate) classes: Vec<u64>,
 }
 
 /// Findings of one kind that one text can give: more would fill the memory and ask no better.
@@ -167,7 +169,7 @@ pub(crate) fn count_open(text: &str) -> usize {
     let sources = [];
     let known = reference::Known::new(&source, &sources);
     reference::find_references(&source, &known, &mut findings);
-    choice::find_choices(&source, &mut findings);
+    choice::find_choices(&source, &known, &mut findings);
     findings.len()
 }
 
@@ -191,7 +193,7 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     let known = reference::Known::new(&goal_source, &sources);
     for source in std::iter::once(&goal_source).chain(&sources) {
         reference::find_references(source, &known, &mut findings);
-        choice::find_choices(source, &mut findings);
+        choice::find_choices(source, &known, &mut findings);
     }
     contradiction::find_contradictions(&sources, &mut findings);
     let decisions: Vec<Source<'_>> = constraints
@@ -207,9 +209,16 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     findings.retain(|f| !closed.covers(f));
     let entropy = Entropy::from_findings(&findings);
     let density = Density::from_profile(&profile, constraints.len());
+    let mut classes = vec![0; constraints.len()];
+    for source in &sources {
+        if let Origin::Constraint(at) = source.origin {
+            classes[at] = source.tagged.topics();
+        }
+    }
     Measurement {
         findings,
         entropy,
         density,
+        classes,
     }
 }

@@ -355,7 +355,7 @@ fn split_sentences(text: &str, lower: &str, tokens: &[Token]) -> Vec<(usize, usi
                     let goes_on = s.starts_with('?')
                         && text[t.end..]
                             .trim_start_matches(' ')
-                            .starts_with(char::is_lowercase);
+                            .starts_with(|c: char| c.is_lowercase() || c == '(');
                     open && !abbreviation && !goes_on && (i == 0 || !t.spaced || s.starts_with('?'))
                 }
                 _ => false,

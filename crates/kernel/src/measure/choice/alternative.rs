@@ -19,6 +19,19 @@ pub(super) fn open_unless(source: &Source<'_>, range: (usize, usize)) -> Option<
     judged.then_some(unless)
 }
 
+/// `Subtitles in Turkish if we find someone`, `English texts if the funding is enough`: wanted only if means are there.
+pub(super) fn open_if(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let at = (range.0 + 1..range.1).find(|&i| lexed.word(i) == "if" && !lexed.tokens[i].quoted)?;
+    let means = (at + 1..range.1.min(at + 9)).any(|i| {
+        any_of!(lexed.word(i),
+            "affordable" "funding" "funds" "budget" "money" "someone" "somebody" "volunteers" "capacity" "sponsor" "sponsors"
+            "cheap" "funded")
+    });
+    (means && !has_finite(t, (range.0, at)) && !t.any((range.0, at), class::NEG)).then_some(at)
+}
+
 /// Alternatives without a verb, and then an attitude instead of a decision: `A or B - the family is torn`.
 pub(super) fn open_attitude(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
     let t = &source.tagged;

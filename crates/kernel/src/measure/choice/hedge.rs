@@ -24,6 +24,7 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
         || single
             && any_of!(word, "maybe" "undecided" "unsure" "unclear" "perhaps" "probably" "possibly")
             && is_given_value(source, from)
+        || single && is_parameter_value(source, from)
         || is_attribute(source, range, from, to)
         || is_last_value(source, range, from, to)
         || lexed.raw(to) == "{"
@@ -33,6 +34,14 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
     match word {
         "can't" | "cannot" | "can" if any_of!(lexed.word(from + 1), "decide" "not") => {
             any_of!(prev, "" "we" "i" "still" "," "and" "just")
+        }
+        // `Maybe<T>`
+        "maybe" if lexed.raw(to) == "<" && !lexed.tokens[to].spaced => false,
+        // `The assistant picks one, whichever fits`: a rule for somebody.
+        "whichever" | "whatever"
+            if t.any((range.0, from), class::PERSON) && has_finite(t, (range.0, from)) =>
+        {
+            false
         }
         "maybe" => {
             // The type of functional languages: capital letter inside a sentence, before a type or a word for it.
@@ -125,6 +134,17 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
         "alternatively" => true,
         _ => true,
     }
+}
+
+/// `?state=pending,undecided`: a value in an address or a setting, here or elsewhere in the text.
+fn is_parameter_value(source: &Source<'_>, at: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let word = lexed.word(at);
+    (1..lexed.tokens.len().min(400)).any(|i| {
+        !lexed.tokens[i].spaced
+            && lexed.word(i) == word
+            && any_of!(lexed.raw(i - 1), "," "=" "/" "|" "_")
+    })
 }
 
 /// `undecided voters`, `open questions come first`, `an unclear mark is …`: the hedge describes a noun of a statement.
@@ -244,7 +264,11 @@ pub(super) fn is_open_might(source: &Source<'_>, range: (usize, usize), at: usiz
         // What the author would like is a wish; `would like to` in a goal is politeness.
         let polite = any_of!(next, "like" "want") || source.origin == Origin::Goal;
         return !polite
-            && any_of!(lexed.word(verb), "make" "help" "suit" "prefer" "fit" "save" "add" "allow" "work" "do");
+            && (any_of!(lexed.word(verb), "make" "help" "suit" "prefer" "fit" "save" "add" "allow" "work" "do")
+                || lexed.word(verb) == "be"
+                    && (verb + 1..verb + 3).any(|i| {
+                        any_of!(lexed.word(i), "nicer" "better" "easier" "helpful" "useful" "handy" "welcome" "preferable" "desirable" "ideal" "cheaper" "simpler")
+                    }));
     }
     let subject_is_us =
         at > range.0 && any_of!(lexed.word(at - 1), "we" "it" "this" "that" "i" "one" "you");

@@ -11,11 +11,12 @@ mod question;
 
 use self::options::options_of;
 use super::grammar::has_finite;
+use super::reference::Known;
 use super::{Finding, FindingKind, MAX_PER_TEXT, Source, clip};
 use crate::lexicon::Cue;
 
 /// Adds the open choices of a text; sentences that follow each other are one choice (`LaTeX? Word? Typst?`).
-pub(super) fn find_choices(source: &Source<'_>, out: &mut Vec<Finding>) {
+pub(super) fn find_choices(source: &Source<'_>, known: &Known<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
     let mut last: Option<usize> = None;
     let first = out.len();
@@ -23,7 +24,7 @@ pub(super) fn find_choices(source: &Source<'_>, out: &mut Vec<Finding>) {
         if out.len() - first >= MAX_PER_TEXT {
             break;
         }
-        let Some(token) = open_choice(source, range) else {
+        let Some(token) = open_choice(source, known, range) else {
             continue;
         };
         let mut sentence = source.sentence_place(token);
@@ -91,11 +92,11 @@ fn remark_behind(source: &Source<'_>, at: usize) -> Option<usize> {
 }
 
 /// The token that makes the sentence an open choice.
-fn open_choice(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
+fn open_choice(source: &Source<'_>, known: &Known<'_>, range: (usize, usize)) -> Option<usize> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     for hit in t.hits_in(range) {
-        if lexed.tokens[hit.from].quoted {
+        if lexed.tokens[hit.from].quoted || known.is_mentioned(lexed.word(hit.from)) {
             continue;
         }
         let open = match hit.cue {
@@ -119,4 +120,5 @@ fn open_choice(source: &Source<'_>, range: (usize, usize)) -> Option<usize> {
         .or_else(|| alternative::open_attitude(source, range))
         .or_else(|| alternative::open_fragment(source, range))
         .or_else(|| alternative::open_unless(source, range))
+        .or_else(|| alternative::open_if(source, range))
 }

@@ -39,6 +39,14 @@ pub(super) fn open_question(source: &Source<'_>, range: (usize, usize)) -> Optio
     {
         return None;
     }
+    // `Shall the app warn? Yes: …`: asked and answered.
+    let next = lexed.word(range.1);
+    if mark + 1 == range.1
+        && any_of!(next, "yes" "no")
+        && any_of!(lexed.raw(range.1 + 1), ":" "," "." "-" "–")
+    {
+        return None;
+    }
     if is_optional_type(source, mark) {
         return None;
     }

@@ -44,6 +44,13 @@ fn is_input_cue(word: &str) -> bool {
         "collects" "schema" "receives" "posted" "send" "sends" "fill" "stays" "stay")
 }
 
+/// `Three tabs: overview, comparison, trend`: a list of what is shown.
+fn is_view(word: &str) -> bool {
+    any_of!(word,
+        "tabs" "pages" "views" "roles" "languages" "colours" "colors" "sheets" "steps" "screens" "buttons" "sections" "charts"
+        "tones" "levels" "phases" "chapters")
+}
+
 /// Words of protocols and screens: they name no data.
 fn is_quiet(word: &str) -> bool {
     any_of!(word,
@@ -79,7 +86,7 @@ pub(super) fn read_data(t: &Tagged<'_>) -> u32 {
                 TokenKind::Symbol => {
                     let raw = lexed.raw(i);
                     commas += u32::from(raw == ",");
-                    fields |= raw == ":";
+                    fields |= raw == ":" && !(i > from && is_view(lexed.word(i - 1)));
                     if raw == "/" && open && is_path(t, i) {
                         points += STRONG;
                     }

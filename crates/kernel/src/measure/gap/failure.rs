@@ -1,7 +1,32 @@
 //! What happens when something goes wrong: failure words, conditions with a denial, a state and what follows from it.
 
 use crate::lexicon::{Tagged, class};
+use crate::measure::grammar::has_finite;
 use crate::text::lex::TokenKind;
+
+/// `An empty file keeps the old prices`, `a country we do not ship to shows the form`, `below 30 answers no chart is
+/// drawn`: a clause begins with the odd case and goes on with what happens then.
+pub(super) fn is_odd_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool {
+    let lexed = &t.lexed;
+    let begins = |i: usize| i == from || any_of!(lexed.raw(i - 1), "," ":" ";");
+    (from..to).filter(|&i| begins(i)).any(|i| match lexed.word(i) {
+        "a" | "an" => {
+            let odd = is_odd(t, i + 1) && !any_of!(lexed.word(i + 1), "too" "low" "late" "overdue" "closed" "under" "below");
+            let denied = (i + 2..to.min(i + 8)).find(|&k| t.is(k, class::NEG) && lexed.word(k) != "cannot");
+            let other = (i + 2..to.min(i + 7)).any(|k| any_of!(lexed.word(k), "another" "other" "wrong"));
+            (odd || other || denied.is_some_and(|k| !t.is(k - 1, class::MODAL))) && has_finite(t, (i + 2, to))
+        }
+        "no" => (i + 2..to).any(|k| {
+            any_of!(lexed.word(k), "shows" "raises" "closes" "stops" "sounds" "turns" "sets" "switches" "triggers" "starts")
+        }),
+        // `On a full disk …`
+        "on" | "with" | "after" | "during" => {
+            any_of!(lexed.word(i + 1), "a" "an") && is_odd(t, i + 2) && has_finite(t, (i + 3, to))
+        }
+        "below" | "under" | "fewer" => t.any((i + 1, to), class::NEG),
+        _ => false,
+    })
+}
 
 /// `Records without an operator are left out`: the subject lacks something, and the sentence says what happens.
 pub(super) fn is_lacking_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool {
@@ -52,6 +77,11 @@ pub(super) fn is_quiet_failure(t: &Tagged<'_>, i: usize) -> bool {
         }
         "down" => any_of!(prev,
             "drop" "break" "slow" "scroll" "write" "speed" "narrow" "slows" "cut" "top" "shuts"),
+        // `without a break`, `emergency phone` as a field
+        "break" | "breaks" => any_of!(prev, "a" "the" "lunch" "coffee" "tea" "every"),
+        "emergency" => {
+            any_of!(lexed.word(i + 1), "phone" "contact" "contacts" "number" "exit" "exits" "call" "calls" "service")
+        }
         "exit" => {
             !lexed.word(i + 1).starts_with("code")
                 && lexed

@@ -76,7 +76,7 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
     };
     let first = (0..n.min(10)).find(|&i| !is_opener(i));
     let fixes = (0..n).any(|i| {
-        any_of!(lexed.word(i), "fix" "bug" "bugs" "bugfix" "crashes" "typo" "regression" "hotfix")
+        any_of!(lexed.word(i), "fix" "repair" "bug" "bugs" "bugfix" "crashes" "typo" "regression" "hotfix")
     });
     let verb = first.filter(|&i| goal.is(i, VERBS));
     let object_end = |from: usize| {
@@ -107,7 +107,10 @@ pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
         .find(|&i| lexed.tokens[i].kind == TokenKind::Word);
     // `Build a stock report in Qlik Sense` is a program, `Write a report` a document.
     let document_object = !any_of!(word, "build" "develop" "implement")
-        && head.is_some_and(|h| goal.is(h, class::DOCUMENT))
+        && (head.is_some_and(|h| goal.is(h, class::DOCUMENT))
+            || any_of!(word, "write" "draft")
+                && goal.any((v + 1, end), class::DOCUMENT)
+                && !goal.any((v + 1, end), class::SOFTWARE))
         && !(v + 1..end).any(|i| {
             any_of!(lexed.word(i),
                 "generator" "tool" "script" "service" "app" "application" "page" "exporter")
@@ -188,7 +191,7 @@ fn names_quality(goal: &Tagged<'_>, from: usize, to: usize) -> bool {
         any_of!(goal.lexed.word(i),
             "time" "times" "performance" "latency" "cost" "costs" "speed" "memory" "load" "size" "errors" "rate" "rates"
             "quality" "energy" "traffic" "conversion" "satisfaction" "consumption" "waste" "usage" "delay" "delays" "noise"
-            "accuracy" "throughput" "effort" "bill" "bills" "duration" "number" "calls" "tickets" "complaints" "footprint")
+            "minutes" "seconds" "hours" "percent" "accuracy" "throughput" "effort" "bill" "bills" "duration" "number" "calls" "tickets" "complaints" "footprint")
     })
 }
 

@@ -78,7 +78,10 @@ pub(super) fn find_gaps(
     closed: &Closed,
     out: &mut Vec<Finding>,
 ) -> Profile {
-    let kind = goal_kind(&goal.tagged);
+    let kind = match goal_kind(&goal.tagged) {
+        GoalKind::Software | GoalKind::Change if runs_in_device(sources) => GoalKind::Device,
+        kind => kind,
+    };
     let own = read_signals(&goal.tagged);
     // A long goal carries its own constraints; a short one only names the thing.
     let long_goal = own.words > 22;
@@ -137,6 +140,19 @@ pub(super) fn find_gaps(
         }
     }
     profile
+}
+
+/// Pins, buses and controllers are named: it works on signals, whatever the goal calls it.
+fn runs_in_device(sources: &[Source<'_>]) -> bool {
+    sources.iter().any(|s| {
+        let lexed = &s.tagged.lexed;
+        (0..lexed.tokens.len()).any(|i| {
+            any_of!(lexed.word(i),
+                "stm32" "esp32" "esp8266" "rp2040" "nrf52" "attiny" "atmega" "arduino" "plc" "i2c" "gpio" "uart" "rs-485"
+                "rs485" "micropython" "zephyr" "freertos" "codesys" "pwm" "eeprom" "firmware")
+                || lexed.word(i) == "structured" && lexed.word(i + 1) == "text"
+        })
+    })
 }
 
 fn has_location(goal: &Source<'_>, sources: &[Source<'_>]) -> bool {

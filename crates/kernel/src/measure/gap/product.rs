@@ -103,6 +103,7 @@ const AMBIGUOUS: &[&str] = &[
     "slack",
     "slim",
     "spark",
+    "spreadsheet",
     "spring",
     "stripe",
     "swagger",

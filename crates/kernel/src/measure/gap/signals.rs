@@ -5,7 +5,9 @@
 
 use super::data::read_data;
 pub(in crate::measure) use super::failure::is_case_line;
-use super::failure::{has_message, is_lacking_subject, is_odd_case, is_quiet_failure};
+use super::failure::{
+    has_message, is_lacking_subject, is_odd_case, is_odd_subject, is_quiet_failure,
+};
 use super::product::{is_coined, is_product, is_source_file};
 use super::users::{is_consumer, is_person};
 use crate::lexicon::{Cue, Tagged, class};
@@ -108,9 +110,13 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
             || quoted && has_message(t)
             || negated && conditional
             || is_lacking_subject(t, from, to)
+            || is_odd_subject(t, from, to)
             || is_case_line(t, from, to)
             || is_odd_case(t, from, to, conditional);
     }
+    // Tests tell when a change is good.
+    s.measure |= lexed.tokens.len() > 2
+        && (0..lexed.tokens.len()).any(|i| any_of!(lexed.word(i), "tests" "test-suite"));
     s.measure |= (0..lexed.tokens.len()).any(|i| is_checked(lexed, i));
     s.measure |= t.hits.iter().any(|h| {
         matches!(h.cue, Cue::Upper | Cue::Lower)

@@ -24,16 +24,23 @@ pub(super) fn is_person(t: &Tagged<'_>, i: usize) -> bool {
         | class::TIME_UNIT
         | class::STOP
         | class::THING;
+    if word.ends_with("holders") && word != "placeholders" {
+        return true;
+    }
     if word.len() > 4
         && word.ends_with('s')
         && !word.ends_with("ss")
-        && (c & NO_PEOPLE == 0 || word.ends_with("holders"))
+        && c & NO_PEOPLE == 0
         && is_human_act(lexed.word(i + 1))
     {
         return true;
     }
     // `the harbour master`, `the noise officer`, `the shopkeeper`
-    if any_of!(word, "master" "officer" "warden" "keeper" "holder" "commissioner")
+    let man = word.len() > 5
+        && (word.ends_with("man") || word.ends_with("men"))
+        && !any_of!(word, "german" "roman" "human" "specimen" "regimen" "acumen" "abdomen" "ottoman" "talisman");
+    if man
+        || any_of!(word, "master" "officer" "warden" "keeper" "holder" "commissioner")
         || word.ends_with("keeper")
         || word.ends_with("master") && word != "webmaster"
     {
@@ -71,9 +78,11 @@ fn is_a_body(t: &Tagged<'_>, i: usize) -> bool {
         .tokens
         .get(i + 1)
         .is_some_and(|n| n.kind == TokenKind::Number);
+    let possessed = i > 0 && lexed.word(i - 1).ends_with("'s");
     !number
         && i > 0
-        && any_of!(lexed.word(i - 1), "the" "our" "by" "for" "to" "support" "sales" "insurance" "service" "school" "desk" "call")
+        && (possessed
+            || any_of!(lexed.word(i - 1), "the" "our" "by" "for" "to" "support" "sales" "insurance" "service" "school" "desk" "call"))
 }
 
 /// A program that uses the result: `used by the gate software`, `the storefront calls it`.

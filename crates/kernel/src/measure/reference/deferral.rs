@@ -46,6 +46,7 @@ const RULES: &[fn(&Clause<'_>) -> bool] = &[
     passive_by_somebody,
     given_later,
     elsewhere,
+    promised,
     asked_of_reader,
     when_we_know,
 ];
@@ -122,7 +123,8 @@ fn puts_off(t: &Tagged<'_>, sentence: (usize, usize), (from, to): (usize, usize)
             "so" if next == "far" => c.yet = true,
             "for" if next == "now" => c.yet = true,
             "at" if next == "the" && lexed.word(i + 2) == "moment" => c.yet = true,
-            "which" | "who" | "whose" | "without" => relative = true,
+            // `Which of the columns are obligatory has not been settled`: an open question as the subject.
+            "which" | "who" | "whose" | "without" => relative |= i > from,
             "that" => relative |= any_of!(next, "have" "has" "are" "is" "was" "were" "do" "does"),
             _ => {}
         }
@@ -283,13 +285,21 @@ fn with_somebody(c: &Clause<'_>) -> bool {
                 || any_of!(next, "at" "in" "under" "negotiating" "looking" "waiting" "needs" "has")
                     && any_of!(c.word(i.saturating_sub(1)), "is" "are" "we" "this" "be" "being"))
     });
+    // `recovery time still under discussion`; alternatives make it a choice.
+    let discussed = c.value
+        && c.any(|i| {
+            c.word(i) == "still"
+                && c.word(i + 1) == "under"
+                && any_of!(c.word(i + 2), "discussion" "negotiation" "review" "clarification" "consideration")
+        })
+        && !c.has(|w| any_of!(w, "or" "vs" "versus"));
     let left = (c.yet || c.denied)
         && c.any(|i| {
             any_of!(c.word(i), "up" "left")
                 && c.word(i + 1) == "to"
                 && (i + 3..i + 6).any(|k| c.t.is(k, class::PERSON))
         });
-    still && (c.person || c.value) || left
+    still && (c.person || c.value) || discussed || left
 }
 
 /// `to be measured in June`, `n to be fixed later`, `(logo to follow)`.
@@ -333,10 +343,23 @@ fn given_later(c: &Clause<'_>) -> bool {
         any_of!(c.word(i), "follows" "follow")
             && any_of!(c.word(i + 1), "from" "later" "soon" "by" "next" "in" "shortly")
     }) && (final_one || c.has(|w| any_of!(w, "one" "details" "rest")));
-    gives && (c.person || c.value) && (c.value || c.labelled || c.has(|w| w == "more"))
+    // `Terms: text follows`
+    let announced =
+        c.labelled && c.len() <= 3 && any_of!(c.word(c.to - 1), "follows" "follow") && c.value;
+    announced
+        || gives && (c.person || c.value) && (c.value || c.labelled || c.has(|w| w == "more"))
         || comes
         || expected
         || follows
+}
+
+/// `the file Jonas is going to send`, `the list that sales promised to give us`.
+fn promised(c: &Clause<'_>) -> bool {
+    c.any(|i| {
+        any_of!(c.word(i), "going" "wants" "promised" "meant" "supposed")
+            && c.word(i + 1) == "to"
+            && any_of!(c.word(i + 2), "send" "give" "provide" "name" "tell" "share" "deliver" "upload" "forward" "write")
+    })
 }
 
 /// `see the e-mail from Petra`, `values from the attachment`: said somewhere that is not here.
@@ -347,11 +370,22 @@ fn elsewhere(c: &Clause<'_>) -> bool {
         && c.has(|w| {
             any_of!(w, "mail" "e-mail" "email" "attachment" "chat" "minutes" "meeting" "phone" "call" "appendix")
         });
-    mail || c.any(|i| {
-        any_of!(c.word(i), "from" "in" "see")
-            && c.word(i + 1) == "the"
-            && any_of!(c.word(i + 2), "attachment" "attached" "enclosure")
-    })
+    // `the link in our last e-mail`
+    let ours = c.any(|i| {
+        any_of!(c.word(i), "our" "your" "last" "latest" "yesterday's" "monday's")
+            && i > c.from
+            && any_of!(c.word(i - 1), "in" "from" "per" "our" "by")
+            && (i + 1..i + 3).any(|k| {
+                any_of!(c.word(k), "mail" "e-mail" "email" "chat" "call" "meeting" "conversation")
+                    && (k + 1 >= c.to || any_of!(c.word(k + 1), "with" "about" "of" "on" "from"))
+            })
+    });
+    ours || mail
+        || c.any(|i| {
+            any_of!(c.word(i), "from" "in" "see")
+                && c.word(i + 1) == "the"
+                && any_of!(c.word(i + 2), "attachment" "attached" "enclosure")
+        })
 }
 
 /// `(please confirm)`, `(replace)`, `(guess)`.

@@ -1,7 +1,7 @@
 //! Marker words: `TBD`, `FIXME`, `???`, `YOUR_KEY_HERE`, a run of underscores, a label with nothing behind it.
 
 use super::mention::{NAMED, is_mentioned};
-use super::{chunk_around, finding, is_code_chunk, widen};
+use super::{Known, chunk_around, finding, is_code_chunk, widen};
 use crate::lexicon::class;
 use crate::measure::{Finding, MAX_PER_TEXT, Source};
 use crate::text::lex::TokenKind;
@@ -9,7 +9,7 @@ use crate::text::lex::TokenKind;
 const UNIT: u64 = class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::CURRENCY;
 
 /// Adds the marker words of a text. Words of the lexicon (`tbd`, `fixme`) are in `phrase`.
-pub(super) fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
+pub(super) fn find_markers(source: &Source<'_>, known: &Known<'_>, out: &mut Vec<Finding>) {
     let lexed = &source.tagged.lexed;
     let first = out.len();
     for (i, token) in lexed.tokens.iter().enumerate() {
@@ -20,7 +20,7 @@ pub(super) fn find_markers(source: &Source<'_>, out: &mut Vec<Finding>) {
             // Filler text stays filler text when it is quoted.
             TokenKind::Word if token.quoted => !is_wanted_filler(source, i),
             TokenKind::Symbol => is_marker_sign(source, i),
-            TokenKind::Word => is_marker_word(source, i),
+            TokenKind::Word => is_marker_word(source, i) && !known.is_mentioned(lexed.word(i)),
             TokenKind::Number => false,
         };
         if hit {
@@ -58,7 +58,12 @@ fn is_marker_sign(source: &Source<'_>, i: usize) -> bool {
     let raw = lexed.raw(i);
     match raw.as_bytes()[0] {
         b'?' if raw.len() > 1 => is_question_blank(source, i) && !is_mentioned(source, i, i + 1),
-        b'?' => matches!(around(source, i), (b'(', b')')) || is_empty_after_label(source, i),
+        // `swaps are marked with (?)` speaks of the sign.
+        b'?' => {
+            matches!(around(source, i), (b'(', b')'))
+                && !(i >= 2 && any_of!(lexed.word(i - 2), "with" "as" "by" "like"))
+                || is_empty_after_label(source, i)
+        }
         b'.' if raw.len() > 2 => is_empty_after_label(source, i),
         _ => raw == "…" && is_empty_after_label(source, i),
     }
@@ -97,6 +102,8 @@ fn is_empty_after_label(source: &Source<'_>, i: usize) -> bool {
     let lexed = &source.tagged.lexed;
     i > 0
         && matches!(lexed.raw(i - 1), ":" | "=")
+        // `{"code": ...}` shows a shape.
+        && !(i > 1 && lexed.raw(i - 2) == "\"")
         && (i + 1 >= lexed.tokens.len() || any_of!(lexed.raw(i + 1), "," ";" "\n" "." ")"))
 }
 
@@ -112,7 +119,9 @@ fn is_marker_word(source: &Source<'_>, i: usize) -> bool {
         b'x' | b'X' | b'n' | b'N' if is_filler(raw) => {
             is_left_out(source, i) && !is_mentioned(source, i, i + 1)
         }
-        b'p' if lexed.word(i) == "pending" => i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "("),
+        b'p' if lexed.word(i) == "pending" && lexed.tokens[i].spaced => {
+            i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "(")
+        }
         _ => is_name_to_fill(source, i),
     }
 }
@@ -132,13 +141,8 @@ fn is_underscores(source: &Source<'_>, i: usize) -> bool {
     if raw.starts_with("____") {
         return true;
     }
-    // `__KEY_OWNER__`; `__init__` and `__FILE__` belong to programming languages.
-    if let Some(name) = raw.strip_prefix("__").and_then(|r| r.strip_suffix("__")) {
-        return name.len() > 2
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-            && !any_of!(name, "FILE" "LINE" "DATE" "TIME" "DIR" "CLASS" "FUNCTION" "NAMESPACE" "VERSION" "DEV");
+    if is_dunder_blank(raw) {
+        return true;
     }
     let all = raw.bytes().all(|b| b == b'_');
     let value = raw.len() == 2
@@ -148,6 +152,18 @@ fn is_underscores(source: &Source<'_>, i: usize) -> bool {
     all && (raw.len() >= 3 || value)
         && !before.is_ascii_alphanumeric()
         && !after.is_ascii_alphanumeric()
+}
+
+/// `__KEY_OWNER__`; `__init__` and `__FILE__` belong to programming languages.
+fn is_dunder_blank(part: &str) -> bool {
+    part.strip_prefix("__")
+        .and_then(|rest| rest.strip_suffix("__"))
+        .is_some_and(|name| {
+            name.len() > 2
+                && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+                && name.bytes().any(|b| b.is_ascii_uppercase())
+                && !any_of!(name, "FILE" "LINE" "DATE" "TIME" "DIR" "CLASS" "FUNCTION" "NAMESPACE" "VERSION" "DEV")
+        })
 }
 
 fn is_todo(source: &Source<'_>, i: usize) -> bool {
@@ -196,7 +212,9 @@ fn is_left_out(source: &Source<'_>, i: usize) -> bool {
         any_of!(lexed.word(k), "form" "format" "pattern" "like" "template" "mask" "masked" "mktemp" "shape" "stands" "means" "chromosome" "chromosomes" "appear" "appears")
             || raw.len() < 5 && raw.starts_with('X') && any_of!(lexed.word(k), "size" "sizes")
     });
-    if attached || named || shape {
+    // `the template in XXX`: a value belongs there, whatever else the sentence speaks of.
+    let place = any_of!(prev, "in" "to" "at" "by" "from" "for" "see" "is" ":");
+    if attached || named || shape && !place {
         return false;
     }
     let value = prev == ":"
@@ -226,12 +244,16 @@ fn is_name_to_fill(source: &Source<'_>, i: usize) -> bool {
             && any_of!(lexed.word(i + 1), "name" "company" "address" "city" "phone" "e-mail" "email" "title");
     }
     if !word.bytes().any(|b| matches!(b, b'_' | b'-' | b'.')) {
-        return any_of!(raw, "CHANGEME" "PLACEHOLDER" "REPLACEME" "INSERTHERE")
-            || any_of!(word, "changeme" "yourdomain");
+        return (any_of!(raw, "CHANGEME" "PLACEHOLDER" "REPLACEME" "INSERTHERE")
+            || any_of!(word, "changeme" "yourdomain"))
+            && !is_mentioned(source, i, i + 1);
     }
     raw.split('.').zip(word.split('.')).any(|(part, lower)| {
-        any_of!(lower, "changeme" "yourdomain" "yourcompany" "yourhost")
-            || part.len() >= 5 && is_capital_blank(part)
+        any_of!(lower, "changeme" "replaceme" "yourdomain" "yourcompany" "yourhost")
+            || part
+                .split(['-', '_'])
+                .any(|p| any_of!(p, "CHANGEME" "REPLACEME" "TBD" "FIXME"))
+            || part.len() >= 5 && (is_capital_blank(part) || is_dunder_blank(part))
             || lower
                 .strip_prefix("your")
                 .is_some_and(|rest| rest.len() > 1 && rest.starts_with(['-', '_']))
@@ -259,7 +281,7 @@ fn is_capital_blank(part: &str) -> bool {
     let first = words().next().unwrap_or_default();
     words().count() >= 2
         && (any_of!(first, "YOUR" "INSERT" "REPLACE" "ENTER" "PUT" "CHANGE" "FILL")
-            || marker(first)
+            || first != "TODO" && marker(first)
             || words().next_back().is_some_and(marker)
             || part.contains("TO_BE_")
             || part.contains("TO-BE-"))

@@ -16,8 +16,12 @@ pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
             i + 1,
             class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::BLANK,
         ) || lexed.is_symbol(i + 1, "%");
-        let letter =
-            any_of!(raw, "X" "N" "NN" "Y" "n" "x") && labelled && (unit || ends && raw == "NN");
+        // `Max. items per cart: N`
+        let amount = |k: usize| any_of!(lexed.word(k), "max" "maximum" "min" "minimum" "number" "count" "limit" "per" "size" "amount");
+        let letter = any_of!(raw, "X" "N" "NN" "Y" "n" "x")
+            && labelled
+            && (unit
+                || ends && (raw == "NN" || any_of!(raw, "N" "X") && (0..i).take(8).any(amount)));
         let dots = (raw.starts_with("...") || raw == "…")
             && i + 1 >= lexed.tokens.len()
             && (0..i).take(6).any(|k| lexed.is_symbol(k, ":"))
@@ -60,6 +64,9 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             break;
         }
         let chunk = &text[start..end];
+        if !can_be_mask(chunk) {
+            continue;
+        }
         let label = text[..start].trim_end().ends_with([':', '=']);
         let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#')
             || label && is_stars(chunk);
@@ -96,6 +103,37 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             out.push(finding(source, start + lead, stop, token));
         }
     }
+}
+
+/// Most words begin with a letter that no mask begins with.
+fn can_be_mask(chunk: &str) -> bool {
+    let bytes = chunk.as_bytes();
+    let first = if bytes[0] == b'(' {
+        bytes.get(1)
+    } else {
+        bytes.first()
+    };
+    bytes.len() >= 3
+        && first.is_some_and(|b| {
+            b.is_ascii_digit()
+                || matches!(
+                    b,
+                    b'x' | b'X'
+                        | b'n'
+                        | b'N'
+                        | b'#'
+                        | b'_'
+                        | b'?'
+                        | b'*'
+                        | b'D'
+                        | b'M'
+                        | b'd'
+                        | b'm'
+                        | b'T'
+                        | b'J'
+                        | b'Y'
+                )
+        })
 }
 
 /// `Client secret: ********`
@@ -146,7 +184,11 @@ fn is_mask(chunk: &str) -> bool {
             && chunk
                 .bytes()
                 .all(|b| b == first || matches!(b, b'.' | b','));
+        // `0000XXXX0000`
+        let run = digits >= 2
+            && (chunk.contains("XXX") || chunk.contains("xxx") || chunk.contains("###"));
         return only_marks
+            || run
             || number
             || !known
                 && (separators >= 1 && groups >= 1 && (digits > 0 || groups >= 2)

@@ -59,10 +59,14 @@ pub(super) const NAMED: &[&str] = &[
 
 /// Words that introduce a text by what it says.
 const INTRODUCES: &[&str] = &[
+    "begin",
+    "beginning",
+    "begins",
     "called",
     "contain",
     "containing",
     "contains",
+    "equal",
     "equals",
     "finds",
     "grep",
@@ -76,18 +80,12 @@ const INTRODUCES: &[&str] = &[
     "reads",
     "says",
     "spelled",
-    "state",
-    "states",
-    "status",
-    "string",
-    "strings",
+    "start",
+    "starting",
+    "starts",
     "such",
     "tagged",
-    "value",
-    "values",
     "whose",
-    "word",
-    "words",
 ];
 
 fn joins(source: &Source<'_>, k: usize) -> bool {
@@ -100,10 +98,26 @@ pub(in crate::measure) fn is_mentioned(source: &Source<'_>, from: usize, to: usi
     let lexed = &source.tagged.lexed;
     let (start, end) = lexed.sentence_of(from);
     let labelled = from > start && matches!(lexed.raw(from - 1), ":" | "=" | "(");
-    if (start.max(from.saturating_sub(4))..from)
-        .any(|k| INTRODUCES.binary_search(&lexed.word(k)).is_ok())
+    let named = from > start
+        && any_of!(lexed.word(from - 1),
+            "state" "states" "status" "string" "strings" "value" "values" "word" "words" "prefix" "suffix" "code" "codes");
+    if named
+        || (start.max(from.saturating_sub(4))..from)
+            .any(|k| INTRODUCES.binary_search(&lexed.word(k)).is_ok())
     {
         return !labelled || to < end && joins(source, to);
+    }
+    // `shown as XXXX XXXX XXXX 1234`
+    let shown = |k: usize| {
+        any_of!(lexed.word(k), "shown" "printed" "displayed" "masked" "appear" "appears" "written" "stored" "formatted" "show")
+            && lexed.word(k + 1) == "as"
+    };
+    if (start.max(from.saturating_sub(8))..from).any(shown) {
+        return true;
+    }
+    // `KEY=CHANGEME on purpose`
+    if to + 1 < end && lexed.word(to) == "on" && lexed.word(to + 1) == "purpose" {
+        return true;
     }
     if labelled {
         return false;
@@ -158,9 +172,16 @@ fn is_ruled(source: &Source<'_>, from: usize, to: usize) -> bool {
         || any_of!(lexed.word(from - 1), "and" "or" "a" "an" "the" "each" "every")
         || from >= start + 2
             && any_of!(lexed.word(from - 2), "a" "an" "the" "each" "every" "crate" "value" "word");
+    // `the ?? are digits that still move`
+    if from > start
+        && lexed.word(from - 1) == "the"
+        && any_of!(lexed.word(to), "is" "are" "stand" "mean")
+    {
+        return true;
+    }
     begins
         && (to..end.min(to + 4)).any(|k| {
-            any_of!(lexed.word(k), "means" "counts" "count" "lasts" "becomes" "stands" "turns" "blocks" "expires" "appears" "never" "moves" "ends")
+            any_of!(lexed.word(k), "means" "counts" "count" "lasts" "becomes" "stands" "turns" "blocks" "expires" "appears" "never" "moves" "ends" "stays" "remains")
                 || any_of!(lexed.word(k), "is" "are" "gets")
                     && any_of!(lexed.word(k + 1), "the" "a" "an" "shown" "entered" "treated" "kept" "printed" "counted" "stored" "read" "drawn" "handled" "allowed")
         })

@@ -30,8 +30,8 @@ fn finding(source: &Source<'_>, start: usize, end: usize, token: usize) -> Findi
 /// Adds every unresolved reference of a text.
 pub(super) fn find_references(source: &Source<'_>, known: &Known<'_>, out: &mut Vec<Finding>) {
     let first = out.len();
-    marker::find_markers(source, out);
-    phrase::find_phrases(source, out);
+    marker::find_markers(source, known, out);
+    phrase::find_phrases(source, known, out);
     blank::find_blanks(source, known, out);
     deferral::find_deferrals(source, out);
     mask::find_masks(source, out);

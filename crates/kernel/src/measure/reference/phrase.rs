@@ -4,7 +4,7 @@
 //! product: a computation (`to be determined from …`), an act of a program on every request, a description of things.
 
 use super::mention::{NAMED, is_mentioned};
-use super::{finding, widen};
+use super::{Known, finding, widen};
 use crate::lexicon::{Cue, class};
 use crate::measure::grammar::{describes_noun, has_relative};
 use crate::measure::{Finding, MAX_PER_TEXT, Source};
@@ -48,7 +48,7 @@ const LATER: &[&str] = &[
     "following",
 ];
 /// Adds the phrases of a text that leave a value open.
-pub(super) fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
+pub(super) fn find_phrases(source: &Source<'_>, known: &Known<'_>, out: &mut Vec<Finding>) {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let mut until = 0;
@@ -73,6 +73,7 @@ pub(super) fn find_phrases(source: &Source<'_>, out: &mut Vec<Finding>) {
             {
                 false
             }
+            Cue::Unresolved if !several && known.is_mentioned(lexed.word(hit.from)) => false,
             Cue::Unresolved => is_unresolved(source, hit.from, hit.to),
             Cue::ToBe => {
                 !is_computation(source, hit.to, next)
@@ -211,7 +212,19 @@ fn is_computation(source: &Source<'_>, to: usize, next: &str) -> bool {
     if next == "by" {
         let noun = lexed.word(to + 1);
         let noun2 = lexed.word(to + 2);
-        return noun.ends_with("ing")
+        // `by adding the digits`, `by the first two letters of the name`; `by accounting` is a department.
+        let act = noun.ends_with("ing")
+            && lexed
+                .tokens
+                .get(to + 2)
+                .is_some_and(|n| n.kind == TokenKind::Word)
+            && !source.tagged.is(to + 1, class::PERSON);
+        let rule = (to + 1..to + 6).any(|k| {
+            any_of!(lexed.word(k),
+                "first" "last" "largest" "smallest" "letters" "digits" "digit" "hash" "sum" "average" "mean" "checksum" "order")
+        });
+        return act
+            || rule
             || [noun, noun2].iter().any(|w| {
                 any_of!(*w,
                     "algorithm" "script" "server" "parser" "function" "program" "model" "header"

@@ -22,13 +22,17 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
     }
     let one_word = !body.contains(' ');
     let address = body.contains('.') && one_word || body.ends_with('/') || body.contains("//");
-    if address || is_namespaced(body) || is_declaration(b) {
+    if address || b.lower.contains("bracket") || is_namespaced(body) || is_declaration(b) {
         return false;
     }
     if b.asks_to_fill() && !any_of!(b.lower.as_str(), "link" "select" "name") {
         return true;
     }
     if b.known.is_defined(&b.lower) || b.is_explained() || b.is_example() || is_tag(b) {
+        return false;
+    }
+    // `--species <latin name>`, `/proc/<pid>/cmdline`, `/archive/<yyyymmdd>/`, `<B>, <G> and <M> become`
+    if is_option_value(b) || is_path_part(b) || is_code_in_list(b) {
         return false;
     }
     // `replaces tax numbers by <TAX_ID>`
@@ -38,6 +42,36 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
                 || any_of!(w, "masked" "masks" "redacted" "redacts" "substitutes" "turns" "printed")
         });
     !(replaced || one_word && b.talks_of_usage())
+}
+
+/// The value of an option in a usage line.
+fn is_option_value(b: &Bracket<'_>) -> bool {
+    let lexed = &b.source.tagged.lexed;
+    b.token >= 2 && lexed.raw(b.token - 2) == "--" && !lexed.tokens[b.token - 1].spaced
+}
+
+/// A part of a path that is filled at run time: a date, or a name that the intent uses as a word.
+fn is_path_part(b: &Bracket<'_>) -> bool {
+    let date = b.lower.len() >= 2
+        && b.lower
+            .bytes()
+            .all(|c| matches!(c, b'y' | b'm' | b'd' | b'h' | b's' | b'-'));
+    (b.before == '/' || b.after == '/')
+        && !b.chunk().contains("://")
+        && (date || b.known.is_word(&b.lower))
+}
+
+/// Short codes side by side.
+fn is_code_in_list(b: &Bracket<'_>) -> bool {
+    let text = b.source.tagged.lexed.text;
+    let before = text[..b.at].trim_end();
+    let after = text[b.end..].trim_start();
+    let beside = |s: &str| s.starts_with(", <") || s.starts_with("and <") || s.starts_with("or <");
+    b.body.len() <= 2
+        && (beside(after)
+            || ["> and", ">,", "> or"]
+                .iter()
+                .any(|end| before.ends_with(end)))
 }
 
 /// `cbc:ID`, `tei:persName`: a name with a prefix, as in XML.

@@ -55,6 +55,12 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
     if !is_name(b.body) || b.in_code() {
         return false;
     }
+    // `<AccountNo value={string} />`: an attribute; `the parameter {{min}}, default 1`: named as what it is.
+    let named = any_of!(b.previous(),
+        "parameter" "parameters" "variable" "variables" "argument" "macro");
+    if b.before == '=' && b.known.markup || named {
+        return false;
+    }
     let weak = any_of!(b.first_word(),
         "name" "to" "link" "set" "add" "select" "todo" "missing" "unknown" "pending" "put" "enter" "choose");
     let asks = b.asks_to_fill() && !weak;

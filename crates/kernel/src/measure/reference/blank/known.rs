@@ -1,5 +1,6 @@
 //! What the whole intent says about names in brackets: which are defined, and whether it speaks of markup or routes.
 
+use super::super::mention::{is_given_value, is_mentioned};
 use crate::measure::Source;
 use crate::text::lex::{Lexed, TokenKind};
 use std::collections::BTreeSet;
@@ -12,6 +13,12 @@ pub(in crate::measure) struct Known<'a> {
     defined: BTreeSet<&'a str>,
     /// Names in braces that stand in a path or a file name.
     routed: BTreeSet<&'a str>,
+    /// Names that are a part of a longer run: `soil_<plot>_<depth>.csv`.
+    parts: BTreeSet<&'a str>,
+    /// Names that stand free where a sentence can explain them: `…, <plot> as in plots.csv`.
+    free: BTreeSet<&'a str>,
+    /// Marker words that the intent speaks about somewhere: a column `TODO`, a value `CHANGEME`, a type `Maybe`.
+    mentioned: BTreeSet<&'a str>,
     /// The intent speaks of web addresses with parts.
     pub routes: bool,
     /// The intent speaks of markup, or has markup in it.
@@ -30,17 +37,45 @@ impl<'a> Known<'a> {
                 .bytes()
                 .any(|b| matches!(b, b'{' | b'<' | b'[' | b'%'))
         });
-        if bracketed {
-            for source in texts() {
+        for source in texts() {
+            if bracketed {
                 out.read(&source.tagged.lexed);
             }
+            out.read_mentions(source);
         }
         out
     }
 
+    /// Whether the intent speaks about a marker word somewhere.
+    pub fn is_mentioned(&self, word: &str) -> bool {
+        !self.mentioned.is_empty() && self.mentioned.contains(word)
+    }
+
+    fn read_mentions(&mut self, source: &'a Source<'a>) {
+        let lexed = &source.tagged.lexed;
+        for (i, token) in lexed.tokens.iter().enumerate() {
+            if token.kind != TokenKind::Word || !(4..=9).contains(&(token.end - token.start)) {
+                continue;
+            }
+            let word = lexed.word(i);
+            let spoken = match word {
+                "todo" | "changeme" | "fixme" => {
+                    token.quoted || is_mentioned(source, i, i + 1) || is_on_board(lexed, i)
+                }
+                "maybe" | "undecided" => {
+                    is_given_value(source, i) || i > 0 && is_type_or_value(lexed, i)
+                }
+                _ => false,
+            };
+            if spoken {
+                self.mentioned.insert(word);
+            }
+        }
+    }
+
     /// Whether a name was defined, by a sentence about it or as part of something that fills it.
     pub fn is_defined(&self, name: &str) -> bool {
-        self.defined.contains(name)
+        self.defined.contains(name) || self.parts.contains(name) && self.free.contains(name)
     }
 
     /// Whether a name is used as a word outside brackets.
@@ -51,6 +86,28 @@ impl<'a> Known<'a> {
     /// Whether a name is part of a path or file name elsewhere.
     pub fn is_routed(&self, name: &str) -> bool {
         self.routed.contains(name)
+    }
+
+    /// Notes whether the bracketed name at token `i` is part of a longer run, or stands where a sentence can explain it.
+    fn place(&mut self, lexed: &'a Lexed<'a>, i: usize, earlier: u8) {
+        let bytes = lexed.text.as_bytes();
+        let end = lexed.tokens[i].end;
+        let at = |k: usize| bytes.get(k).copied().unwrap_or(b' ');
+        let joined = |b: u8| {
+            b.is_ascii_alphanumeric()
+                || matches!(
+                    b,
+                    b'_' | b'-' | b'.' | b'/' | b'>' | b'}' | b'<' | b'{' | b'=' | b'&'
+                )
+        };
+        let behind = at(end + 1);
+        if joined(earlier) || joined(behind) && (behind != b'.' || joined(at(end + 2))) {
+            self.parts.insert(lexed.word(i));
+        } else if i < 2 || any_of!(lexed.word(i - 2), "with" "where" "and" "," ";" "(" "." ":" "\n")
+        {
+            // Not `in <region>`, where a value belongs.
+            self.free.insert(lexed.word(i));
+        }
     }
 
     fn read(&mut self, lexed: &'a Lexed<'a>) {
@@ -74,6 +131,10 @@ impl<'a> Known<'a> {
             let after = bytes.get(t.end).copied().unwrap_or(b' ');
             let inside =
                 matches!(before, b'{' | b'<' | b'[' | b'%') || matches!(after, b'}' | b'>' | b']');
+            if before == b':' && t.start >= 2 && bytes[t.start - 2] == b'/' {
+                // `/tiles/:style`
+                self.defined.insert(word);
+            }
             if !inside {
                 self.words.insert(word);
                 if is_subject(lexed, i) {
@@ -89,6 +150,9 @@ impl<'a> Known<'a> {
             let paired = before == b'{' && after == b'}'
                 || before == b'<' && after == b'>'
                 || before == b'[' && after == b']';
+            if paired {
+                self.place(lexed, i, earlier);
+            }
             if before == b'{'
                 && (bytes.get(t.end + 1) == Some(&b'\\') || earlier.is_ascii_lowercase())
             {
@@ -104,6 +168,23 @@ impl<'a> Known<'a> {
             }
         }
     }
+}
+
+/// `hall : Maybe String`, `?state=open,undecided`.
+fn is_type_or_value(lexed: &Lexed<'_>, i: usize) -> bool {
+    let next_upper = lexed.tokens.get(i + 1).is_some_and(|n| n.upper);
+    lexed.tokens[i].upper && next_upper && any_of!(lexed.raw(i - 1), ":" "->" "::" "=")
+        || !lexed.tokens[i].spaced && any_of!(lexed.raw(i - 1), "," "=" "/" "|")
+}
+
+/// `Cards in TODO become open tasks`: a column of a board.
+pub(in crate::measure) fn is_on_board(lexed: &Lexed<'_>, i: usize) -> bool {
+    let (from, to) = lexed.sentence_of(i);
+    i > 0
+        && !any_of!(lexed.raw(i - 1), ":" "=" "(")
+        && (from..to).any(|k| {
+            any_of!(lexed.word(k), "card" "cards" "column" "columns" "board" "kanban" "lane" "lanes" "swimlane")
+        })
 }
 
 /// `{id} is a UUID`, `<app> the repository name`, `<stage> one of`, `<plot> = three digits`: what follows the bracket at

@@ -30,6 +30,7 @@ const FILL: &[&str] = &[
     "link",
     "missing",
     "name",
+    "paste",
     "pending",
     "placeholder",
     "provide",
@@ -89,7 +90,8 @@ pub(super) fn find_blanks(source: &Source<'_>, known: &Known<'_>, out: &mut Vec<
             .get(token)
             .is_some_and(|t| t.quoted);
         let body = text[inner..inner + len].trim();
-        let blank = !quoted && is_blank(source, known, (at, end), body, double, token);
+        let blank = (!quoted || is_quoted_request(source, at, token))
+            && is_blank(source, known, (at, end), body, double, token);
         if blank {
             out.push(finding(source, at, end, token));
             if out.len() - first >= MAX_PER_TEXT {
@@ -121,6 +123,19 @@ fn pair_at(bytes: &[u8], at: usize) -> Option<(usize, usize, usize)> {
     let end = inner + len + 1;
     let closed_twice = double && bytes.get(end) == Some(&close);
     Some((inner, len, end + usize::from(closed_twice)))
+}
+
+/// `key = "<paste key here>"`: the quotation marks belong to the value, which is still to be filled in.
+fn is_quoted_request(source: &Source<'_>, at: usize, token: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let value = token >= 2
+        && any_of!(lexed.raw(token - 1), "\"" "`" "'")
+        && any_of!(lexed.raw(token - 2), "=" ":");
+    let text = &lexed.lower[at + 1..];
+    value
+        && ["insert", "paste", "your", "enter", "put", "fill", "replace"]
+            .iter()
+            .any(|word| text.starts_with(word))
 }
 
 fn is_blank(
@@ -234,7 +249,7 @@ impl<'s> Bracket<'s> {
             | "prefixed" => {
                 any_of!(lexed.word(i + 1), "as" "with")
             }
-            "e.g" => true,
+            "e.g" | "like" => true,
             _ => false,
         })
     }
@@ -266,7 +281,8 @@ impl<'s> Bracket<'s> {
         let (from, to) = lexed.sentence_of(self.token);
         (from..to).any(|i| {
             any_of!(lexed.word(i),
-                "usage" "syntax" "invoked" "called" "options" "synopsis" "cli" "arguments" "argument")
+                "usage" "syntax" "invoked" "options" "synopsis" "cli" "arguments" "argument")
+                || lexed.word(i) == "called" && any_of!(lexed.word(i + 1), "as" "with" "like" "by")
                 || lexed.tokens[i].spaced && lexed.raw(i).starts_with("--")
         })
     }
@@ -299,7 +315,10 @@ fn is_round_blank(b: &Bracket<'_>) -> bool {
             "unknown" | "pending" | "open" => words == 1 || b.lower.contains("yet"),
             _ => b.lower.ends_with(" here"),
         };
-    starts || asks || any_of!(b.lower.as_str(), "to come" "to follow")
+    let due = b.lower.strip_prefix("to ").is_some_and(|act| {
+        any_of!(act.split(' ').next().unwrap_or_default(), "come" "follow" "fill" "add" "insert" "complete" "confirm" "check" "define")
+    });
+    starts || asks || due && words <= 4
 }
 
 /// `%DB_HOST%` in capitals, but not the variables of Windows.

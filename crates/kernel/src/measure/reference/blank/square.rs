@@ -34,6 +34,10 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
         return false;
     }
     let prev = b.previous();
+    // `on page [no.]`
+    if any_of!(b.lower.trim_end_matches('.'), "no" "nr" "number" "date" "name") {
+        return true;
+    }
     let syntax = classes_of(prev) & class::SYNTAX != 0
         || one_word
             && any_of!(prev,
