@@ -11,11 +11,11 @@ use std::sync::OnceLock;
 /// Classes of verbs; the first names none.
 const CLASSES: &[&str] = &[
     "make do happen run go get be have put come work perform carry occur need require must last stay remain set keep hold handle bring give ready \
-     execute process serve treat",
+     execute process treat",
     "send transmit deliver pass hand forward reach arrive post mail upload push dispatch transfer receive notify inform report tell announce go leave \
-     alert raise warn remind issue email publish",
+     alert raise warn remind issue email publish return answer reply respond collect gather bundle batch provide buffer queue defer postpone delay withhold",
     "appear show display publish see list visible view present offer",
-    "update refresh change synchronise sync reload renew adjust fetch load pull import poll query read ask measure sample scan record register collect take",
+    "update refresh change synchronise sync reload renew adjust fetch load pull import poll query read ask measure sample scan record register collect take draw",
     "begin start launch open finish end complete close stop",
     "answer reply respond return confirm acknowledge wait block",
     "create generate compute calculate produce write build prepare draw print finish complete",
@@ -67,7 +67,21 @@ pub(super) fn different_acts(s: &Statement, o: &Statement) -> bool {
         && (x | y) & 1 == 0
         && !s.same_act(o)
         && (o.content.binary_search(&a).is_err() || s.content.binary_search(&b).is_err())
-        && s.shared_weight(o, &[]) < 4
+        && s.shared_weight(o, &[a, b]) < 4
+}
+
+/// It runs, takes or lasts: nothing is done to another thing.
+pub(super) fn has_plain_act(s: &Statement) -> bool {
+    s.act
+        .is_none_or(|a| classes(a) & 1 != 0 || a == fnv(stem("take")))
+}
+
+/// Both do the same kind of thing.
+pub(super) fn alike_acts(s: &Statement, o: &Statement) -> bool {
+    match (s.act, o.act) {
+        (Some(a), Some(b)) => a == b || classes(a) & classes(b) & !1 != 0,
+        _ => false,
+    }
 }
 
 /// One is about a thing named after the other's subject: `prices`, `price statistics`.

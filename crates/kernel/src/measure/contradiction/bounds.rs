@@ -1,10 +1,11 @@
 //! Numbers that exclude each other: bounds, periods, retention times and plain values of one dimension.
 
 use super::super::Source;
-use super::acts::{compound, different_acts};
+use super::acts::{compound, different_acts, has_plain_act};
 use super::quantity::{Bound, Dimension, Quantity, read_quantities};
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
+use crate::text::lex::fnv;
 
 /// Finds quantities that exclude each other.
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
@@ -38,7 +39,9 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
             for &(_, _, m) in same.take(CANDIDATES).filter(|e| e.2 as usize > n) {
                 let b = &all[m as usize];
                 let o = &statements[b.statement as usize];
-                if s.source != o.source && !s.apart(o) && excluded(s, o, a, b) {
+                if s.source != o.source
+                    && (!s.apart(o) && excluded(s, o, a, b) || part_exceeds(s, o, a, b))
+                {
                     pairs.add(
                         a.statement as usize,
                         b.statement as usize,
@@ -109,36 +112,49 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         (s.subject_weight(o, &own), s.coverage(o, &own))
     };
     // `Partners have 100 requests a second` leaves `10 requests a second` to the others.
-    let part = a.dimension == Dimension::Period && s.narrowed != o.narrowed;
+    let part = a.dimension == Dimension::Period
+        && s.narrowed != o.narrowed
+        && (weight < 4 || !s.persons.is_empty() || !o.persons.is_empty());
     let rated = |q: &Quantity, st: &Statement| {
         q.counted
             .is_some_and(|k| st.content.binary_search(&k).is_ok())
     };
     // A rate against a cap of the same thing.
-    let coverage = if rated(a, o) && b.counted.is_none() || rated(b, s) && a.counted.is_none() {
-        100
-    } else {
-        coverage
-    };
+    let capped = matches!((a.bound, b.bound), (Lower, Value) | (Value, Lower))
+        && a.counted.is_some()
+        && a.counted == b.counted;
+    let coverage =
+        if rated(a, o) && b.counted.is_none() || rated(b, s) && a.counted.is_none() || capped {
+            100
+        } else {
+            coverage
+        };
     let conditional = part || !s.may_meet(o);
     if a.dimension == Dimension::Retention {
         let about = weight >= 2
             && (weight >= 4 || !s.foreign(o) || a.bound == Lower || b.bound == Lower)
             && !narrower(s, o);
-        return !conditional && about && kept_apart(a, b, coverage >= 60);
+        // `data older than a year is removed`: the rule itself, no case.
+        let aged = |st: &Statement| {
+            !st.conditional || st.limited && st.limit.len() == 1 && st.condition.is_empty()
+        };
+        return (!conditional || aged(s) && aged(o)) && about && kept_apart(a, b, coverage >= 60);
     }
     // Two acts have two times.
-    let plain = |q: &Quantity| matches!(q.bound, Value | Takes) || q.dimension == Dimension::Period;
-    if matches!(a.dimension, Dimension::Period | Dimension::Time)
-        && (plain(a) || plain(b))
+    let plain = |q: &Quantity| q.bound == Value || q.dimension != Dimension::Time;
+    if matches!(
+        a.dimension,
+        Dimension::Period | Dimension::Time | Dimension::Clock
+    ) && !(a.dimension == Dimension::Clock && a.bound == b.bound)
         && a.counted.is_none()
         && b.counted.is_none()
-        && (different_acts(s, o) || compound(s, o))
+        && ((plain(a) || plain(b)) && different_acts(s, o) || compound(s, o))
     {
         return false;
     }
     if a.bound == Exact || b.bound == Exact {
-        return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
+        let about = same || a.dimension != Dimension::Time;
+        return about && weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
     }
     let (low, high) = match (a.bound, b.bound) {
         (Upper, Lower | Takes | Value) => (b, a),
@@ -151,11 +167,16 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             // Two different capacities of one thing.
             return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
         }
+        (Upper, Upper) if a.dimension == Dimension::Time => {
+            return same && coverage >= 50 && !conditional && differs(a.value, b.value);
+        }
         (Lower, Value) => (a, b),
         (Value, Lower) => (b, a),
         (Value | Takes, Value | Takes) => {
             // Two values of one attribute.
             let close = match a.dimension {
+                // Two reminders may go out at two times before one event.
+                Dimension::After(_) => false,
                 Dimension::Clock => {
                     same && weight >= 2
                         && coverage >= 50
@@ -177,27 +198,6 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         _ => return false,
     };
     let over = low.value > high.value;
-    // A part is larger than the whole may be.
-    let (whole, piece) = if std::ptr::eq(high, a) {
-        (s, o)
-    } else {
-        (o, s)
-    };
-    let inside = high.bound == Upper
-        && matches!(low.bound, Value | Takes)
-        && whole.head != piece.head
-        && whole
-            .head
-            .is_some_and(|k| piece.content.binary_search(&k).is_ok())
-        && !whole.apart_in_name(piece)
-        && match low.dimension {
-            Dimension::Size => true,
-            Dimension::Time => whole.content.len() <= 5 && low.bound == Takes,
-            _ => false,
-        };
-    if over && inside && !whole.conditional && (piece.limited || !piece.conditional) {
-        return true;
-    }
     let bound_pair = matches!((low.bound, high.bound), (Lower, Upper));
     let enough = match (low.bound, high.bound) {
         (Lower, Upper) => weight >= 2,
@@ -211,6 +211,31 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
         _ => weight >= 2 && coverage >= 50,
     };
     over && enough && (!conditional || bound_pair && weight >= 4)
+}
+
+/// A part is larger than the whole may be: `the image must not exceed 256 KB`, `a table in the image takes 400 KB`.
+fn part_exceeds(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
+    let (whole, limit, piece, size) = match (a.bound, b.bound) {
+        (Bound::Upper, Bound::Value | Bound::Takes) => (s, a, o, b),
+        (Bound::Value | Bound::Takes, Bound::Upper) => (o, b, s, a),
+        _ => return false,
+    };
+    let measured = match size.dimension {
+        Dimension::Size => true,
+        Dimension::Time => {
+            size.bound == Bound::Takes && whole.content.len() <= 6 && has_plain_act(whole)
+        }
+        Dimension::Of(unit) => unit == fnv("g") || unit == fnv("w"),
+        _ => false,
+    };
+    let inside = |k: u64| piece.content.binary_search(&k).is_ok();
+    size.value > limit.value
+        && measured
+        && whole.head != piece.head
+        && whole.head.is_some_and(inside)
+        && (!whole.apart(piece) || whole.head.is_some_and(|h| piece.of.contains(&h)))
+        && !whole.conditional
+        && (piece.limited || !piece.conditional)
 }
 
 /// How long a thing is kept against when it is deleted.

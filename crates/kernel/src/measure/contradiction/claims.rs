@@ -13,6 +13,7 @@ use super::synonym::canonical;
 use crate::lexicon::class;
 use crate::text::lex::{TokenKind, fnv};
 use crate::text::stem::stem;
+use std::sync::OnceLock;
 
 /// Whether the claims `x` of `s` and `y` of `o` exclude each other.
 pub(super) fn opposed(
@@ -53,17 +54,22 @@ pub(super) fn opposed(
     let own = |t: &Source<'_>, st: &Statement| {
         let lexed = &t.tagged.lexed;
         (st.range.0 + 1..st.range.1).any(|i| {
-            lexed.word(i) == "own" && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
+            lexed.word(i) == "another"
+                || lexed.word(i) == "own"
+                    && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
         })
     };
-    if name == APPROVAL && (own(a, s) || own(b, o)) || narrowed_apart(a, s, b, o) {
+    if any_of!(name, "approval" "who acts" "who sees it") && (own(a, s) || own(b, o))
+        || narrowed_apart(a, s, b, o)
+    {
         return false;
     }
+    let people = any_of!(name, "all or only some" "all of them or not");
     let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
-    if !wild && (s.apart_in_people(o) || rank_differs(s, o)) {
+    if !wild && (apart_in_people(s, o, &cue) || rank_differs(s, o)) || !people && is_special(s, o) {
         return false;
     }
-    let (left, right) = (things(a, s, &cue), things(b, o, &cue));
+    let (left, right) = (things(a, s, &cue, people), things(b, o, &cue, people));
     let acts = |list: &[Thing]| -> Vec<u64> {
         list.iter()
             .filter(|t| t.act)
@@ -71,33 +77,65 @@ pub(super) fn opposed(
             .collect()
     };
     let (does, did) = (acts(&left), acts(&right));
+    let neutral = |k: &u64| any_of!(name, "approval" "who acts") && approvals().contains(k);
+    let does: Vec<u64> = does.into_iter().filter(|k| !neutral(k)).collect();
+    let did: Vec<u64> = did.into_iter().filter(|k| !neutral(k)).collect();
     let strange = !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k));
     // What is left out belongs to what all is said of.
-    if name == PARTS {
+    if any_of!(name, "all or only some" "all of them or not") {
         let mine = |k: &u64| o.content.binary_search(k).is_ok();
         let (weight, count) = shared(&left, &right);
         let target = s.quantified.iter().any(|k| mine(k) && !cue.contains(k));
-        return (target || s.head.is_some() && s.head == o.head && s.emphatic)
-            && weight >= 4
-            && count * 100 >= left.len().min(right.len()) * 60;
+        let target = target || s.head.is_some() && s.head == o.head && s.emphatic;
+        // `All complaints are answered`, `anonymous complaints are ignored`: nothing else is said.
+        let bare = weight >= 2
+            && left.iter().filter(|t| !t.act).count() == 1
+            && things_behind(b, o, y, &cue) == 0
+            && !y.denies;
+        let enough = weight >= 4 && count * 100 >= left.len().min(right.len()) * 50;
+        let enough = enough && name == PARTS;
+        return target && (enough || bare) || s.quantified.len() <= 3 && left_out_of(b, s, y);
     }
-    if strange && name != PRICE && name != APPROVAL && name != REQUIRED {
+    if strange && any_of!(name, "accounts" "who sees it" "how many do it" "approval" "who acts") {
         return false;
+    }
+    // Who may change a thing says nothing about who sees it.
+    if name == "who sees it" {
+        let changes = |list: &[u64]| list.iter().any(|k| changing().contains(k));
+        if changes(&did) != changes(&does) {
+            return false;
+        }
     }
     let (weight, count) = shared(&left, &right);
     let least = left.len().min(right.len());
-    if least == 0 {
-        // `No login`: said of the whole.
-        return name == ACCOUNTS
-            && left.is_empty()
-            && (s.persons.is_empty() || !s.apart_in_people(o));
+    // `No login`: said of the whole.
+    if name == ACCOUNTS && left.iter().all(|t| t.whole) {
+        return !apart_in_people(s, o, &cue);
     }
     let weight = if s.same_subject(o) && weight > 0 {
         weight.max(2)
     } else {
         weight
     };
-    weight >= 2 && (weight >= 4 || count * 100 >= least * 30)
+    weight >= 2 && (weight >= 4 || count * 100 >= least * 25) || weight == 1 && count == least
+}
+
+/// Each does something, and they do nothing alike: `reading notes`, `writing a note`.
+pub(super) fn strange_acts(
+    sources: &[Source<'_>],
+    s: &Statement,
+    o: &Statement,
+    cue: &[u64],
+) -> bool {
+    let acts = |st: &Statement| -> Vec<u64> {
+        let list = things(&sources[st.source], st, cue, false);
+        list.iter()
+            .filter(|t| t.act)
+            .map(|t| act_class(t.key))
+            .collect()
+    };
+    let (does, did) = (acts(s), acts(o));
+    !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k))
 }
 
 /// Names of topics that are treated in a way of their own.
@@ -110,7 +148,19 @@ pub(super) const APPROVAL: &str = "approval";
 pub(super) const REQUIRED: &str = "whether it is required";
 
 /// See [`ACCOUNTS`].
+pub(super) const ALL: &str = "all of them or not";
+/// See [`ACCOUNTS`].
 pub(super) const PARTS: &str = "all or only some";
+
+/// About different people, where those in the claim itself (`as a guest`) do not count.
+fn apart_in_people(s: &Statement, o: &Statement, cue: &[u64]) -> bool {
+    let beside = |st: &Statement| -> Vec<u64> {
+        let keys = st.persons.iter().map(|k| canonical(*k));
+        keys.filter(|k| !cue.contains(k)).collect()
+    };
+    let (p, q) = (beside(s), beside(o));
+    !p.is_empty() && !q.is_empty() && !p.iter().any(|k| q.contains(k))
+}
 
 /// A telling word with its neighbours.
 struct Thing {
@@ -120,11 +170,13 @@ struct Thing {
     /// The same right behind it.
     behind: u64,
     general: bool,
+    /// A word for all that is built.
+    whole: bool,
     act: bool,
 }
 
 /// The telling words of a statement that are neither people nor words of the claim.
-fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
+fn things(source: &Source<'_>, st: &Statement, cue: &[u64], people: bool) -> Vec<Thing> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let telling = |i: usize| {
@@ -136,7 +188,8 @@ fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
             && !is_filler(lexed.word(i))
             && !cue.contains(&canonical(lexed.tokens[i].key))
     };
-    let person = |i: usize| t.is(i, class::PERSON) && !t.is(i, class::THING | class::DATA);
+    let person =
+        |i: usize| !people && t.is(i, class::PERSON) && !t.is(i, class::THING | class::DATA);
     let near = |i: usize| {
         if telling(i) && !person(i) {
             canonical(lexed.tokens[i].key)
@@ -148,7 +201,8 @@ fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
     for i in (st.range.0..st.range.1).filter(|&i| telling(i) && !person(i)) {
         let key = canonical(lexed.tokens[i].key);
         let act = is_act(source, st, i);
-        if act && is_light(lexed.word(i)) || t.is(i, class::WHOLE) && st.head != Some(key) {
+        let field = any_of!(lexed.word(i), "field" "fields" "column" "columns" "value" "values" "attribute");
+        if field || act && is_light(lexed.word(i)) {
             continue;
         }
         out.push(Thing {
@@ -164,6 +218,7 @@ fn things(source: &Source<'_>, st: &Statement, cue: &[u64]) -> Vec<Thing> {
                 0
             },
             general: t.is(i, class::GENERIC),
+            whole: t.is(i, class::WHOLE),
             act,
         });
     }
@@ -195,6 +250,46 @@ fn shared(left: &[Thing], right: &[Thing]) -> (usize, usize) {
     (weight, count)
 }
 
+/// How many telling words stand behind the cue.
+fn things_behind(source: &Source<'_>, st: &Statement, stand: &Stand, cue: &[u64]) -> usize {
+    let t = &source.tagged;
+    (stand.to..st.range.1)
+        .filter(|&i| {
+            t.lexed.tokens[i].kind != TokenKind::Symbol
+                && !t.is(i, class::STOP)
+                && !cue.contains(&canonical(t.lexed.tokens[i].key))
+        })
+        .count()
+}
+
+/// `Books are excluded from the discount`: left out of what the other says all of.
+fn left_out_of(source: &Source<'_>, s: &Statement, stand: &Stand) -> bool {
+    let lexed = &source.tagged.lexed;
+    let to = lexed.tokens.len();
+    lexed.word(stand.to) == "from"
+        && s.emphatic
+        && (stand.to + 1..(stand.to + 4).min(to))
+            .any(|i| s.head == Some(canonical(lexed.tokens[i].key)))
+}
+
+/// Verbs of changing a thing.
+fn changing() -> &'static [u64] {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let words = "write edit change add delete enter comment create maintain update upload book cancel order post fill draw sign move rename approve print lock";
+        words.split(' ').map(|w| canonical(fnv(stem(w)))).collect()
+    })
+}
+
+/// Verbs of approving: they belong to the claim.
+fn approvals() -> &'static [u64] {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let words = "approve release confirm review authorise authorize check sign look moderate inspect decide accept acknowledge verify trigger press vote see start";
+        words.split(' ').map(|w| canonical(fnv(stem(w)))).collect()
+    })
+}
+
 /// A word that stands where a verb stands: behind a modal, `to` or a form of `be`, a gerund, the verb of the sentence.
 pub(super) fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
     let t = &source.tagged;
@@ -210,9 +305,16 @@ pub(super) fn is_act(source: &Source<'_>, st: &Statement, i: usize) -> bool {
     };
     let modal = i > st.range.0 && t.is(i - 1, class::MODAL)
         || any_of!(before, "to" "cannot" "can't" "not" "never");
+    if word.ends_with("able") || word.ends_with("ible") || word.ends_with("ly") {
+        return false;
+    }
     let passive = any_of!(before, "be" "is" "are" "been" "being" "gets" "get" "was" "were")
         && (word.ends_with("ed") || stem(word) != word && !word.ends_with('s'));
     let gerund = word.len() > 5
+        && (i == st.range.0
+            || t.is(i - 1, class::STOP)
+            || lexed.tokens[i - 1].kind == TokenKind::Symbol)
+        && !(i > st.range.0 && t.is(i - 1, class::PERSON))
         && word.ends_with("ing")
         && !any_of!(word, "during" "morning" "evening" "string" "building" "meeting" "reading" "nothing" "something" "anything" "everything");
     modal
@@ -249,7 +351,19 @@ fn is_free(source: &Source<'_>, st: &Statement, stand: &Stand) -> bool {
         return true;
     }
     let lexed = &source.tagged.lexed;
-    let opens = |i: usize| any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once");
+    // `when they are submitted`: what sets it off.
+    let trigger = |i: usize| {
+        any_of!(lexed.word(i), "when" "once")
+            && any_of!(lexed.word(i + 1), "it" "they" "he" "she" "this")
+    };
+    let opens = |i: usize| {
+        !trigger(i)
+            && any_of!(lexed.word(i), "who" "that" "which" "whose" "without" "unless" "until" "if" "when" "only" "except" "once")
+    };
+    if !st.limited && (st.range.0..st.range.1).any(trigger) && !(st.range.0..st.range.1).any(opens)
+    {
+        return true;
+    }
     (st.range.0..=stand.at).any(opens) && {
         // Between the word that opens the condition and the claim stands nothing of weight.
         let from = (st.range.0..=stand.at)
@@ -290,6 +404,17 @@ fn rank_differs(s: &Statement, o: &Statement) -> bool {
         && s.head == o.head
         && s.persons.iter().any(|k| Some(canonical(*k)) == s.head)
         && (own(s, o) || own(o, s))
+}
+
+/// `Express orders`, `orders`: what is said of a special kind is no claim about all, unless it was said of all.
+fn is_special(s: &Statement, o: &Statement) -> bool {
+    let own = |a: &Statement, b: &Statement| {
+        let strange = |k: &&u64| {
+            b.content.binary_search(k).is_err() && **k != fnv("field") && **k != fnv("column")
+        };
+        !b.emphatic && a.phrase.iter().any(|k| strange(&k))
+    };
+    s.head.is_some() && s.head == o.head && (own(s, o) || own(o, s))
 }
 
 /// `Events from private persons`, `events of clubs`: one noun, narrowed in two ways.

@@ -38,6 +38,7 @@ const PARTICLES: &[(&str, &str, &str)] = &[
     ("turn", "off", "disable"),
     ("switch", "on", "enable"),
     ("turn", "on", "enable"),
+    ("look", "at", "check"),
 ];
 
 /// Prefixes that deny the rest of a word.
@@ -57,7 +58,7 @@ pub(super) fn concept_at(source: &Source<'_>, i: usize) -> Concept {
     let word = lexed.word(i);
     let mut key = canonical(lexed.tokens[i].key);
     let particle = lexed.word(i + 1);
-    if any_of!(particle, "out" "part" "off" "on") {
+    if any_of!(particle, "out" "part" "off" "on" "at") {
         let verb = |v: &str| canonical(fnv(stem(v))) == key;
         let found = PARTICLES.iter().find(|p| p.1 == particle && verb(p.0));
         if let Some(p) = found {

@@ -347,6 +347,14 @@ struct Pattern {
     elements: Vec<Element>,
     topic: u16,
     side: Side,
+    /// The groups it needs, and its words as bits: most sentences lack one.
+    groups: u128,
+    words: u64,
+}
+
+/// A word as one of 64 bits.
+fn word_bit(key: u64) -> u64 {
+    1 << (key >> 58)
 }
 
 struct Table {
@@ -400,10 +408,20 @@ fn build() -> Table {
                     _ => continue,
                 };
                 out.first.push((first, out.patterns.len() as u32));
+                let (mut groups, mut words) = (0, 0);
+                for e in &elements {
+                    match e {
+                        Element::Group(g) => groups |= 1 << g,
+                        Element::Word(key) => words |= word_bit(*key),
+                        Element::Gap(_) | Element::End => {}
+                    }
+                }
                 out.patterns.push(Pattern {
                     elements,
                     topic: n as u16,
                     side,
+                    groups,
+                    words,
                 });
             }
         }
@@ -456,6 +474,12 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
             }
         })
         .collect();
+    // What stands from each token on.
+    let mut ahead: Vec<(u128, u64)> = vec![(0, 0); bits.len() + 1];
+    for i in (0..bits.len()).rev() {
+        let (groups, words) = ahead[i + 1];
+        ahead[i] = (groups | bits[i], words | word_bit(tokens[range.0 + i].key));
+    }
     let is = |e: Element, i: usize| match e {
         Element::Group(g) => bits[i - range.0] & (1 << g) != 0,
         Element::Word(key) => tokens[i].key == key && tokens[i].kind == TokenKind::Word,
@@ -488,6 +512,10 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
             let from = table.first.partition_point(|e| e.0 < key);
             for &(_, n) in table.first[from..].iter().take_while(|e| e.0 == key) {
                 let pattern = &table.patterns[n as usize];
+                let (groups, words) = ahead[i - range.0];
+                if pattern.groups & !groups != 0 || pattern.words & !words != 0 {
+                    continue;
+                }
                 met.clear();
                 met.push(i);
                 // `No part of the tool may …`: a negation at the start covers the sentence.
@@ -502,7 +530,7 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                     tokens,
                     &mut met,
                 ) {
-                    let denies = matches!(pattern.elements[0], Element::Group(g) if all_groups()[usize::from(g)].0 == "not");
+                    let denies = t.is(i, class::NEG);
                     let denied = i < opening
                         || (i.saturating_sub(3).max(range.0)..i).any(|k| t.is(k, class::NEG));
                     // `a file that cannot be removed is logged`: the clause tells which file.

@@ -98,7 +98,14 @@ fn clashes(
     reading: &Reading,
 ) -> bool {
     let held = |k: &u64| reading.asserted.binary_search(k).is_ok();
-    let missing = denial.scope.iter().filter(|k| !held(k)).count();
+    // What happens every night or after ten minutes happens by itself.
+    let scheduled = o.timed || o.clocked;
+    let automatic = fnv(stem("automatically"));
+    let missing = denial
+        .scope
+        .iter()
+        .filter(|k| !(held(k) || scheduled && **k == automatic))
+        .count();
     let mut enough = missing == 0 || denial.scope.len() >= 4 && missing == 1;
     // `No mails are sent for events`, `a mail goes out for every event`: the verb says little.
     if !enough && (denial.absolute || s.emphatic) && o.emphatic {
@@ -256,7 +263,9 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         if let Some((to, noun)) = reach(source, s.range, i) {
             let word = lexed.word(i);
             let start = i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–");
-            let wild = any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
+            let never = !noun && word == "no" && i == s.range.0 + 1;
+            let wild =
+                never || any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
             let absolute = wild || any_of!(word, "never" "no" "neither" "nor");
             // `neither changed nor removed`, `not changed or removed`: each is denied.
             let mut from = i;

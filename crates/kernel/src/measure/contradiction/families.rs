@@ -1,7 +1,7 @@
 //! Families of opposites: stateless and stateful, offline and upload, required and optional (see `lexicon/phrases`).
 
 use super::super::Source;
-use super::acts::{compound, different_acts};
+use super::acts::{alike_acts, compound, different_acts};
 use super::claims;
 use super::relation::{common, without};
 use super::stands::{Stand, is_claim, read_stands, traits};
@@ -18,13 +18,16 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     // By family and side; the order of statements stays.
     stands.sort_by_key(|stand| (stand.family, stand.statement, stand.side));
     // `lock and unlock a quiz`: a statement on both sides stands nowhere.
+    keep_denials(&mut stands);
     let both: BTreeSet<(u16, u32)> = stands
         .windows(2)
         .filter(|w| (w[0].family, w[0].statement) == (w[1].family, w[1].statement))
         .filter(|w| {
             let (_, scope, flips) = traits(w[0].family);
             let composed = usize::from(w[0].family) >= families().len();
-            let wide = matches!(scope, Scope::Near | Scope::Close) && flips || composed;
+            let wide = matches!(scope, Scope::Near | Scope::Close) && flips
+                || composed
+                || traits(w[0].family).0 == "time zone";
             w[0].side != w[1].side && (wide || w[0].at.abs_diff(w[1].at) == 2)
         })
         .map(|w| (w[0].family, w[0].statement))
@@ -46,7 +49,10 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                 for y in b {
                     let (i, j) = (x.statement as usize, y.statement as usize);
                     let (s, o) = (&statements[i], &statements[j]);
-                    if s.source != o.source && claims::opposed(sources, (s, x), (o, y), name) {
+                    if s.source != o.source
+                        && !pairs.has(i, j)
+                        && claims::opposed(sources, (s, x), (o, y), name)
+                    {
                         pairs.add(i, j, name);
                     }
                 }
@@ -114,6 +120,29 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
     }
 }
 
+/// A claim on both sides of its topic, denied on one of them, stands there: `the identity of … is not linked`.
+fn keep_denials(stands: &mut Vec<Stand>) {
+    let mut denied: Vec<(u16, u32, bool, bool)> = Vec::new();
+    for stand in stands.iter().filter(|x| x.denies && is_claim(x.family)) {
+        let (a, b) = (stand.side == Side::A, stand.side == Side::B);
+        match denied.last_mut() {
+            Some(last) if (last.0, last.1) == (stand.family, stand.statement) => {
+                last.2 |= a;
+                last.3 |= b;
+            }
+            _ => denied.push((stand.family, stand.statement, a, b)),
+        }
+    }
+    stands.retain(|stand| {
+        let at = denied.binary_search_by_key(&(stand.family, stand.statement), |d| (d.0, d.1));
+        at.map_or(true, |at| match (denied[at].2, denied[at].3) {
+            (true, false) => stand.side == Side::A,
+            (false, true) => stand.side == Side::B,
+            _ => true,
+        })
+    });
+}
+
 fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, name: &str) -> bool {
     let mut cue = x.cue.clone();
     cue.extend(&y.cue);
@@ -129,6 +158,14 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         );
         cue.retain(|k| !(x.cue.contains(k) && only_x(k) || y.cue.contains(k) && only_y(k)));
     }
+    // `Fields name and mail are required`, `the field phone is optional`
+    if name == "whether it is required" {
+        let mut beside = cue.clone();
+        beside.extend([fnv("field"), fnv("column")]);
+        if s.shared_weight(o, &beside) == 0 && s.shared_weight(o, &cue) > 0 {
+            return false;
+        }
+    }
     let ordering = |stand: &Stand| {
         stand
             .cue
@@ -136,6 +173,9 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             .any(|k| *k == fnv("before") || *k == fnv("after"))
     };
     let timing = any_of!(name, "timing" "when it is answered") || ordering(x) || ordering(y);
+    if name == "before or after" && !s.apart_in_time(o) {
+        return false;
+    }
     if !timing && s.apart_in_time(o) {
         return false;
     }
@@ -191,10 +231,16 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             .iter()
             .any(|p| Some(p.0) == s.head && !s.phrase.contains(&p.1));
     // `at once when they are submitted`: when it begins to count, not a case among others.
-    let set_off = any_of!(name, "when it happens" "whether it waits" "whether it is kept" "how fast it appears")
+    let set_off = any_of!(name, "when it happens" "whether it waits" "without delay" "whether it is kept" "how fast it appears")
         && (s.triggered || !s.conditional)
         && (o.triggered || !o.conditional)
         && !(s.limited || o.limited);
+    // The places are what they disagree about.
+    let apart = if name == "which day" {
+        s.apart_in_people(o)
+    } else {
+        s.apart(o)
+    };
     if elsewhere
         || s.past
         || o.past
@@ -204,7 +250,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         || copy
         || other_actor
         || cases
-        || s.apart(o)
+        || apart
         || s.foreign(o) && !beside && s.shared_weight(o, &cue) < 4
         || !set_off
             && !s.may_meet(o)
@@ -220,7 +266,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         return false;
     }
     // `kept for a year`, `deleted after 30 days`: the numbers decide (`bounds`).
-    if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements")
+    if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements" "whether it can be undone")
         && s.timed
         && o.timed
     {
@@ -228,8 +274,13 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     }
     let scheduled = any_of!(name,
         "timing" "when it is answered" "when it happens" "how fast it appears" "speed of delivery" "how often"
-        "used again" "how many times" "whether it waits");
-    if scheduled && (different_acts(s, o) || compound(s, o)) {
+        "used again" "how many times" "whether it waits" "without delay");
+    // `at once` and `the next day` are opposites of one act only.
+    let hurried = name == "opposite statements"
+        && cue
+            .iter()
+            .any(|k| [fnv("next"), fnv("later"), fnv("once"), fnv("immediate")].contains(k));
+    if (scheduled || hurried) && (different_acts(s, o) || compound(s, o)) {
         return false;
     }
     let clocks = s.clocked && o.clocked;
@@ -255,7 +306,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             !qualifiers
                 && (weight >= 4 && coverage >= 50
                     || weight >= 2 && coverage >= 66
-                    || same && coverage >= 50)
+                    || same && coverage >= 50
+                    || same && scheduled && alike_acts(s, o))
         }
         _ if name == "who acts" => weight >= 4 || weight >= 2 && s.coverage(o, &cue) >= 50,
         _ => weight >= 2 && (weight >= 4 || s.coverage(o, &cue) >= 25),

@@ -15,7 +15,7 @@ const VERBS: &str = "accept allow appear apply approve arrive ask become begin b
     overtake overwrite pay play produces provide publish purge read receive refuse reject \
     remain remember remind remove replace reply require respond restart resume retain return \
     run save see select sell send serve show skip sleep speak start stay stop store take think \
-    transmit travel treat unload unlock use wait warn wash wear work write";
+    transmit travel vanish disappear treat unload unlock use wait warn wash wear work write";
 
 /// Stems of [`VERBS`], sorted.
 fn verb_stems() -> &'static [u64] {
@@ -64,7 +64,7 @@ pub(super) fn verb_of(source: &Source<'_>, range: (usize, usize)) -> Option<usiz
             any_of!(lexed.word(i),
                 "answers" "updates" "imports" "exports" "reports" "requests" "displays" "prints" "loads" "checks" "tests"
                 "sounds" "caches" "sorts" "lists" "logs" "counts" "records" "beeps" "rings" "expects" "uploads" "stops"
-                "ends" "finishes" "lasts" "waits")
+                "measures" "ends" "finishes" "lasts" "waits")
                 && lexed.tokens[i - 1].kind == TokenKind::Word
                 && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NUMERAL)
                 && i + 1 < range.1

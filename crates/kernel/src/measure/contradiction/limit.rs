@@ -21,7 +21,7 @@ pub(super) struct Limit {
 
 /// Verbs of keeping and of deleting, and words that turn down.
 const KEEPS: &str = "keep store save retain hold preserve archive available remain stay exist accessible retrievable restore recover \
-    look playback";
+    look playback download show visible display lit";
 const DROPS: &str = "delete erase purge wipe remove discard destroy shred drop overwrite vanish disappear forget expire lapse \
     anonymise anonymize clear replace gone thrown throw prune evict";
 const REFUSES: &str = "refuse reject decline deny block forbid prohibit disallow ban bounce abort fail invalid impossible unacceptable";
@@ -71,7 +71,13 @@ pub(super) fn retention(t: &Tagged<'_>, s: &Statement, at: usize, unit: usize) -
     let gone = any_of!(prev, "after" "within" "than" "every")
         || any_of!(two, "after" "within")
         || any_of!(next, "after" "later" "old");
-    if gone && any(drops) {
+    // `goes out after 2 seconds`, `the cart is emptied`
+    let ends = (s.range.0 + 1..s.range.1).any(|k| {
+        lexed.word(k) == "emptied"
+            || any_of!(lexed.word(k), "out" "off" "away")
+                && any_of!(lexed.word(k - 1), "goes" "go" "switched" "turned" "switches" "turns" "dies" "fades" "fade")
+    });
+    if gone && (ends && prev == "after" || any(drops)) {
         return Some(Bound::Upper);
     }
     let during = any_of!(prev, "for" "last" "past" "previous" "least" "another" "these" "full")
@@ -89,6 +95,16 @@ pub(super) fn read_limit(t: &Tagged<'_>, s: &Statement, at: usize) -> Limit {
         retention,
         case: false,
     };
+    // `time out after 5 seconds`, `is cut off after an hour`
+    let cut = (at.saturating_sub(4).max(s.range.0)..at).any(|k| {
+        any_of!(lexed.word(k), "timeout" "aborted" "cancelled" "interrupted" "terminated" "killed")
+            || any_of!(lexed.word(k), "time" "times" "cut" "timed")
+                && any_of!(lexed.word(k + 1), "out" "off")
+    });
+    if cut && any_of!(lexed.word(at.wrapping_sub(1)), "after" "is" "of") {
+        out.bound = Bound::Upper;
+        return out;
+    }
     // `not be larger than`, `nothing over`, `never above`, `No photo may exceed`
     let from = at.saturating_sub(3).max(s.range.0);
     let compared = (from..at).rev().find_map(|k| {
@@ -121,7 +137,7 @@ pub(super) fn read_limit(t: &Tagged<'_>, s: &Statement, at: usize) -> Limit {
         out.keys
             .extend(lexed.tokens[k..at].iter().map(|n| canonical(n.key)));
     } else if lexed.word(at - 1) == "than" && above {
-        out.case = k < s.verb_at;
+        out.case = k < s.verb_at && !(s.range.0..s.range.1).any(|i| drops(lexed.tokens[i].key));
     }
     out
 }
@@ -137,7 +153,10 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
         if hit.to > at + 1 {
             continue;
         }
-        let near = at.saturating_sub(hit.to) <= 2;
+        // `under load for 25 minutes` bounds nothing.
+        let loose =
+            any_of!(lexed.word(hit.from), "under" "below" "within") && hit.to - hit.from == 1;
+        let near = at.saturating_sub(hit.to) <= if loose { 1 } else { 2 };
         let b = match hit.cue {
             Cue::Upper if near => Bound::Upper,
             Cue::Lower if near => Bound::Lower,

@@ -4,7 +4,7 @@
 //! statements that share words; an index keeps the work close to linear, and each statement is compared with a bounded
 //! number of others.
 //!
-//! Reading: `statement`, `naming`, `grammar`, `concept`, `synonym`, `quantity`, `limit`, `units`, `cues`, `stands`. Comparing two
+//! Reading: `statement`, `naming`, `grammar`, `concept`, `synonym`, `quantity`, `limit`, `spans`, `units`, `cues`, `stands`. Comparing two
 //! statements: `relation`, `acts`, `claims`. Detectors: `denial`, `only`, `stays`, `manner`, `families` (with `kinds`), `bounds`, `windows`,
 //! `values`, `polarity`.
 //!
@@ -28,6 +28,7 @@ mod only;
 mod polarity;
 mod quantity;
 mod relation;
+mod spans;
 mod stands;
 mod statement;
 mod stays;
@@ -54,6 +55,11 @@ pub(super) struct Pairs<'s, 'a> {
 }
 
 impl Pairs<'_, '_> {
+    /// Whether the two already are a pair.
+    pub fn has(&self, a: usize, b: usize) -> bool {
+        self.seen.contains(&(a.min(b), a.max(b)))
+    }
+
     /// Adds the pair of statements `a` and `b`, unless they already are a pair.
     pub fn add(&mut self, a: usize, b: usize, topic: &'static str) {
         let (sa, sb) = (&self.statements[a], &self.statements[b]);

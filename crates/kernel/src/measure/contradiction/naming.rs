@@ -51,6 +51,8 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && is_emphatic(lexed.word(i))
             && (lexed.word(i) != "only"
                 || !any_of!(lexed.word(i + 1), "if" "when" "after" "on" "for" "during"));
+        s.emphatic |= lexed.word(i) == "even"
+            && any_of!(lexed.word(i + 1), "if" "when" "after" "with" "without" "for");
         s.emphatic |= any_of!(lexed.word(i), "around" "day" "at" "under" "in")
             && any_of!(lexed.word(i + 1), "the" "and" "all" "any" "no" "every")
             && any_of!(lexed.word(i + 2), "clock" "night" "times" "circumstances" "circumstance" "other" "case" "time");
@@ -111,12 +113,14 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 || any_of!(lexed.word(i), "once" "again" "at")
         };
         let at = (verb..(verb + 5).min(range.1)).find(|&i| !auxiliary(i) && !aside(i))?;
-        (lexed.tokens[at].kind == TokenKind::Word).then(|| canonical(lexed.tokens[at].key))
+        // `takes place` names no act.
+        let named = lexed.tokens[at].kind == TokenKind::Word && lexed.word(at + 1) != "place";
+        named.then(|| canonical(lexed.tokens[at].key))
     });
     if any_of!(lexed.word(range.0), "in" "on" "at")
         && any_of!(lexed.word(range.0 + 1), "the" "a" "an" "our")
     {
-        let end = (range.0 + 2..(range.0 + 7).min(range.1))
+        let end = (range.0 + 2..(range.0 + 9).min(range.1))
             .find(|&i| {
                 lexed.tokens[i].kind == TokenKind::Symbol
                     || any_of!(lexed.word(i), "the" "a" "an" "all" "every" "each" "no")
@@ -151,9 +155,19 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         });
         let fronted = super::grammar::is_preposition(lexed.word(range.0));
         if !list && !fronted {
+            // `tickets marked as spam`: the participle narrows the noun before it.
+            let participle = |i: usize| {
+                i > range.0
+                    && (lexed.word(i).ends_with("ed")
+                        || any_of!(lexed.word(i), "taken" "cast" "sent" "made" "written" "given" "bought" "sold" "held" "kept" "left"))
+                    && lexed.tokens[i - 1].kind == TokenKind::Word
+                    && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NEG)
+                    && super::grammar::is_preposition(lexed.word(i + 1))
+            };
             let of = (range.0..verb)
                 .find(|&i| {
                     super::grammar::is_preposition(lexed.word(i))
+                        || participle(i)
                         || any_of!(lexed.word(i), "than" "whose" "that" "which" "who" "above" "below" "between" "older" "longer" "outside" "inside")
                 })
                 .unwrap_or(verb);
@@ -432,6 +446,14 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
         let Some((axis, side)) = side_of(lexed.word(i)).or(upto.then_some((2, false))) else {
             continue;
         };
+        // `shown in whole kilograms, without decimals`: part of what is said, no case.
+        if axis == WITH
+            && i > range.0
+            && lexed.is_symbol(i - 1, ",")
+            && s.finite.is_some_and(|v| v < i)
+        {
+            continue;
+        }
         let what = (i + 1..(i + 4).min(range.1)).find(|&k| {
             lexed.tokens[k].kind == TokenKind::Number
                 || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)

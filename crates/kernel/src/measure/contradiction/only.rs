@@ -116,6 +116,20 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
         if reserved && k > start {
             return focus_of(source, s, Slot::Agent, k + 2, close(k + 2)).filter(|f| f.people);
         }
+        // `a right of F only`
+        let of = any_of!(word, "right" "task" "job" "duty" "matter") && any_of!(next, "of" "for");
+        if of && (k..end).any(|i| any_of!(lexed.word(i), "only" "alone" "exclusively")) {
+            return focus_of(source, s, Slot::Agent, k + 2, close(k + 2)).filter(|f| f.people);
+        }
+        // `Just F does`
+        if k == start && word == "just" {
+            let to = s.finite.or_else(|| {
+                (k..end)
+                    .find(|&i| source.tagged.is(i, class::PERSON))
+                    .map(|i| i + 1)
+            })?;
+            return focus_of(source, s, Slot::Subject, k + 1, to).filter(|f| f.people);
+        }
         // `nobody but F does`, `no one other than F does`; `by nobody except F`, `not by anyone other than F`
         let nobody = any_of!(word, "nobody" "anyone" "anybody" "none")
             || word == "one" && k > start && any_of!(lexed.word(k - 1), "no" "any");
@@ -156,7 +170,7 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
         }
         if word == "the"
             && next == "only"
-            && any_of!(third, "one" "ones" "person" "people" "persons")
+            && (any_of!(third, "one" "ones") || source.tagged.is(k + 2, class::PERSON))
             && let Some(verb) = s.finite.filter(|v| *v < k)
         {
             let mut focus = focus_of(source, s, Slot::Subject, start, verb)?;
@@ -178,21 +192,26 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
     let (start, end) = s.range;
     let verb = s.finite;
     let next = lexed.word(at + 1);
+    let else_at = (at..(at + 3).min(end)).any(|k| lexed.word(k) == "else");
     // `only when`, `only after`: a condition, not a thing.
-    if any_of!(next, "if" "when" "after" "once" "until" "while" "during" "before" "as" "ever" "be" "one" "two")
+    if !else_at
+        && any_of!(next, "if" "when" "after" "once" "until" "while" "during" "before" "as" "ever" "be" "one" "two")
         || at > start && any_of!(lexed.word(at - 1), "not" "the" "an" "read" "if")
     {
         return None;
     }
     // `by the head and by no one else`: what stands before `and`.
-    let else_at = (at..(at + 3).min(end)).any(|k| lexed.word(k) == "else");
     if else_at {
         let close = (start..at)
             .rev()
             .find(|&k| lexed.word(k) == "and" || is_boundary(source, k))?;
-        let from = (start..close)
+        let Some(from) = (start..close)
             .rev()
-            .find(|&k| is_preposition(lexed.word(k)) && lexed.word(k) != "of")?;
+            .find(|&k| is_preposition(lexed.word(k)) && lexed.word(k) != "of")
+        else {
+            // `The treasurer and no one else books payments`
+            return focus_of(source, s, Slot::Subject, start, close).filter(|f| f.people);
+        };
         let slot = if lexed.word(from) == "by" {
             Slot::Agent
         } else {
@@ -271,7 +290,7 @@ fn focus_of(
 
 /// Words around a right: they say that it is one, not what it is.
 fn is_right(word: &str) -> bool {
-    any_of!(word, "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first" "else")
+    any_of!(word, "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first" "else" "held" "holds" "owned" "owns" "copy")
 }
 
 /// Roles that no list of people knows: `actuary`, `head of administration`.
@@ -310,8 +329,15 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     // The same words in the focus: nothing else is let through.
     let named = focus.words.iter().all(|w| words.contains(w));
     let some = focus.words.iter().any(|w| held(w.key));
-    let Some(verb) = o.finite else {
-        return everything && !named;
+    let all_people = focus.people
+        && (o.range.0..o.range.1).any(|k| {
+            any_of!(lexed.word(k), "all" "every" "each" "any")
+                && (k + 1..(k + 4).min(o.range.1))
+                    .take_while(|&e| !is_boundary(other, e))
+                    .any(|e| other.tagged.is(e, class::PERSON))
+        });
+    let Some(verb) = o.finite.or_else(|| subject_end(other, o)) else {
+        return (everything || all_people) && !named;
     };
     // `The head nurse sees all …` is not `nurses see only …`.
     let other_one = s.head.is_some()
@@ -328,13 +354,6 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     let universal = (o.range.0..o.range.1).any(|k| {
         any_of!(lexed.word(k), "all" "every" "each" "any") && held_behind(other, k, focus)
     });
-    let all_people = focus.people
-        && (o.range.0..o.range.1).any(|k| {
-            any_of!(lexed.word(k), "all" "every" "each" "any")
-                && (k + 1..(k + 4).min(o.range.1))
-                    .take_while(|&e| !is_boundary(other, e))
-                    .any(|e| other.tagged.is(e, class::PERSON))
-        });
     if (universal || all_people) && !named || everything {
         return true;
     }
@@ -367,6 +386,13 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
         }),
         Slot::Object => false,
     }
+}
+
+/// Behind the first word for people near the start: the subject of a verb that no list knows.
+fn subject_end(source: &Source<'_>, o: &Statement) -> Option<usize> {
+    (o.range.0..(o.range.0 + 4).min(o.range.1))
+        .find(|&k| source.tagged.is(k, class::PERSON))
+        .map(|k| k + 1)
 }
 
 /// `every part`: a word of the focus right behind the quantifier.

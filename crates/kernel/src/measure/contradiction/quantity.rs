@@ -1,7 +1,8 @@
 //! The quantities of a sentence: value, dimension, and the bound they stand under.
 
 use super::super::Source;
-use super::limit::{read_limit, retention as retention_of};
+use super::limit::{Limit, read_limit, retention as retention_of};
+use super::spans::{begins, push_offsets, span_behind};
 use super::statement::{Statement, is_label};
 use super::synonym::canonical;
 use super::units::{bytes, clock, half_day, is_count, number, numeral, scaled, seconds};
@@ -86,6 +87,18 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
             }
             continue;
         }
+        // `on the day the loan is due`: no time after it.
+        if any_of!(word, "day" "date")
+            && (at.saturating_sub(3).max(s.range.0)..at).any(|k| lexed.word(k) == "on")
+        {
+            let from = if word == "date" {
+                at.saturating_sub(3)
+            } else {
+                at - 1
+            };
+            push_offsets(source, s, n, (at, from), (Bound::Value, 0.0), out);
+            continue;
+        }
         // every night, each Sunday
         if matches!(word, "every" | "each")
             || word == "per" && at > s.range.0 && lexed.word(at - 1) == "once"
@@ -140,7 +153,7 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 },
                 ("before", true) | ("after" | "from", false) => Bound::Lower,
                 // What begins at four is not done by three.
-                ("at", false) if begins(source, s, at) => Bound::Takes,
+                ("at" | "for", false) if begins(source, s, at) => Bound::Takes,
                 ("at", false) => Bound::Value,
                 _ => continue,
             };
@@ -171,7 +184,7 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         };
         if token.kind == TokenKind::Word
             && matches!(word, "a" | "an")
-            && !any_of!(prev, "once" "twice" "times" "for" "within" "after" "every")
+            && !any_of!(prev, "once" "twice" "times" "for" "within" "after" "every" "than" "takes" "take" "lasts" "last" "needs" "waits" "wait" "least" "most")
         {
             continue;
         }
@@ -207,16 +220,41 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         let unit_at = unit_at
             + usize::from(any_of!(lexed.word(unit_at),
                 "working" "business" "full" "calendar" "whole" "more" "consecutive"));
+        let unit_at = if prev == "between"
+            && lexed.word(at + 1) == "and"
+            && number(lexed.word(at + 2)).is_some()
+        {
+            at + 3 + usize::from(lexed.raw(at + 3) == "°")
+        } else {
+            unit_at
+        };
         let unit = lexed.word(unit_at);
         let mut own = vec![token.key];
         if let Some(u) = lexed.tokens.get(unit_at) {
             own.push(canonical(u.key));
         }
         let limit = read_limit(t, s, at);
-        let (bound, retention) = (limit.bound, limit.retention);
         if limit.case {
             continue;
         }
+        // `between 2 and 8 °C`
+        let two = if at >= s.range.0 + 3 {
+            lexed.word(at - 3)
+        } else {
+            ""
+        };
+        let limit = match (prev, two) {
+            ("between", _) if lexed.word(at + 1) == "and" => Limit {
+                bound: Bound::Lower,
+                ..limit
+            },
+            ("and", "between") => Limit {
+                bound: Bound::Upper,
+                ..limit
+            },
+            _ => limit,
+        };
+        let (bound, retention) = (limit.bound, limit.retention);
         let mut bound = if any_of!(word, "several" "multiple" "many") {
             Bound::Lower
         } else if matches!(prev, "exactly" | "precisely") {
@@ -265,11 +303,25 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 Dimension::Retention
             } else {
                 let side = lexed.word(unit_at + 1);
-                if any_of!(side, "before" "after") {
+                if any_of!(side, "before" "after") && bound != Bound::Takes {
                     let sign = if side == "before" { -1.0 } else { 1.0 };
                     push_offsets(source, s, n, (at, unit_at), (bound, sign * value), out);
                 }
-                if side == "before" {
+                if side == "before" && bound != Bound::Takes {
+                    continue;
+                }
+                // `at most a day old`: made anew that often.
+                let aged = side == "old"
+                    || prev == "than" && at >= s.range.0 + 2 && lexed.word(at - 2) == "older";
+                if aged && bound == Bound::Upper {
+                    out.push(Quantity {
+                        statement: n,
+                        dimension: Dimension::Period,
+                        bound,
+                        value,
+                        own: own.clone(),
+                        counted: None,
+                    });
                     continue;
                 }
                 Dimension::Time
@@ -284,6 +336,24 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         } else if let Some((family, k)) = scaled(unit) {
             value *= k;
             Dimension::Of(crate::text::lex::fnv(family))
+        } else if any_of!(unit, "per" "a" "an")
+            && let Some(span) = seconds(lexed.word(unit_at + 1))
+            && value > 0.0
+        {
+            // `limited to 100 per minute`
+            out.push(Quantity {
+                statement: n,
+                dimension: Dimension::Period,
+                bound: match bound {
+                    Bound::Upper => Bound::Lower,
+                    Bound::Lower => Bound::Upper,
+                    other => other,
+                },
+                value: span / value,
+                own: vec![token.key],
+                counted: s.head,
+            });
+            continue;
         } else if token.kind == TokenKind::Number || bound != Bound::Value || is_count(word) {
             // The thing counted: the next noun.
             let Some(noun) = (unit_at..(unit_at + 3).min(s.range.1))
@@ -344,74 +414,6 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
             value,
             counted: None,
             own,
-        });
-    }
-}
-
-/// `a minute`, `per day`, `in 24 hours` behind the thing counted: the seconds of it.
-fn span_behind(source: &Source<'_>, s: &Statement, noun: usize) -> Option<f64> {
-    let lexed = &source.tagged.lexed;
-    for k in noun + 1..(noun + 7).min(s.range.1) {
-        if lexed.tokens[k].kind == TokenKind::Symbol {
-            return None;
-        }
-        if !any_of!(lexed.word(k), "a" "per" "an" "each" "every" "in" "within") {
-            continue;
-        }
-        if let Some(unit) =
-            seconds(lexed.word(k + 1)).filter(|_| !any_of!(lexed.word(k), "in" "within"))
-        {
-            return Some(unit);
-        }
-        let count = number(lexed.word(k + 1)).or_else(|| numeral(lexed.word(k + 1)));
-        if let (Some(count), Some(unit)) = (count, seconds(lexed.word(k + 2))) {
-            return Some(count * unit);
-        }
-    }
-    None
-}
-
-/// `starts at`, `is launched at`: the time at `at` is when it begins.
-fn begins(source: &Source<'_>, s: &Statement, at: usize) -> bool {
-    (at.saturating_sub(5).max(s.range.0)..at).any(|k| {
-        any_of!(source.tagged.lexed.word(k),
-            "starts" "start" "started" "begins" "begin" "beginning" "launched" "launches" "commences"
-            "kicks" "triggered")
-    })
-}
-
-/// `no later than 24 hours before the appointment`: one quantity for each word of the event.
-fn push_offsets(
-    source: &Source<'_>,
-    s: &Statement,
-    n: u32,
-    (at, unit): (usize, usize),
-    (bound, value): (Bound, f64),
-    out: &mut Vec<Quantity>,
-) {
-    let t = &source.tagged;
-    let lexed = &t.lexed;
-    // Later and earlier speak of the time itself, at least and at most of the distance.
-    let of_time = (at.saturating_sub(4).max(s.range.0)..(unit + 8).min(s.range.1))
-        .any(|k| any_of!(lexed.word(k), "later" "earlier" "latest" "earliest" "sooner"));
-    let bound = match bound {
-        Bound::Upper if value < 0.0 && !of_time => Bound::Lower,
-        Bound::Lower if value < 0.0 && !of_time => Bound::Upper,
-        Bound::Takes => Bound::Value,
-        other => other,
-    };
-    let event = (unit + 2..(unit + 7).min(s.range.1))
-        .take_while(|&k| lexed.tokens[k].kind == TokenKind::Word)
-        .filter(|&k| !t.is(k, class::STOP | class::MODAL));
-    for k in event.take(2) {
-        let key = canonical(lexed.tokens[k].key);
-        out.push(Quantity {
-            statement: n,
-            dimension: Dimension::After(key),
-            bound,
-            value,
-            counted: None,
-            own: vec![lexed.tokens[at].key, lexed.tokens[unit].key],
         });
     }
 }

@@ -126,12 +126,7 @@ impl Statement {
             return true;
         }
         // `On the public page …`, `In the warden's list …`
-        let own = |a: &[u64], b: &Statement| a.iter().all(|k| b.content.binary_search(k).is_err());
-        if !self.fronted.is_empty()
-            && !other.fronted.is_empty()
-            && own(&self.fronted, other)
-            && own(&other.fronted, self)
-        {
+        if differ(&self.fronted, &other.fronted) {
             return true;
         }
         // Two headings, each with a word of its own.

@@ -18,6 +18,8 @@ pub(super) struct Stand {
     pub at: usize,
     /// Behind its last word.
     pub to: usize,
+    /// The cue holds a negation.
+    pub denies: bool,
     /// Key of the word behind the cue, 0 where none.
     pub next: u64,
     /// Keys of the cue's words: they are the predicate, not the subject.
@@ -118,13 +120,26 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
+        // `The operator can stop it by hand`: a person may, none must.
+        let by_choice = |at: usize| {
+            any_of!(lexed.word(at), "by" "hand" "manually" "manual")
+                && (s.range.0..at).any(|i| any_of!(lexed.word(i), "can" "may" "could"))
+                && !(s.range.0..s.range.1).any(|i| lexed.word(i) == "only")
+        };
         for found in find_cues(&sources[s.source], s.range) {
+            if found.side == Side::B
+                && any_of!(topics()[usize::from(found.topic)].name, "who acts" "approval")
+                && by_choice(found.tokens[0])
+            {
+                continue;
+            }
             let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
             out.push(Stand {
                 family: family_of(found.topic),
                 side: found.side,
                 statement: n as u32,
                 at: found.tokens[0],
+                denies: found.tokens.iter().any(|&i| t.is(i, class::NEG)),
                 to: found.tokens.last().map_or(0, |i| i + 1),
                 next: 0,
                 cue: cue.collect(),
@@ -141,6 +156,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 statement: n as u32,
                 at: from,
                 to,
+                denies: false,
                 next: lexed
                     .tokens
                     .get(to)
@@ -167,7 +183,10 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 && hit.to < s.verb_at
                 && lexed.tokens[hit.to].kind == TokenKind::Word
                 && !t.is(hit.to, class::STOP | class::NEG);
-            if inside || describes || is_listed(t, s.range, hit.from, hit.to) {
+            let chosen = families()[usize::from(family)].name == "who acts"
+                && side == Side::A
+                && by_choice(hit.from);
+            if chosen || inside || describes || is_listed(t, s.range, hit.from, hit.to) {
                 continue;
             }
             let negated = (hit.from.saturating_sub(3).max(s.range.0)..hit.from)
@@ -180,6 +199,13 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                     && lexed.word(s.range.0 + 1) != "two"
                     && !(s.range.0..hit.from).any(|i| lexed.tokens[i].kind == TokenKind::Symbol)
                     && hit.from > s.range.0;
+            // `Nobody approves a request of their own`: denied of one's own only.
+            if negated
+                && (hit.to..s.range.1)
+                    .any(|i| any_of!(lexed.word(i), "own" "themselves" "himself" "herself"))
+            {
+                continue;
+            }
             let side = match (negated, families()[usize::from(family)].flips) {
                 (false, _) => side,
                 (true, true) if side == Side::A => Side::B,

@@ -167,8 +167,12 @@ pub(super) mod mark {
 
     pub(super) fn of(word: &str) -> u8 {
         match word {
-            "only" | "exclusively" | "solely" | "alone" | "else" => ONLY,
-            "anyone" | "anybody" | "everyone" | "everybody" => EVERYONE,
+            "only" | "exclusively" | "solely" | "alone" | "else" | "just" | "reserved"
+            | "restricted" | "limited" | "confined" | "exclusive" | "entrusted" | "preserve"
+            | "privilege" | "prerogative" | "nobody" | "none" | "one" | "apart" | "except"
+            | "besides" => ONLY,
+            "anyone" | "anybody" => EVERYONE | ONLY,
+            "everyone" | "everybody" => EVERYONE,
             "leave" | "leaves" | "stay" | "stays" | "remain" | "remains" | "outside"
             | "outsiders" | "third" => STAYS,
             "written" | "given" | "expressed" | "formatted" | "rounded" | "spelled" | "spelt"
@@ -324,7 +328,10 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             let rest = any_of!(word, "other" "remaining")
                 && i > range.0
                 && any_of!(lexed.word(i - 1), "every" "all" "any" "the")
-                || any_of!(word, "exception" "exceptions" "exempt")
+                || i == range.0
+                    && any_of!(word, "below" "above" "beyond" "over" "under")
+                    && any_of!(lexed.word(i + 1), "that" "this")
+                || any_of!(word, "exception" "exceptions")
                     && i > range.0
                     && !any_of!(lexed.word(i - 1), "without" "no" "any");
             s.conditional |= rest;

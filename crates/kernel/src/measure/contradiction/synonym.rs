@@ -32,6 +32,8 @@ const GROUPS: &[&str] = &[
     "sound audio",
     "share pass disclose",
     "close shut",
+    "ad ads advert advertisement",
+    "update refresh",
     "car vehicle",
     "member membership",
     "remind reminder",

@@ -1,6 +1,6 @@
 //! Who may do, see or decide something, how many of them, and all, some or none.
 
-use super::super::claims::{ACCOUNTS, APPROVAL, PARTS, PRICE, REQUIRED};
+use super::super::claims::{ACCOUNTS, ALL, APPROVAL, PARTS, PRICE, REQUIRED};
 use super::super::cues::{Topic, claim};
 
 /// Groups of words that only these topics use. `person` holds every word for people as well.
@@ -8,7 +8,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("person", "person people human somebody someone"),
     (
         "account",
-        "login log-in logon sign-in signin account password passcode pin registration credentials authentication sign-up signup identification username",
+        "login log-in logon sign-in signin account password passcode pin registration credentials authentication sign-up signup identification username token api-key key keys sign-on sso",
     ),
     ("sign", "sign log signing logging signed logged"),
     ("authed", "signed-in logged-in registered authenticated"),
@@ -19,7 +19,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("every", "every each all any"),
     (
         "everybody",
-        "everyone everybody anyone anybody all public world internet whoever web outsiders outside",
+        "everyone everybody anyone anybody all public whoever outsiders",
     ),
     (
         "mandatory",
@@ -44,7 +44,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("omit", "skip omit drop leave"),
     (
         "reach",
-        "open visible accessible available reachable readable shown viewable seen viewed read reached opened displayed accessed view see look watch browse access",
+        "open visible accessible available reachable readable shown viewable seen viewed read reached opened displayed accessed view see look watch browse access find found",
     ),
     (
         "closed",
@@ -60,7 +60,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ),
     (
         "approval",
-        "approve approval release confirm confirmation review authorise authorize authorisation sign-off consent agree agreement check signature sign signed look moderate moderation moderator permission vet inspect decide clearance countersign",
+        "approve approval release confirm confirmation review authorise authorize authorisation sign-off consent agree agreement check signature sign signed look moderate moderation moderator permission vet inspect decide clearance countersign acknowledge vote ok press verify accept examine judge",
     ),
     ("two", "two both second three"),
     ("one", "one single"),
@@ -71,16 +71,16 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ),
     (
         "include",
-        "go enter count part include cover use taken considered contained evaluated analysed processed account based covered into",
+        "go enter count part include cover use taken considered contained account goes based covered into list show appear contain print display export get receive belong write record store save log trigger send cause apply",
     ),
     (
         "out",
         "exclude drop ignore disregard remove skip omit exempt discard filter missing pass",
     ),
-    ("enough", "enough sufficient suffices sufficient"),
+    ("enough", "enough sufficient suffices sufficient suffice"),
     (
         "trace",
-        "traced trace linked link attributed assigned connected identify identified identifiable",
+        "traced trace attributed identify identified identifiable",
     ),
 ];
 
@@ -90,51 +90,56 @@ pub(crate) const TOPICS: &[Topic] = &[
         ACCOUNTS,
         "without ... <account>|no .. <account>|<not> .. <must> .. <account>|<account> .. <be> not|<account> .. <not> .. <must>|<not> .. ask .. <account>\
         |without .. <sign> in|without .. <identify>|<not> .. <sign> in|<not> .. <identify>|never registered|<account> .. not exist|unauthenticated\
-        |<not> .. <authed>|<not> .. say who|<not> <account>",
+        |<not> .. <authed>|<not> .. say who|<not> <account>|without .. <sign> up|without .. <sign> on|no user management|<account> .. not used|as a guest|<account> .. not asked|no need to <sign>|no need to <identify>",
         "<must> .. <account>|<must> .. <sign> in|<must> .. <identify>|<must> .. <authed>|<only> .. <authed>|<only> ... <sign> in|<authed> .. only|<authed>|<sign> in|<account> .. <must>\
         |behind .. <account>|ask .. <account>|with .. <account>|after .. <account>|enter ... <account>|type ... <account>|<account> .. precondition|<sign> in with\
-        |without ... <account> .. <not>|<not> ... without .. <account>|<not> ... without .. <sign> in|unless .. <sign> in|unless .. <account>|<not> .. before ... <sign> in|<not> .. until ... <sign> in|<account> .. asked|<identify>|<not> ... unless .. <account>",
+        |without ... <account> .. <not>|<not> ... without .. <account>|<not> ... without .. <sign> in|unless .. <sign> in|unless .. <account>|<not> .. before ... <sign> in|<not> .. until ... <sign> in|<account> .. asked|<identify>|<not> ... unless .. <account>|<must> .. <sign> up|<sign> up|without ... <account> ... <turned>|without ... <account> .. get|<not> .. as a guest|through ... <account>|via .. <account>|over .. <account>|create .. <account>|open .. <account>",
     ),
     claim(
         REQUIRED,
         "<mandatory>|<must> .. <filled>|<must> .. <supply>|<every> ... <has>|<not> ... <empty>|<not> .. lack|without ... <turned>|<turned> ... without|<not> ... without\
         |<not> ... until ... <filled>|<not> ... until ... attached|<not> ... before ... <filled>|only with|<must> .. there|<must> .. value|<must> <not> .. <empty>|always .. <has>|always .. <filled>|<every> ... <must>\
-        |<not> .. optional|<must> .. come|<only> .. if .. <filled>",
+        |<not> .. optional|<must> .. come|<only> .. if .. <filled>|<must> .. chosen|<must> .. selected|<must> .. answered|<must> .. picked|not null|<every> ... come with|<not> .. null|without ... <not> .. <fine>|without ... cannot|<nobody> ... without",
         "<may> ... <empty>|<may> .. <omit>|<may> ... out $|optional|voluntary|need not|<not> .. have to|<not> .. <mandatory>|<not> .. needed|without ... <fine>|<may> ... without|<may> .. without|come without\
-        |free to <omit>|fine to <omit>|<empty> ... accepted|<empty> ... fine|<empty> ... valid|decide whether|<not> .. obliged|<fine> without|<fine> ... without|<be> <empty> .. accepted|<not> <must> .. <supply>|missing ... accepted|even .. missing|even without|not always",
+        |free to <omit>|fine to <omit>|<empty> ... accepted|<empty> ... fine|<empty> ... valid|decide whether|<not> .. obliged|<fine> without|<fine> ... without|<be> <empty> .. accepted|<not> <must> .. <supply>|missing ... accepted|even .. missing|even without|not always|<may> .. null|nullable|<be> <empty>|<may> leave ... open|<may> .. leave ... open|<be> left open|with or without|<not> asked|<not> .. asked for|<may> .. unknown|<may> .. unspecified|<may> .. undefined",
     ),
     claim(
         "who sees it",
         "<be> public|<everybody> ... <reach>|<reach> .. <everybody>|<reach> ... <everybody>|open to .. public|whole world|whole internet|on the internet|on the web|freely <reach>|from outside|world-readable\
-        |for all to see|<every> visitors ... <reach>|<every> visitor ... <reach>|publicly|published|from the .. internet|to the public|no secret|from anywhere",
+        |for all to see|<every> visitors ... <reach>|<every> visitor ... <reach>|publicly|published|from the .. internet|to the public|no secret|from anywhere|<reach> .. world|<reach> .. internet|<reach> ... web|public internet|open internet|open source|<be> .. website|published on|on .. website",
         "<be> <closed>|<only> ... <reach>|<reach> ... <only>|<not> ... <reach>|<reach> .. <not> <everybody>|restricted to|reserved for|reserved to|limited to|internal use|vpn|intranet|inside .. network\
-        |kept from|hidden from|<everybody> ... cannot|nobody outside|<not> .. published|<not> ... public|eyes only|private to|<person> alone|<person> only|stay .. <closed>|remain .. <closed>|network only|not open to|behind .. firewall|<only> ... network|for .. <person> only",
+        |kept from|hidden from|<everybody> ... cannot|nobody outside|<not> .. published|<not> ... public|eyes only|private to|<person> alone|<person> only|stay .. <closed>|remain .. <closed>|network only|not open to|behind .. firewall|<only> ... network|for .. <person> only|stay among|stay within|stay inside|stays inside|remain among|remain within|<reach> in .. only|known to .. only|among .. only|not for|<not> ... outside|<not> ... leave",
     ),
     claim(
         PRICE,
-        "<free> of charge|<be> <free>|for <free>|<free> for|<free> $|<not> .. <fee>|without .. <fee>|without payment|cost nothing|costs nothing|<not> ... <fee>|gratis|at no .. <cost>|<free> use|use .. <free>|<cost> .. nothing|<not> .. fee|<free> on|<free> at",
+        "<free> of charge|<be> <free>|for <free>|<free> for|<free> $|<not> .. <fee>|without .. <fee>|without payment|cost nothing|costs nothing|<not> ... <fee>|gratis|at no .. <cost>|<free> use|use .. <free>|<cost> .. nothing|<not> .. fee|<free> on|<free> at|included in|no extra <fee>",
         "<cost> ... <money>|<money> ... <cost>|<must> .. <cost>|<be> <cost>|subject to .. <cost>|not <free>|not for <free>|<cost> .. <be> due|<money> .. added|<cost> for|a <cost>|the <cost> for|<money> a day|<money> per|<cost> per|<person> <cost>",
     ),
     claim(
         APPROVAL,
         "<auto>|by itself|by themselves|itself|themselves|without ... <approval>|<nobody> .. <approval>|<nobody> <approval> .. <must>|<not> .. <must> .. <approval>|without anyone|without anybody|without asking|as soon as|the moment|<not> .. <person> ... involved|<not> .. <hand>\
-        |at once|immediately|straight away|right away|instantly|directly|without .. <person>|without .. <hand>",
+        |at once|immediately|straight away|right away|instantly|directly|without .. action|without .. intervention|without .. involvement|without .. input|without .. help|without .. <hand>|by the system|by software|<approval> .. by the system|<approval> .. by software|<approval> .. by the program|by .. algorithm|by .. program|by the machine|no human|no person",
         "<approval> ... before|before ... <approval>|until ... <approval>|after ... <approval>|<must> ... <approval>|<approval> .. by|by hand|manually|wait .. <approval>|<approval> .. <every>|<every> ... <approval> .. by|hands of\
-        |<must> ... consent|<not> ... until ... <approval>|<not> ... before ... <approval>|<not> ... without ... <approval>|<person> <approval>|<person> .. to <approval>|only after ... <approval>|<hand>|<person> decides",
+        |<must> ... consent|<not> ... until ... <approval>|<not> ... before ... <approval>|<not> ... without ... <approval>|<person> <approval>|<person> .. to <approval>|only after ... <approval>|<hand>|<person> decides|vote on|<approval> on <every>",
     ),
     claim(
         PARTS,
         "<every> ... <include>|<include> ... <every>|<not> ... <out>|<not> ... left out|<not> ... leave out|<every> single|<every> <person> ... <must>|no exception",
-        "<be> <out>|<out>|left out|leave out|<not> .. <include>|<not> ... <include>|<only> ... <include>|<be> ... without the|restricted to|limited to|<not> .. have to|<not> <must>|<not> .. <must>",
+        "<be> <out>|<out>|left out|leave out|<not> .. <include>|<not> ... <include>|only ... <include>|<be> ... without the|restricted to|limited to|<not> .. have to|<not> <must>|<not> .. <must>",
+    ),
+    claim(
+        ALL,
+        "<every> .. <be>|<every> <person> .. <be>",
+        "<be> ignored|<be> skipped|left out|<be> exempt|<be> excluded|<be> omitted|<be> disregarded|<be> passed over|<be> spared",
     ),
     claim(
         "how many do it",
-        "two different|two signatures|two <person>|<two> <person> ... <approval>|second <person>|second signature|four-eyes|four eyes|<not> ... alone|<not> ... on .. own|both <person>|<must> two|by two|two .. together|<two> .. must|<approval> ... second",
-        "one <person>|single <person>|<one> .. <enough>|<one> signature|<person> alone|alone <may>|<may> .. alone|on .. own|without .. second|by one|<one> ... <enough>|a single|own authority",
+        "two different|two signatures|two <person>|<two> <person> ... <approval>|second <person>|second signature|four-eyes|four eyes|<not> ... alone|<not> ... on .. own|both <person>|<must> two|by two|two .. together|<two> .. must|<approval> ... second|two <approval>|two keys|different <person>|two .. <approval>",
+        "one <person>|single <person>|<one> .. <enough>|<one> signature|<person> alone|alone <may>|<may> .. alone|on .. own|without .. second|by one|<one> ... <enough>|a single|own authority|one <approval>|<one> <person> ... <approval>",
     ),
     claim(
         "names or none",
-        "<anon>|<not> ... who|<not> ... <trace>|<save> ... without ... <ident>|<be> ... without ... <ident>|<not> ... <ident>|<not> .. personal|no names|<ident> .. not|<not> ... identity",
-        "with ... <ident>|<ident> ... <be> shown|show who|shows who|<be> linked to|signed with|by ... <ident>|which <person>|under ... <ident>|full <ident>|real <ident>|<ident> ... beside|<ident> .. appear|<ident> .. printed|<ident> ... shown|carry ... <ident>|<ident> of .. <person>|<person> ... <ident>|together with|sees who|see who",
+        "<anon>|<not> ... who|<not> ... <trace>|<save> ... without ... <ident>|<be> ... without ... <ident>|no .. <ident>|not .. <ident>|never ... <ident>|nobody ... <ident>|<not> .. linked to|<not> .. personal|<be> secret|no names|<ident> .. not|<not> ... identity",
+        "with ... <ident>|<ident> ... <be> shown|show who|shows who|<be> linked to|signed with|by ... <ident>|which <person>|under ... <ident>|full <ident>|real <ident>|<ident> ... beside|<ident> .. appear|<ident> .. printed|<ident> ... shown|carry ... <ident>|<ident> of .. <person>|<person> ... <ident>|together with|sees who|see who|how .. voted|show how|shows how|who voted|show ... <ident>",
     ),
 ];

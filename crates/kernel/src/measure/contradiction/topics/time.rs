@@ -73,33 +73,38 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
 pub(crate) const TOPICS: &[Topic] = &[
     topic(
         "which comes first",
-        "<newest> .. first|<newest> .. <top>|from .. <newest>|<newest> to .. <oldest>|begin with .. <newest>|start with .. <newest>|most recent first|most recent .. <top>|begin with .. most recent|start with .. most recent|descending|<oldest> .. last|<oldest> .. <bottom>|in reverse|new ones first|backwards in time|from new to old|new to old",
-        "<oldest> .. first|<oldest> .. <top>|from .. <oldest>|<oldest> to .. <newest>|begin with .. <oldest>|start with .. <oldest>|ascending|<newest> .. last|<newest> .. <bottom>|in chronological|chronologically|most recent last|most recent .. <bottom>|old ones first|forwards in time|old to new",
+        "<newest> .. first|<newest> .. <top>|<newest> .. at the <top>|<newest> .. on <top>|from <newest>|from the <newest>|<newest> to .. <oldest>|begin with .. <newest>|start with .. <newest>|most recent first|most recent .. <top>|begin with .. most recent|start with .. most recent|descending|<oldest> .. last|<oldest> .. <bottom>|<oldest> .. at the <bottom>|in reverse|new ones first|backwards in time|from new to old|new to old",
+        "<oldest> .. first|<oldest> .. <top>|<oldest> .. at the <top>|<oldest> .. on <top>|from <oldest>|from the <oldest>|<oldest> to .. <newest>|begin with .. <oldest>|start with .. <oldest>|ascending|<newest> .. last|<newest> .. <bottom>|<newest> .. at the <bottom>|in chronological|chronologically|most recent last|most recent .. <bottom>|old ones first|forwards in time|old to new",
     ),
     topic(
         "which comes first",
-        "<highest> .. first|<highest> .. <top>|<highest> to .. <lowest>|begin with .. <highest>|start with .. <highest>|most expensive first|most expensive .. <top>|<lowest> .. last|<lowest> .. <bottom>|large to small|high to low|descending|z to a",
-        "<lowest> .. first|<lowest> .. <top>|<lowest> to .. <highest>|begin with .. <lowest>|start with .. <lowest>|least expensive first|<highest> .. last|<highest> .. <bottom>|small to large|low to high|ascending|a to z",
+        "<highest> .. first|<highest> .. <top>|<highest> .. at the <top>|<highest> .. on <top>|<highest> to .. <lowest>|begin with .. <highest>|start with .. <highest>|most expensive first|most expensive .. <top>|<lowest> .. last|<lowest> .. <bottom>|<lowest> .. at the <bottom>|large to small|high to low|descending|z to a",
+        "<lowest> .. first|<lowest> .. <top>|<lowest> .. at the <top>|<lowest> .. on <top>|<lowest> to .. <highest>|begin with .. <lowest>|start with .. <lowest>|least expensive first|<highest> .. last|<highest> .. <bottom>|<highest> .. at the <bottom>|small to large|low to high|ascending|a to z",
     ),
     near(
         "how many times",
-        "exactly once|only once|just once|once only|once and|at most once|exactly one|one single|a single time|one time|<not> more than once|<not> more than one|<not> .. twice|<not> .. again|<not> .. second time|<not> .. repeat|<not> .. retry|<not> .. reuse|<not> .. a second|one .. and <not> more|one .. only|only one|at most one|<not> .. anew|one attempt|a single attempt|first attempt only",
-        "<times> times|twice|again|repeat|repeatedly|second time|third time|as often as|any number|as many times|more than once|every time|each time|retry|reuse|anew|until .. succeed|until .. work|over and over|once more|<times> attempts|up to .. times|further attempts|another attempt|as many .. as|unlimited number",
+        "exactly once|only once|just once|once only|once and|at most once|exactly one|one single|a single time|one time|<not> more than once|<not> more than one|<not> .. twice|<not> .. again|<not> .. second time|<not> .. repeat|<not> .. retry|<not> .. reuse|<not> .. a second|one .. and <not> more|one .. only|only one|at most one|<not> .. anew|one attempt|a single attempt|first attempt only|a single|single use|once $|once per|once in|one .. per|single-use",
+        "<times> times|twice|again|repeat|repeatedly|second time|third time|as often as|any number|as many times|more than once|every time|each time|retry|reuse|anew|until .. succeed|until .. work|over and over|once more|<times> attempts|up to .. times|further attempts|another attempt|as many .. as|unlimited number|any number of times|unlimited|every <unit>|at every|at each|on every|on each|with every|with each|after every|after each|before every|before each",
     ),
     near(
         "when it happens",
-        "at once|immediately|instantly|straight away|right away|without delay|the moment|on the spot|as soon as|the instant|within .. <short>|in real time|real-time|less than .. <short>|under .. <short>|within .. hour|<not> .. wait|later than .. <short>|promptly|most .. <short> after|<short> after|same minute|same second|without waiting|the same day|same hour|most .. <short>|while .. wait|then and there|without .. delay|at the same time as",
-        "next day|next morning|following day|following morning|next working|next week|next run|next night|next month|once a <unit>|once an hour|once per <unit>|<not> .. until|<not> .. before|only after|only once|<gather> .. and|<be> <gather>|in batches|overnight|at night|nightly|night run|end of .. <slow>|every <slow>|each <slow>|every .. minutes|every .. hours|every .. days|weekly|monthly|daily|at the earliest|wait for|wait until|wait at least|wait .. before|held back|with .. delay|in the evening|at midnight|<unit> later|later|hours after|days after|the day after|<gather> until|first .. approved|<gather> for|<unit> old|quarter of an hour",
+        "at once|immediately|instantly|straight away|right away|without delay|the moment|on the spot|as soon as|the instant|within .. <short>|in real time|real-time|less than .. <short>|under .. <short>|within .. hour|<not> .. wait|later than .. <short>|promptly|most .. <short> after|<short> after|same minute|same second|without waiting|the same day|same hour|most .. <short>|while .. wait|then and there|without .. delay|at the same time as|very moment|the second the|the minute the|this very|on the day they|on the day it|on the day the|on the same day|same evening|same night",
+        "next day|next morning|following day|following morning|next working|next week|next run|next night|next month|once a <unit>|once an hour|once per <unit>|<not> .. until|<not> .. before|only after|only once|<gather> .. and|<be> <gather>|in batches|overnight|at night|nightly|night run|end of .. <slow>|every <slow>|each <slow>|every .. minutes|every .. hours|every .. days|weekly|monthly|daily|at the earliest|wait for|wait until|wait at least|wait .. before|held back|with .. delay|in the evening|at midnight|<unit> later|later|hours after|days after|the day after|<gather> until|first .. approved|<gather> for|<unit> old|quarter of an hour|end of the|from the following|following <slow>|next <slow>|from next|from <slow> on|from the next|maintenance window",
+    ),
+    near(
+        "without delay",
+        "without delay|immediately|at once|instantly|straight away|right away|without waiting|<not> .. wait|on the spot|the instant|the moment|as soon as|without .. delay|very moment|the second the|the minute the",
+        "<unit> after|<unit> later|after .. <unit>|wait .. <unit>|with .. delay|delay of|delayed|delay by|pause of|hold .. for .. <unit>|following <slow>|next <slow>|from the following|next .. window",
     ),
     near(
         "whether it waits",
-        "synchronous|wait for|wait until|block until|same response|same request|same call|same connection|before .. <answer>|only then|<answer> .. when .. <done>|<answer> .. after .. <done>|<answer> .. once .. <done>|<answer> .. only when|<answer> .. only after|<answer> with .. result|<not> .. <answer> until|<not> .. <answer> before|stay open until|directly in .. response|waits",
-        "asynchronous|in the background|<answer> .. immediately|<answer> .. at once|<answer> .. straight|<answer> .. right away|<answer> .. without waiting|<not> .. wait|after .. has answered|after .. answered|after the response|after the answer|queue|fetch .. later|follow .. later|poll|job id|job number|ticket number|callback|webhook|later by|sent later|fire and forget|without waiting|separate request|second request|follow by|delivered later",
+        "synchronous|synchronously|wait for|wait until|block until|same response|same request|same call|same connection|before .. <answer>|only then|<answer> .. when .. <done>|<answer> .. after .. <done>|<answer> .. once .. <done>|<answer> .. only when|<answer> .. only after|<answer> with .. result|<not> .. <answer> until|<not> .. <answer> before|stay open until|directly in .. response|waits",
+        "asynchronous|asynchronously|in the background|<answer> .. immediately|<answer> .. at once|<answer> .. straight|<answer> .. right away|<answer> .. without waiting|<not> .. wait|after .. has answered|after .. answered|after the response|after the answer|queue|fetch .. later|follow .. later|poll|job id|job number|ticket number|callback|webhook|later by|sent later|fire and forget|without waiting|separate request|second request|follow by|delivered later",
     ),
     topic(
         "whether it is kept",
-        "<not> .. <gone>|<save> .. unlimited|<save> .. indefinitely|<save> .. for ever|<save> .. forever|<save> .. permanently|<save> .. for good|<save> .. without end|all .. <be> <kept>|every .. <be> <kept>|<be> never lost|stay .. available|remain .. available|stay .. for ever|stay in the|remain in the|full history|complete history|whole history|all earlier versions|for all time|<save> .. for life|<not> .. out of",
-        "<be> <gone>|<gone> .. after|<gone> .. older|<gone> every|<gone> .. as soon|<gone> .. when|<not> .. kept|<not> .. retained|<not> .. archived|replaces the|<gone> at|gone after|gone for good|<not> .. history|only the last|only the latest|only the <newest>|<gone> from|<gone> without trace|<save> none",
+        "<not> .. <gone>|<save> .. unlimited|<save> .. indefinitely|<save> .. for ever|<save> .. forever|<save> .. permanently|<save> .. for good|<save> .. without end|all .. <be> <kept>|every .. <be> <kept>|<be> never lost|stay .. available|remain .. available|stay .. for ever|stay in the|remain in the|full history|complete history|whole history|all earlier versions|for all time|<save> .. for life|<not> .. out of|without .. limit|without any .. limit|without end|unlimited time",
+        "<be> <gone>|<gone> .. after|<gone> .. older|<gone> every|<gone> .. as soon|<gone> .. when|<not> .. kept|<not> .. retained|<not> .. archived|replaces the|<gone> at|gone after|gone for good|<not> .. history|only the last|only the latest|only the <newest>|<gone> from|<gone> without trace|<save> none|destroyed|<gone> two|<gone> .. later",
     ),
     near(
         "whether it can be undone",
@@ -115,6 +120,16 @@ pub(crate) const TOPICS: &[Topic] = &[
         "one after the other",
         "one after|one by one|one at a time|strictly one|sequential|serial|serially|single thread|single-threaded|<not> .. <parallel>|<not> .. same time|never two|never more than one|in turn|only one .. at|next .. only when|next .. only after|<not> .. side by side|<not> .. overlap|single file",
         "<parallel>|at the same time|side by side|<times> .. at once|<times> at a time|concurrent|<times> threads|<times> workers|<times> processes|<times> .. same time|all together|overlap|thread pool|multi-threaded|on all cores|all cores",
+    ),
+    near(
+        "in which order",
+        "in the given|given order|fixed order|prescribed order|in this order|strict order|set order|in sequence|given sequence|fixed sequence|prescribed sequence|order <be> fixed|strictly in",
+        "in any order|any order|any sequence|order .. <not> matter|order .. free|<not> .. order|whatever order|order of their choice|freely chosen order|in random order|order .. chosen",
+    ),
+    near(
+        "which day",
+        "first day of|first of the month|first of each|beginning of the|start of the|first <slow> of|begin of",
+        "last day of|end of the|last of the month|last of each|last <slow> of|middle of the|15th of",
     ),
     near(
         "in one go",
