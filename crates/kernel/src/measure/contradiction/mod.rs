@@ -25,6 +25,7 @@ mod manner;
 mod named;
 mod naming;
 mod only;
+mod patterns;
 mod polarity;
 mod quantity;
 mod relation;

@@ -1,7 +1,8 @@
 //! Where statements stand: on which side of which family of opposites or topic, and by which words.
 
 use super::super::Source;
-use super::cues::{find_cues, topics};
+use super::cues::topics;
+use super::patterns::find_cues;
 use super::statement::Statement;
 use super::synonym::canonical;
 use super::{kinds, named};

@@ -102,8 +102,13 @@ pub(super) fn half_day(lexed: &Lexed<'_>, at: usize) -> Option<f64> {
 }
 
 pub(super) fn number(text: &str) -> Option<f64> {
-    if text.contains(':') {
+    // Most words are none, and are not looked at any further.
+    let may_be = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
+    if !may_be || text.contains(':') {
         return None;
+    }
+    if !text.contains(',') {
+        return text.parse().ok();
     }
     let plain: String = text.chars().filter(|c| *c != ',').collect();
     plain.parse().ok()
