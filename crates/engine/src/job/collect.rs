@@ -26,8 +26,8 @@ use crate::stream::BUFFER;
 /// Folders inside folders that are still looked into; a job bundle has one.
 const MAX_DEPTH: usize = 64;
 
-/// Artifacts a thread takes at a time.
-const SHARE: usize = 64;
+/// Artifacts a thread takes at a time: few, so that threads end together.
+const SHARE: usize = 16;
 
 /// The manifest as it was found.
 #[derive(Debug)]

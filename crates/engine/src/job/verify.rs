@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::thread;
 
-use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_core::canon::{JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::facts::BundleFacts;
 use runseal_core::formats::job_bundle::manifest::Manifest;
@@ -18,6 +18,9 @@ use crate::archive::Archive;
 
 /// Artifacts that one thread reads before a second one has begun.
 const FEW_ARTIFACTS: usize = 64;
+
+/// Artifacts for which two threads do, however many processors there are.
+const SOME_ARTIFACTS: usize = 1024;
 
 /// How to verify.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,34 +112,49 @@ pub fn verify_job_bundle_then<T>(
         let why = "the path is neither a folder nor a bundle.json";
         return judge(ManifestState::Absent(why), &nothing, options, then);
     }
-    let text = folder.read_manifest(JsonLimits::LARGEST_DOCUMENT);
     let listing = folder.list();
-    let bytes = match &text {
-        ManifestText::Bytes(bytes) => bytes,
-        ManifestText::Absent(why) => {
-            let facts = listing.without_contents();
-            return judge(ManifestState::Absent(why), &facts, options, then);
-        }
-    };
     // Asking for the number of processors reads several files of its own: a small bundle would
     // pay more for the question than for the answer.
     let threads = match options.threads {
         Some(threads) => threads,
         None if listing.artifact_count() <= FEW_ARTIFACTS => 1,
+        None if listing.artifact_count() <= SOME_ARTIFACTS => 2,
         None => thread::available_parallelism().map_or(1, usize::from),
     };
     // The other threads read artifacts while this one reads the manifest.
-    let mut document = None;
+    let (mut text, mut document) = (None, None);
     let (manifest, facts) = listing.collect(threads, || {
+        let text = text.insert(folder.read_manifest(JsonLimits::LARGEST_DOCUMENT));
+        let bytes = match &*text {
+            ManifestText::Bytes(bytes) => bytes,
+            ManifestText::Absent(why) => return (Found::Absent(why), Go::Stop),
+        };
         match document.insert(parse_document(bytes, &ReadOptions::default())) {
-            Ok(document) => (Ok(Manifest::read(document)), Go::On),
-            Err(error) => (Err(&*error), Go::Stop),
+            Ok(document) => (
+                Found::Read(bytes, Box::new(Manifest::read(document))),
+                Go::On,
+            ),
+            Err(error) => (Found::Malformed(error), Go::Stop),
         }
     });
     match &manifest {
-        Ok(manifest) => judge(ManifestState::Read(bytes, manifest), &facts, options, then),
-        Err(error) => judge(ManifestState::Malformed(error), &facts, options, then),
+        Found::Read(bytes, manifest) => {
+            judge(ManifestState::Read(bytes, manifest), &facts, options, then)
+        }
+        Found::Malformed(error) => judge(ManifestState::Malformed(error), &facts, options, then),
+        // What the threads had read by then must not show.
+        Found::Absent(why) => {
+            let facts = folder.list().without_contents();
+            judge(ManifestState::Absent(why), &facts, options, then)
+        }
     }
+}
+
+/// What became of the manifest.
+enum Found<'a> {
+    Read(&'a [u8], Box<Manifest<'a>>),
+    Malformed(&'a JsonError),
+    Absent(&'a str),
 }
 
 /// Verifies the bundle in `folder` of an archive; the archive itself where that is empty.
