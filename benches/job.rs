@@ -66,7 +66,13 @@ fn python(folder: &Path) {
     make_bundle(&bundle, 500, 4096);
     let ours = binary();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("verify_job_bundle.py");
-    let python = || Command::new("python3");
+    // What stands under that name may be a script that looks for the interpreter first.
+    let told = Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output()
+        .unwrap();
+    let interpreter = String::from_utf8(told.stdout).unwrap();
+    let python = || Command::new(interpreter.trim());
     let found = best(
         20,
         &mut [

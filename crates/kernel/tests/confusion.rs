@@ -148,15 +148,20 @@ fn confusion_development_set_meets_the_thresholds() {
     check("development", &all);
 }
 
-/// Sets `b`, `e`, `f` and `g` were scored before anybody developed on them: they are counted, and bounded only against getting
-/// worse.
+/// Sets `j` and `l` were never looked at while the detectors were written: their figures say how they do on intents of
+/// people they have not met. They are counted, and bounded only against getting worse. So are `e` and `f`, which hold
+/// contradictions that need knowledge of the world.
 #[test]
-fn confusion_vectors_meet_the_thresholds_and_the_unseen_set_does_not_get_worse() {
+fn confusion_vectors_meet_the_thresholds_and_the_unseen_sets_do_not_get_worse() {
     let enough = |(right, all): Share, percent: usize| right * 100 >= all * percent;
     for (name, cases) in vector_sets() {
-        if matches!(name.as_str(), "b" | "e" | "f" | "g" | "h" | "i" | "j" | "k") {
+        if matches!(name.as_str(), "e" | "f" | "j" | "l") {
             let table = count(&name, &cases);
-            assert!(enough(table.clarify, 60) && enough(table.bundle, 70));
+            assert!(
+                enough(table.clarify, 85),
+                "{name}: CLARIFY recall below 85 %"
+            );
+            assert!(enough(table.bundle, 80), "{name}: BUNDLE recall below 80 %");
         } else {
             check(&name, &cases);
         }

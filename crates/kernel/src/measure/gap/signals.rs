@@ -93,7 +93,9 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
                 s.technology = true;
                 s.concrete = true;
             }
-            if c & class::FORMAT != 0 || word.contains('_') || is_file_name(lexed, i) {
+            let is_known = s.concrete && s.output;
+            if !is_known && (c & class::FORMAT != 0 || word.contains('_') || is_file_name(lexed, i))
+            {
                 s.concrete = true;
                 s.output = true;
             }
@@ -115,9 +117,10 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
             || is_odd_case(t, from, to, conditional);
     }
     // Tests tell when a change is good.
-    s.measure |= lexed.tokens.len() > 2
-        && (0..lexed.tokens.len()).any(|i| any_of!(lexed.word(i), "tests" "test-suite"));
-    s.measure |= (0..lexed.tokens.len()).any(|i| is_checked(lexed, i));
+    s.measure = s.measure
+        || lexed.tokens.len() > 2
+            && (0..lexed.tokens.len()).any(|i| any_of!(lexed.word(i), "tests" "test-suite"))
+        || (0..lexed.tokens.len()).any(|i| is_checked(lexed, i));
     s.measure |= t.hits.iter().any(|h| {
         matches!(h.cue, Cue::Upper | Cue::Lower)
             && (h.to..(h.to + 3).min(lexed.tokens.len()))
