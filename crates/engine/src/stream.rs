@@ -2,7 +2,7 @@
 //! to see its bytes.
 //!
 //! Every reader of file contents goes through here: job bundles, run bundles, archives and
-//! sealing. A small file is one read on the caller's thread. From [`LARGE`] on the hash moves to
+//! sealing. A small file is one read on the caller's thread. From 8 MiB on the hash moves to
 //! a thread of its own, so that it alone sets the pace.
 
 use std::io::{self, Read};
