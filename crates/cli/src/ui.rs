@@ -44,6 +44,15 @@ pub fn tell(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
 }
 
+/// Tells a person what went wrong; under `--quiet` without the hint.
+pub fn tell_error(error: &CliError) {
+    let text = error.to_string();
+    tell(match QUIET.load(Ordering::Relaxed) {
+        true => text.lines().next().unwrap_or_default(),
+        false => &text,
+    });
+}
+
 /// Takes a closed pipe for success.
 pub fn done(result: io::Result<()>) -> Result<(), CliError> {
     match result {

@@ -1,7 +1,6 @@
 //! The commands, one file each: an `Args` type that says what can be typed, and `run`.
 //!
-//! To add one: write the file, add a variant to [`Command`] and a line to each of its two
-//! matches. Help, man pages and completions follow from the `Args` types.
+//! To add one: write the file and add a line to [`COMMANDS`]. Help, man pages and completions follow from the `Args` types.
 
 mod bundle;
 mod canon;
@@ -35,167 +34,151 @@ mod verify;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface, exit_code};
 
 use crate::error::CliError;
 use crate::ui;
 
-/// Makes, seals, verifies and replays run bundles: evidence of what a run took in, did and
-/// produced, that others can check offline.
+/// What stands before every command: the tool's name, summary and version, and what applies
+/// everywhere.
 #[derive(Debug, Parser)]
 #[command(
     name = "runseal",
+    about = "Makes, seals, verifies and replays run bundles: evidence of what a run took in, did and \
+             produced, that others can check offline",
     version,
     propagate_version = true,
     subcommand_required = true
 )]
 #[command(arg_required_else_help = true, max_term_width = 100)]
-struct Cli {
+struct Everywhere {
     /// Say nothing for people beyond errors: no progress, no hints.
     #[arg(long, short, global = true)]
     quiet: bool,
-    #[command(subcommand)]
-    command: Command,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Demo(demo::Args),
-    Verify(verify::Args),
-    Inspect(inspect::Args),
-    Diff(diff::Args),
-    Report(report::Args),
-    Replay(replay::Args),
-    Transform(transform::Args),
-    Clarify(clarify::Args),
-    Bundle(bundle::Args),
-    Proposal(proposal::Args),
-    Run(run::Args),
-    Pack(pack::Args),
-    Canon(canon::Args),
-    Hash(hash::Args),
-    Patch(patch::Args),
-    #[command(name = "model-io")]
-    ModelIo(model_io::Args),
-    Runner(runner::Args),
-    Evidence(evidence::Args),
-    Ledger(ledger::Args),
-    Job(job::Args),
-    Receipt(receipt::Args),
-    Keygen(keygen::Args),
-    Engine(engine::Args),
-    Seal(seal::Args),
-    Rules(rules::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+/// A command: its name, what can be typed after it, and what it does with that.
+struct Entry {
+    name: &'static str,
+    define: fn(clap::Command) -> clap::Command,
+    run: fn(&ArgMatches) -> Result<Ran, clap::Error>,
 }
 
-impl Command {
-    fn surface(&self) -> Surface {
-        match self {
-            Self::Verify(_) => Surface::Verify,
-            Self::Engine(args) => args.surface(),
-            Self::Patch(_) => Surface::Format(Format::Patch),
-            Self::ModelIo(_) => Surface::Format(Format::ModelIo),
-            Self::Runner(_) => Surface::Format(Format::Runner),
-            Self::Evidence(_) => Surface::Format(Format::Evidence),
-            Self::Ledger(_) => Surface::Format(Format::Ledger),
-            Self::Proposal(_) => Surface::Format(Format::Proposal),
-            Self::Pack(_) => Surface::Format(Format::Pack),
-            Self::Bundle(_) => Surface::Format(Format::ContextBundle),
-            Self::Job(args) => args.surface(),
-            Self::Receipt(_) => Surface::Format(Format::Receipt),
-            Self::Transform(_)
-            | Self::Demo(_)
-            | Self::Inspect(_)
-            | Self::Diff(_)
-            | Self::Report(_)
-            | Self::Run(_)
-            | Self::Replay(_)
-            | Self::Seal(_)
-            | Self::Clarify(_)
-            | Self::Canon(_)
-            | Self::Hash(_)
-            | Self::Keygen(_)
-            | Self::Rules(_)
-            | Self::Completions(_)
-            | Self::Man(_) => Surface::Command,
-        }
-    }
+/// How a command ended, and which table its exit code is taken from.
+struct Ran {
+    surface: Surface,
+    ended: Result<Outcome, CliError>,
+}
 
-    fn run(&self) -> Result<Outcome, CliError> {
-        match self {
-            Self::Demo(args) => demo::run(args),
-            Self::Verify(args) => verify::run(args),
-            Self::Inspect(args) => inspect::run(args),
-            Self::Diff(args) => diff::run(args),
-            Self::Report(args) => report::run(args),
-            Self::Replay(args) => replay::run(args),
-            Self::Transform(args) => transform::run(args),
-            Self::Clarify(args) => clarify::run(args),
-            Self::Bundle(args) => bundle::run(args),
-            Self::Canon(args) => canon::run(args),
-            Self::Hash(args) => hash::run(args),
-            Self::Patch(args) => patch::run(args),
-            Self::ModelIo(args) => model_io::run(args),
-            Self::Runner(args) => runner::run(args),
-            Self::Evidence(args) => evidence::run(args),
-            Self::Ledger(args) => ledger::run(args),
-            Self::Proposal(args) => proposal::run(args),
-            Self::Run(args) => run::run(args),
-            Self::Pack(args) => pack::run(args),
-            Self::Job(args) => job::run(args),
-            Self::Receipt(args) => receipt::run(args),
-            Self::Keygen(args) => keygen::run(args),
-            Self::Engine(args) => engine::run(args),
-            Self::Seal(args) => seal::run(args),
-            Self::Rules(args) => rules::run(args),
-            Self::Completions(args) => completions::run(args),
-            Self::Man(args) => man::run(args),
+/// The entry of the command in `$module`, whose exit codes are those of `$surface`.
+macro_rules! command {
+    ($name:literal, $module:ident, $surface:expr) => {
+        Entry {
+            name: $name,
+            define: <$module::Args as clap::Args>::augment_args,
+            run: |matches| {
+                let args = $module::Args::from_arg_matches(matches)?;
+                let surface: fn(&$module::Args) -> Surface = $surface;
+                Ok(Ran {
+                    surface: surface(&args),
+                    ended: $module::run(&args),
+                })
+            },
         }
-    }
+    };
+    ($name:literal, $module:ident) => {
+        command!($name, $module, |_| Surface::Command)
+    };
+}
+
+/// Every command, in the order of the help.
+static COMMANDS: [Entry; 27] = [
+    command!("demo", demo),
+    command!("verify", verify, |_| Surface::Verify),
+    command!("inspect", inspect),
+    command!("diff", diff),
+    command!("report", report),
+    command!("replay", replay),
+    command!("transform", transform),
+    command!("clarify", clarify),
+    command!("bundle", bundle, |_| Surface::Format(Format::ContextBundle)),
+    command!("proposal", proposal, |_| Surface::Format(Format::Proposal)),
+    command!("run", run),
+    command!("pack", pack, |_| Surface::Format(Format::Pack)),
+    command!("canon", canon),
+    command!("hash", hash),
+    command!("patch", patch, |_| Surface::Format(Format::Patch)),
+    command!("model-io", model_io, |_| Surface::Format(Format::ModelIo)),
+    command!("runner", runner, |_| Surface::Format(Format::Runner)),
+    command!("evidence", evidence, |_| Surface::Format(Format::Evidence)),
+    command!("ledger", ledger, |_| Surface::Format(Format::Ledger)),
+    command!("job", job, job::Args::surface),
+    command!("receipt", receipt, |_| Surface::Format(Format::Receipt)),
+    command!("keygen", keygen),
+    command!("engine", engine, engine::Args::surface),
+    command!("seal", seal),
+    command!("rules", rules),
+    command!("completions", completions),
+    command!("man", man),
+];
+
+fn find_command(name: &str) -> Option<&'static Entry> {
+    COMMANDS.iter().find(|entry| entry.name == name)
 }
 
 /// The whole command line as clap knows it.
 fn command_line() -> clap::Command {
-    Cli::command()
+    command_line_with(&COMMANDS)
+}
+
+/// The command line with these commands only.
+fn command_line_with(entries: &[Entry]) -> clap::Command {
+    let defined = entries
+        .iter()
+        .map(|entry| (entry.define)(clap::Command::new(entry.name)));
+    Everywhere::command().subcommands(defined)
 }
 
 /// Runs what was typed; gives the exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     let arguments: Vec<_> = arguments.collect();
-    let parsed = command_line()
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
-        Ok(cli) => cli,
-        Err(error) => return refuse(&error, &arguments),
-    };
-    ui::set_quiet(cli.quiet);
-    let surface = cli.command.surface();
-    match cli.command.run() {
-        Ok(outcome) => exit_code(surface, outcome),
-        Err(error) => {
-            let text = error.to_string();
-            let shown = if cli.quiet {
-                text.lines().next().unwrap_or_default()
-            } else {
-                &text
-            };
-            ui::tell(shown);
-            exit_code(surface, error.outcome)
-        }
-    }
-}
-
-/// Shows help and the version as clap has them, and words usage errors as ours.
-fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     let asked_for = arguments
         .get(1)
         .and_then(|argument| argument.to_str())
         .unwrap_or_default();
+    // Defining every command takes longer than verifying a small bundle: where the first word
+    // is a command, only that one is defined.
+    let line = match find_command(asked_for) {
+        Some(entry) => command_line_with(std::slice::from_ref(entry)),
+        None => command_line(),
+    };
+    let ran = line.try_get_matches_from(&arguments).and_then(|matches| {
+        ui::set_quiet(matches.get_flag("quiet"));
+        let (name, given) = matches.subcommand().ok_or_else(no_command)?;
+        let entry = find_command(name).ok_or_else(no_command)?;
+        (entry.run)(given)
+    });
+    match ran {
+        Ok(Ran { surface, ended }) => match ended {
+            Ok(outcome) => exit_code(surface, outcome),
+            Err(error) => {
+                ui::tell_error(&error);
+                exit_code(surface, error.outcome)
+            }
+        },
+        Err(error) => refuse(&error, asked_for),
+    }
+}
+
+/// What clap itself says where no command is named; it does so before this is reached.
+fn no_command() -> clap::Error {
+    clap::Error::new(ErrorKind::MissingSubcommand)
+}
+
+/// Shows help and the version as clap has them, and words usage errors as ours.
+fn refuse(error: &clap::Error, asked_for: &str) -> u8 {
     let surface = match asked_for {
         "pack" => Surface::Format(Format::Pack),
         "verify" => Surface::Verify,
@@ -221,8 +204,7 @@ fn usage_error(error: &clap::Error, asked_for: &str) -> CliError {
     let said = rendered.split("\n\n").next().unwrap_or_default();
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let message = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let known = command_line().find_subcommand(asked_for).is_some();
-    let help = if known {
+    let help = if find_command(asked_for).is_some() {
         format!("`runseal {asked_for} --help` shows what it takes")
     } else {
         "`runseal --help` lists the commands".to_owned()
