@@ -5,12 +5,17 @@ use runseal_core::formats::job_bundle::facts::{
 };
 use runseal_core::source::EntryKind;
 
-use super::collect::ManifestText;
 use crate::archive::{Archive, Record};
 
+/// The manifest's bytes, or why there are none.
+pub(super) type ManifestBytes<'a> = Result<&'a [u8], &'static str>;
+
 /// The manifest and the facts of the bundle in `folder` (empty: the archive itself).
-pub(super) fn collect_archived(archive: &Archive, folder: &str) -> (ManifestText, BundleFacts) {
-    let mut manifest = ManifestText::Absent("there is none".to_owned());
+pub(super) fn collect_archived<'a>(
+    archive: &'a Archive,
+    folder: &'a str,
+) -> (ManifestBytes<'a>, BundleFacts) {
+    let mut manifest = Err("there is none");
     let mut facts = BundleFacts::empty();
     for (name, record) in archive.below(folder) {
         let shown = || String::from_utf8_lossy(name).into_owned();
@@ -51,15 +56,14 @@ fn artifact_key(name: &[u8]) -> Option<ArtifactKey> {
     ArtifactKey::parse_file_name(name.strip_prefix(b"artifacts/")?)
 }
 
-fn manifest_of(record: &Record) -> ManifestText {
-    let absent = |why: &str| ManifestText::Absent(why.to_owned());
+fn manifest_of(record: &Record) -> ManifestBytes<'_> {
     match record {
-        Record::File(file) => match &file.kept {
-            Some(bytes) => ManifestText::Bytes(bytes.clone()),
-            None => absent("it is longer than what is kept of an archive"),
-        },
-        Record::Other(EntryKind::Symlink) => absent("it is a symbolic link"),
-        Record::Folder | Record::Other(_) => absent("it is no regular file"),
+        Record::File(file) => file
+            .kept
+            .as_deref()
+            .ok_or("it is longer than what is kept of an archive"),
+        Record::Other(EntryKind::Symlink) => Err("it is a symbolic link"),
+        Record::Folder | Record::Other(_) => Err("it is no regular file"),
     }
 }
 

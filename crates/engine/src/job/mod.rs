@@ -2,11 +2,12 @@
 
 pub mod archived;
 pub mod build;
-pub mod collect;
+pub(crate) mod collect;
 pub(crate) mod content;
 pub mod index;
 pub mod lookup;
 pub mod post;
+pub(crate) mod reading;
 pub mod replay;
 pub mod source;
 pub mod verify;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::thread;
 
-use runseal_core::canon::{JsonError, ReadOptions, parse_document};
+use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::facts::BundleFacts;
 use runseal_core::formats::job_bundle::manifest::Manifest;
@@ -13,14 +13,15 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Outcome, Report, Strictness, run_rules};
 
 use super::archived::collect_archived;
-use super::collect::{BundleFolder, Go, ManifestText};
+use super::collect::{BundleFolder, ManifestFile};
+use super::reading::{Go, list_only, read_beside};
 use crate::archive::Archive;
 
-/// Artifacts that one thread reads before a second one has begun.
-const FEW_ARTIFACTS: usize = 64;
+/// A manifest below this size lists fewer than about 64 artifacts.
+const FEW_ARTIFACTS: u64 = 32 << 10;
 
-/// Artifacts for which two threads do, however many processors there are.
-const SOME_ARTIFACTS: usize = 1024;
+/// A manifest below this size lists fewer than about 1,000 artifacts.
+const SOME_ARTIFACTS: u64 = 512 << 10;
 
 /// How to verify.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,49 +113,62 @@ pub fn verify_job_bundle_then<T>(
         let why = "the path is neither a folder nor a bundle.json";
         return judge(ManifestState::Absent(why), &nothing, options, then);
     }
-    let listing = folder.list();
-    // Asking for the number of processors reads several files of its own: a small bundle would
-    // pay more for the question than for the answer.
-    let threads = match options.threads {
-        Some(threads) => threads,
-        None if listing.artifact_count() <= FEW_ARTIFACTS => 1,
-        None if listing.artifact_count() <= SOME_ARTIFACTS => 2,
-        None => thread::available_parallelism().map_or(1, usize::from),
+    let manifest = match folder.open_manifest(JsonLimits::LARGEST_DOCUMENT) {
+        Ok(manifest) => manifest,
+        Err(why) => {
+            let facts = list_only(&folder);
+            return judge(ManifestState::Absent(&why), &facts, options, then);
+        }
     };
-    // The other threads read artifacts while this one reads the manifest.
-    let (mut text, mut document) = (None, None);
-    let (manifest, facts) = listing.collect(threads, || {
-        let text = text.insert(folder.read_manifest(JsonLimits::LARGEST_DOCUMENT));
-        let bytes = match &*text {
-            ManifestText::Bytes(bytes) => bytes,
-            ManifestText::Absent(why) => return (Found::Absent(why), Go::Stop),
-        };
-        match document.insert(parse_document(bytes, &ReadOptions::default())) {
-            Ok(document) => (
-                Found::Read(bytes, Box::new(Manifest::read(document))),
-                Go::On,
-            ),
-            Err(error) => (Found::Malformed(error), Go::Stop),
+    let threads = options
+        .threads
+        .unwrap_or_else(|| threads_for(manifest.size()));
+    let (mut bytes, mut document) = (None, None);
+    let (state, facts) = read_beside(&folder, threads, || {
+        match read_document(manifest, &mut bytes, &mut document) {
+            Ok(read) => (Ok(read), Go::On),
+            Err(lost) => (Err(lost), Go::Stop),
         }
     });
-    match &manifest {
-        Found::Read(bytes, manifest) => {
-            judge(ManifestState::Read(bytes, manifest), &facts, options, then)
+    match &state {
+        Ok((bytes, manifest)) => judge(ManifestState::Read(bytes, manifest), &facts, options, then),
+        Err(Lost::Malformed(error)) => {
+            judge(ManifestState::Malformed(error), &facts, options, then)
         }
-        Found::Malformed(error) => judge(ManifestState::Malformed(error), &facts, options, then),
-        // What the threads had read by then must not show.
-        Found::Absent(why) => {
-            let facts = folder.list().without_contents();
-            judge(ManifestState::Absent(why), &facts, options, then)
-        }
+        Err(Lost::Unreadable(why)) => judge(ManifestState::Absent(why), &facts, options, then),
     }
 }
 
-/// What became of the manifest.
-enum Found<'a> {
-    Read(&'a [u8], Box<Manifest<'a>>),
+/// How many threads a bundle with a manifest of this size is worth. The manifest's thread is one
+/// of them: below two a second one has hardly begun when the first is done, and asking for the
+/// number of processors reads several files of its own.
+fn threads_for(manifest_bytes: u64) -> usize {
+    if manifest_bytes < FEW_ARTIFACTS {
+        1
+    } else if manifest_bytes < SOME_ARTIFACTS {
+        2
+    } else {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
+}
+
+/// Why there is no manifest to go on with.
+enum Lost<'a> {
+    Unreadable(String),
     Malformed(&'a JsonError),
-    Absent(&'a str),
+}
+
+/// Reads the manifest, into places that live as long as what points into them.
+fn read_document<'a>(
+    manifest: ManifestFile,
+    bytes: &'a mut Option<Vec<u8>>,
+    document: &'a mut Option<Result<Document<'a>, JsonError>>,
+) -> Result<(&'a [u8], Manifest<'a>), Lost<'a>> {
+    let bytes = &*bytes.insert(manifest.read().map_err(Lost::Unreadable)?);
+    match document.insert(parse_document(bytes, &ReadOptions::default())) {
+        Ok(document) => Ok((bytes, Manifest::read(document))),
+        Err(error) => Err(Lost::Malformed(error)),
+    }
 }
 
 /// Verifies the bundle in `folder` of an archive; the archive itself where that is empty.
@@ -164,11 +178,9 @@ pub fn verify_archived_job_bundle(
     options: VerifyOptions,
 ) -> Verification {
     let (text, facts) = collect_archived(archive, folder);
-    let bytes = match &text {
-        ManifestText::Bytes(bytes) => bytes,
-        ManifestText::Absent(why) => {
-            return judge(ManifestState::Absent(why), &facts, options, |_| ()).0;
-        }
+    let bytes = match text {
+        Ok(bytes) => bytes,
+        Err(why) => return judge(ManifestState::Absent(why), &facts, options, |_| ()).0,
     };
     match parse_document(bytes, &ReadOptions::default()) {
         Ok(document) => {
