@@ -210,8 +210,7 @@ pub(super) fn describe_job(description: &mut Description, documents: &Documents<
                 .collect(),
         ),
     ];
-    let flow = ("From inputs to artifacts".to_owned(), Picture::Flow(lanes));
-    description.pictures.push(flow);
+    description.add_flow("From inputs to artifacts", lanes);
 }
 
 pub(super) fn describe_receipt(description: &mut Description, documents: &Documents<'_>) {
@@ -304,9 +303,7 @@ pub(super) fn describe_receipt(description: &mut Description, documents: &Docume
             )],
         ),
     ];
-    description
-        .pictures
-        .push(("The replay".to_owned(), Picture::Flow(lanes)));
+    description.add_flow("The replay", lanes);
 }
 
 fn mark_of(word: Option<&str>) -> Mark {
@@ -388,13 +385,7 @@ pub(super) fn describe_pack(description: &mut Description, documents: &Documents
                 )],
             ),
         ];
-        let lanes = lanes
-            .into_iter()
-            .filter(|lane| !lane.cards.is_empty())
-            .collect();
-        description
-            .pictures
-            .push(("The run".to_owned(), Picture::Flow(lanes)));
+        description.add_flow("The run", lanes);
         add_span(description, "run", run, "started_at", "completed_at");
     }
     if let Some(runner) = documents.get("runner.json").copied() {
@@ -491,13 +482,7 @@ pub(super) fn add_actions(description: &mut Description, proposal: Node<'_>) {
             tests.iter().map(|t| card("name", "type", t)).collect(),
         ),
     ];
-    let lanes = lanes
-        .into_iter()
-        .filter(|lane| !lane.cards.is_empty())
-        .collect();
-    description
-        .pictures
-        .push(("What is proposed".to_owned(), Picture::Flow(lanes)));
+    description.add_flow("What is proposed", lanes);
 }
 
 /// The phases that a runner record has.
@@ -639,11 +624,5 @@ pub(super) fn describe_run(description: &mut Description, documents: &Documents<
         Lane::new("Engine", vec![Card::new(engine, version, Mark::Plain)]),
         Lane::new("Outputs", output_cards),
     ];
-    let lanes = lanes
-        .into_iter()
-        .filter(|lane| !lane.cards.is_empty())
-        .collect();
-    description
-        .pictures
-        .push(("The run".to_owned(), Picture::Flow(lanes)));
+    description.add_flow("The run", lanes);
 }

@@ -124,6 +124,12 @@ impl Description {
         });
     }
 
+    /// Adds a picture of what led to what; a lane with nothing in it is left out.
+    fn add_flow(&mut self, title: &str, mut lanes: Vec<Lane>) {
+        lanes.retain(|lane| !lane.cards.is_empty());
+        self.pictures.push((title.to_owned(), Picture::Flow(lanes)));
+    }
+
     /// Adds the members that are there as facts.
     fn add_facts(&mut self, node: Node<'_>, members: &[(&str, &str)]) {
         for (path, label) in members {

@@ -94,16 +94,11 @@ fn write_finding(html: &mut String, finding: &Finding, rule: Option<&RuleInfo>) 
     }
     match &finding.difference {
         Some(difference) => {
-            let what = finding
-                .message
-                .split(": expected ")
-                .next()
-                .unwrap_or_default();
             let _ = write!(
                 html,
                 "<div>{}</div><div class=\"pair\"><b>expected</b><span>{}</span>\
                  <b>actual</b><span class=\"is\">{}</span></div>",
-                escape(what),
+                escape(finding.what()),
                 escape(&difference.expected),
                 escape(&difference.actual)
             );

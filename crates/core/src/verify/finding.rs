@@ -26,6 +26,16 @@ pub struct Difference {
     pub actual: String,
 }
 
+impl Finding {
+    /// What is wrong, without the values that differ where those are kept beside it.
+    pub fn what(&self) -> &str {
+        match self.difference {
+            Some(_) => self.message.split(": expected ").next().unwrap_or_default(),
+            None => &self.message,
+        }
+    }
+}
+
 /// By rule, then path (none first), then message; each by UTF-16 code units (002 §6.2).
 impl Ord for Finding {
     fn cmp(&self, other: &Self) -> Ordering {

@@ -80,26 +80,15 @@ fn write_findings(text: &mut String, format: Option<Format>, findings: &[Finding
 
 fn write_finding(text: &mut String, finding: &Finding) {
     let place = finding.path.as_deref().unwrap_or("the whole");
-    match &finding.difference {
-        Some(difference) => {
-            let what = finding
-                .message
-                .split(": expected ")
-                .next()
-                .unwrap_or_default();
-            line(text, 2, &one_line(&format!("{place}: {what}")));
-            line(
-                text,
-                3,
-                &one_line(&format!("expected  {}", difference.expected)),
-            );
-            line(
-                text,
-                3,
-                &one_line(&format!("actual    {}", difference.actual)),
-            );
+    line(text, 2, &one_line(&format!("{place}: {}", finding.what())));
+    if let Some(difference) = &finding.difference {
+        let values = [
+            ("expected ", &difference.expected),
+            ("actual   ", &difference.actual),
+        ];
+        for (label, value) in values {
+            line(text, 3, &one_line(&format!("{label} {value}")));
         }
-        None => line(text, 2, &one_line(&format!("{place}: {}", finding.message))),
     }
 }
 
