@@ -1,10 +1,12 @@
 //! Intent text to the canonical bytes of its bundle: a small intent, and growth over 10 to 10,000
 //! constraints, for intents where nothing is open and for intents full of open points.
 //!
-//! `cargo bench --bench kernel` prints the tables of docs/performance.md.
+//! `cargo bench --bench kernel` prints the tables of docs/performance.md; numbers after `--` run
+//! only those sizes.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
+use runseal_benches::process::parts;
 use runseal_benches::{Contender, race, render_table};
 use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
 use runseal_kernel::{parse_intent, transform};
@@ -20,8 +22,9 @@ fn main() {
         "open points",
         "per constraint",
     ];
+    let wants = parts();
     let mut rows = Vec::new();
-    for size in SIZES {
+    for size in SIZES.into_iter().filter(|size| wants(&size.to_string())) {
         let clear = intent_text(size, false);
         let open = intent_text(size, true);
         let mut contenders = vec![

@@ -4,10 +4,14 @@
 //! `inspect` and `report` are rendered. Says what is written there, valid or not; whether it
 //! holds is the verifier's to say. What is missing or mistyped is left out.
 
-mod bundles;
+mod context;
+mod job;
 mod members;
+mod pack;
 mod picture;
+mod run;
 mod text;
+mod timeline;
 
 use std::collections::BTreeMap;
 
@@ -82,12 +86,12 @@ pub fn describe(format: Format, documents: &Documents<'_>) -> Description {
         timeline: Vec::new(),
     };
     match format {
-        Format::ContextBundle => bundles::describe_context(&mut description, documents),
-        Format::JobBundle => bundles::describe_job(&mut description, documents),
-        Format::Pack => bundles::describe_pack(&mut description, documents),
-        Format::RunBundle => bundles::describe_run(&mut description, documents),
-        Format::Receipt => bundles::describe_receipt(&mut description, documents),
-        Format::Ledger => bundles::describe_ledger(&mut description, documents),
+        Format::ContextBundle => context::describe_context(&mut description, documents),
+        Format::JobBundle => job::describe_job(&mut description, documents),
+        Format::Pack => pack::describe_pack(&mut description, documents),
+        Format::RunBundle => run::describe_run(&mut description, documents),
+        Format::Receipt => job::describe_receipt(&mut description, documents),
+        Format::Ledger => pack::describe_ledger(&mut description, documents),
         _ => describe_plainly(&mut description, documents),
     }
     description
@@ -109,11 +113,11 @@ fn describe_plainly(description: &mut Description, documents: &Documents<'_>) {
         }
     }
     if let Some(node) = documents.get("") {
-        bundles::add_actions(description, *node);
-        bundles::add_results(description, *node);
-        bundles::add_timing(description, *node);
+        pack::add_actions(description, *node);
+        pack::add_results(description, *node);
+        timeline::add_timing(description, *node);
     }
-    bundles::finish_timeline(description);
+    timeline::finish_timeline(description);
 }
 
 impl Description {

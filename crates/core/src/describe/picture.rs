@@ -55,6 +55,18 @@ pub enum Picture {
     Flow(Vec<Lane>),
 }
 
+impl Mark {
+    /// How something stands whose outcome has this name.
+    pub(super) fn of(outcome: Option<&str>) -> Self {
+        match outcome {
+            Some("SUCCESS" | "success" | "true" | "complete") => Self::Good,
+            Some("FAILURE" | "failure" | "failed" | "timeout" | "false") => Self::Bad,
+            Some("skipped" | "partial") => Self::Open,
+            _ => Self::Plain,
+        }
+    }
+}
+
 impl Card {
     /// A box.
     pub fn new(title: impl Into<String>, detail: impl Into<String>, mark: Mark) -> Self {
