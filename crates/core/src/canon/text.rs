@@ -206,35 +206,80 @@ fn lead_surrogate(bytes: &[u8]) -> u16 {
 
 /// An owned string that can hold what a JSON string can: any sequence of characters and lone
 /// surrogates. Ordered by code point.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone)]
 pub struct JsonString {
-    /// WTF-8: no encoded pair, so equal strings have equal bytes.
-    bytes: Vec<u8>,
+    held: Held,
+}
+
+/// What a string holds. Told apart when it is made, so that nobody has to look again.
+#[derive(Clone)]
+enum Held {
+    /// Characters only.
+    Text(String),
+    /// WTF-8 with a lone surrogate; no encoded pair, so equal strings have equal bytes.
+    Lone(Vec<u8>),
 }
 
 impl JsonString {
     pub(crate) fn from_wtf8(bytes: Vec<u8>) -> Self {
-        Self { bytes }
+        let held = match String::from_utf8(bytes) {
+            Ok(text) => Held::Text(text),
+            Err(error) => Held::Lone(error.into_bytes()),
+        };
+        Self { held }
     }
 
     /// The text, unless it holds a lone surrogate.
     pub fn as_str(&self) -> Option<&str> {
-        str::from_utf8(&self.bytes).ok()
+        match &self.held {
+            Held::Text(text) => Some(text),
+            Held::Lone(_) => None,
+        }
     }
 
     /// The text, with U+FFFD in place of each lone surrogate.
     pub fn to_lossy(&self) -> String {
-        lossy(&self.bytes)
+        match &self.held {
+            Held::Text(text) => text.clone(),
+            Held::Lone(bytes) => lossy(bytes),
+        }
     }
 
     pub(crate) fn as_wtf8(&self) -> &[u8] {
-        &self.bytes
+        match &self.held {
+            Held::Text(text) => text.as_bytes(),
+            Held::Lone(bytes) => bytes,
+        }
     }
 
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        Wtf8Pieces { rest: &self.bytes }
+        let (text, rest) = match &self.held {
+            Held::Text(text) => (Some(Piece::Plain(text)), [].as_slice()),
+            Held::Lone(bytes) => (None, bytes.as_slice()),
+        };
+        text.into_iter().chain(Wtf8Pieces { rest })
     }
 }
+
+impl Ord for JsonString {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_wtf8().cmp(other.as_wtf8())
+    }
+}
+
+impl PartialOrd for JsonString {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for JsonString {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_wtf8() == other.as_wtf8()
+    }
+}
+
+impl Eq for JsonString {}
 
 /// WTF-8 bytes as text, with U+FFFD in place of each lone surrogate.
 pub(crate) fn lossy(bytes: &[u8]) -> String {
@@ -251,16 +296,14 @@ pub(crate) fn lossy(bytes: &[u8]) -> String {
 
 impl From<&str> for JsonString {
     fn from(text: &str) -> Self {
-        Self {
-            bytes: text.as_bytes().to_vec(),
-        }
+        Self::from(text.to_owned())
     }
 }
 
 impl From<String> for JsonString {
     fn from(text: String) -> Self {
         Self {
-            bytes: text.into_bytes(),
+            held: Held::Text(text),
         }
     }
 }

@@ -18,6 +18,13 @@ use crate::digest::{Digest, Hasher};
 /// The bytes that are gathered before they are passed on.
 const BUFFER: usize = 16 * 1024;
 
+/// Room for those and the run that fills them up.
+const FULL_BUFFER: usize = BUFFER + BUFFER / 4;
+
+/// Room for values that were put together here: most of them are what an id is derived
+/// from, a few hundred bytes. It grows where they are longer.
+const SMALL_BUFFER: usize = 1024;
+
 /// Why a canonical text could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CanonError {
@@ -118,9 +125,18 @@ pub fn compute_text_digest(
 
 fn write(value: AnyJson<'_>, dialect: Dialect, suffix: &[u8], sink: &mut dyn io::Write) -> Written {
     match dialect {
-        Dialect::Kernel => Emitter::<KernelProfile>::emit(sink, suffix, |out| out.any(value)),
-        Dialect::Job => Emitter::<JobProfile>::emit(sink, suffix, |out| out.any(value)),
-        Dialect::Jcs => Emitter::<JcsProfile>::emit(sink, suffix, |out| out.any(value)),
+        Dialect::Kernel => emit_value::<KernelProfile>(value, suffix, sink),
+        Dialect::Job => emit_value::<JobProfile>(value, suffix, sink),
+        Dialect::Jcs => emit_value::<JcsProfile>(value, suffix, sink),
+    }
+}
+
+fn emit_value<P: Profile>(value: AnyJson<'_>, suffix: &[u8], sink: &mut dyn io::Write) -> Written {
+    match value {
+        AnyJson::Node(node) => Emitter::<P>::emit(sink, FULL_BUFFER, suffix, |out| out.node(node)),
+        AnyJson::Value(value) => {
+            Emitter::<P>::emit(sink, SMALL_BUFFER, suffix, |out| out.value(value))
+        }
     }
 }
 
@@ -133,15 +149,9 @@ fn stream(
 ) -> Result<(), CanonError> {
     let mut reader = Reader::new(text, options)?;
     let written = match dialect {
-        Dialect::Kernel => {
-            Emitter::<KernelProfile>::emit(sink, suffix, |out| stream_document(&mut reader, out))
-        }
-        Dialect::Job => {
-            Emitter::<JobProfile>::emit(sink, suffix, |out| stream_document(&mut reader, out))
-        }
-        Dialect::Jcs => {
-            Emitter::<JcsProfile>::emit(sink, suffix, |out| stream_document(&mut reader, out))
-        }
+        Dialect::Kernel => emit_stream::<KernelProfile>(&mut reader, suffix, sink),
+        Dialect::Job => emit_stream::<JobProfile>(&mut reader, suffix, sink),
+        Dialect::Jcs => emit_stream::<JcsProfile>(&mut reader, suffix, sink),
     };
     written.map_err(|failure| match failure {
         Failure::Fault(fault) => CanonError::Json(reader.error(*fault)),
@@ -150,11 +160,17 @@ fn stream(
     })
 }
 
-fn stream_document<P: Profile>(reader: &mut Reader<'_>, out: &mut Emitter<'_, P>) -> Written {
-    reader.begin()?;
-    stream_value(reader, out, 0)?;
-    reader.end()?;
-    Ok(())
+fn emit_stream<P: Profile>(
+    reader: &mut Reader<'_>,
+    suffix: &[u8],
+    sink: &mut dyn io::Write,
+) -> Written {
+    Emitter::<P>::emit(sink, FULL_BUFFER, suffix, |out| {
+        reader.begin()?;
+        stream_value(reader, out, 0)?;
+        reader.end()?;
+        Ok(())
+    })
 }
 
 /// Reads a value and writes it at once: arrays element by element, all else whole.
@@ -218,12 +234,12 @@ pub(super) struct Emitter<'s, P> {
 impl<'s, P: Profile> Emitter<'s, P> {
     fn emit(
         sink: &'s mut dyn io::Write,
+        room: usize,
         suffix: &[u8],
         fill: impl FnOnce(&mut Self) -> Written,
     ) -> Written {
-        let out = Vec::with_capacity(BUFFER + BUFFER / 4);
         let mut emitter = Self {
-            out,
+            out: Vec::with_capacity(room),
             sink,
             profile: std::marker::PhantomData,
         };
@@ -280,13 +296,6 @@ impl<'s, P: Profile> Emitter<'s, P> {
         }
         self.out.extend_from_slice(bytes);
         self.drain_if_full()
-    }
-
-    fn any(&mut self, value: AnyJson<'_>) -> Written {
-        match value {
-            AnyJson::Node(node) => self.node(node),
-            AnyJson::Value(value) => self.value(value),
-        }
     }
 
     /// Inlined into the loops of arrays and objects, so that only they pay for a call.
@@ -392,19 +401,32 @@ impl<'s, P: Profile> Emitter<'s, P> {
                 self.close(before, b'[', b']')
             }
             Value::Object(members) => {
-                let mut members: Vec<_> = members.iter().collect();
-                members.sort_by(|(a, _), (b, _)| P::compare_keys(a.as_wtf8(), b.as_wtf8()));
-                let mut before = b'{';
-                for (key, value) in members {
-                    self.byte(before);
-                    self.value_string(key)?;
-                    self.byte(b':');
-                    self.value(value)?;
-                    before = b',';
+                let compare =
+                    |a: &JsonString, b: &JsonString| P::compare_keys(a.as_wtf8(), b.as_wtf8());
+                // The map has them by code point, which is almost always the dialect's order.
+                if members.keys().is_sorted_by(|a, b| compare(a, b).is_le()) {
+                    return self.value_members(members.iter());
                 }
-                self.close(before, b'{', b'}')
+                let mut members: Vec<_> = members.iter().collect();
+                members.sort_by(|(a, _), (b, _)| compare(a, b));
+                self.value_members(members.into_iter())
             }
         }
+    }
+
+    fn value_members<'v>(
+        &mut self,
+        members: impl Iterator<Item = (&'v JsonString, &'v Value)>,
+    ) -> Written {
+        let mut before = b'{';
+        for (key, value) in members {
+            self.byte(before);
+            self.value_string(key)?;
+            self.byte(b':');
+            self.value(value)?;
+            before = b',';
+        }
+        self.close(before, b'{', b'}')
     }
 
     fn value_string(&mut self, string: &JsonString) -> Written {
