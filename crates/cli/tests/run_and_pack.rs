@@ -30,6 +30,11 @@ fn place() -> Place {
     }
 }
 
+/// A place to run in, where this machine can isolate what runs.
+fn isolated() -> Option<Place> {
+    can_isolate().then(place)
+}
+
 fn can_isolate() -> bool {
     match runseal_sandbox::Sandbox::probe() {
         Ok(_) => true,
@@ -85,16 +90,25 @@ fn run_dev(bench: &Bench, extras: &str, more: &[&str]) -> Ran {
     bench.run(&arguments)
 }
 
+/// The pack holds under every rule.
+fn assert_strict(bench: &Bench, pack: &str) {
+    let verified = bench.run(&["pack", "verify", pack, "--strict"]);
+    let said = format!("{pack}: {}{}", verified.stdout, verified.stderr);
+    assert_eq!(verified.code, Some(0), "{said}");
+}
+
+/// Puts the clear example where the commands find it.
+fn write_clear(bench: &Bench) {
+    let clear = std::fs::read(project_root().join(CLEAR)).unwrap();
+    bench.write("intent.json", clear);
+}
+
 #[test]
 fn run_of_the_example_gives_a_pack_that_passes_strict() {
-    if !can_isolate() {
+    let Some(Place { _folder, bench }) = isolated() else {
         return;
-    }
-    let Place { _folder, bench } = place();
-    bench.write(
-        "intent.json",
-        std::fs::read(project_root().join(CLEAR)).unwrap(),
-    );
+    };
+    write_clear(&bench);
     let arguments = [
         "run",
         "intent.json",
@@ -106,14 +120,7 @@ fn run_of_the_example_gives_a_pack_that_passes_strict() {
     let ran = bench.run(&arguments);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(bench.read("out/p/run.json"), ran.stdout);
-    let verified = bench.run(&["pack", "verify", "out/p", "--strict"]);
-    assert_eq!(
-        verified.code,
-        Some(0),
-        "{}{}",
-        verified.stdout,
-        verified.stderr
-    );
+    assert_strict(&bench, "out/p");
     for (verb, file) in [
         ("patch", "patch"),
         ("evidence", "evidence"),
@@ -135,10 +142,9 @@ fn run_of_the_example_gives_a_pack_that_passes_strict() {
 
 #[test]
 fn run_with_fixed_time_and_id_gives_the_same_bytes() {
-    if !can_isolate() {
+    let Some(Place { _folder, bench }) = isolated() else {
         return;
-    }
-    let Place { _folder, bench } = place();
+    };
     let extras = r#"{"commands":["echo made > made.txt; echo said"]}"#;
     bench.write("intent.json", intent_with(extras));
     for pack in ["a", "b"] {
@@ -166,10 +172,9 @@ fn run_with_fixed_time_and_id_gives_the_same_bytes() {
 
 #[test]
 fn proposal_with_all_kinds_of_work_runs_and_its_evidence_is_complete() {
-    if !can_isolate() {
+    let Some(Place { _folder, bench }) = isolated() else {
         return;
-    }
-    let Place { _folder, bench } = place();
+    };
     let extras = r#"{
         "files":[{"path":"in.txt","content":"b\na\n"},{"path":"sorted.txt","content":"x","op":"modify"},
                  {"path":"scratch.txt","op":"delete"}],
@@ -184,22 +189,15 @@ fn proposal_with_all_kinds_of_work_runs_and_its_evidence_is_complete() {
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let evidence = bench.read("p/evidence.json");
     assert_eq!(member(&evidence, &["status"]), "\"complete\"");
-    assert_eq!(
-        bench.run(&["pack", "verify", "p", "--strict"]).code,
-        Some(0)
-    );
+    assert_strict(&bench, "p");
 }
 
 #[test]
 fn proposal_made_elsewhere_runs_after_it_is_verified() {
-    if !can_isolate() {
+    let Some(Place { _folder, bench }) = isolated() else {
         return;
-    }
-    let Place { _folder, bench } = place();
-    bench.write(
-        "intent.json",
-        std::fs::read(project_root().join(CLEAR)).unwrap(),
-    );
+    };
+    write_clear(&bench);
     assert_eq!(
         bench
             .run(&["transform", "intent.json", "-o", "bundle.json"])
@@ -248,10 +246,9 @@ fn proposal_made_elsewhere_runs_after_it_is_verified() {
 
 #[test]
 fn failing_command_gives_a_rejected_run_with_the_reason() {
-    if !can_isolate() {
+    let Some(Place { _folder, bench }) = isolated() else {
         return;
-    }
-    let Place { _folder, bench } = place();
+    };
     let ran = run_dev(
         &bench,
         r#"{"commands":["echo no >&2; exit 3","true"]}"#,
@@ -268,18 +265,14 @@ fn failing_command_gives_a_rejected_run_with_the_reason() {
         member(&evidence, &["action_results", "2", "status"]),
         "\"skipped\""
     );
-    assert_eq!(
-        bench.run(&["pack", "verify", "p", "--strict"]).code,
-        Some(0)
-    );
+    assert_strict(&bench, "p");
 }
 
 #[test]
 fn policy_is_enforced_and_its_violation_is_in_the_evidence() {
-    if !can_isolate() {
+    let Some(Place { _folder, bench }) = isolated() else {
         return;
-    }
-    let Place { _folder, bench } = place();
+    };
     let cases = [
         (
             "default",
@@ -332,11 +325,7 @@ fn policy_is_enforced_and_its_violation_is_in_the_evidence() {
         let error = member(&evidence, &["action_results", "1", "error"]);
         assert!(error.starts_with("\"POLICY_VIOLATION: PL6: "), "{error}");
         assert!(error.contains(expected), "{error}");
-        assert_eq!(
-            bench.run(&["pack", "verify", &pack, "--strict"]).code,
-            Some(0),
-            "{extras}"
-        );
+        assert_strict(&bench, &pack);
     }
 }
 
@@ -388,10 +377,7 @@ fn models_are_recorded_and_replayed_under_dev_only() {
     );
     assert_eq!(said, "\"HELLO\"");
     assert_eq!(bench.run(&["model-io", "verify", "m.json"]).code, Some(0));
-    assert_eq!(
-        bench.run(&["pack", "verify", "p", "--strict"]).code,
-        Some(0)
-    );
+    assert_strict(&bench, "p");
 
     let replay = ["--model-mode", "replay", "--model-io", "m.json"];
     assert_eq!(run_dev(&bench, &ask("hello"), &replay).code, Some(0));
@@ -441,10 +427,7 @@ fn run_without_isolation_is_recorded_as_such() {
     let runner = bench.read("p/runner.json");
     assert_eq!(member(&runner, &["sandbox", "isolation_level"]), "\"none\"");
     assert_eq!(member(&runner, &["sandbox", "network_blocked"]), "false");
-    assert_eq!(
-        bench.run(&["pack", "verify", "p", "--strict"]).code,
-        Some(0)
-    );
+    assert_strict(&bench, "p");
 }
 
 #[test]

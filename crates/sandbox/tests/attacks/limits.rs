@@ -2,9 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use runseal_sandbox::{Ending, Limit};
+use runseal_sandbox::{Ending, Limit, Outcome};
 
 use crate::arena::{arena, assert_refused, assert_works, attack_outside, shell_outside, text};
+
+fn assert_stopped(outcome: &Outcome, limit: Limit) {
+    assert_eq!(outcome.ending, Ending::Stopped(limit), "{}", text(outcome));
+}
 
 #[test]
 fn fork_bomb_stops_at_its_limit() {
@@ -50,12 +54,7 @@ fn memory_bomb_in_many_processes_is_stopped() {
     let mut spec = arena.attack_spec(&["memory-bomb", "32", "8"]);
     spec.limits.memory_bytes = 64 << 20;
     let outcome = arena.run(&spec);
-    assert_eq!(
-        outcome.ending,
-        Ending::Stopped(Limit::Memory),
-        "{}",
-        text(&outcome)
-    );
+    assert_stopped(&outcome, Limit::Memory);
     assert!(outcome.out_of_memory());
 }
 
@@ -83,12 +82,7 @@ fn disk_filler_with_many_files_is_stopped() {
     let mut spec = arena.spec(&["sh", "-c", &format!("{many}; sleep 20")]);
     spec.limits.work_bytes = 16 << 20;
     let outcome = arena.run(&spec);
-    assert_eq!(
-        outcome.ending,
-        Ending::Stopped(Limit::WorkBytes),
-        "{}",
-        text(&outcome)
-    );
+    assert_stopped(&outcome, Limit::WorkBytes);
 }
 
 #[test]
@@ -98,12 +92,7 @@ fn disk_filler_in_a_locked_folder_is_stopped() {
     let mut spec = arena.spec(&["sh", "-c", &format!("{hidden}; sleep 20")]);
     spec.limits.work_bytes = 16 << 20;
     let outcome = arena.run(&spec);
-    assert_eq!(
-        outcome.ending,
-        Ending::Stopped(Limit::WorkBytes),
-        "{}",
-        text(&outcome)
-    );
+    assert_stopped(&outcome, Limit::WorkBytes);
     crate::arena::open_up(&arena.work().join("d"), 0o755);
 }
 
@@ -116,12 +105,7 @@ fn file_maker_is_stopped() {
     let mut spec = arena.spec(&["sh", "-c", &format!("{many}; sleep 20")]);
     spec.limits.work_files = 200;
     let outcome = arena.run(&spec);
-    assert_eq!(
-        outcome.ending,
-        Ending::Stopped(Limit::WorkFiles),
-        "{}",
-        text(&outcome)
-    );
+    assert_stopped(&outcome, Limit::WorkFiles);
 }
 
 #[test]
@@ -138,14 +122,14 @@ fn endless_output_is_cut_and_stopped() {
     let mut spec = arena.spec(&["sh", "-c", "while :; do echo out; done"]);
     spec.limits.stdout_bytes = 10_000;
     let outcome = arena.run(&spec);
-    assert_eq!(outcome.ending, Ending::Stopped(Limit::Stdout));
+    assert_stopped(&outcome, Limit::Stdout);
     assert_eq!(outcome.stdout.bytes.len(), 10_000);
     assert!(outcome.stdout.truncated && !outcome.stderr.truncated);
 
     let mut spec = arena.spec(&["sh", "-c", "while :; do echo err >&2; done"]);
     spec.limits.stderr_bytes = 999;
     let outcome = arena.run(&spec);
-    assert_eq!(outcome.ending, Ending::Stopped(Limit::Stderr));
+    assert_stopped(&outcome, Limit::Stderr);
     assert_eq!(outcome.stderr.bytes.len(), 999);
 }
 
@@ -175,7 +159,7 @@ fn sleep_beyond_the_time_limit_is_ended_within_milliseconds() {
         let mut spec = arena.spec(&["sh", "-c", script]);
         spec.limits.wall_time = Duration::from_millis(250);
         let outcome = arena.run(&spec);
-        assert_eq!(outcome.ending, Ending::Stopped(Limit::WallTime));
+        assert_stopped(&outcome, Limit::WallTime);
         assert!(outcome.timed_out());
         assert!(outcome.duration >= Duration::from_millis(250));
         assert!(
