@@ -395,7 +395,6 @@ const ANTONYMS: &[(&str, &str)] = &[
     ("~include|~contain", "~exclude|~omit"),
     ("~show|~display|visible", "~hide|hidden|invisible"),
     ("~increase|~raise|higher", "~decrease|~reduce|~lower"),
-    ("before", "after"),
     ("everything", "nothing"),
     ("always", "never"),
     ("online", "offline"),

@@ -16,7 +16,7 @@ pub(super) const WORDS: &[(u64, &str)] = &[
     (NEG, "forbidden prohibited banned disallowed forbid forbids prohibit prohibits avoid avoids"),
     (STOP | UNIVERSAL, "all every each always only exclusively any anything everything everyone everybody anyone anybody entire whole solely strictly"),
     (CONDITION, "if when whenever unless except until while once where wherever whose during besides otherwise provided assuming beyond apart excluding"),
-    (STOP | NUMERAL, "zero one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty hundred thousand million half quarter dozen twice"),
+    (STOP | NUMERAL, "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million half quarter dozen twice"),
     (GENERIC, "thing way case part kind sort type item use work make take give set put want need like able new old first last next current existing time day
         number list value name page file user data system service application app tool result output input change"),
     (TIME_UNIT, "ms millisecond milliseconds s sec second seconds min minute minutes h hr hour hours day days d week weeks month months year years ns us µs

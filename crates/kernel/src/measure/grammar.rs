@@ -47,7 +47,7 @@ pub(super) fn is_finite(t: &Tagged<'_>, i: usize) -> bool {
     }
     let next = lexed.word(i + 1);
     let object = any_of!(next,
-        "the" "a" "an" "its" "all" "it" "them" "this" "their" "his" "her" "to" "into" "up" "back" "out" "off" "no" "at"
+        "the" "a" "an" "its" "all" "it" "them" "this" "their" "his" "her" "one" "to" "into" "up" "back" "out" "off" "no" "at"
         "as" "in" "on" "with" "for" "and");
     object
         && (t.is(i, VERBS)
@@ -55,7 +55,7 @@ pub(super) fn is_finite(t: &Tagged<'_>, i: usize) -> bool {
                 && word.ends_with('s')
                 && !word.ends_with("'s")
                 && !word.ends_with("ss")
-                && any_of!(next, "the" "a" "an" "its" "all" "it" "them" "this" "with" "back" "out" "off")
+                && any_of!(next, "the" "a" "an" "its" "all" "it" "them" "this" "one" "with" "back" "out" "off")
                 && !t.is(i - 1, class::STOP))
 }
 

@@ -54,8 +54,8 @@ pub(crate) fn fnv_more(hash: u64, text: &str) -> u64 {
 
 /// Abbreviations after which a full stop ends no sentence.
 const ABBREVIATIONS: &[&str] = &[
-    "al", "approx", "ca", "cf", "dr", "e.g", "eg", "etc", "fig", "i.e", "ie", "incl", "max", "min",
-    "mr", "mrs", "no", "nr", "resp", "st", "vs",
+    "al", "approx", "ca", "cf", "dr", "e.g", "eg", "etc", "fig", "i.e", "ie", "incl", "max",
+    "messrs", "min", "mr", "mrs", "ms", "no", "nr", "prof", "resp", "st", "vs",
 ];
 
 /// Units that may stand right after a number (`64KB`); other letters make the whole a word (`4xx`).

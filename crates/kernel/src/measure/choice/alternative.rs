@@ -121,6 +121,9 @@ pub(super) fn is_open_either(source: &Source<'_>, range: (usize, usize), at: usi
     {
         return false;
     }
+    if is_chosen_at_run(source, (or, range.1)) {
+        return false;
+    }
     let prev = if at > range.0 { lexed.word(at - 1) } else { "" };
     // Two products cannot both be what the thing is made of.
     let products = products_both_sides(source, at + 1, or, range.1);
@@ -137,6 +140,24 @@ pub(super) fn is_open_either(source: &Source<'_>, range: (usize, usize), at: usi
         }
         _ => products,
     }
+}
+
+/// `either CSV or XLSX as the accountant chooses`, `or PDF, selected by a flag`: chosen each time, by somebody else.
+fn is_chosen_at_run(source: &Source<'_>, (from, to): (usize, usize)) -> bool {
+    let lexed = &source.tagged.lexed;
+    (from + 1..to).any(|i| {
+        let before = lexed.word(i - 1);
+        match lexed.word(i) {
+            "chooses" | "selects" | "picks" | "prefers" | "wants" | "sets" | "configures"
+            | "asked" => !any_of!(before, "we" "you" "i" "who" "whoever" "nobody"),
+            "selected" | "chosen" | "configured" | "switched" | "set" => {
+                any_of!(lexed.word(i + 1), "by" "in" "with" "at" "per" "through" "via" "from")
+                    && !any_of!(before, "be" "not" "yet")
+            }
+            "selectable" | "configurable" | "switchable" => true,
+            _ => false,
+        }
+    })
 }
 
 /// Both sides of `or` begin with a product name.
@@ -179,6 +200,9 @@ pub(super) fn open_or(source: &Source<'_>, range: (usize, usize)) -> Option<usiz
         })
         .collect();
     let first = *ors.first()?;
+    if is_chosen_at_run(source, (first, range.1)) {
+        return None;
+    }
     let conditional = t.any((range.0, range.1), class::CONDITION)
         || (range.0..range.1).any(|i| {
             any_of!(lexed.word(i),

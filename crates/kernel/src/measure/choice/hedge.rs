@@ -75,7 +75,20 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
                 || !matches!(prev, "cannot" | "not" | "can't") && !is_conditional(t, range, from)
         }
         "unclear" | "unsure" if single => {
-            !is_conditional(t, range, from) && !matches!(prev, "an" | "any")
+            // `the sheet Unclear`; `passages the tool is unsure of`: about a thing, not about us; `??? (unclear)` explains.
+            let named = lexed.tokens[from].upper && from > range.0;
+            let thing = any_of!(next, "of" "about")
+                && any_of!(prev, "is" "are")
+                && !any_of!(lexed.word(from.wrapping_sub(2)), "we" "i" "it" "still");
+            let explains = (range.0..from)
+                .rev()
+                .find(|&i| lexed.is_symbol(i, "("))
+                .is_some_and(|i| i > range.0 && lexed.tokens[i - 1].kind == TokenKind::Symbol);
+            !(named
+                || thing
+                || explains
+                || is_conditional(t, range, from)
+                || matches!(prev, "an" | "any"))
         }
         "preferably" | "ideally" => true,
         "feel" => true,
@@ -114,7 +127,9 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
             any_of!(prev, "" "we" "i" "yet" "," "and" "really" "-" "–" ":" "(" "just")
         }
         "not" if matches!(lexed.word(from + 1), "decided" | "settled") => {
-            !is_conditional(t, range, from) && !t.any(range, class::FAILURE)
+            !is_conditional(t, range, from)
+                && !t.any(range, class::FAILURE)
+                && !crate::measure::grammar::has_relative(t, from)
         }
         "under" if lexed.word(from + 1) == "discussion" => {
             !matches!(prev, "" | "documents" | "proposals")

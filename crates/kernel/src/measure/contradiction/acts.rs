@@ -76,6 +76,16 @@ pub(super) fn has_plain_act(s: &Statement) -> bool {
         .is_none_or(|a| classes(a) & 1 != 0 || a == fnv(stem("take")))
 }
 
+/// A verb of ending.
+pub(super) fn is_end(act: u64) -> bool {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    let keys = KEYS.get_or_init(|| {
+        let words = ["stop", "end", "finish", "close"];
+        words.iter().map(|w| canonical(fnv(stem(w)))).collect()
+    });
+    keys.contains(&act)
+}
+
 /// Both do the same kind of thing.
 pub(super) fn alike_acts(s: &Statement, o: &Statement) -> bool {
     match (s.act, o.act) {

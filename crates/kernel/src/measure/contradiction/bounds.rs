@@ -1,7 +1,7 @@
 //! Numbers that exclude each other: bounds, periods, retention times and plain values of one dimension.
 
 use super::super::Source;
-use super::acts::{compound, different_acts, has_plain_act};
+use super::acts::{compound, different_acts, has_plain_act, is_end};
 use super::quantity::{Bound, Dimension, Quantity, read_quantities};
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
@@ -17,6 +17,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
         return;
     }
     all_against_limit(sources, statements, &all, pairs);
+    super::schedule::find(statements, &all, pairs);
     // (dimension, word) to quantities: only those that share a word are compared.
     let mut index: Vec<(Dimension, u64, u32)> = Vec::new();
     for (q, quantity) in all.iter().enumerate() {
@@ -75,13 +76,17 @@ fn all_against_limit(
     for (n, s) in statements
         .iter()
         .enumerate()
-        .filter(|(_, s)| s.universal && !s.conditional)
+        .filter(|(_, s)| !s.conditional)
     {
         let t = &sources[s.source].tagged;
         for &(limit, noun) in &limits {
             let o = &statements[limit.statement as usize];
             let every = (s.range.0..s.range.1.saturating_sub(1)).any(|i| {
                 matches!(t.lexed.word(i), "every" | "all") && t.lexed.tokens[i + 1].key == noun
+                    // `the complete list in one response`
+                    || any_of!(t.lexed.word(i), "complete" "whole" "full" "entire")
+                        && any_of!(t.lexed.word(i + 1), "list" "set" "table" "catalogue" "collection" "result" "history")
+                        && s.content.binary_search(&noun).is_ok()
             });
             if every
                 && s.source != o.source
@@ -130,6 +135,15 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             coverage
         };
     let conditional = part || !s.may_meet(o);
+    if a.dimension == Dimension::Clock {
+        // `job at 01:30`, `the job stops at 04:30`; `the run ends before 03:00`, `the copy starts at 03:15`.
+        let stops = |st: &Statement| st.act.is_some_and(is_end);
+        if a.bound == Value && b.bound == Value && stops(s) != stops(o)
+            || s.foreign(o) && weight < 4
+        {
+            return false;
+        }
+    }
     if a.dimension == Dimension::Retention {
         let about = weight >= 2
             && (weight >= 4 || !s.foreign(o) || a.bound == Lower || b.bound == Lower)

@@ -54,7 +54,7 @@ pub(super) fn opposed(
     let own = |t: &Source<'_>, st: &Statement| {
         let lexed = &t.tagged.lexed;
         (st.range.0 + 1..st.range.1).any(|i| {
-            lexed.word(i) == "another"
+            any_of!(lexed.word(i), "another" "other's" "others'")
                 || lexed.word(i) == "own"
                     && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
         })
@@ -65,11 +65,19 @@ pub(super) fn opposed(
         return false;
     }
     let people = any_of!(name, "all or only some" "all of them or not");
+    // `Donors are thanked by name`, `donors stay unnamed`: about the people themselves.
+    let folk = name == "names or none"
+        && s.head.is_some()
+        && s.head == o.head
+        && !(s.narrowed || o.narrowed);
     let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
     if !wild && (apart_in_people(s, o, &cue) || rank_differs(s, o)) || !people && is_special(s, o) {
         return false;
     }
-    let (left, right) = (things(a, s, &cue, people), things(b, o, &cue, people));
+    let (left, right) = (
+        things(a, s, &cue, people || folk),
+        things(b, o, &cue, people || folk),
+    );
     let acts = |list: &[Thing]| -> Vec<u64> {
         list.iter()
             .filter(|t| t.act)
@@ -81,6 +89,17 @@ pub(super) fn opposed(
     let does: Vec<u64> = does.into_iter().filter(|k| !neutral(k)).collect();
     let did: Vec<u64> = did.into_iter().filter(|k| !neutral(k)).collect();
     let strange = !does.is_empty() && !did.is_empty() && !does.iter().any(|k| did.contains(k));
+    // `Customers can order`, `before an order is placed`: the act of one is a thing of the other.
+    let named = does.iter().any(|k| o.content.binary_search(k).is_ok())
+        || did.iter().any(|k| s.content.binary_search(k).is_ok());
+    // Whoever acts on a thing by himself does not wait for a release of that thing, whatever the verbs are.
+    let same_thing = any_of!(name, "approval" "who acts")
+        && (s.head.is_some() && s.head == o.head
+            || s.head
+                .is_some_and(|k| right.iter().any(|t| t.key == k && !t.general))
+            || o.head
+                .is_some_and(|k| left.iter().any(|t| t.key == k && !t.general)));
+    let strange = strange && !named && !same_thing;
     // What is left out belongs to what all is said of.
     if any_of!(name, "all or only some" "all of them or not") {
         let mine = |k: &u64| o.content.binary_search(k).is_ok();
@@ -285,7 +304,7 @@ fn changing() -> &'static [u64] {
 fn approvals() -> &'static [u64] {
     static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
     KEYS.get_or_init(|| {
-        let words = "approve release confirm review authorise authorize check sign look moderate inspect decide accept acknowledge verify trigger press vote see start";
+        let words = "approve release confirm review authorise authorize check sign look moderate inspect decide accept acknowledge verify trigger press vote see start touch act intervene";
         words.split(' ').map(|w| canonical(fnv(stem(w)))).collect()
     })
 }
@@ -372,7 +391,10 @@ fn is_free(source: &Source<'_>, st: &Statement, stand: &Stand) -> bool {
             .unwrap_or(stand.at);
         let others = (st.range.0..st.range.1)
             .filter(|&i| opens(i) && i != from && !(stand.at..stand.to).contains(&i));
-        others.count() == 0
+        // `A state that does not exist is ignored and all rows are shown`: the claim is what follows from the case.
+        let follows = st.limited
+            && (from..stand.at).any(|i| lexed.word(i) == "and" || lexed.is_symbol(i, ","));
+        others.count() == 0 && !follows
     }
 }
 

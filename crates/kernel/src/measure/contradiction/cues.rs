@@ -2,11 +2,11 @@
 //! listed are met as well.
 //!
 //! Notation: `<may>` any word of that group, `<person>` any word for people, `word` any form of that word, `..` up to
-//! three words in between, `...` up to six, `$` the end of the clause. A pattern never reaches over a sign. Where two
+//! three words in between, `...` up to six, `$` the end of the clause, `#` a number, `[a/b]` one of these words. A pattern never reaches over a sign. Where two
 //! cues of one topic overlap, the longer one counts (`without an account nobody can …`). Here are the tables; `patterns`
 //! matches them.
 
-use super::topics::{people, things, time};
+use super::topics::{number, order, people, tech, things, time};
 use crate::lexicon::Scope;
 use std::sync::OnceLock;
 
@@ -100,10 +100,7 @@ const GROUPS: &[(&str, &str)] = &[
         "anon",
         "anonymous anonymously pseudonymous unnamed nameless",
     ),
-    (
-        "ident",
-        "name names personnel identity surname signed identified",
-    ),
+    ("ident", "name names personnel identity surname identified"),
     ("same", "same identical equal deterministic reproducible"),
     ("chance", "random randomly shuffled lottery dice"),
     (
@@ -210,7 +207,15 @@ pub(super) const fn near(name: &'static str, a: &'static str, b: &'static str) -
 pub(super) fn topics() -> &'static [&'static Topic] {
     static ALL: OnceLock<Vec<&'static Topic>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let lists = [TOPICS, people::TOPICS, time::TOPICS, things::TOPICS];
+        let lists = [
+            TOPICS,
+            people::TOPICS,
+            time::TOPICS,
+            things::TOPICS,
+            order::TOPICS,
+            tech::TOPICS,
+            number::TOPICS,
+        ];
         lists.into_iter().flatten().collect()
     })
 }
@@ -219,7 +224,14 @@ pub(super) fn topics() -> &'static [&'static Topic] {
 pub(super) fn all_groups() -> &'static [(&'static str, &'static str)] {
     static ALL: OnceLock<Vec<(&'static str, &'static str)>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let lists = [GROUPS, people::GROUPS, time::GROUPS, things::GROUPS];
+        let lists = [
+            GROUPS,
+            people::GROUPS,
+            time::GROUPS,
+            things::GROUPS,
+            order::GROUPS,
+            number::GROUPS,
+        ];
         lists.into_iter().flatten().copied().collect()
     })
 }

@@ -39,6 +39,8 @@ struct Denial {
     between: bool,
     /// The denial is a word of negative meaning.
     lexical: bool,
+    /// Holds up to some event only: `nothing is merged before all compile`, `hidden until somebody looked`.
+    passing: bool,
 }
 
 /// What a statement asserts and denies.
@@ -131,6 +133,15 @@ fn clashes(
     if !denial.tail.is_empty() && !denial.tail.iter().any(held) {
         return false;
     }
+    // `left out of the description`, `left out of the change analysis`
+    if denial.lexical
+        && !s.landmarks.is_empty()
+        && !o.landmarks.is_empty()
+        && common(&s.landmarks, &o.content) == 0
+        && common(&o.landmarks, &s.content) == 0
+    {
+        return false;
+    }
     let (frame, scope) = (weigh(&denial.frame), weigh(&denial.scope));
     // `Season tickets are …` says nothing about `tickets are …`.
     let narrower =
@@ -177,7 +188,7 @@ fn acts_alike(source: &Source<'_>, o: &Statement, denial: &Denial) -> bool {
 
 /// Conditions and parts do not keep the two apart.
 fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
-    let s_part = s.conditional || s.narrowed;
+    let s_part = s.conditional || s.narrowed || denial.passing;
     let o_part = (o.conditional || o.narrowed) && !o.unexcepted;
     match (s_part, o_part) {
         (false, false) => true,
@@ -186,7 +197,7 @@ fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
                 || s.head
                     .or(s.subject)
                     .is_some_and(|h| o.quantified.contains(&h))
-                || s.same_condition(o) && !s.narrowed
+                || s.same_condition(o) && !s.narrowed && (!denial.passing || o.emphatic || o.timed)
                 || !s.condition.is_empty() && common(&s.condition, &o.content) == s.condition.len()
         }
         (false, true) => denial.absolute || s.emphatic,
@@ -197,6 +208,11 @@ fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
                     && common(&s.condition, &o.content) == s.condition.len()
         }
     }
+}
+
+/// What can be said of an answer `No`.
+fn is_said_of(word: &str) -> bool {
+    any_of!(word, "needs" "requires" "means" "is" "opens" "leads" "closes" "ends" "asks" "counts" "keeps" "returns" "shows" "stops")
 }
 
 /// How far the negation at `at` reaches: the tokens it covers, and whether that is a noun phrase only.
@@ -213,6 +229,18 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
                 .get(at + 1)
                 .is_some_and(|n| n.kind != TokenKind::Word)
     {
+        return None;
+    }
+    // `No needs a photo`: an answer; `Nothing is shown as "outside"`: a value.
+    let answer = word == "no" && at == range.0 && is_said_of(next)
+        || word == "nothing"
+            && at == range.0
+            && lexed.word(at + 3) == "as"
+            && lexed
+                .tokens
+                .get(at + 4)
+                .is_some_and(|n| n.quoted || n.kind != TokenKind::Word);
+    if answer {
         return None;
     }
     // `at no time`, `under no circumstances`: never.
@@ -234,12 +262,36 @@ fn reach(source: &Source<'_>, range: (usize, usize), at: usize) -> Option<(usize
     Some((to, noun))
 }
 
-fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
+/// `until all compile`, `before the office has checked it`: an event behind which it is otherwise. A length of time or a
+/// time of day is none.
+fn passes(source: &Source<'_>, range: (usize, usize), at: usize) -> bool {
+    let t = &source.tagged;
+    at + 1 < range.1
+        && any_of!(t.lexed.word(at), "before" "until" "till")
+        && !(at + 1..(at + 4).min(range.1)).any(|k| {
+            t.lexed.tokens[k].kind == TokenKind::Number
+                || t.is(k, class::TIME_UNIT | class::NUMERAL | class::WEEKDAY)
+        })
+}
+
+/// What one negation covers: behind the token `from`, before the token `to`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cover {
+    pub from: usize,
+    pub to: usize,
+    /// A noun phrase only.
+    pub noun: bool,
+    /// Leaves no exception.
+    pub absolute: bool,
+    /// Denied of everything.
+    pub wild: bool,
+}
+
+/// Every negation of a statement that denies something.
+pub(super) fn read_covers(source: &Source<'_>, s: &Statement) -> Vec<Cover> {
     let t = &source.tagged;
     let lexed = &t.lexed;
-    let mut out = Reading::default();
-    // (from, to, noun, absolute, wild) of every negation.
-    let mut scopes: Vec<(usize, usize, bool, bool, bool)> = Vec::new();
+    let mut out: Vec<Cover> = Vec::new();
     for i in s.range.0..s.range.1 {
         if lexed.tokens[i].quoted || !t.is(i, class::NEG) {
             continue;
@@ -253,7 +305,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         let part = (i + 1..(i + 8).min(s.range.1))
             .take_while(|&k| !is_boundary(source, k))
             .any(
-                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless" "same" "itself"),
+                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless" "same" "itself" "other's" "others'"),
             );
         let relative = relative || part || (s.range.0..i).any(|k| lexed.word(k) == "otherwise");
         let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));
@@ -267,17 +319,32 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             let wild =
                 never || any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
             let absolute = wild || any_of!(word, "never" "no" "neither" "nor");
+            let cover = |from, to| Cover {
+                from,
+                to,
+                noun,
+                absolute,
+                wild,
+            };
             // `neither changed nor removed`, `not changed or removed`: each is denied.
             let mut from = i;
             for k in i + 1..to {
                 if any_of!(lexed.word(k), "or" "nor") {
-                    scopes.push((from, k, noun, absolute, wild));
+                    out.push(cover(from, k));
                     from = k;
                 }
             }
-            scopes.push((from, to, noun, absolute, wild));
+            out.push(cover(from, to));
         }
     }
+    out
+}
+
+fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let mut out = Reading::default();
+    let scopes = read_covers(source, s);
     let mut words: Vec<(Concept, usize)> = Vec::new();
     for i in s.range.0..s.range.1 {
         let c = t.classes[i];
@@ -285,7 +352,9 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         let emphasis = i > s.range.0
             && any_of!(lexed.word(i - 1), "any" "all" "no")
             && any_of!(lexed.word(i), "time" "times" "way" "case" "point" "moment" "means");
-        let telling = !emphasis
+        // What a program prints denies nothing.
+        let printed = lexed.tokens[i].quoted && concept_at(source, i).negative;
+        let telling = !(emphasis || printed)
             && lexed.tokens[i].kind == TokenKind::Word
             && c & (class::STOP
                 | class::NEG
@@ -318,7 +387,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             && !t.is(i, class::STOP)
             && (verb.is_some_and(|v| i < v) || noun_next && !behind_verb)
     };
-    let inside = |at: usize, scope: &(usize, usize, bool, bool, bool)| scope.0 < at && at < scope.1;
+    let inside = |at: usize, scope: &Cover| scope.from < at && at < scope.to;
     for (concept, at) in &words {
         let flips = scopes.iter().filter(|sc| inside(*at, sc)).count();
         // `sent once there is a connection`: a case, not a claim.
@@ -339,7 +408,8 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
                     absolute,
                     lexical,
                     between,
-                    whole| {
+                    whole,
+                    passing| {
         scope.sort_unstable();
         scope.dedup();
         frame.sort_unstable();
@@ -355,6 +425,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
                 between,
                 whole,
                 lexical,
+                passing,
             });
         }
     };
@@ -377,41 +448,53 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             .map(|(c, _)| c.key)
             .collect();
         // `stores none of them`, `keeps nothing`: the verb before is denied.
-        if any_of!(lexed.word(sc.0), "none" "nothing")
-            && let Some((c, _)) = words.iter().find(|w| w.1 + 1 == sc.0)
-            && verb.is_some_and(|v| v < sc.0)
+        if any_of!(lexed.word(sc.from), "none" "nothing")
+            && let Some((c, _)) = words.iter().find(|w| w.1 + 1 == sc.from)
+            && verb.is_some_and(|v| v < sc.from)
         {
             scope = vec![c.key];
         }
         // `Recording of sessions is not permitted`: what stands before is denied.
-        let forbidden = any_of!(lexed.word(sc.0), "forbidden" "prohibited" "banned" "disallowed");
-        let permitted = (sc.0..sc.1).any(|k| is_filler(lexed.word(k)));
-        if scope.is_empty() && (permitted && lexed.word(sc.0) != "without" || forbidden) {
+        let forbidden =
+            any_of!(lexed.word(sc.from), "forbidden" "prohibited" "banned" "disallowed");
+        let permitted = (sc.from..sc.to).any(|k| is_filler(lexed.word(k)));
+        if scope.is_empty() && (permitted && lexed.word(sc.from) != "without" || forbidden) {
             scope = words
                 .iter()
-                .filter(|w| w.1 < sc.0)
+                .filter(|w| w.1 < sc.from)
                 .map(|w| w.0.key)
                 .collect();
         }
-        let close = (sc.1..s.range.1)
+        let close = (sc.to..s.range.1)
             .find(|&k| is_boundary(source, k))
             .unwrap_or(s.range.1);
         let tail = words
             .iter()
-            .filter(|(_, at)| sc.2 && *at >= sc.1 && *at < close)
+            .filter(|(_, at)| sc.noun && *at >= sc.to && *at < close)
             .map(|(c, _)| c.key)
             .collect();
         let whole = !(s.range.0..s.range.1).any(|k| lexed.word(k) == "itself")
-            && (s.range.0..sc.0 + 2)
+            && (s.range.0..sc.from + 2)
                 .any(|k| light(k) || any_of!(lexed.word(k), "sets" "needs" "requires" "contains"))
-            && (s.range.0..sc.0).all(|k| {
+            && (s.range.0..sc.from).all(|k| {
                 t.is(k, class::STOP | class::WHOLE | class::UNIVERSAL)
                     || light(k)
                     || any_of!(lexed.word(k), "sets" "needs" "requires" "contains")
                     || lexed.tokens[k].kind == TokenKind::Symbol
             });
-        let between = (sc.0..sc.1).any(|k| lexed.word(k) == "between");
-        push(scope, frame, tail, sc.4, sc.3, false, between, whole);
+        let between = (sc.from..sc.to).any(|k| lexed.word(k) == "between");
+        let passing = passes(source, s.range, sc.to);
+        push(
+            scope,
+            frame,
+            tail,
+            sc.wild,
+            sc.absolute,
+            false,
+            between,
+            whole,
+            passing,
+        );
     }
     for (concept, at) in words.iter().filter(|w| w.0.negative) {
         if scopes.iter().any(|sc| inside(*at, sc)) || describes(*at) || verb.is_none_or(|v| *at < v)
@@ -423,6 +506,9 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             .filter(|w| w.1 != *at)
             .map(|(c, _)| c.key)
             .collect();
+        let passing = (*at + 1..s.range.1)
+            .take_while(|&k| !lexed.is_symbol(k, ","))
+            .any(|k| passes(source, s.range, k));
         push(
             vec![concept.key],
             frame,
@@ -432,6 +518,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
             true,
             false,
             false,
+            passing,
         );
     }
     out

@@ -6,7 +6,8 @@ use super::claims;
 use super::relation::{common, without};
 use super::stands::{Stand, is_claim, read_stands, traits};
 use super::statement::Statement;
-use super::whole::is_whole;
+use super::topics::order::{ANYTIME, OF_ONE_ACT};
+use super::whole::{is_whole, two_names};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Scope, Side, families};
 use crate::text::lex::fnv;
@@ -109,7 +110,9 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     let o = &statements[y.statement as usize];
                     let meets = |(s, x), (o, y)| match is_claim(first.family) {
                         true => claims::opposed(sources, (s, x), (o, y), name),
-                        false => opposed(s, o, x, y, scope, name),
+                        false => {
+                            opposed(s, o, x, y, scope, name) && !two_names(sources, s, o, name)
+                        }
                     };
                     if s.source != o.source && meets((s, x), (o, y)) {
                         pairs.add(x.statement as usize, y.statement as usize, name);
@@ -213,13 +216,26 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             let mut known = cue.clone();
             known.extend(s.head);
             let things = without(&s.content, &known);
-            s.head.is_some()
-                && s.head == o.head
+            s.subject.is_some()
+                && s.same_subject(o)
                 && !things.is_empty()
                 && common(&things, &o.content) == 0
         };
+    // `Readers have read-only access`: what the system itself writes is another matter.
+    let theirs = name == "write access"
+        && !s.persons.is_empty()
+        && !s.passive
+        && o.head.is_some()
+        && o.head != s.head
+        && (o.limited || o.persons.is_empty() && !o.passive && !o.unexcepted);
+    // `push to main`, `push to the feature branches`
+    let other_place = name == "permission"
+        && !s.landmarks.is_empty()
+        && !o.landmarks.is_empty()
+        && common(&s.landmarks, &o.content) == 0
+        && common(&o.landmarks, &s.content) == 0;
     // `In a power cut it opens`, `at night it is closed`: two cases.
-    let cases = any_of!(name, "locked or open" "up or down" "running or stopped" "whether it moves" "on or off")
+    let cases = any_of!(name, "locked or open" "up or down" "running or stopped" "whether it moves" "on or off" "on or off from the start" "on or off at first")
         && (s.clocked
             || o.clocked
             || !s.fronted.is_empty() && common(&s.fronted, &o.content) == 0
@@ -237,26 +253,34 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && !(s.limited || o.limited);
     // The places are what they disagree about.
     let opposed_places = s.fronted.is_empty() && o.fronted.is_empty();
-    let apart = if any_of!(name, "which day" "which comes first") && opposed_places {
+    let apart = if any_of!(name, "which day" "which comes first" "open or closed that day")
+        && opposed_places
+    {
         s.apart_in_people(o)
     } else {
         s.apart(o)
     };
+    // `The game can be saved only at night`, `players save at any time`
+    let same_deed = name == ANYTIME
+        && s.act
+            .is_some_and(|k| !s.generic.contains(&k) && o.content.binary_search(&k).is_ok());
     if elsewhere
         || s.past
         || o.past
         || into
         || other_one
         || own_thing
+        || theirs
+        || other_place
         || copy
         || other_actor
         || cases
         || apart
-        || s.foreign(o) && !beside && s.shared_weight(o, &cue) < 4
+        || s.foreign(o) && !beside && !same_deed && s.shared_weight(o, &cue) < 4
         || !set_off
             && !s.may_meet(o)
             && (s.conditional || !(writes || any_of!(name, "approval" "on or off at first")))
-            && name != "on or off at first"
+            && !any_of!(name, "on or off at first" "whether it goes on by itself")
             && !(name == "whether it is removed" && !s.conditional && o.limited)
             && !(name == "state" && s.emphatic)
     {
@@ -267,6 +291,10 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         return false;
     }
     // `kept for a year`, `deleted after 30 days`: the numbers decide (`bounds`).
+    // `at least 5 open`, `never more than 20`: the bounds decide.
+    if name == "opposite statements" && s.measured && o.measured {
+        return false;
+    }
     if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements" "whether it can be undone" "locked or open")
         && s.timed
         && o.timed
@@ -281,7 +309,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && cue
             .iter()
             .any(|k| [fnv("next"), fnv("later"), fnv("once"), fnv("immediate")].contains(k));
-    if (scheduled || hurried) && (different_acts(s, o) || compound(s, o)) {
+    let of_one_act = OF_ONE_ACT.contains(&name);
+    if (scheduled || hurried || of_one_act) && (different_acts(s, o) || compound(s, o)) {
         return false;
     }
     let clocks = s.clocked && o.clocked;

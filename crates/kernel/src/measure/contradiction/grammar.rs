@@ -64,7 +64,9 @@ pub(super) fn verb_of(source: &Source<'_>, range: (usize, usize)) -> Option<usiz
             any_of!(lexed.word(i),
                 "answers" "updates" "imports" "exports" "reports" "requests" "displays" "prints" "loads" "checks" "tests"
                 "sounds" "caches" "sorts" "lists" "logs" "counts" "records" "beeps" "rings" "expects" "uploads" "stops"
-                "measures" "ends" "finishes" "lasts" "waits")
+                "measures" "ends" "finishes" "lasts" "waits" "hand" "upload" "order" "book" "change" "sign" "print" "register"
+                "submit" "vote" "report" "check" "scan" "add" "fill" "pick" "rate" "export" "import" "orders" "signs"
+                "changes" "hands" "picks" "adds" "votes" "registers" "submits")
                 && lexed.tokens[i - 1].kind == TokenKind::Word
                 && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NUMERAL)
                 && i + 1 < range.1

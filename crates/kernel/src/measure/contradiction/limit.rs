@@ -191,6 +191,10 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
     // `2.5 kg at the most`, `30 minutes or less`, `10 or more`: behind the unit.
     for k in at + 1..(at + 6).min(s.range.1) {
         let (one, two, three) = (lexed.word(k), lexed.word(k + 1), lexed.word(k + 2));
+        // `at least 2 and at most 8`: the bound of the next number.
+        if one == "and" {
+            break;
+        }
         match (one, two, three) {
             ("at", "most", _) | ("at", "the", "most" | "latest") | ("or", "less" | "fewer", _) => {
                 bound = Bound::Upper;

@@ -91,9 +91,13 @@ fn is_name(source: &Source<'_>, i: usize) -> bool {
         ]
         .iter()
         .any(|end| word.len() > 4 && word.ends_with(end));
+    // `textContent`: a name of the language itself.
+    let raw = t.lexed.raw(i);
+    let member = raw.starts_with(char::is_lowercase) && raw.bytes().any(|b| b.is_ascii_uppercase());
     token.kind == TokenKind::Word
         && !token.quoted
         && !english
+        && !member
         && (t.classes[i] & known == 0 || t.is(i, class::LIBRARY))
         && word.len() >= 3
         && words().plain.binary_search(&token.key).is_err()

@@ -55,7 +55,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && any_of!(lexed.word(i + 1), "if" "when" "after" "with" "without" "for");
         s.emphatic |= any_of!(lexed.word(i), "around" "day" "at" "under" "in")
             && any_of!(lexed.word(i + 1), "the" "and" "all" "any" "no" "every")
-            && any_of!(lexed.word(i + 2), "clock" "night" "times" "circumstances" "circumstance" "other" "case" "time");
+            && any_of!(lexed.word(i + 2), "clock" "night" "times" "circumstances" "circumstance" "other" "case" "time" "moment" "stage");
     }
     read_contrasts(source, range, s);
     read_quantifiers(source, range, s);
@@ -114,23 +114,11 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         };
         let at = (verb..(verb + 5).min(range.1)).find(|&i| !auxiliary(i) && !aside(i))?;
         // `takes place` names no act.
-        let named = lexed.tokens[at].kind == TokenKind::Word && lexed.word(at + 1) != "place";
+        let named = lexed.tokens[at].kind == TokenKind::Word
+            && lexed.word(at + 1) != "place"
+            && !is_filler(lexed.word(at));
         named.then(|| canonical(lexed.tokens[at].key))
     });
-    if any_of!(lexed.word(range.0), "in" "on" "at")
-        && any_of!(lexed.word(range.0 + 1), "the" "a" "an" "our")
-    {
-        let end = (range.0 + 2..(range.0 + 9).min(range.1))
-            .find(|&i| {
-                lexed.tokens[i].kind == TokenKind::Symbol
-                    || any_of!(lexed.word(i), "the" "a" "an" "all" "every" "each" "no")
-                    || t.is(i, class::MODAL)
-            })
-            .unwrap_or(range.0);
-        if end > range.0 && !(range.0..end).any(|i| t.is(i, class::TIME_UNIT | class::WEEKDAY)) {
-            s.fronted = telling(source, range.0, end);
-        }
-    }
     s.at_number = (range.0..range.1).any(|i| {
         lexed.word(i) == "at"
             && lexed
@@ -148,29 +136,29 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
     if let Some(verb) = verb {
         s.verb_at = verb;
         // The subject ends at its first preposition or relative clause; two subjects are none.
-        let list = (range.0..verb).any(|i| {
+        // `tickets marked as spam`: the participle narrows the noun before it.
+        let participle = |i: usize| {
+            i > range.0
+                && (lexed.word(i).ends_with("ed")
+                    || any_of!(lexed.word(i), "taken" "cast" "sent" "made" "written" "given" "bought" "sold" "held" "kept" "left"))
+                && lexed.tokens[i - 1].kind == TokenKind::Word
+                && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NEG)
+                && super::grammar::is_preposition(lexed.word(i + 1))
+        };
+        let of = (range.0..verb)
+            .find(|&i| {
+                super::grammar::is_preposition(lexed.word(i))
+                    || participle(i)
+                    || any_of!(lexed.word(i), "than" "whose" "that" "which" "who" "above" "below" "between" "older" "longer" "outside" "inside" "per" "about" "against" "across" "among")
+            })
+            .unwrap_or(verb);
+        let list = (range.0..of).any(|i| {
             lexed.tokens[i].kind == TokenKind::Symbol
                 || t.is(i, class::CONDITION)
                 || any_of!(lexed.word(i), "and" "or")
-        });
+        }) || (of..verb).any(|i| lexed.is_symbol(i, ","));
         let fronted = super::grammar::is_preposition(lexed.word(range.0));
         if !list && !fronted {
-            // `tickets marked as spam`: the participle narrows the noun before it.
-            let participle = |i: usize| {
-                i > range.0
-                    && (lexed.word(i).ends_with("ed")
-                        || any_of!(lexed.word(i), "taken" "cast" "sent" "made" "written" "given" "bought" "sold" "held" "kept" "left"))
-                    && lexed.tokens[i - 1].kind == TokenKind::Word
-                    && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NEG)
-                    && super::grammar::is_preposition(lexed.word(i + 1))
-            };
-            let of = (range.0..verb)
-                .find(|&i| {
-                    super::grammar::is_preposition(lexed.word(i))
-                        || participle(i)
-                        || any_of!(lexed.word(i), "than" "whose" "that" "which" "who" "above" "below" "between" "older" "longer" "outside" "inside")
-                })
-                .unwrap_or(verb);
             s.phrase = telling(source, range.0, of);
             s.of = if any_of!(lexed.word(of), "of" "in" "on") {
                 telling(source, of, verb)
@@ -193,8 +181,14 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 })
                 .map(|i| canonical(lexed.tokens[i].key));
         }
+        // `No more than 60 pots fit`: the amount, no case.
+        let bound = |i: usize| {
+            lexed.word(i) == "than"
+                && i >= range.0 + 2
+                && any_of!(lexed.word(i - 2), "no" "not" "never")
+        };
         s.limited = (range.0 + 1..verb).any(|i| {
-            any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose")
+            any_of!(lexed.word(i), "without" "than" "that" "which" "who" "whose") && !bound(i)
                 || lexed.word(i) == "not" && i > range.0 + 1
                 || any_of!(lexed.word(i), "marked" "flagged" "tagged" "labelled" "classified" "declared" "requested")
                     && super::grammar::is_preposition(lexed.word(i + 1))
@@ -243,7 +237,8 @@ fn read_landmarks(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             ));
         }
         let date = lexed.word(i + 1) == "date";
-        if date || !any_of!(lexed.word(i), "in" "on" "from" "to" "into" "at" "onto") {
+        let out_of = lexed.word(i) == "of" && i > range.0 && lexed.word(i - 1) == "out";
+        if date || !out_of && !any_of!(lexed.word(i), "in" "on" "from" "to" "into" "at" "onto") {
             continue;
         }
         let mut head: Option<usize> = None;
@@ -377,6 +372,8 @@ fn modifier_side(word: &str) -> Option<(u64, bool)> {
         "early" => (124, true),
         "late" => (124, false),
         "young" => (125, true),
+        "same" => (126, true),
+        "different" | "differing" => (126, false),
         _ => return None,
     })
 }
@@ -416,6 +413,8 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             {
                 s.contrasts.push((7, false));
             }
+            "success" if any_of!(before, "on" "of") => s.contrasts.push((9, true)),
+            "failure" | "error" if any_of!(before, "on" "of" "an") => s.contrasts.push((9, false)),
             "summer" => s.contrasts.push((8, true)),
             "winter" => s.contrasts.push((8, false)),
             _ => {}
@@ -457,6 +456,7 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
         let what = (i + 1..(i + 4).min(range.1)).find(|&k| {
             lexed.tokens[k].kind == TokenKind::Number
                 || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)
+                || lexed.raw(k) == "May"
         });
         // `shown without decimals`: behind the verb it says how, not which.
         let says = axis == 3 && s.finite.is_some_and(|v| v < i);
@@ -479,7 +479,8 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
     }
 }
 
-fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {
+/// Keys of the telling words of `from..to`, sorted.
+pub(super) fn telling(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {
     let t = &source.tagged;
     let mut keys: Vec<u64> = (from..to)
         .filter(|&i| {

@@ -5,6 +5,7 @@
 
 use super::super::Source;
 use super::concept::{Concept, concept_at};
+use super::deeds::{deeds_in, deeds_of};
 use super::grammar::{is_boundary, is_preposition};
 use super::statement::{Index, Statement, is_filler, mark};
 use super::{CANDIDATES, Pairs};
@@ -94,6 +95,17 @@ fn concepts(source: &Source<'_>, from: usize, to: usize) -> Vec<Concept> {
         .collect()
 }
 
+/// The concepts of some words, sorted.
+fn keys_of(source: &Source<'_>, from: usize, to: usize) -> Vec<u64> {
+    let mut keys: Vec<u64> = concepts(source, from, to)
+        .into_iter()
+        .map(|c| c.key)
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
 /// The same said in other words: `reserved for F`, `nobody but F`, `F alone does`, `F is the only one who`.
 fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
     let lexed = &source.tagged.lexed;
@@ -168,6 +180,17 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
         {
             return focus_of(source, s, Slot::Subject, start, k);
         }
+        // `F is the only way to do P`
+        if word == "the"
+            && next == "only"
+            && any_of!(third, "way" "means" "method" "route" "path" "channel" "possibility")
+            && let Some(verb) = s.finite.filter(|v| *v < k)
+        {
+            let mut focus = focus_of(source, s, Slot::Agent, start, verb)?;
+            focus.frame = keys_of(source, k + 3, end);
+            focus.people = false;
+            return (!focus.frame.is_empty()).then_some(focus);
+        }
         if word == "the"
             && next == "only"
             && (any_of!(third, "one" "ones") || source.tagged.is(k + 2, class::PERSON))
@@ -175,12 +198,7 @@ fn read_reserved(source: &Source<'_>, s: &Statement) -> Option<Focus> {
         {
             let mut focus = focus_of(source, s, Slot::Subject, start, verb)?;
             // What they may do stands in the relative clause.
-            focus.frame = concepts(source, k + 3, end)
-                .into_iter()
-                .map(|c| c.key)
-                .collect();
-            focus.frame.sort_unstable();
-            focus.frame.dedup();
+            focus.frame = keys_of(source, k + 3, end);
             return (!focus.frame.is_empty()).then_some(focus);
         }
     }
@@ -302,7 +320,7 @@ fn is_role(word: &str) -> bool {
 fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> bool {
     let lexed = &other.tagged.lexed;
     if o.negative
-        || o.conditional && !o.limited
+        || o.conditional && !o.limited && !s.may_meet(o)
         || s.conditional && !s.limited && !focus.people
         || s.apart_in_name(o)
     {
@@ -310,7 +328,16 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     }
     let words = concepts(other, o.range.0, o.range.1);
     let held = |key: u64| words.iter().any(|w| w.key == key);
-    let missing = focus.frame.iter().filter(|k| !held(**k)).count();
+    // `decides on refunds`, `grants a refund`: one act in two words.
+    let done = |key: u64| {
+        let class = deeds_of(key);
+        class != 0 && (focus.frame.len() >= 2 || focus.people) && class & deeds_in(other, o) != 0
+    };
+    let missing = focus
+        .frame
+        .iter()
+        .filter(|k| !held(**k) && !done(**k))
+        .count();
     let telling_frame = focus.frame.iter().any(|k| !s.generic.contains(k));
     let everything = (o.range.0..o.range.1).any(|k| {
         lexed.word(k) == "around" && lexed.word(k + 2) == "clock" || any_of!(lexed.word(k), "anyone" "anybody" "everyone" "everybody" "everything" "anything" "anywhere" "everywhere" "24/7" "always")
@@ -384,8 +411,28 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
                         .any(|w| focus.words.contains(w) || focus.frame.contains(&w.key))
             }
         }),
-        Slot::Object => false,
+        // `see upcoming bookings only`, `old bookings are visible`: the same noun with another word before it.
+        Slot::Object => {
+            missing == 0
+                && focus.frame.len() >= 2
+                && focus.words.len() >= 2
+                && !some_but(&focus.words, &words)
+                && focus.words.last().is_some_and(|noun| {
+                    (o.range.0 + 1..o.range.1).any(|k| {
+                        telling(other, k)
+                            && concept_at(other, k).key == noun.key
+                            && telling(other, k - 1)
+                            && !focus.words.contains(&concept_at(other, k - 1))
+                            && !focus.frame.contains(&concept_at(other, k - 1).key)
+                    })
+                })
+        }
     }
+}
+
+/// A word before the last one of `focus` stands in `words`.
+fn some_but(focus: &[Concept], words: &[Concept]) -> bool {
+    focus[..focus.len() - 1].iter().any(|w| words.contains(w))
 }
 
 /// Behind the first word for people near the start: the subject of a verb that no list knows.

@@ -17,6 +17,10 @@ use std::sync::OnceLock;
 enum Element {
     Group(u8),
     Word(u64),
+    /// One of the words of a set.
+    Any(u16),
+    /// Any number in digits.
+    Number,
     /// Up to so many words.
     Gap(u8),
     /// Nothing but a sign or the end of the sentence follows.
@@ -30,6 +34,8 @@ struct Pattern {
     /// Begins with the group `not`.
     opens: bool,
     needs: Needs,
+    /// For each set the bits of its words, of which the sentence needs one.
+    any: Vec<u64>,
 }
 
 /// Groups, and words as bits of which several may share one: who lacks a bit lacks the word.
@@ -71,6 +77,8 @@ struct Table {
     by_group: Vec<Range>,
     /// Ordered by first element.
     patterns: Vec<Pattern>,
+    /// Keys of the sets, sorted.
+    sets: Vec<Vec<u64>>,
     /// Bit of the group `person`.
     person: u128,
 }
@@ -101,19 +109,19 @@ fn build() -> Table {
             words.entry(fnv(stem(word))).or_default().groups |= 1 << n;
         }
     }
-    let mut patterns = read_patterns();
+    let (mut patterns, sets) = read_patterns();
     // Groups first; patterns of one first element stay in the order of the tables.
     patterns.sort_by_key(|pattern| match pattern.elements[0] {
         Element::Group(group) => (0, u64::from(group)),
         Element::Word(key) => (1, key),
-        Element::Gap(_) | Element::End => (2, 0),
+        Element::Any(_) | Element::Number | Element::Gap(_) | Element::End => (2, 0),
     });
     let mut by_group = vec![(0, 0); all_groups().len()];
     for (at, pattern) in patterns.iter().enumerate() {
         let range = match pattern.elements[0] {
             Element::Group(group) => &mut by_group[usize::from(group)],
             Element::Word(key) => &mut words.entry(key).or_default().patterns,
-            Element::Gap(_) | Element::End => continue,
+            Element::Any(_) | Element::Number | Element::Gap(_) | Element::End => continue,
         };
         let from = if range.1 == 0 { at as u32 } else { range.0 };
         *range = (from, at as u32 + 1);
@@ -132,16 +140,21 @@ fn build() -> Table {
         words: slots,
         by_group,
         patterns,
+        sets,
         person: person.map_or(0, |n| 1 << n),
     }
 }
 
-fn read_patterns() -> Vec<Pattern> {
+fn read_patterns() -> (Vec<Pattern>, Vec<Vec<u64>>) {
     let mut patterns = Vec::new();
+    let mut sets = Sets::default();
     for (n, topic) in topics().iter().enumerate() {
         for (side, list) in [(Side::A, topic.a), (Side::B, topic.b)] {
-            for text in list.split('|') {
-                let elements: Vec<Element> = text.split(' ').filter_map(element).collect();
+            for text in list.split('|').flat_map(expand) {
+                let elements: Vec<Element> = text
+                    .split(' ')
+                    .filter_map(|part| element(part, &mut sets))
+                    .collect();
                 let Some(Element::Group(_) | Element::Word(_)) = elements.first() else {
                     continue;
                 };
@@ -151,9 +164,15 @@ fn read_patterns() -> Vec<Pattern> {
                         ..sum
                     },
                     Element::Word(key) => sum.and(0, *key),
-                    Element::Gap(_) | Element::End => sum,
+                    Element::Any(_) | Element::Number | Element::Gap(_) | Element::End => sum,
+                });
+                let bit = |sum: u64, key: &u64| sum | 1 << (key >> 58);
+                let any = elements.iter().filter_map(|e| match e {
+                    Element::Any(set) => Some(sets.keys[usize::from(*set)].iter().fold(0, bit)),
+                    _ => None,
                 });
                 patterns.push(Pattern {
+                    any: any.collect(),
                     opens: text.starts_with("<not>"),
                     elements,
                     topic: n as u16,
@@ -163,11 +182,62 @@ fn read_patterns() -> Vec<Pattern> {
             }
         }
     }
-    patterns
+    (patterns, sets.keys)
 }
 
-fn element(text: &str) -> Option<Element> {
+/// The patterns that a pattern with alternatives stands for: `in [utc/gmt]`. Alternatives of one word behind the first
+/// element stay together as one element.
+fn expand(text: &'static str) -> Vec<String> {
+    let mut done = vec![String::new()];
+    let mut rest = text;
+    while let Some((before, (list, after))) = rest
+        .split_once('[')
+        .and_then(|(before, tail)| Some((before, tail.split_once(']')?)))
+    {
+        let plain = |word: &str| !word.is_empty() && !word.contains([' ', '<']);
+        let first = before.is_empty() && rest.len() == text.len();
+        let together = !first && list.split('/').all(plain);
+        let with = |head: &String| -> Vec<String> {
+            if together {
+                return vec![format!("{head}{before}[{list}]")];
+            }
+            let words = list.split('/');
+            words.map(|word| format!("{head}{before}{word}")).collect()
+        };
+        done = done.iter().flat_map(with).collect();
+        rest = after;
+    }
+    done.iter().map(|head| format!("{head}{rest}")).collect()
+}
+
+/// Keys of the words of one element, sorted, by their text.
+#[derive(Default)]
+struct Sets {
+    keys: Vec<Vec<u64>>,
+    known: BTreeMap<String, u16>,
+}
+
+impl Sets {
+    fn of(&mut self, text: &str) -> u16 {
+        if let Some(&at) = self.known.get(text) {
+            return at;
+        }
+        let at = self.keys.len() as u16;
+        let mut keys: Vec<u64> = text.split('/').map(|w| fnv(stem(w))).collect();
+        keys.sort_unstable();
+        self.keys.push(keys);
+        self.known.insert(text.to_owned(), at);
+        at
+    }
+}
+
+fn element(text: &str, sets: &mut Sets) -> Option<Element> {
+    if let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
+        return Some(Element::Any(sets.of(list)));
+    }
     match text {
+        "" => return None,
+        "#" => return Some(Element::Number),
         ".." => return Some(Element::Gap(3)),
         "..." => return Some(Element::Gap(6)),
         "$" => return Some(Element::End),
@@ -221,6 +291,13 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
     let is = |e: Element, i: usize| match e {
         Element::Group(g) => seen[i - range.0].groups & (1 << g) != 0,
         Element::Word(key) => tokens[i].key == key && tokens[i].kind == TokenKind::Word,
+        Element::Any(set) => {
+            tokens[i].kind == TokenKind::Word
+                && table.sets[usize::from(set)]
+                    .binary_search(&tokens[i].key)
+                    .is_ok()
+        }
+        Element::Number => tokens[i].kind == TokenKind::Number,
         Element::Gap(_) | Element::End => false,
     };
     // `No measurement …` denies all of its clause.
@@ -251,7 +328,9 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
         });
         for (from, to) in std::iter::once(patterns).chain(by_group) {
             for pattern in &table.patterns[from as usize..to as usize] {
-                if !pattern.needs.are_met_by(ahead) {
+                if !pattern.needs.are_met_by(ahead)
+                    || pattern.any.iter().any(|bits| bits & ahead.words == 0)
+                {
                     continue;
                 }
                 met.clear();
@@ -261,6 +340,14 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
                 let elements = &pattern.elements[1..];
                 let end = (range.1, more);
                 if !follow(elements, i + 1, end, &is, &skips, tokens, &mut met) {
+                    continue;
+                }
+                // `No invoice leaves before it is released`: what follows is not denied.
+                let crossed = pattern.opens
+                    && (i + 1..met.last().copied().unwrap_or(i)).any(|k| {
+                        any_of!(t.lexed.word(k), "before" "until" "unless") && !met.contains(&k)
+                    });
+                if crossed {
                     continue;
                 }
                 let denies = t.is(i, class::NEG);
@@ -345,14 +432,18 @@ mod tests {
     fn patterns_use_known_groups_only() {
         let named = |text: &str| text.starts_with('<');
         for topic in topics() {
-            for text in topic.a.split('|').chain(topic.b.split('|')) {
+            let sides = topic.a.split('|').chain(topic.b.split('|'));
+            for text in sides.flat_map(expand) {
                 assert!(
                     !topic.joins || families().iter().any(|f| f.name == topic.name),
                     "{}",
                     topic.name
                 );
                 for part in text.split(' ').filter(|p| named(p)) {
-                    assert!(matches!(element(part), Some(Element::Group(_))), "{part}");
+                    assert!(
+                        matches!(element(part, &mut Sets::default()), Some(Element::Group(_))),
+                        "{part}"
+                    );
                 }
             }
         }

@@ -71,6 +71,7 @@ fn lacking(
             || o.conditional
             || s.apart(o)
             || common(&thing, &o.content) < thing.len()
+            || s.shared_weight(o, &thing) == 0 && foreign_beside(s, o, &thing)
         {
             continue;
         }
@@ -78,11 +79,26 @@ fn lacking(
         let needed = (o.range.0..o.range.1).any(|k| {
             any_of!(words.word(k), "required" "mandatory" "needed" "needs" "need" "requires" "require" "compulsory" "obligatory" "necessary" "must" "essential" "prescribed")
                 || any_of!(words.word(k), "has" "have") && words.word(k + 1) == "to"
+                || words.word(k) == "only" && any_of!(words.word(k + 1), "after" "with" "once" "by" "in" "through" "via")
         });
         if needed {
             pairs.add(i, j as usize, "whether it is required");
         }
     }
+}
+
+/// Each is about something else, beside the thing: `the report is made without X`, `X must be there during the test`.
+fn foreign_beside(s: &Statement, o: &Statement, thing: &[u64]) -> bool {
+    let strange = |a: &Statement, b: &Statement| {
+        a.main.iter().any(|k| {
+            !thing.contains(k) && !a.generic.contains(k) && b.content.binary_search(k).is_err()
+        })
+    };
+    thing
+        .iter()
+        .any(|k| o.persons.iter().any(|p| canonical(*p) == *k))
+        && strange(s, o)
+        && strange(o, s)
 }
 
 /// One sentence said twice with another ending: same subject, most words the same, a few exchanged.
@@ -120,6 +136,7 @@ fn frames(
                 && right >= 1
                 && s.same_condition(o)
                 && s.negative == o.negative
+                && s.clocked == o.clocked
                 && !(s.measured || o.measured)
                 && !(is_enumeration(&sources[s.source], s) || is_enumeration(&sources[o.source], o))
                 && !s.apart(o)

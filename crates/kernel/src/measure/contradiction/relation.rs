@@ -60,6 +60,11 @@ impl Statement {
         noun(self, other) || noun(other, self)
     }
 
+    /// Both do the same to the same noun.
+    pub fn same_subject_and_act(&self, other: &Statement) -> bool {
+        self.same_subject(other) && self.act.is_some() && self.act == other.act
+    }
+
     /// Like [`Self::shared_weight`], and at least 2 where both are about the same noun, however general it is.
     pub fn subject_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
         let weight = self.shared_weight(other, ignore);
@@ -85,6 +90,10 @@ impl Statement {
     pub fn same_condition(&self, other: &Statement) -> bool {
         if !self.conditional && !other.conditional {
             return true;
+        }
+        // `Missing answers are …`, twice.
+        if self.limited && other.limited && !self.limit.is_empty() && self.limit == other.limit {
+            return self.condition == other.condition;
         }
         if self.conditional != other.conditional
             || self.condition.is_empty()
@@ -126,11 +135,11 @@ impl Statement {
             return true;
         }
         // `On the public page …`, `In the warden's list …`
-        if differ(&self.fronted, &other.fronted) {
+        let rest = |a: &[u64], b: &[u64]| a.iter().any(|k| !b.contains(k));
+        if rest(&self.fronted, &other.fronted) && rest(&other.fronted, &self.fronted) {
             return true;
         }
         // Two headings, each with a word of its own.
-        let rest = |a: &[u64], b: &[u64]| a.iter().any(|k| !b.contains(k));
         if rest(&self.heading, &other.heading) && rest(&other.heading, &self.heading) {
             return true;
         }
@@ -151,6 +160,17 @@ impl Statement {
             && self.phrase.iter().any(|k| !other.phrase.contains(k))
             && other.phrase.iter().any(|k| !self.phrase.contains(k));
         if twin {
+            return true;
+        }
+        // `photos of adults`, `photos of minors`: one noun, narrowed in two ways.
+        let foreign = |a: &Statement, b: &Statement| {
+            a.narrow.iter().any(|k| b.content.binary_search(k).is_err())
+        };
+        if self.head.is_some()
+            && self.head == other.head
+            && foreign(self, other)
+            && foreign(other, self)
+        {
             return true;
         }
         // `in the beta build`, `in the release build`
@@ -188,7 +208,14 @@ impl Statement {
         if self.complement != other.complement {
             return false;
         }
+        // `After an emergency stop …`, `when the emergency stop is released`: one case.
+        let case = |a: &Statement, b: &Statement| {
+            let both = common(&a.condition, &b.content);
+            both >= 2 && both * 3 >= a.condition.len() * 2 && !b.conditional
+        };
         self.same_condition(other)
+            || case(self, other)
+            || case(other, self)
             || within(self, other)
             || within(other, self)
             || self.emphatic && (!self.conditional || self.unexcepted && self.condition.is_empty())

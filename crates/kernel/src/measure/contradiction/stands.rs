@@ -49,10 +49,30 @@ pub(super) fn is_claim(id: u16) -> bool {
 /// An item of a list of names (`quiz: id, opens_at, locked`) says nothing about its subject.
 fn is_listed(t: &Tagged<'_>, range: (usize, usize), from: usize, to: usize) -> bool {
     let lexed = &t.lexed;
+    let commas = (range.0..range.1).filter(|&i| lexed.raw(i) == ",").count();
     let colon = (range.0..from).any(|i| matches!(lexed.raw(i), ":" | "("));
     let before = from > range.0 && matches!(lexed.raw(from - 1), "," | "(" | ":");
     let after = to >= range.1 || any_of!(lexed.raw(to), "," ")" "." ";");
-    colon && before && after && (range.0..range.1).filter(|&i| lexed.raw(i) == ",").count() >= 2
+    if colon && before && after && commas >= 2 {
+        return true;
+    }
+    // `rooms with name, size and price per hour`: fields, in a fragment.
+    let led = (range.0..from)
+        .rev()
+        .find(|&i| any_of!(lexed.word(i), "with" "has" "have" "fields" "columns" "holds"));
+    let plain = |i: usize| {
+        lexed.is_symbol(i, ",")
+            || any_of!(lexed.word(i), "and" "or")
+            || lexed.tokens[i].kind == TokenKind::Word && !t.is(i, class::STOP | class::MODAL)
+    };
+    !t.is(from, class::STOP | class::NEG)
+        && led.is_some_and(|led| {
+            (led + 1..from).any(|i| lexed.is_symbol(i, ",")) && (led + 1..from).all(plain)
+                || (led + 1..from).all(plain)
+                    && lexed.is_symbol(to, ",")
+                    && commas >= 2
+                    && to < range.1
+        })
 }
 
 /// The families whose cues are classes of words instead of phrases.
@@ -107,6 +127,17 @@ fn family_of(topic: u16) -> u16 {
     all[usize::from(topic)]
 }
 
+/// `A review is visible to all`: the subject, no act of reviewing.
+fn is_subject(source: &Source<'_>, s: &Statement, tokens: &[usize]) -> bool {
+    let lexed = &source.tagged.lexed;
+    tokens[0] < s.verb_at
+        && tokens.last().is_some_and(|&last| last > s.verb_at)
+        && any_of!(lexed.word(tokens[0]), "review" "reviews" "release" "releases" "vote" "votes" "check" "checks" "signature" "signatures")
+        && s.head == Some(canonical(lexed.tokens[tokens[0]].key))
+        && !(s.range.0..s.range.1)
+            .any(|i| any_of!(lexed.word(i), "before" "until" "must" "needed" "required"))
+}
+
 /// The stands of all statements.
 pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> Vec<Stand> {
     let Special {
@@ -119,6 +150,7 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
     } = special();
     let mut out = Vec::new();
     for (n, s) in statements.iter().enumerate() {
+        let start = out.len();
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
         // `The operator can stop it by hand`: a person may, none must.
@@ -130,8 +162,12 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
         for found in find_cues(&sources[s.source], s.range) {
             if found.side == Side::B
                 && any_of!(topics()[usize::from(found.topic)].name, "who acts" "approval")
-                && by_choice(found.tokens[0])
+                && (by_choice(found.tokens[0]) || is_subject(&sources[s.source], s, &found.tokens))
             {
+                continue;
+            }
+            let end = found.tokens.last().map_or(0, |i| i + 1);
+            if is_listed(t, s.range, found.tokens[0], end) {
                 continue;
             }
             let cue = found.tokens.iter().map(|&i| canonical(lexed.tokens[i].key));
@@ -235,7 +271,8 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 push(family, Side::B, at, at + 1);
             }
         }
-        for (family, from, to) in kinds::denied_kinds(&sources[s.source], s.range) {
+        let ruled_out = kinds::denied_kinds(&sources[s.source], s.range);
+        for &(family, from, to) in &ruled_out {
             push(family, Side::A, from, to);
         }
         for i in s.range.0..s.range.1 {
@@ -283,6 +320,17 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
             {
                 push(family, Side::A, i, i + 1);
             }
+        }
+        // The noun that is denied is no use of it.
+        if !ruled_out.is_empty() {
+            let used = |x: &Stand| {
+                let denied = |&(family, from, to): &(u16, usize, usize)| {
+                    x.family == family && from <= x.at && x.at < to
+                };
+                x.side == Side::A || !ruled_out.iter().any(denied)
+            };
+            let own: Vec<Stand> = out.drain(start..).filter(used).collect();
+            out.extend(own);
         }
     }
     out

@@ -96,6 +96,8 @@ pub(super) struct Statement {
     pub clocked: bool,
     /// The same for the time before and after something.
     pub phases: Vec<(u64, bool)>,
+    /// The words that narrow the noun of the subject, before and behind it; see `part`.
+    pub narrow: Vec<u64>,
 }
 
 /// Word keys to statements, sorted by key.
@@ -269,8 +271,10 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         past: false,
         quantified: Vec::new(),
         unexcepted: false,
+        narrow: Vec::new(),
     };
     super::naming::read_names(source, range, &mut s);
+    super::part::read_part(source, range, &mut s);
     let mut in_main = !any_of!(lexed.word(range.0),
         "if" "when" "whenever" "unless" "once" "while" "where");
     let mut main_done = false;
@@ -308,7 +312,10 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         if !token.quoted {
             if c & class::NEG != 0 && in_main && !main_done {
                 // `without` and `no` inside a noun phrase narrow it; they do not negate the sentence.
-                let post = word == "no" && lexed.word(i + 1) == "other"
+                let relative = s.finite.is_some_and(|v| i < v)
+                    && (range.0..i).any(|k| any_of!(lexed.word(k), "who" "that" "which" "whose"));
+                let post = relative
+                    || word == "no" && lexed.word(i + 1) == "other"
                     || word == "without" && (s.main.len() >= 2 || s.narrowed)
                     || word == "no"
                         && s.main.len() >= 3
@@ -320,9 +327,11 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             }
             // `no dependencies beyond the JDK` leaves no exception that matters here.
             let opens = c & class::CONDITION != 0
+                && !(i > range.0 && any_of!(lexed.word(i - 1), "even" "also"))
                 && !(any_of!(word, "where" "once" "provided" "until" "during")
                     || s.negative && any_of!(word, "beyond" "besides" "apart")
-                    || word == "whenever" && s.main.len() >= 2);
+                    || word == "whenever" && s.main.len() >= 2
+                    || word == "apart" && lexed.word(i + 1) != "from");
             let at_start = any_of!(word, "once" "provided") && i == range.0;
             // `for every other crop`, `the one exception`: all but those that another statement is about.
             let rest = any_of!(word, "other" "remaining")
@@ -331,6 +340,12 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
                 || i == range.0
                     && any_of!(word, "below" "above" "beyond" "over" "under")
                     && any_of!(lexed.word(i + 1), "that" "this")
+                || any_of!(word, "after" "before" "beyond" "above" "below")
+                    && lexed.word(i + 1) == "that"
+                    && (i + 2 >= range.1
+                        || lexed.tokens[i + 2].kind == TokenKind::Symbol
+                        || t.is(i + 2, class::STOP | class::MODAL)
+                        || lexed.word(i + 2).ends_with('s'))
                 || any_of!(word, "exception" "exceptions")
                     && i > range.0
                     && !any_of!(lexed.word(i - 1), "without" "no" "any");
@@ -363,7 +378,8 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         let telling = c
             & (class::STOP | class::NEG | class::UNIVERSAL | class::CONDITION | class::NUMERAL)
             == 0
-            && !is_filler(word);
+            && !is_filler(word)
+            && !(word == "case" && i > range.0 && any_of!(lexed.word(i - 1), "every" "any" "no"));
         if telling {
             if in_condition {
                 s.condition.push(key);

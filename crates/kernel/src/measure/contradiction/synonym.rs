@@ -43,6 +43,9 @@ const GROUPS: &[&str] = &[
     "convert conversion",
     "translate translation",
     "alarm alert",
+    "supervise supervisor supervision",
+    "sell sale",
+    "unused remaining leftover",
 ];
 
 /// The key that stands for all words of a group.

@@ -34,21 +34,53 @@ pub(super) fn bytes(unit: &str) -> Option<f64> {
 /// Physical units that come in steps: a family and how many of its base unit.
 pub(super) fn scaled(unit: &str) -> Option<(&'static str, f64)> {
     Some(match unit {
-        "hz" => ("hz", 1.0),
+        "hz" | "hertz" => ("hz", 1.0),
         "khz" => ("hz", 1e3),
         "mhz" => ("hz", 1e6),
         "ghz" => ("hz", 1e9),
         "w" | "watt" | "watts" => ("w", 1.0),
-        "kw" => ("w", 1e3),
-        "g" => ("g", 1.0),
-        "kg" => ("g", 1e3),
-        "t" | "tonne" | "tonnes" | "ton" => ("g", 1e6),
-        "mm" => ("m", 1e-3),
-        "cm" => ("m", 1e-2),
+        "kw" | "kilowatt" | "kilowatts" => ("w", 1e3),
+        "wh" => ("wh", 1.0),
+        "kwh" => ("wh", 1e3),
+        "mah" => ("mah", 1.0),
+        "mg" | "milligram" | "milligrams" => ("g", 1e-3),
+        "g" | "gram" | "grams" => ("g", 1.0),
+        "kg" | "kilo" | "kilos" | "kilogram" | "kilograms" => ("g", 1e3),
+        "t" | "tonne" | "tonnes" | "ton" | "tons" => ("g", 1e6),
+        "mm" | "millimetre" | "millimetres" => ("m", 1e-3),
+        "cm" | "centimetre" | "centimetres" => ("m", 1e-2),
+        "inch" | "inches" => ("m", 0.0254),
+        "ft" | "foot" | "feet" => ("m", 0.3048),
         "m" | "metre" | "metres" | "meter" | "meters" => ("m", 1.0),
-        "km" => ("m", 1e3),
+        "km" | "kilometre" | "kilometres" | "kilometers" => ("m", 1e3),
+        "mile" | "miles" => ("m", 1609.0),
+        "ml" | "millilitre" | "millilitres" => ("l", 1e-3),
+        "cl" => ("l", 1e-2),
+        "l" | "litre" | "litres" | "liter" | "liters" => ("l", 1.0),
+        "hl" => ("l", 100.0),
         "cent" | "cents" => ("euro", 0.01),
         "euro" | "euros" | "eur" => ("euro", 1.0),
+        "usd" | "dollar" | "dollars" => ("usd", 1.0),
+        "gbp" => ("gbp", 1.0),
+        "chf" | "franc" | "francs" => ("chf", 1.0),
+        "mv" => ("v", 1e-3),
+        "v" | "volt" | "volts" => ("v", 1.0),
+        "kv" => ("v", 1e3),
+        "ma" => ("a", 1e-3),
+        "ampere" | "amperes" | "amps" => ("a", 1.0),
+        "mbar" | "hpa" => ("bar", 1e-3),
+        "bar" => ("bar", 1.0),
+        "kbit" => ("bit", 1e3),
+        "mbit" => ("bit", 1e6),
+        "gbit" => ("bit", 1e9),
+        "pt" => ("pt", 1.0),
+        "px" | "pixel" | "pixels" => ("px", 1.0),
+        "db" | "decibel" | "decibels" => ("db", 1.0),
+        "lux" => ("lux", 1.0),
+        "rpm" => ("rpm", 1.0),
+        "fps" => ("fps", 1.0),
+        "dpi" => ("dpi", 1.0),
+        "ppm" => ("ppm", 1.0),
         _ => return None,
     })
 }
@@ -66,17 +98,43 @@ pub(super) fn numeral(word: &str) -> Option<f64> {
         "eight" => 8.0,
         "nine" => 9.0,
         "ten" => 10.0,
-        "twelve" => 12.0,
+        "eleven" => 11.0,
+        "twelve" | "dozen" => 12.0,
+        "thirteen" => 13.0,
+        "fourteen" => 14.0,
         "fifteen" => 15.0,
+        "sixteen" => 16.0,
+        "seventeen" => 17.0,
+        "eighteen" => 18.0,
+        "nineteen" => 19.0,
         "twenty" => 20.0,
         "thirty" => 30.0,
         "forty" => 40.0,
         "fifty" => 50.0,
         "sixty" => 60.0,
+        "seventy" => 70.0,
+        "eighty" => 80.0,
+        "ninety" => 90.0,
         "half" => 0.5,
         "hundred" => 100.0,
-        _ => return None,
+        // `twenty-five`
+        _ => {
+            let (tens, ones) = word.split_once('-')?;
+            let (tens, ones) = (numeral(tens)?, numeral(ones)?);
+            return (tens >= 20.0 && ones < 10.0).then_some(tens + ones);
+        }
     })
+}
+
+/// `ten-minute`, `two-hour`, `four-digit`: the number and the unit behind the hyphen.
+pub(super) fn joined(word: &str) -> Option<(f64, &str)> {
+    let (count, unit) = word.split_once('-')?;
+    let value = numeral(count).filter(|_| count != "a" && count != "an")?;
+    let known = seconds(unit).is_some()
+        || bytes(unit).is_some()
+        || scaled(unit).is_some()
+        || any_of!(unit, "digit" "character" "letter" "bit" "page" "word" "line" "column" "year" "percent" "person" "seat" "day");
+    known.then_some((value, unit))
 }
 
 /// `04:00` as minutes since midnight.

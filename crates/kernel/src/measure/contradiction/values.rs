@@ -126,6 +126,16 @@ pub(super) fn find(
                     if set == class::CHANNEL && !beyond {
                         continue;
                     }
+                    // `A German text is optional` beside `every line has an English text`.
+                    let besides = |st: &Statement| {
+                        let lexed = &sources[st.source].tagged.lexed;
+                        (st.range.0..st.range.1).any(|i| {
+                            any_of!(lexed.word(i), "optional" "optionally" "additional" "additionally" "also" "too")
+                        })
+                    };
+                    if !beyond && (besides(s) || besides(other)) {
+                        continue;
+                    }
                     let exclusive = beyond
                         || is_exclusive(&sources[s.source], s)
                         || is_exclusive(&sources[other.source], other);

@@ -2,6 +2,7 @@
 
 use super::super::Source;
 use super::claims;
+use super::facets;
 use super::relation::{common, without};
 use super::statement::Statement;
 use crate::lexicon::class;
@@ -18,7 +19,7 @@ pub(super) fn is_whole(
     // `no network while an exam is running`, `during the exam …`
     let same_case = !s.condition.is_empty()
         && common(&s.condition, &o.content) * 2 >= s.condition.len()
-        && !o.conditional;
+        && (!o.conditional || o.limited && common(&s.condition, &o.limit) > 0);
     // `No sound at all` leaves no case out.
     let utter = {
         let lexed = &sources[s.source].tagged.lexed;
@@ -51,7 +52,18 @@ pub(super) fn is_whole(
     {
         return false;
     }
-    if is_part(sources, s, o, name) {
+    if is_part(sources, s, o, name) || s.apart_in_time(o) && name != "network access" {
+        return false;
+    }
+    // Stored in one zone, shown in another.
+    let (done, did) = (
+        facets::act_of(&sources[s.source], s),
+        facets::act_of(&sources[o.source], o),
+    );
+    if name == "time zone" && done != 0 && did != 0 && done & did == 0 {
+        return false;
+    }
+    if two_names(sources, s, o, name) {
         return false;
     }
     let tests = |st: &Statement| {
@@ -118,6 +130,40 @@ pub(super) fn is_whole(
         return false;
     }
     common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
+}
+
+/// What follows a word that says of what it is said: `the table suppliers`, `the same number`.
+pub(super) fn two_names(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> bool {
+    let behind = |st: &Statement, lead: &[&str]| -> Option<u64> {
+        let t = &sources[st.source].tagged;
+        let at = (st.range.0..st.range.1)
+            .find(|&i| lead.contains(&t.lexed.word(i)) && i + 1 < st.range.1)?;
+        let named = t.lexed.tokens[at + 1].kind == TokenKind::Word
+            && !t.is(at + 1, class::STOP | class::NEG | class::MODAL);
+        named.then(|| super::synonym::canonical(t.lexed.tokens[at + 1].key))
+    };
+    let differ =
+        |lead: &[&str]| behind(s, lead).is_some_and(|a| behind(o, lead).is_some_and(|b| a != b));
+    // `in the drivers`: a part of the code.
+    let part = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0 + 2..st.range.1).any(|i| {
+            any_of!(lexed.word(i), "handler" "handlers" "driver" "drivers" "bootloader" "loop" "path" "parser" "routines" "routine")
+                && lexed.word(i - 1) != "interrupt"
+                || any_of!(lexed.word(i), "handler" "handlers") && lexed.word(i - 2) == "the"
+        }) && (st.range.0..st.range.1).any(|i| lexed.word(i) == "in")
+    };
+    match name {
+        "uniqueness" => differ(&["same"]),
+        "whether the tables change" | "whether the structure changes" => {
+            differ(&["table", "tables"])
+        }
+        "dynamic memory" | "floating-point numbers" | "recursion" => part(s) && s.foreign(o),
+        "compressed or not" | "fixed versions of parts" | "which characters are allowed" => {
+            s.foreign(o) && s.shared_weight(o, &[]) < 2
+        }
+        _ => false,
+    }
 }
 
 /// The two are about different parts: places, devices, what is left out.

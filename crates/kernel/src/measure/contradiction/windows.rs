@@ -30,6 +30,8 @@ struct Times {
     says: Says,
     /// Minutes since midnight; a window over midnight ends after 1440. A point has no length.
     spans: Vec<(f64, f64)>,
+    /// Happens at every hour of every day.
+    always: bool,
 }
 
 /// Finds times that a window of another statement excludes.
@@ -59,7 +61,10 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                 && !s.apart(o)
                 && !(s.foreign(o) && s.shared_weight(o, &[]) < 4 && !s.same_act(o))
                 && s.may_meet(o)
-                && days(&sources[s.source], s) == days(&sources[o.source], o)
+                && match other.always {
+                    true => !is_mixed(&sources[s.source], s),
+                    false => days(&sources[s.source], s) == days(&sources[o.source], o),
+                }
                 && clash(window, other)
             {
                 pairs.add(
@@ -120,6 +125,14 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Option<Times> {
     let numbered = (s.range.0..s.range.1).any(|i| {
         lexed.tokens[i].kind == TokenKind::Number || any_of!(lexed.word(i), "noon" "midnight")
     });
+    if is_always(source, s) {
+        return Some(Times {
+            statement: n,
+            says: Says::Happens,
+            spans: vec![(0.0, DAY)],
+            always: true,
+        });
+    }
     if !numbered {
         return None;
     }
@@ -187,7 +200,34 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Option<Times> {
         statement: n,
         says,
         spans,
+        always: false,
     })
+}
+
+/// `open from 05:30 to 23:00 and locked in between`: two states.
+fn is_mixed(source: &Source<'_>, s: &Statement) -> bool {
+    (s.range.0..s.range.1)
+        .any(|k| any_of!(source.tagged.lexed.word(k), "open" "opens" "on" "locked" "unlocked"))
+}
+
+/// `around the clock`, `at any hour`, `day and night`: no hour is left out.
+fn is_always(source: &Source<'_>, s: &Statement) -> bool {
+    let lexed = &source.tagged.lexed;
+    !s.negative
+        && (s.range.0..s.range.1).any(|k| {
+            let (one, two, three) = (lexed.word(k), lexed.word(k + 1), lexed.word(k + 2));
+            matches!(
+                (one, two, three),
+                ("the", "clock", _)
+                    | ("at" | "in", "any" | "every" | "all", "hour" | "hours")
+                    | ("day", "and" | "or", "night")
+                    | ("without", "a" | "any", "break" | "interruption" | "pause")
+                    | ("24", "hours", "a")
+                    | ("every", "hour", "of")
+            ) || any_of!(one, "non-stop" "nonstop" "uninterrupted" "uninterruptedly" "24/7")
+                || one == "without" && two == "interruption"
+                || one == "24" && lexed.raw(k + 1) == "/" && three == "7"
+        })
 }
 
 /// The end of a window that may go over midnight.
@@ -231,6 +271,7 @@ mod tests {
             statement: 0,
             says,
             spans: spans.to_vec(),
+            always: false,
         }
     }
 

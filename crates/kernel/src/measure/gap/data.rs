@@ -149,10 +149,9 @@ fn is_named_store(t: &Tagged<'_>, i: usize) -> bool {
 /// `/var/tide`, `in site/public`, `from the folder photos/kit-b`.
 fn is_path(t: &Tagged<'_>, slash: usize) -> bool {
     let lexed = &t.lexed;
-    let name = lexed
-        .tokens
-        .get(slash + 1)
-        .is_some_and(|n| !n.spaced && n.kind == TokenKind::Word);
+    let name = lexed.tokens.get(slash + 1).is_some_and(|n| {
+        !n.spaced && (n.kind == TokenKind::Word || lexed.is_symbol(slash + 1, "*"))
+    });
     let rooted = lexed.tokens[slash].spaced;
     let led = slash >= 2
         && any_of!(lexed.word(slash - 2), "in" "from" "under" "folder" "directory" "of" "file");

@@ -46,6 +46,22 @@ impl GoalKind {
             GoalKind::Automate => &[Technology, Data, Users, Output, FailureHandling],
         }
     }
+
+    /// Whether an intent that says all the rest may leave the element out: who changes, configures or documents what
+    /// is there need not say who uses it, and whose table is in the paper is told by the paper.
+    pub fn may_lack(self, element: Element, built: bool) -> bool {
+        use Element::{FailureHandling, Output, SuccessMeasure, Technology, Users};
+        match self {
+            GoalKind::Software | GoalKind::Change | GoalKind::Device => {
+                !built && element != Technology
+            }
+            GoalKind::Operate => !built && element == FailureHandling,
+            GoalKind::Improve => element == SuccessMeasure,
+            GoalKind::Document => matches!(element, Users | Output),
+            GoalKind::Analyse => element == Output,
+            GoalKind::Fix | GoalKind::Migrate | GoalKind::Automate => false,
+        }
+    }
 }
 
 const VERBS: u64 = class::BUILD
@@ -63,18 +79,34 @@ const OBJECT_ENDS: &[&str] = &[
     "into", "without", "as", "about", "using", "when", "under", "behind", "between",
 ];
 
-/// Decides the kind of a goal.
-pub(super) fn goal_kind(goal: &Tagged<'_>) -> GoalKind {
+/// Decides the kind of a goal, and whether it is about something that is built anew.
+pub(super) fn goal_kind(goal: &Tagged<'_>) -> (GoalKind, bool) {
     let lexed = &goal.lexed;
     let n = lexed.tokens.len().min(400);
-    let is_opener = |i: usize| {
-        any_of!(lexed.word(i),
-            "please" "can" "could" "would" "will" "you" "we" "i" "need" "want" "like" "to"
-            "let's" "lets" "let" "us" "have" "must" "should" "help" "me" "our" "a" "an" "the"
-            "i'd" "someone" "somebody" "task" "goal" "is" "get" "id")
-            || lexed.tokens[i].kind == TokenKind::Symbol
-    };
-    let first = (0..n.min(10)).find(|&i| !is_opener(i));
+    let first = (0..n.min(10)).find(|&i| !is_opener(goal, i));
+    // `Set up a portal` builds one; `set up the secrets` and `provide test data` do not.
+    let built = first.is_none_or(|i| {
+        goal.is(i, class::BUILD) && !any_of!(lexed.word(i), "provide" "set")
+            || i > 1 && any_of!(lexed.word(i - 1), "a" "an")
+            || lexed.word(i) == "set" && any_of!(lexed.word(i + 2), "a" "an")
+    });
+    (verb_kind(goal, first), built)
+}
+
+/// Words of politeness and wishing before the verb.
+fn is_opener(goal: &Tagged<'_>, i: usize) -> bool {
+    let lexed = &goal.lexed;
+    any_of!(lexed.word(i),
+        "please" "can" "could" "would" "will" "you" "we" "i" "need" "want" "like" "to"
+        "let's" "lets" "let" "us" "have" "must" "should" "help" "me" "our" "a" "an" "the"
+        "i'd" "someone" "somebody" "task" "goal" "is" "get" "id")
+        || lexed.tokens[i].kind == TokenKind::Symbol
+}
+
+/// The kind by the verb at `first` and its object.
+fn verb_kind(goal: &Tagged<'_>, first: Option<usize>) -> GoalKind {
+    let lexed = &goal.lexed;
+    let n = lexed.tokens.len().min(400);
     let fixes = (0..n).any(|i| {
         any_of!(lexed.word(i), "fix" "repair" "bug" "bugs" "bugfix" "crashes" "typo" "regression" "hotfix")
     });

@@ -57,6 +57,9 @@ impl Element {
     }
 }
 
+/// Sentences from which a small change is told in full.
+const TOLD: usize = 4;
+
 /// What the recognisers saw, also the base of the density.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Profile {
@@ -78,9 +81,11 @@ pub(super) fn find_gaps(
     closed: &Closed,
     out: &mut Vec<Finding>,
 ) -> Profile {
-    let kind = match goal_kind(&goal.tagged) {
-        GoalKind::Software | GoalKind::Change if runs_in_device(sources) => GoalKind::Device,
-        kind => kind,
+    let (kind, built) = match goal_kind(&goal.tagged) {
+        (GoalKind::Software | GoalKind::Change, built) if runs_in_device(sources) => {
+            (GoalKind::Device, built)
+        }
+        other => other,
     };
     let own = read_signals(&goal.tagged);
     // A long goal carries its own constraints; a short one only names the thing.
@@ -127,7 +132,17 @@ pub(super) fn find_gaps(
     ];
     for (i, element) in Element::ALL.into_iter().enumerate() {
         profile.seen[i] |= closed.has_element(element);
-        if kind.needs().contains(&element) && !profile.seen[i] {
+    }
+    let missing = |i: usize| kind.needs().contains(&Element::ALL[i]) && !profile.seen[i];
+    // A small change that is told in several sentences needs no more than it says.
+    let sentences = |list: &[Source<'_>]| -> usize {
+        list.iter().map(|s| s.tagged.lexed.sentences.len()).sum()
+    };
+    let told = sentences(sources) + sentences(decisions) >= TOLD
+        && (0..Element::ALL.len()).filter(|&i| missing(i)).count() == 1
+        && (0..Element::ALL.len()).any(|i| missing(i) && kind.may_lack(Element::ALL[i], built));
+    for (i, element) in Element::ALL.into_iter().enumerate() {
+        if missing(i) && !told {
             let (start, end) = goal.tagged.lexed.span((0, goal.tagged.lexed.tokens.len()));
             out.push(Finding {
                 kind: FindingKind::Gap,

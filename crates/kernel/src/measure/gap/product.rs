@@ -205,6 +205,18 @@ pub(super) fn is_coined(t: &Tagged<'_>, i: usize, sentence_start: bool) -> bool 
         && (number && !sentence_start || opens || version)
         && !plain_noun
         && !names_part(lexed.word(i));
+    // `Genesys Cloud`, `eAU`
+    let suite = token.upper
+        && t.classes[i] & class::STOP == 0
+        && any_of!(next, "Cloud" "Studio" "Suite" "Enterprise" "Desktop" "CMS" "ERP" "CRM" "Online" "Workspace");
+    let lead = raw.len() - raw.trim_start_matches(|c: char| c.is_lowercase()).len();
+    let small = !any_of!(raw, "vCPU" "vCPUs" "dBA" "kVA" "mAH" "eMMC" "vRAM")
+        && (1..=2).contains(&lead)
+        && raw.len() - lead >= 2
+        && raw[lead..].bytes().all(|b| b.is_ascii_uppercase());
+    if suite || small {
+        return true;
+    }
     inner_capital && !raw.contains('\'') && t.classes[i] & class::PERSON == 0
         || versioned
         || is_type_number(raw) && i > 0 && lexed.tokens[i - 1].upper

@@ -45,7 +45,7 @@ pub(super) fn is_file_name(lexed: &Lexed<'_>, i: usize) -> bool {
         && (1..=5).contains(&ending.len())
         && ending.bytes().all(|b| b.is_ascii_alphanumeric())
         && ending.bytes().any(|b| b.is_ascii_alphabetic())
-        && !any_of!(word, "e.g" "i.e" "a.m" "p.m")
+        && !any_of!(word, "e.g" "i.e" "a.m" "p.m" "asp.net" "ml.net" "ado.net" "vb.net" "socket.io" "next.js" "node.js" "vue.js" "nuxt.js" "express.js" "three.js" "d3.js" "deck.gl" "booking.com" "draw.io")
 }
 
 /// Reads all signals of a text.

@@ -62,6 +62,7 @@ pub(super) fn is_person(t: &Tagged<'_>, i: usize) -> bool {
         && word.len() > 6
         && (word.ends_with("ists")
             || word.ends_with("tors")
+            || word.ends_with("yors")
             || word.ends_with("yees")
             || word.ends_with("folk")
             || word.ends_with("folks")
@@ -93,8 +94,9 @@ pub(super) fn is_consumer(t: &Tagged<'_>, i: usize) -> bool {
     match word {
         "used" | "called" | "consumed" | "scraped" | "polled" | "queried" | "invoked"
         | "imported" | "triggered" | "started" | "run" | "read" | "reads" | "loaded" | "opened" => {
-            matches!(next, "by" | "from")
-                && !any_of!(lexed.word(i + 2), "hand" "cron" "systemd" "default" "a" "disk")
+            word == "used" && next == "in" && any_of!(lexed.word(i + 2), "the" "our" "all" "both")
+                || matches!(next, "by" | "from")
+                    && !any_of!(lexed.word(i + 2), "hand" "cron" "systemd" "default" "a" "disk")
         }
         "call" | "calls" | "use" | "uses" | "query" | "queries" | "poll" | "polls" => {
             next == "it" || next == "this"

@@ -143,7 +143,12 @@ fn puts_off(t: &Tagged<'_>, sentence: (usize, usize), (from, to): (usize, usize)
     }
     // A description of the noun before it.
     let cue = (from..to).find(|&i| any_of!(lexed.word(i), "still" "not" "pending" "awaiting" "waiting" "to" "missing" "outstanding"));
-    !cue.is_some_and(|cue| !c.us && !c.labelled && cue > from && describes_noun(t, cue, cue + 1))
+    let end = |cue: usize| {
+        // `stock list to come from the depot`: the words are the statement.
+        let verb = any_of!(lexed.word(cue + 1), "come" "follow" "arrive");
+        cue + 1 + usize::from(verb)
+    };
+    !cue.is_some_and(|cue| !c.us && !c.labelled && cue > from && describes_noun(t, cue, end(cue)))
 }
 
 impl<'s> Clause<'s> {
@@ -223,14 +228,21 @@ fn not_settled(c: &Clause<'_>) -> bool {
     if !c.denied {
         return false;
     }
-    let unsettled = c.any(|i| c.t.is(i, class::UNSETTLED));
+    // `nobody writes there any more` is no gap.
+    let unsettled = c.any(|i| {
+        c.t.is(i, class::UNSETTLED)
+            && (c.word(i) != "there"
+                || i > c.from && any_of!(c.word(i - 1), "not" "yet" "is" "are"))
+    });
     let ends = (c.value || c.labelled)
         && c.to >= c.from + 2
         && c.word(c.to - 2) == "not"
         && any_of!(c.word(c.to - 1),
             "known" "decided" "defined" "agreed" "fixed" "clear" "specified" "settled" "chosen" "final" "finalised"
             "finalized" "named");
-    unsettled && (c.yet || c.us || c.value && c.has(|w| w == "been")) || ends
+    // `How many levels are shown has not been settled`
+    let asked = any_of!(c.word(c.from), "how" "which" "who" "what" "whether" "when" "where");
+    unsettled && (c.yet || c.us || (c.value || asked) && c.has(|w| w == "been")) || ends
 }
 
 /// `not yet`, `n/a yet`.
@@ -244,6 +256,18 @@ fn not_now(c: &Clause<'_>) -> bool {
 /// `Budget: pending`, `(attachment missing)`, `the list is missing`.
 fn state_of_value(c: &Clause<'_>) -> bool {
     let end = c.to - 1;
+    // `codes ??? (door sensor unclear)`: a bracket behind a sign explains it.
+    if c.bracketed && c.from >= 2 && c.t.lexed.tokens[c.from - 2].kind == TokenKind::Symbol {
+        return false;
+    }
+    // `?state=pending`
+    if c.from > 0
+        && c.t.lexed.raw(c.from - 1) == "="
+        && !c.t.lexed.tokens[c.from].spaced
+        && !c.t.lexed.tokens[c.from - 1].spaced
+    {
+        return false;
+    }
     let state = any_of!(c.word(end), "missing" "pending" "outstanding" "unknown" "undecided" "open" "unclear");
     let short = c.labelled
         && c.len() <= 4
@@ -254,7 +278,27 @@ fn state_of_value(c: &Clause<'_>) -> bool {
         && c.last
         && c.word(end) == "missing"
         && any_of!(c.word(end.saturating_sub(1)), "is" "are" "still");
-    state && short || missing
+    // `The maximum number of loans is open`, `…, which is outstanding`, `…, model unknown`.
+    let opener = if c.from > 0 {
+        c.t.lexed.raw(c.from - 1)
+    } else {
+        ""
+    };
+    let states = c.last
+        && c.len() >= 3
+        && any_of!(c.word(end - 1), "is" "are" "remains" "remain")
+        && (c.word(c.from) == "which" || c.any(|i| is_strong_value(c.word(i))));
+    let aside =
+        c.last && opener == "," && c.len() <= 3 && c.len() >= 2 && is_strong_value(c.word(c.from));
+    state && (short || states || aside) || missing
+}
+
+/// What is left open in so many words is a value of one of these.
+fn is_strong_value(word: &str) -> bool {
+    any_of!(word, "number" "limit" "amount" "price" "prices" "fee" "fees" "budget" "deadline" "date" "name" "rate" "threshold" "size"
+        "duration" "period" "address" "wording" "owner" "location" "version" "model" "supplier" "vendor" "quantity" "capacity"
+        "maximum" "minimum" "interval" "retention" "scope" "layout" "colour" "title" "currency" "contact" "percentage" "length"
+        "width" "height" "weight" "port" "host" "domain" "salary" "tariff" "discount" "quota" "frequency")
 }
 
 /// `pending from the client`, `still awaiting the answer`, `pending a decision by the board`.
@@ -358,7 +402,7 @@ fn promised(c: &Clause<'_>) -> bool {
     c.any(|i| {
         any_of!(c.word(i), "going" "wants" "promised" "meant" "supposed")
             && c.word(i + 1) == "to"
-            && any_of!(c.word(i + 2), "send" "give" "provide" "name" "tell" "share" "deliver" "upload" "forward" "write")
+            && any_of!(c.word(i + 2), "send" "give" "provide" "name" "tell" "share" "deliver" "upload" "forward" "write" "issue" "buy" "order" "choose" "decide" "announce" "pick")
     })
 }
 

@@ -63,8 +63,12 @@ fn is_marker_sign(source: &Source<'_>, i: usize) -> bool {
             matches!(around(source, i), (b'(', b')'))
                 && !(i >= 2 && any_of!(lexed.word(i - 2), "with" "as" "by" "like"))
                 || is_empty_after_label(source, i)
+                || is_sum_left_out(source, i)
         }
-        b'.' if raw.len() > 2 => is_empty_after_label(source, i),
+        b'.' if raw.len() > 2 => {
+            is_empty_after_label(source, i)
+                || source.tagged.is(i + 1, UNIT) && i > 0 && matches!(lexed.raw(i - 1), ":" | "=")
+        }
         _ => raw == "…" && is_empty_after_label(source, i),
     }
 }
@@ -95,6 +99,15 @@ fn is_question_blank(source: &Source<'_>, i: usize) -> bool {
     // `exceeds ?? kPa`: a word follows in the same sentence.
     let inside = between_words && follows.is_some_and(char::is_lowercase);
     !operator && (raw.len() >= 3 || labelled || inside || before.is_ascii_digit() || before == b'-')
+}
+
+/// `EUR ?`, `after ? days`: a lone question mark where a number belongs.
+fn is_sum_left_out(source: &Source<'_>, i: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let ends = i + 1 >= lexed.tokens.len() || any_of!(lexed.raw(i + 1), "," ";" ")" "\n");
+    let money = i > 0 && (t.is(i - 1, class::CURRENCY) || any_of!(lexed.raw(i - 1), "€" "$" "£"));
+    lexed.tokens[i].spaced && i > 0 && (money && ends || t.is(i + 1, UNIT))
 }
 
 /// `Contact: ...` with nothing else in the sentence.
@@ -145,10 +158,12 @@ fn is_underscores(source: &Source<'_>, i: usize) -> bool {
         return true;
     }
     let all = raw.bytes().all(|b| b == b'_');
-    let value = raw.len() == 2
-        && (source.tagged.is(i + 1, UNIT)
-            || lexed.is_symbol(i + 1, "%")
-            || i > 0 && matches!(lexed.raw(i - 1), ":" | "="));
+    let single = raw.len() == 1 && i > 0 && matches!(lexed.raw(i - 1), ":" | "=");
+    let value = single && (i + 1 >= lexed.tokens.len() || source.tagged.is(i + 1, UNIT))
+        || raw.len() == 2
+            && (source.tagged.is(i + 1, UNIT)
+                || lexed.is_symbol(i + 1, "%")
+                || i > 0 && matches!(lexed.raw(i - 1), ":" | "="));
     all && (raw.len() >= 3 || value)
         && !before.is_ascii_alphanumeric()
         && !after.is_ascii_alphanumeric()
@@ -243,6 +258,13 @@ fn is_name_to_fill(source: &Source<'_>, i: usize) -> bool {
         return lexed.tokens.get(i + 1).is_some_and(|t| t.upper)
             && any_of!(lexed.word(i + 1), "name" "company" "address" "city" "phone" "e-mail" "email" "title");
     }
+    // `INSERT COMPANY NAME`
+    if any_of!(raw, "INSERT" "ENTER" "YOUR") {
+        let next = lexed.raw(i + 1);
+        return next.len() > 2
+            && next.bytes().all(|b| b.is_ascii_uppercase())
+            && (source.tagged.is(i + 1, class::BLANK | class::PERSON) || next == "HERE");
+    }
     if !word.bytes().any(|b| matches!(b, b'_' | b'-' | b'.')) {
         return (any_of!(raw, "CHANGEME" "PLACEHOLDER" "REPLACEME" "INSERTHERE")
             || any_of!(word, "changeme" "yourdomain"))
@@ -252,7 +274,9 @@ fn is_name_to_fill(source: &Source<'_>, i: usize) -> bool {
         any_of!(lower, "changeme" "replaceme" "yourdomain" "yourcompany" "yourhost")
             || part
                 .split(['-', '_'])
-                .any(|p| any_of!(p, "CHANGEME" "REPLACEME" "TBD" "FIXME"))
+                .any(|p| any_of!(p, "CHANGEME" "REPLACEME" "TBD" "FIXME" "tbd" "changeme"))
+            || lower.contains("-your-")
+            || lower.contains("_your_")
             || part.len() >= 5 && (is_capital_blank(part) || is_dunder_blank(part))
             || lower
                 .strip_prefix("your")

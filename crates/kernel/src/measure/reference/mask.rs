@@ -31,11 +31,17 @@ pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
                 || raw.contains("CHANGE-ME")
                 || raw.contains("REPLACE_ME")
                 || raw.contains("CHANGE_ME"));
-        if (letter || dots || filled) && !lexed.tokens[i].quoted {
+        // `Contact: N. N.`
+        let nobody = raw == "N"
+            && lexed.raw(i + 1) == "."
+            && lexed.raw(i + 2) == "N"
+            && lexed.raw(i + 3) == ".";
+        if (letter || dots || filled || nobody) && !lexed.tokens[i].quoted {
+            let last = if nobody { i + 3 } else { i };
             out.push(finding(
                 source,
                 lexed.tokens[i].start,
-                lexed.tokens[i].end,
+                lexed.tokens[last].end,
                 i,
             ));
         }
@@ -68,7 +74,10 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let label = text[..start].trim_end().ends_with([':', '=']);
-        let marks = label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#')
+        // `DE.. .... ....`
+        let dots = chunk.len() >= 4 && chunk.bytes().all(|b| b == b'.') && start > 0;
+        let marks = dots
+            || label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#')
             || label && is_stars(chunk);
         if !marks
             && !is_mask(
@@ -83,12 +92,17 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             .min(lexed.tokens.len().saturating_sub(1));
         let (from, to) = lexed.sentence_of(token);
         let talk = (from..to).any(|i| {
-            any_of!(lexed.word(i), "format" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means" "appear" "appears" "asterisks")
+            any_of!(lexed.word(i), "format" "formats" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means" "appear" "appears" "asterisks")
         });
         let quoted = lexed.tokens.get(token).is_some_and(|t| t.quoted);
-        if !talk && !quoted {
+        let year = chunk.starts_with("20") && chunk.ends_with("XX");
+        if (!talk || year) && !quoted {
             let lead = chunk.len() - chunk.trim_start_matches(['(', ',', ';']).len();
-            let tail = chunk.len() - chunk.trim_end_matches([',', ';', ')', '.', ':']).len();
+            let tail = if dots {
+                0
+            } else {
+                chunk.len() - chunk.trim_end_matches([',', ';', ')', '.', ':']).len()
+            };
             let mut stop = end - tail;
             // `### ###` is one mask.
             let next = text[end..].trim_start();
@@ -125,6 +139,7 @@ fn can_be_mask(chunk: &str) -> bool {
                         | b'_'
                         | b'?'
                         | b'*'
+                        | b'.'
                         | b'D'
                         | b'M'
                         | b'd'
@@ -185,8 +200,11 @@ fn is_mask(chunk: &str) -> bool {
                 .bytes()
                 .all(|b| b == first || matches!(b, b'.' | b','));
         // `0000XXXX0000`
-        let run = digits >= 2
-            && (chunk.contains("XXX") || chunk.contains("xxx") || chunk.contains("###"));
+        // `20XX`: a year.
+        let year = chunk.len() == 4 && digits == 2 && chunk.starts_with("20") && letters == 2;
+        let run = year
+            || digits >= 2
+                && (chunk.contains("XXX") || chunk.contains("xxx") || chunk.contains("###"));
         return only_marks
             || run
             || number

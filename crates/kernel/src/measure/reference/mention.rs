@@ -77,7 +77,9 @@ const INTRODUCES: &[&str] = &[
     "marked",
     "marks",
     "named",
+    "read",
     "reads",
+    "say",
     "says",
     "spelled",
     "start",
@@ -113,6 +115,14 @@ pub(in crate::measure) fn is_mentioned(source: &Source<'_>, from: usize, to: usi
             && lexed.word(k + 1) == "as"
     };
     if (start.max(from.saturating_sub(8))..from).any(shown) {
+        return true;
+    }
+    // `rows with XXX as code`
+    if to < end
+        && lexed.word(to) == "as"
+        && from > start
+        && any_of!(lexed.word(from - 1), "with" "of" "has" "have" "give" "gives" "treat" "treats")
+    {
         return true;
     }
     // `KEY=CHANGEME on purpose`
@@ -176,6 +186,13 @@ fn is_ruled(source: &Source<'_>, from: usize, to: usize) -> bool {
     if from > start
         && lexed.word(from - 1) == "the"
         && any_of!(lexed.word(to), "is" "are" "stand" "mean")
+    {
+        return true;
+    }
+    // `??? in the search box lists all`
+    if from == start
+        && lexed.raw(from).starts_with("??")
+        && crate::measure::grammar::has_finite(&source.tagged, (to, end))
     {
         return true;
     }

@@ -136,6 +136,13 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
         .copied()
         .unwrap_or(b' ');
     let after = bytes.get(lexed.tokens[to - 1].end).copied().unwrap_or(b' ');
+    if word == "ask" && to == from + 1 {
+        return is_short_note(source, from, 4)
+            && lexed
+                .tokens
+                .get(to)
+                .is_some_and(|n| n.upper && n.kind == TokenKind::Word);
+    }
     if to == from + 1 {
         // TK is also a country: the marker stands alone or behind a label.
         let alone = prev_symbol && prev != "," || to >= lexed.tokens.len();
@@ -176,7 +183,11 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
             prev_symbol
                 || any_of!(prev, "is" "are" "details" "list" "link" "name" "number" "text" "file" "date" "rest" "address" "price" "url")
         }
-        "to" if lexed.word(from + 1) == "fill" => next != "by" && next != "with",
+        // `gives an empty form to fill in`
+        "to" if lexed.word(from + 1) == "fill" => {
+            !any_of!(next, "by" "with")
+                && !any_of!(prev, "form" "forms" "sheet" "sheets" "questionnaire" "fields" "gaps" "blanks" "table" "page" "template")
+        }
         "will" if lexed.word(from + 1) == "follow" => {
             to >= lexed.sentence_of(from).1
                 || lexed.tokens[to].kind == TokenKind::Symbol
@@ -187,14 +198,47 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
             // `files that are still open` describe a state of things.
             !t.any(lexed.sentence_of(from), class::CONDITION)
                 && !matches!(lexed.word(from.wrapping_sub(2)), "that" | "which")
+                && !any_of!(lexed.word(lexed.sentence_of(from).0), "what" "whatever" "everything" "anything")
                 && !has_relative(t, from)
         }
         "not" | "yet" | "unknown" | "awaiting" | "pending" | "waiting" => {
             !t.any((lexed.sentence_of(from).0, from), class::CONDITION) && !has_relative(t, from)
         }
+        // `the agreed limit applies`: a value that is not here. `the agreed limit of 5` is.
+        "the"
+            if to == from + 2
+                && any_of!(lexed.word(from + 1), "agreed" "discussed" "promised" "usual") =>
+        {
+            is_value_elsewhere(source, from, to)
+        }
         "the" | "attached" | "see" | "in" if word != "see" => {
             any_of!(lexed.word(from + 1), "attached" "one" "usual" "document" "attachment")
                 && !t.any(lexed.sentence_of(from), class::FAILURE)
+        }
+        // `IBAN: bookkeeping has it`, `Budget: clarify with Ines`, `Name: working title`: a note behind a label.
+        "has" | "have" | "knows" | "writes" | "brings" | "decides" | "delivers" | "provides"
+        | "chooses" | "names"
+            if any_of!(lexed.word(from + 1), "it" "them" "that") =>
+        {
+            is_whole_note(source, from, to)
+        }
+        "decide" | "clarify" | "settle" | "agree" | "find" | "look" | "check" | "working"
+        | "dummy" | "placeholder" | "provisional" => is_short_note(source, from, 6),
+        "see" | "per" if any_of!(lexed.word(to - 1), "annex" "mail" "e-mail" "email" "chat" "minutes" "ticket" "call") => {
+            is_short_note(source, from, 8)
+        }
+        // `A key has to be defined by the caller` is a rule.
+        "has" | "have" | "needs" | "need" => {
+            !t.any((lexed.sentence_of(from).0, from), class::CONDITION)
+                && !has_relative(t, from)
+                && (any_of!(lexed.word(to - 1), "decided" "clarified" "negotiated" "settled" "confirmed" "clarification" "confirmation")
+                    || to >= lexed.sentence_of(from).1
+                    || lexed.tokens[to].kind == TokenKind::Symbol
+                    || any_of!(next, "first" "yet" "later" "soon"))
+        }
+        // `the text is being drafted by the lawyer`; `while it is being prepared` is a state.
+        "is" | "are" => {
+            !t.any((lexed.sentence_of(from).0, from), class::CONDITION) && !has_relative(t, from)
         }
         // `filled with lorem ipsum`: that is what is wanted.
         "lorem" => {
@@ -204,6 +248,57 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
         "goes" => prev_symbol || any_of!(prev, "name" "text" "link" "number" "value"),
         _ => true,
     }
+}
+
+/// Right behind a label, with at most `most` tokens to the end of the clause: `Limit: ask Sabine`.
+fn is_short_note(source: &Source<'_>, from: usize, most: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (start, end) = lexed.sentence_of(from);
+    let behind = from > start
+        && (any_of!(lexed.raw(from - 1), ":" "=" "(")
+            || any_of!(lexed.raw(from - 1), "-" "–" "—") && lexed.tokens[from - 1].spaced);
+    behind
+        && end - from <= most + 1
+        && !(from..end).any(|i| lexed.tokens[i].quoted || lexed.is_symbol(i, ","))
+}
+
+/// All that stands behind a label or between brackets: `(bookkeeping has it)`, `Access list - Tom has it`.
+fn is_whole_note(source: &Source<'_>, from: usize, to: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let (start, end) = lexed.sentence_of(from);
+    let ends = to >= end || any_of!(lexed.raw(to), ")" "." ";" ",");
+    let opens = |i: usize| {
+        any_of!(lexed.raw(i), ":" "=" "(")
+            || any_of!(lexed.raw(i), "-" "–" "—") && lexed.tokens[i].spaced
+    };
+    ends && (start..from)
+        .rev()
+        .take(4)
+        .find(|&i| lexed.tokens[i].kind == TokenKind::Symbol)
+        .is_some_and(|i| opens(i) && i + 1 < from)
+}
+
+/// `the agreed limit`, `the usual place`: a value that was named somewhere else; not `the agreed limit of 5` or
+/// `the agreed text in terms.md`.
+fn is_value_elsewhere(source: &Source<'_>, from: usize, to: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let (start, end) = lexed.sentence_of(from);
+    let noun = (to..(to + 2).min(end)).find(|&i| {
+        any_of!(lexed.word(i), "limit" "limits" "price" "prices" "rate" "rates" "amount" "budget" "deadline" "date" "threshold" "place"
+            "address" "folder" "contact" "recipients" "server" "account" "format" "layout" "colours" "colors" "wording" "list"
+            "name" "names" "number" "fee" "fees" "terms" "values" "value" "person" "people" "procedure" "template" "range"
+            "tolerance" "discount" "retention" "interval" "schedule")
+    });
+    let Some(noun) = noun else { return false };
+    let given = (start..end).any(|i| {
+        lexed.tokens[i].kind == TokenKind::Number
+            || t.is(i, class::NUMERAL)
+            || lexed.is_symbol(i, ":")
+    }) || any_of!(lexed.word(noun + 1), "of" "in" "from" "between" "per" "that" "which" "is" "with");
+    // What people agree on with each other is data.
+    let theirs = t.any((start, end), class::CONDITION) || has_relative(t, from);
+    !(given || theirs)
 }
 
 /// `to be determined from the average`: a rule, not a gap.
@@ -263,7 +358,10 @@ fn in_purpose(source: &Source<'_>, sentence_from: usize, from: usize) -> bool {
             || any_of!(lexed.word(i), "is" "are" "was" "has" "have" "gets" "get" "does")
     }) && any_of!(lexed.word(from + 3), "by" "in" "")
         && any_of!(verb, "supplied" "provided" "sent" "delivered" "given" "added" "completed" "assigned" "selected" "set" "found")
-        && t.any((sentence_from, from), class::BLANK);
+        && (t.any((sentence_from, from), class::BLANK)
+            || (sentence_from..from).any(|i| {
+                lexed.is_symbol(i, ":") || any_of!(lexed.word(i), "real" "final" "actual" "rest")
+            }));
     !labelled && !fragment && (act || t.any((sentence_from, from), class::CONDITION))
 }
 

@@ -28,7 +28,12 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
     if b.asks_to_fill() && !any_of!(b.lower.as_str(), "link" "select" "name") {
         return true;
     }
-    if b.known.is_defined(&b.lower) || b.is_explained() || b.is_example() || is_tag(b) {
+    if b.known.is_defined(&b.lower)
+        || b.is_explained()
+        || b.is_example()
+        || is_tag(b)
+        || !one_word && is_defined_here(b)
+    {
         return false;
     }
     // `--species <latin name>`, `/proc/<pid>/cmdline`, `/archive/<yyyymmdd>/`, `<B>, <G> and <M> become`
@@ -42,6 +47,25 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
                 || any_of!(w, "masked" "masks" "redacted" "redacts" "substitutes" "turns" "printed")
         });
     !(replaced || one_word && b.talks_of_usage())
+}
+
+/// `…, where <encoded path> is the path`: the text says what several words in brackets stand for.
+fn is_defined_here(b: &Bracket<'_>) -> bool {
+    let text = b.source.tagged.lexed.text;
+    let whole = &text[b.at..b.end];
+    text.match_indices(whole).any(|(at, _)| {
+        let rest = text[at + whole.len()..].trim_start();
+        let lead = text[..at].trim_end();
+        let opens = lead.is_empty()
+            || lead.ends_with([',', ';', '.', '('])
+            || lead.ends_with(" where")
+            || lead.ends_with(" and")
+            || lead.ends_with(" with");
+        opens
+            && ["is ", "are ", "has ", "means ", "stands ", "being ", "= "]
+                .iter()
+                .any(|word| rest.starts_with(word))
+    })
 }
 
 /// The value of an option in a usage line.

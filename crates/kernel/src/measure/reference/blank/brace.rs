@@ -138,7 +138,9 @@ fn talks_of_templates(b: &Bracket<'_>) -> bool {
     (0..lexed.tokens.len().min(400)).any(|i| {
         any_of!(lexed.word(i),
             "template" "templates" "jinja" "jinja2" "handlebars" "mustache" "helm" "liquid" "twig" "blade" "interpolation"
-            "vue" "angular" "recipe" "recipes" "playbook")
+            "vue" "angular" "recipe" "recipes" "playbook" "playbooks" "ansible" "i18next" "i18n" "nunjucks" "tera" "askama" "django"
+            "eleventy" "hugo" "jekyll" "salt" "packer" "nomad" "svelte" "tasks" "loops" "loop" "plurals" "merge" "mailchimp"
+            "airflow" "dbt" "macro" "macros" "yaml-template" "chart" "jinja-template" "postman" "cookiecutter" "go-template")
     })
 }
 
