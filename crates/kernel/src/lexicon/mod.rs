@@ -10,7 +10,7 @@ mod page;
 mod phrases;
 mod words;
 
-use crate::text::lex::{Lexed, TokenKind, fnv, fnv_more};
+use crate::text::lex::{Lexed, Lowered, TokenKind, fnv, fnv_more};
 use crate::text::stem::stem;
 use std::sync::OnceLock;
 
@@ -271,7 +271,7 @@ fn find_with_y(lex: &'static Lexicon, base: &str) -> Option<&'static Entry> {
 }
 
 /// Tags a text: classes for every word, and every cue in it.
-pub(crate) fn tag(text: &str) -> Tagged<'_> {
+pub(crate) fn tag<'a>(text: &'a Lowered<'a>) -> Tagged<'a> {
     let lex = lexicon();
     let lexed = Lexed::new(text);
     let mut classes = Vec::with_capacity(lexed.tokens.len());

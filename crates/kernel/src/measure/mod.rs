@@ -13,6 +13,7 @@ mod reference;
 mod score;
 
 use crate::lexicon::{Tagged, tag};
+use crate::text::lex::Lowered;
 use gap::signals;
 
 pub use gap::Element;
@@ -118,7 +119,14 @@ pub(crate) struct Source<'a> {
     pub tagged: Tagged<'a>,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    fn new(origin: Origin, text: &'a Lowered<'a>) -> Self {
+        Self {
+            origin,
+            tagged: tag(text),
+        }
+    }
+
     /// The place of a byte span.
     pub fn place(&self, start: usize, end: usize) -> Place {
         Place {
@@ -161,10 +169,8 @@ impl Source<'_> {
 
 /// How many placeholders and open choices a text has by itself.
 pub(crate) fn count_open(text: &str) -> usize {
-    let source = Source {
-        origin: Origin::Constraint(0),
-        tagged: tag(text),
-    };
+    let text = Lowered::new(text);
+    let source = Source::new(Origin::Constraint(0), &text);
     let mut findings = Vec::new();
     let sources = [];
     let known = reference::Known::new(&source, &sources);
@@ -176,19 +182,16 @@ pub(crate) fn count_open(text: &str) -> usize {
 /// Measures a goal with its constraints (normalized texts).
 pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     let closed = closed::Closed::new(constraints);
-    let goal_source = Source {
-        origin: Origin::Goal,
-        tagged: tag(goal),
+    let goal = Lowered::new(goal);
+    let goal_source = Source::new(Origin::Goal, &goal);
+    let texts: Vec<Lowered<'_>> = constraints.iter().map(|c| Lowered::new(c)).collect();
+    let sources_where = |decided: bool| -> Vec<Source<'_>> {
+        let all = constraints.iter().zip(&texts).enumerate();
+        all.filter(|(_, (constraint, _))| is_decision(constraint) == decided)
+            .map(|(at, (_, text))| Source::new(Origin::Constraint(at), text))
+            .collect()
     };
-    let sources: Vec<Source<'_>> = constraints
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| !is_decision(c))
-        .map(|(i, c)| Source {
-            origin: Origin::Constraint(i),
-            tagged: tag(c),
-        })
-        .collect();
+    let sources = sources_where(false);
     let mut findings = Vec::new();
     let known = reference::Known::new(&goal_source, &sources);
     for source in std::iter::once(&goal_source).chain(&sources) {
@@ -196,15 +199,7 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
         choice::find_choices(source, &known, &mut findings);
     }
     contradiction::find_contradictions(&sources, &mut findings);
-    let decisions: Vec<Source<'_>> = constraints
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| is_decision(c))
-        .map(|(i, c)| Source {
-            origin: Origin::Constraint(i),
-            tagged: tag(c),
-        })
-        .collect();
+    let decisions = sources_where(true);
     let profile = gap::find_gaps(&goal_source, &sources, &decisions, &closed, &mut findings);
     findings.retain(|f| !closed.covers(f));
     let entropy = Entropy::from_findings(&findings);

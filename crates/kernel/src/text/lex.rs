@@ -30,12 +30,33 @@ pub(crate) struct Token {
     pub key: u64,
 }
 
+/// A text with its lower-case copy, which has the same byte length.
+#[derive(Debug)]
+pub(crate) struct Lowered<'a> {
+    text: &'a str,
+    lower: String,
+}
+
+impl<'a> Lowered<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            lower: lower_same_length(text),
+        }
+    }
+}
+
 /// A tokenized text.
 #[derive(Debug)]
 pub(crate) struct Lexed<'a> {
     pub text: &'a str,
-    pub lower: String,
+    pub lower: &'a str,
     pub tokens: Vec<Token>,
+    /// Each token's lower-case text. Detectors ask for it all the time; cutting it out of the
+    /// text again would check its boundaries again.
+    words: Vec<&'a str>,
+    /// The same as written.
+    raws: Vec<&'a str>,
     /// Token ranges; a sentence ends at `.`, `!`, `?`, `;` or a line end.
     pub sentences: Vec<(usize, usize)>,
 }
@@ -81,33 +102,35 @@ fn lower_same_length(text: &str) -> String {
 }
 
 impl<'a> Lexed<'a> {
-    /// Tokenizes `text`.
-    pub fn new(text: &'a str) -> Self {
-        let lower = lower_same_length(text);
+    /// Tokenizes a text.
+    pub fn new(lowered: &'a Lowered<'a>) -> Self {
+        let (text, lower) = (lowered.text, lowered.lower.as_str());
         let mut tokens = Vec::with_capacity(text.len() / 5 + 1);
-        scan(text, &lower, &mut tokens);
+        scan(text, lower, &mut tokens);
         mark_quotes(text, &mut tokens);
-        let sentences = split_sentences(text, &lower, &tokens);
+        let sentences = split_sentences(text, lower, &tokens);
+        let words = tokens.iter().map(|t| &lower[t.start..t.end]).collect();
+        let raws = tokens.iter().map(|t| &text[t.start..t.end]).collect();
         Lexed {
             text,
             lower,
             tokens,
+            words,
+            raws,
             sentences,
         }
     }
 
     /// Lower-case text of token `i`; empty beyond the end.
-    pub fn word(&self, i: usize) -> &str {
-        self.tokens
-            .get(i)
-            .map_or("", |t| &self.lower[t.start..t.end])
+    #[inline]
+    pub fn word(&self, i: usize) -> &'a str {
+        self.words.get(i).copied().unwrap_or_default()
     }
 
     /// Text of token `i` as written.
+    #[inline]
     pub fn raw(&self, i: usize) -> &'a str {
-        self.tokens
-            .get(i)
-            .map_or("", |t| &self.text[t.start..t.end])
+        self.raws.get(i).copied().unwrap_or_default()
     }
 
     /// Whether token `i` is the symbol `s`.
@@ -378,7 +401,8 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        let l = Lexed::new(text);
+        let lowered = Lowered::new(text);
+        let l = Lexed::new(&lowered);
         (0..l.tokens.len()).map(|i| l.word(i).to_owned()).collect()
     }
 
@@ -407,12 +431,14 @@ mod tests {
 
     #[test]
     fn sentences_abbreviation_does_not_end() {
-        assert_eq!(Lexed::new("A vs. B. C; d").sentences.len(), 3);
+        let lowered = Lowered::new("A vs. B. C; d");
+        assert_eq!(Lexed::new(&lowered).sentences.len(), 3);
     }
 
     #[test]
     fn quotes_inch_mark_opens_nothing() {
-        let l = Lexed::new("a 19\" rack and \"x y\" z");
+        let lowered = Lowered::new("a 19\" rack and \"x y\" z");
+        let l = Lexed::new(&lowered);
         let quoted: Vec<&str> = (0..l.tokens.len())
             .filter(|&i| l.tokens[i].quoted)
             .map(|i| l.raw(i))

@@ -149,10 +149,12 @@ fn is_checked(lexed: &Lexed<'_>, i: usize) -> bool {
 mod tests {
     use super::*;
     use crate::lexicon::tag;
+    use crate::text::lex::Lowered;
 
     #[test]
     fn failure_state_before_a_colon_is_seen() {
-        assert!(read_signals(&tag("Paper out: the button light blinks")).failure);
-        assert!(!read_signals(&tag("Fields: name, birth date, consent")).failure);
+        let fails = |text: &str| read_signals(&tag(&Lowered::new(text))).failure;
+        assert!(fails("Paper out: the button light blinks"));
+        assert!(!fails("Fields: name, birth date, consent"));
     }
 }
