@@ -32,6 +32,8 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("drove", "driv"),
     ("every", "every"),
     ("fed", "feed"),
+    ("forgave", "forgiv"),
+    ("forgiven", "forgiv"),
     ("forgot", "forget"),
     ("forgotten", "forget"),
     ("found", "find"),

@@ -5,7 +5,7 @@
 //! dates, versions or names of single things.
 
 use super::super::Source;
-use super::limit::read_limit;
+use super::limit::{in_case, read_limit};
 use super::quantity::Bound;
 use super::statement::{Statement, is_label};
 use super::synonym::canonical;
@@ -41,6 +41,8 @@ pub(super) struct Amount {
     pub bound: Bound,
     /// How often it is meant: `each of the eight groups gets …`; 1 where nothing is said.
     pub times: f64,
+    /// What `times` counts.
+    pub counted: u64,
     /// The time it is counted in, in seconds; 0 where nothing is said.
     pub per: f64,
 }
@@ -120,6 +122,28 @@ fn amount_at(source: &Source<'_>, s: &Statement, n: u32, at: usize) -> Option<Am
             high: value * k,
             bound: bound_of(source, s, at, at),
             times: 1.0,
+            counted: 0,
+            per: 0.0,
+        });
+    }
+    // `half of the seats`, `a third of the places`
+    let fraction = match lexed.word(at) {
+        "half" => 50.0,
+        "third" => 33.4,
+        "quarter" => 25.0,
+        _ => 0.0,
+    };
+    if fraction > 0.0 && lexed.word(at + 1) == "of" && !lexed.tokens[at].quoted {
+        return Some(Amount {
+            statement: n,
+            at,
+            unit_at: at,
+            unit: Unit::Known("percent"),
+            low: fraction,
+            high: fraction,
+            bound: bound_of(source, s, at, at),
+            times: 1.0,
+            counted: 0,
             per: 0.0,
         });
     }
@@ -202,6 +226,7 @@ fn amount_at(source: &Source<'_>, s: &Statement, n: u32, at: usize) -> Option<Am
         high: value * k,
         bound: bound_of(source, s, at, unit_at),
         times: 1.0,
+        counted: 0,
         per: span_of(source, s, unit_at).unwrap_or(0.0),
     })
 }
@@ -302,7 +327,7 @@ fn bound_of(source: &Source<'_>, s: &Statement, at: usize, unit_at: usize) -> Bo
         }
     }
     let limit = read_limit(t, s, at);
-    if limit.case {
+    if limit.case || in_case(t, s, at) {
         return Bound::Exact;
     }
     let prev = word(at.wrapping_sub(1));
@@ -380,23 +405,28 @@ fn multiply(source: &Source<'_>, s: &Statement, amounts: &mut [Amount]) {
         let before = amounts[..n].iter().rev().find(counter);
         let (from, to) = (q.unit_at + 1, (q.unit_at + 3).min(s.range.1));
         let shared_out = (from..to).any(|k| any_of!(lexed.word(k), "each" "apiece"));
+        let noun = |c: &Amount| match c.unit {
+            Unit::Things(noun) => (c.low, noun),
+            _ => (c.low, 0),
+        };
         let times = if let Some(k) = each.filter(|&k| k < q.at) {
             amounts[..n]
                 .iter()
                 .find(|c| counter(c) && c.at > k && c.at <= k + 3)
-                .map(|c| c.low)
+                .map(noun)
         } else if shared_out {
             before
-                .map(|c| c.low)
-                .or(both.filter(|&k| k < q.at).map(|_| 2.0))
+                .map(noun)
+                .or(both.filter(|&k| k < q.at).map(|_| (2.0, 0)))
         } else {
-            // `six units of 20 minutes`, `3 x 20 minutes`
+            // `six units of 20 minutes`
             before
                 .filter(|c| c.unit_at + 2 == q.at && any_of!(lexed.word(c.unit_at + 1), "of" "at"))
-                .map(|c| c.low)
+                .map(noun)
         };
-        if let Some(times) = times.filter(|&t| t > 1.0) {
+        if let Some((times, counted)) = times.filter(|t| t.0 > 1.0) {
             amounts[n].times = times;
+            amounts[n].counted = counted;
         }
     }
 }

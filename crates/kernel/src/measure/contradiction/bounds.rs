@@ -3,6 +3,7 @@
 use super::super::Source;
 use super::acts::{compound, different_acts, has_plain_act, is_end};
 use super::quantity::{Bound, Dimension, Quantity, read_quantities};
+use super::relation::common;
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
 use crate::text::lex::fnv;
@@ -178,8 +179,12 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
         }
         (Upper, Upper) if matches!(a.dimension, Dimension::Of(_) | Dimension::Size) => {
-            // Two different capacities of one thing.
-            return weight >= 2 && coverage >= 50 && !conditional && differs(a.value, b.value);
+            // Two different capacities of one thing; `abort when errors exceed 10 percent` is none.
+            return weight >= 2
+                && coverage >= 50
+                && !conditional
+                && s.condition.is_empty() == o.condition.is_empty()
+                && differs(a.value, b.value);
         }
         (Upper, Upper) if matches!(a.dimension, Dimension::Time | Dimension::After(_)) => {
             return same && coverage >= 50 && !conditional && differs(a.value, b.value);
@@ -207,7 +212,12 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
                         || same && coverage >= 50 && s.content.len().max(o.content.len()) <= 6
                 }
             };
-            return close && !conditional && differs(a.value, b.value);
+            // `18 pt on the poster`, `11 pt in the booklet`
+            let placed = !s.landmarks.is_empty()
+                && !o.landmarks.is_empty()
+                && common(&s.landmarks, &o.landmarks) == 0
+                && matches!(a.dimension, Dimension::Of(_) | Dimension::Size);
+            return close && !placed && !conditional && differs(a.value, b.value);
         }
         _ => return false,
     };

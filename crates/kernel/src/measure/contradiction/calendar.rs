@@ -81,7 +81,15 @@ fn past_end(
     (o, b): (&Statement, &Date),
 ) -> bool {
     match (a.role, b.role) {
-        (Role::Ends, Role::Begins) => b.from >= a.to && !o.negative,
+        // `answers until the end of June`, `answers with 410 from July on`: one after the other.
+        (Role::Ends, Role::Begins) => {
+            let says = |st: &Statement, words: &[&str]| {
+                let lexed = &sources[st.source].tagged.lexed;
+                (st.range.0..st.range.1).any(|k| words.contains(&lexed.word(k)))
+            };
+            let follows = says(s, &["until", "till"]) && says(o, &["from", "since", "after"]);
+            b.from >= a.to && !o.negative && !follows
+        }
         (Role::Ends, Role::Happens) => b.from > a.to && !o.negative,
         (Role::Ends, Role::Ends) => s.same_subject(o) && a.to != b.to && !s.negative && !o.negative,
         (Role::Begins, Role::Happens) => b.to < a.from && !o.negative && s.same_subject(o),

@@ -36,12 +36,20 @@ pub(super) fn opposed(
             .peekable();
         !p.is_empty() && q.peek().is_some() && !q.any(|k| p.contains(&k))
     };
+    // `Names of donors are published`, `donors remain anonymous`
+    let names_of = |p: &Statement, q: &Statement| {
+        p.owned && q.head.is_some_and(|h| p.of.contains(&h)) && !p.conditional && !q.conditional
+    };
+    if name == "names or none" && (names_of(s, o) || names_of(o, s)) {
+        return true;
+    }
     // `only with a number`, `without a number`: that is the claim.
     let with: &[u64] = if name == REQUIRED { &s.content } else { &cue };
     if differ(&s.labels, &o.labels)
         || differ(&s.scopes, &o.scopes)
         || s.complement
         || o.complement
+        || s.apart_in_days(o)
         || s.apart_in_name_beside(o, with)
         || s.apart_in_time(o) && name != APPROVAL
     {
@@ -54,12 +62,20 @@ pub(super) fn opposed(
     let own = |t: &Source<'_>, st: &Statement| {
         let lexed = &t.tagged.lexed;
         (st.range.0 + 1..st.range.1).any(|i| {
-            any_of!(lexed.word(i), "another" "other's" "others'")
+            any_of!(lexed.word(i), "another" "another's")
+                || any_of!(lexed.word(i), "other" "other's" "others'")
+                    && lexed.word(i - 1) == "each"
                 || lexed.word(i) == "own"
                     && !(st.range.0..i).rev().take(2).any(|k| lexed.word(k) == "on")
         })
     };
-    if any_of!(name, "approval" "who acts" "who sees it") && (own(a, s) || own(b, o))
+    // `no insight into each other's books`, `every teacher opens every book`
+    let others = apart_in_people(s, o, &cue) || s.persons.is_empty() || o.persons.is_empty();
+    let all = (speaks_of_all(a, s) || speaks_of_all(b, o))
+        && !others
+        && !rank_differs(s, o)
+        && name == "who sees it";
+    if any_of!(name, "approval" "who acts" "who sees it") && (own(a, s) || own(b, o)) && !all
         || narrowed_apart(a, s, b, o)
     {
         return false;
@@ -71,7 +87,16 @@ pub(super) fn opposed(
         && s.head == o.head
         && !(s.narrowed || o.narrowed);
     let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
-    if !wild && (apart_in_people(s, o, &cue) || rank_differs(s, o)) || !people && is_special(s, o) {
+    // `Guests of pupils pay`, `pupils eat free`: other people are the subject.
+    let lead = |st: &Statement| {
+        let key = st.head.or(st.subject)?;
+        let folk = st.persons.iter().any(|k| canonical(*k) == key);
+        (folk && !cue.contains(&key)).then_some(key)
+    };
+    let led = lead(s).zip(lead(o)).is_some_and(|(p, q)| p != q);
+    if !wild && (led || apart_in_people(s, o, &cue) || rank_differs(s, o))
+        || !people && is_special(s, o)
+    {
         return false;
     }
     let (left, right) = (
@@ -99,17 +124,23 @@ pub(super) fn opposed(
                 .is_some_and(|k| right.iter().any(|t| t.key == k && !t.general))
             || o.head
                 .is_some_and(|k| left.iter().any(|t| t.key == k && !t.general)));
-    let strange = strange && !named && !same_thing;
+    // Sorting or counting lets nothing through.
+    let chore = does.iter().any(|k| chores().contains(k)) && !did.iter().any(|k| does.contains(k));
+    let strange =
+        strange && !named && !same_thing || chore && any_of!(name, "approval" "who acts") && !named;
     // What is left out belongs to what all is said of.
     if any_of!(name, "all or only some" "all of them or not") {
         let mine = |k: &u64| o.content.binary_search(k).is_ok();
         let (weight, count) = shared(&left, &right);
         let target = s.quantified.iter().any(|k| mine(k) && !cue.contains(k));
-        let target = target || s.head.is_some() && s.head == o.head && s.emphatic;
+        let nobody = any_of!(a.tagged.lexed.word(s.range.0), "nobody" "none") && weight >= 4;
+        let target = target || nobody || s.head.is_some() && s.head == o.head && s.emphatic;
         // `All complaints are answered`, `anonymous complaints are ignored`: nothing else is said.
         let bare = weight >= 2
-            && left.iter().filter(|t| !t.act).count() == 1
-            && things_behind(b, o, y, &cue) == 0
+            && left
+                .iter()
+                .all(|t| t.act || o.content.binary_search(&t.key).is_ok())
+            && things_behind(b, o, y, &s.content) == 0
             && !y.denies;
         let enough = weight >= 4 && count * 100 >= left.len().min(right.len()) * 50;
         let enough = enough && name == PARTS;
@@ -127,6 +158,14 @@ pub(super) fn opposed(
     }
     let (weight, count) = shared(&left, &right);
     let least = left.len().min(right.len());
+    // That both speak of looking makes them one matter only where nothing else is said.
+    if name == "who sees it" {
+        let plain = |list: &[Thing]| list.iter().filter(|t| !t.act).count();
+        let beside = |t: &&Thing| !t.act && right.iter().any(|q| q.key == t.key);
+        if plain(&left) > 0 && plain(&right) > 0 && left.iter().filter(beside).count() == 0 {
+            return false;
+        }
+    }
     // `No login`: said of the whole.
     if name == ACCOUNTS && left.iter().all(|t| t.whole) {
         return !apart_in_people(s, o, &cue);
@@ -300,6 +339,15 @@ fn changing() -> &'static [u64] {
     })
 }
 
+/// Verbs of chores: nobody waits for a release of them.
+fn chores() -> &'static [u64] {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let words = "sort calculate count number rank round index refresh compute align group highlight colour";
+        words.split(' ').map(|w| canonical(fnv(stem(w)))).collect()
+    })
+}
+
 /// Verbs of approving: they belong to the claim.
 fn approvals() -> &'static [u64] {
     static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
@@ -416,6 +464,16 @@ fn speaks_of_all(source: &Source<'_>, st: &Statement) -> bool {
             || any_of!(lexed.word(i), "all" "every" "each" "any" "no")
                 && (i + 1..(i + 3).min(st.range.1)).any(|k| t.is(k, class::PERSON) || lexed.word(k) == "one")
     })
+}
+
+/// The subjects are people, and not the same ones.
+pub(super) fn other_people(s: &Statement, o: &Statement) -> bool {
+    let lead = |st: &Statement| {
+        let key = st.head.or(st.subject)?;
+        let folk = st.persons.iter().any(|k| canonical(*k) == key);
+        folk.then_some(key)
+    };
+    lead(s).zip(lead(o)).is_some_and(|(p, q)| p != q) || rank_differs(s, o)
 }
 
 /// `Teachers`, `the head teacher`: one subject is a narrower kind of the other's people.

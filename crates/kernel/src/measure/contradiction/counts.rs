@@ -91,7 +91,10 @@ fn excludes(s: &Statement, a: &Count, o: &Statement, b: &Count) -> bool {
     match (a.kind, b.kind) {
         (Kind::One, Kind::Own) => owner || a.strict && !general,
         (Kind::One, Kind::Many) if b.strict => a.strict && !general,
-        (Kind::One, Kind::Many) => (owner || s.same_subject(o)) && (a.strict || s.same_subject(o)),
+        (Kind::One, Kind::Many) => {
+            let people = s.persons.iter().any(|k| canonical(*k) == a.noun);
+            owner && (a.strict || s.same_subject(o)) || a.strict && s.same_subject(o) && !people
+        }
         (Kind::OneEach, Kind::Many) => owner,
         (Kind::Shared, Kind::Own | Kind::Unique) => owner || s.same_subject(o),
         _ => false,
@@ -234,6 +237,16 @@ fn read(source: &Source<'_>, s: &Statement, n: usize, out: &mut Vec<Count>) {
                 }
             }
             // `Every tenant database is separate`
+            // `Every class has a room to itself`
+            "itself" | "himself" | "herself"
+                if any_of!(before, "to" "for")
+                    && i > start + 2
+                    && !t.is(i - 2, class::STOP)
+                    && each(start, end) =>
+            {
+                let noun = canonical(lexed.tokens[i - 2].key);
+                push(Some((noun, 0)), Kind::Own, true);
+            }
             "separate" | "individual" if any_of!(before, "is" "are" "stays" "stay") => {
                 push(s.head.map(|h| (h, 0)), Kind::Own, true);
             }
@@ -260,7 +273,10 @@ fn read(source: &Source<'_>, s: &Statement, n: usize, out: &mut Vec<Count>) {
                 }
             }
             "same" if denied(i) => push(noun_behind(source, i, end), Kind::Unique, true),
-            "unique" if !denied(i) => {
+            "unique"
+                if !denied(i)
+                    && !(i + 1..end).any(|k| any_of!(word(k), "within" "per" "inside" "each" "every")) =>
+            {
                 push(s.head.map(|h| (h, 0)), Kind::Unique, true);
                 push(noun_behind(source, i, end), Kind::Unique, true);
             }

@@ -117,7 +117,8 @@ pub(super) fn deeds_of(key: u64) -> u32 {
 fn has_object(source: &Source<'_>, o: &Statement, i: usize) -> bool {
     let t = &source.tagged;
     i > o.range.0
-        && t.lexed.word(i).ends_with('s')
+        && (t.lexed.word(i).ends_with('s')
+            || t.is(i - 1, class::PERSON) && t.lexed.word(i - 1).ends_with('s'))
         && any_of!(t.lexed.word(i + 1), "the" "a" "an" "its" "their" "all" "every" "each")
         && !t.is(i - 1, class::STOP | class::UNIVERSAL | class::NUMERAL)
 }
@@ -221,6 +222,11 @@ fn is_motion(word: &str) -> bool {
     any_of!(word, "reach" "reaches" "enter" "enters" "leave" "leaves" "appear" "appears" "arrive" "go" "vanish" "disappear" "stand" "stay" "change")
 }
 
+/// Verbs that say that somebody has something or must have it.
+fn is_having(word: &str) -> bool {
+    any_of!(word, "need" "needs" "require" "requires" "get" "gets" "receive" "receives" "wear" "wears")
+}
+
 /// Verbs that say no more than that there is something.
 fn is_giving(word: &str) -> bool {
     any_of!(word, "sent" "send" "made" "issued" "given" "taken" "created" "provided" "charged" "asked" "required" "needed" "used" "held" "produced" "offered" "collected" "received")
@@ -317,7 +323,14 @@ fn read_ban(
         && !cover.noun
         && (lexed.word(verb).ends_with("ed") || stem(lexed.word(verb)) != lexed.word(verb))
         && (start..verb).any(|i| any_of!(lexed.word(i), "be" "is" "are" "been" "get" "gets"));
-    let (core, mut around) = if subject {
+    // `must not ask customers for their birth date`
+    let people = !object.is_empty()
+        && object
+            .iter()
+            .all(|k| s.persons.iter().any(|p| canonical(*p) == *k));
+    let (core, mut around) = if people && !subject && !passive && !tail.is_empty() {
+        (tail, [front, object].concat())
+    } else if subject {
         (object, tail)
     } else if object.is_empty() && pronoun {
         let head = before.and_then(|p| p.head.or(p.subject));
@@ -335,7 +348,7 @@ fn read_ban(
         absolute,
         wild,
         // `No deposit is taken`: there is none.
-        absent: cover.noun && is_being(lexed.word(verb))
+        absent: cover.noun && (is_being(lexed.word(verb)) || is_having(lexed.word(verb)))
             || subject && word == "no" && is_giving(lexed.word(verb)),
     })
 }
@@ -360,7 +373,13 @@ fn is_broken(sources: &[Source<'_>], s: &Statement, ban: &Ban, o: &Statement) ->
         .iter()
         .map(|k| if general(k) { 1 } else { 2 })
         .sum();
-    let beside = common(&ban.around, &o.content);
+    // `All staff carry a badge`, `interns need none`
+    let of_kind = |k: &u64| {
+        o.quantified
+            .iter()
+            .any(|q| kinds().binary_search(&(*q, *k)).is_ok())
+    };
+    let beside = common(&ban.around, &o.content) + ban.around.iter().filter(|k| of_kind(k)).count();
     let strong = ban.core.len() + beside >= 2;
     if weight < 2 && beside == 0 {
         return false;
@@ -373,7 +392,7 @@ fn is_broken(sources: &[Source<'_>], s: &Statement, ban: &Ban, o: &Statement) ->
         || beside > 0
         || ban.wild
         || pronoun && o.head.is_none()
-        || weight >= 4 && ban.absolute && !ban.absent;
+        || weight >= 4 && (ban.absolute || o.passive) && !ban.absent;
     let sure = ban.absolute && (s.same_subject(o) || ban.around.is_empty() || pronoun);
     if !about || !strong && !sure {
         return false;
@@ -382,10 +401,13 @@ fn is_broken(sources: &[Source<'_>], s: &Statement, ban: &Ban, o: &Statement) ->
     if people
         || s.apart_in_name(o)
         || s.apart_in_time(o)
+        || s.apart_in_days(o)
         || !s.scopes.is_empty() && !o.scopes.is_empty() && common(&s.scopes, &o.scopes) == 0
         || !s.labels.is_empty() && !o.labels.is_empty() && common(&s.labels, &o.labels) == 0
         || !(s.may_meet(o) || ban.absolute && !s.conditional)
-        || (o.narrowed || o.limited) && !ban.absolute
+        || (o.narrowed || o.limited)
+            && !ban.absolute
+            && !(common(&o.narrow, &s.content) == o.narrow.len() && !o.narrow.is_empty())
     {
         return false;
     }

@@ -108,7 +108,13 @@ fn clashes(
         .iter()
         .filter(|k| !(held(k) || scheduled && **k == automatic))
         .count();
-    let mut enough = missing == 0 || denial.scope.len() >= 4 && missing == 1;
+    // `left out of the description`, `left out of the analysis`: where to is no detail.
+    let aimed = !o.landmarks.is_empty()
+        && denial
+            .scope
+            .iter()
+            .any(|k| !held(k) && s.landmarks.binary_search(k).is_ok());
+    let mut enough = missing == 0 || denial.scope.len() >= 4 && missing == 1 && !aimed;
     // `No mails are sent for events`, `a mail goes out for every event`: the verb says little.
     if !enough && (denial.absolute || s.emphatic) && o.emphatic {
         let heavy = || denial.scope.iter().filter(|k| !light_verbs().contains(k));
@@ -117,7 +123,7 @@ fn clashes(
             && (lost == 0 || heavy().count() >= 4 && lost == 1)
             && acts_alike(&sources[o.source], o, denial);
     }
-    if !enough || s.apart(o) || s.apart_in_time(o) {
+    if !enough || s.apart(o) || s.apart_in_time(o) || s.apart_in_days(o) {
         return false;
     }
     let weigh = |keys: &[u64]| -> usize {
@@ -162,7 +168,8 @@ fn clashes(
     let others = denial.lexical && !o.persons.is_empty() && common(&s.persons, &o.persons) == 0;
     let about = about && !others;
     let about = about && (s.head.is_none() || s.head != o.head || !narrower(s, o) || o.universal);
-    about && scope >= 2 && meets(s, denial, o)
+    let sworn = scope == 1 && frame >= 2 && s.same_subject(o) && o.universal;
+    about && (scope >= 2 || sworn) && meets(s, denial, o)
 }
 
 /// Verbs of sending and giving: what matters is the thing.

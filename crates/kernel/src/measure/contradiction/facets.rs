@@ -153,6 +153,12 @@ fn read(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Position>) {
         if (i.saturating_sub(3).max(s.range.0)..i).any(|k| t.is(k, class::NEG)) {
             continue;
         }
+        // What goes away is none either: `Vue is removed`.
+        if (i + 1..(i + 4).min(s.range.1)).any(
+            |k| any_of!(lexed.word(k), "removed" "replaced" "dropped" "retired" "gone" "abandoned"),
+        ) {
+            continue;
+        }
         if tongue && reads_tongue(source, s, i) {
             add(TONGUES, 1 << (token.key >> 58), &[canonical(token.key)]);
         }
@@ -270,6 +276,20 @@ pub(super) fn act_of(source: &Source<'_>, s: &Statement) -> u8 {
     acts
 }
 
+/// Different people, environments, names, times; a name that is a sign of the position does not count.
+fn apart(s: &Statement, a: &Position, o: &Statement, b: &Position) -> bool {
+    let differ = |x: &[u64], y: &[u64]| !x.is_empty() && !y.is_empty() && common(x, y) == 0;
+    let names = |st: &Statement, p: &Position| -> Vec<u64> {
+        let own = |k: &&u64| !p.cue.contains(&canonical(**k));
+        st.labels.iter().filter(own).copied().collect()
+    };
+    s.apart_in_people(o)
+        || differ(&s.scopes, &o.scopes)
+        || differ(&names(s, a), &names(o, b))
+        || s.apart_in_name(o)
+        || s.apart_in_time(o)
+}
+
 /// Both statements are about one thing.
 fn about_one(
     sources: &[Source<'_>],
@@ -277,7 +297,7 @@ fn about_one(
     (o, b): (&Statement, &Position),
 ) -> bool {
     let (p, q) = (&sources[s.source], &sources[o.source]);
-    if s.past || o.past || s.complement || o.complement || s.apart(o) || s.apart_in_time(o) {
+    if s.past || o.past || s.complement || o.complement || apart(s, a, o, b) {
         return false;
     }
     if !(s.same_condition(o) || s.emphatic && !s.conditional || o.emphatic && !o.conditional) {
@@ -302,6 +322,8 @@ fn about_one(
     cue.extend(&b.cue);
     let weight = s.shared_weight(o, &cue);
     if facet == ORDER {
+        cue.extend(sorting());
+        let weight = s.shared_weight(o, &cue);
         let inner = |source: &Source<'_>, st: &Statement| {
             (st.range.0..st.range.1).any(|i| {
                 any_of!(source.tagged.lexed.word(i), "within" "ties" "tie" "then" "equal" "among" "same")
@@ -334,36 +356,48 @@ fn about_one(
     }
     let reach = FACETS[usize::from(a.facet)].reach;
     if facet == ZONE {
-        return weight >= 1 || is_bare(p, s) || is_bare(q, o);
+        return weight >= 1 || done & did != 0 || is_bare(p, s, a) || is_bare(q, o, b);
     }
     match reach {
         Reach::One => {
-            (a.only || b.only) && (weight >= 2 || is_bare(p, s) || is_bare(q, o)) || weight >= 4
+            (a.only || b.only) && (weight >= 2 || is_bare(p, s, a) || is_bare(q, o, b))
+                || weight >= 4
         }
         // `All counter PCs run Ubuntu`: said of all machines or of the whole.
         Reach::Many => {
             let wide = |source: &Source<'_>, st: &Statement, x: &Position| {
-                x.only && (is_bare(source, st) || speaks_of_machines(source, st))
+                x.only && (is_bare(source, st, x) || speaks_of_machines(source, st))
             };
             wide(p, s, a) || wide(q, o, b) || weight >= 2 && (a.only || b.only)
         }
     }
 }
 
+/// Keys of verbs of sorting: they do not tell what is sorted.
+fn sorting() -> &'static [u64] {
+    static KEYS: OnceLock<Vec<u64>> = OnceLock::new();
+    KEYS.get_or_init(|| {
+        let words =
+            "sort order list rank arrange come stand show first top appear name date price time";
+        words.split(' ').map(|w| canonical(fnv(stem(w)))).collect()
+    })
+}
+
 /// Speaks of a list without saying of what.
 fn is_list(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
     (s.range.0..s.range.1)
-        .any(|i| any_of!(lexed.word(i), "list" "table" "results" "ranking" "overview" "it" "they" "hits" "rows" "entries"))
+        .any(|i| any_of!(lexed.word(i), "list" "table" "results" "ranking" "overview" "it" "they" "hits"))
 }
 
 /// The subject is the whole, a word like `it`, or not named.
-fn is_bare(source: &Source<'_>, s: &Statement) -> bool {
+fn is_bare(source: &Source<'_>, s: &Statement, position: &Position) -> bool {
     let t = &source.tagged;
     let to = s.finite.unwrap_or(s.range.1.min(s.range.0 + 3));
     (s.range.0..to).all(|i| {
         t.is(i, class::STOP | class::UNIVERSAL | class::WHOLE | class::MODAL | class::SOFTWARE | class::TECH)
             || t.lexed.tokens[i].kind == TokenKind::Symbol
+            || position.cue.contains(&canonical(t.lexed.tokens[i].key))
             || any_of!(t.lexed.word(i), "time" "times" "timestamps" "timestamp" "everything" "front" "end" "front-end" "frontend" "project" "code" "software" "amounts" "quantities")
     })
 }
@@ -377,7 +411,12 @@ fn speaks_of_machines(source: &Source<'_>, s: &Statement) -> bool {
 }
 
 /// Each speaks of a component of its own: `the server`, `the desktop client`.
-fn components_differ(p: &Source<'_>, s: &Statement, q: &Source<'_>, o: &Statement) -> bool {
+pub(super) fn components_differ(
+    p: &Source<'_>,
+    s: &Statement,
+    q: &Source<'_>,
+    o: &Statement,
+) -> bool {
     let component = |source: &Source<'_>, st: &Statement| -> Vec<u64> {
         let lexed = &source.tagged.lexed;
         (st.range.0..st.range.1)

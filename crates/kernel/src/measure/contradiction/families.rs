@@ -7,7 +7,8 @@ use super::relation::{common, without};
 use super::stands::{Stand, is_claim, read_stands, traits};
 use super::statement::Statement;
 use super::topics::order::{ANYTIME, OF_ONE_ACT};
-use super::whole::{is_whole, two_names};
+use super::topics::tech::is_strong;
+use super::whole::{is_whole, rules_out, two_names};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Scope, Side, families};
 use crate::text::lex::fnv;
@@ -69,7 +70,10 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     );
                     let mut cue = x.cue.clone();
                     cue.extend(&y.cue);
-                    if s.source != o.source && is_whole(sources, (s, x.at), (o, y.at), &cue, name) {
+                    if s.source != o.source
+                        && (is_whole(sources, (s, x.at), (o, y.at), &cue, name)
+                            || is_strong(name) && rules_out(sources, (s, x.at), (o, y.at), name))
+                    {
                         pairs.add(x.statement as usize, y.statement as usize, name);
                     }
                 }
@@ -176,7 +180,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             .any(|k| *k == fnv("before") || *k == fnv("after"))
     };
     let timing = any_of!(name, "timing" "when it is answered") || ordering(x) || ordering(y);
-    if name == "before or after" && !s.apart_in_time(o) {
+    // `nobody cancels after it`, `guests cancel before it` agree.
+    if name == "before or after" && (!s.apart_in_time(o) || s.negative != o.negative) {
         return false;
     }
     if !timing && s.apart_in_time(o) {
@@ -196,6 +201,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && s.passive
         && (x.cue.contains(&fnv("writ")) && common(&s.landmarks, &o.content) == 0
             || s.head == Some(fnv("chang")));
+    // `Passwords are never written to the log`, `every login is written to the log`
+    let into = into || writes && s.passive && o.passive && s.foreign(o);
     // A copy is not the thing itself; `the backup log` is not the backup.
     let copy = writes && o.head == Some(fnv("cop")) && s.head != o.head
         || any_of!(name, "encryption" "write access") && compound(s, o);
@@ -216,8 +223,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             let mut known = cue.clone();
             known.extend(s.head);
             let things = without(&s.content, &known);
-            s.subject.is_some()
-                && s.same_subject(o)
+            s.head.is_some()
+                && (s.head == o.head || o.head.is_none() && s.subject == o.subject)
                 && !things.is_empty()
                 && common(&things, &o.content) == 0
         };
@@ -253,18 +260,31 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && !(s.limited || o.limited);
     // The places are what they disagree about.
     let opposed_places = s.fronted.is_empty() && o.fronted.is_empty();
-    let apart = if any_of!(name, "which day" "which comes first" "open or closed that day")
+    // The one who chooses and the one who is chosen for are two.
+    let chosen = any_of!(name, "chosen or assigned" "chosen or drawn" "elected or appointed" "at any time or only then");
+    let apart = if chosen {
+        s.apart_in_name(o)
+    } else if any_of!(name, "which day" "which comes first" "open or closed that day")
         && opposed_places
     {
         s.apart_in_people(o)
     } else {
         s.apart(o)
     };
+    // `push to main`, `push to branches`: done to different things.
+    let aimed = name == "permission"
+        && !s.landmarks.is_empty()
+        && !o.landmarks.is_empty()
+        && common(&s.landmarks, &o.content) == 0
+        && common(&o.landmarks, &s.content) == 0;
     // `The game can be saved only at night`, `players save at any time`
     let same_deed = name == ANYTIME
         && s.act
             .is_some_and(|k| !s.generic.contains(&k) && o.content.binary_search(&k).is_ok());
     if elsewhere
+        || any_of!(name, "who sees it" "price" "visibility") && claims::other_people(s, o)
+        || name != "which day" && s.apart_in_days(o)
+        || aimed
         || s.past
         || o.past
         || into
@@ -310,6 +330,12 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
             .iter()
             .any(|k| [fnv("next"), fnv("later"), fnv("once"), fnv("immediate")].contains(k));
     let of_one_act = OF_ONE_ACT.contains(&name);
+    // `The camera records around the clock`, `the guard watches it during opening hours`
+    let done =
+        |a: &Statement, b: &Statement| a.act.is_some_and(|k| b.content.binary_search(&k).is_ok());
+    if name == ANYTIME && !(done(s, o) || done(o, s) || alike_acts(s, o)) {
+        return false;
+    }
     if (scheduled || hurried || of_one_act) && (different_acts(s, o) || compound(s, o)) {
         return false;
     }

@@ -5,7 +5,7 @@
 
 use super::super::Source;
 use super::cues::topics;
-use super::grammar::is_boundary;
+use super::grammar::{is_boundary, is_preposition};
 use super::topics::tech::NOUNS;
 use crate::lexicon::{class, families};
 use crate::text::lex::{TokenKind, fnv};
@@ -130,7 +130,10 @@ pub(super) fn denied_kinds(source: &Source<'_>, range: (usize, usize)) -> Vec<(u
             continue;
         }
         for k in i + 1..(i + 6).min(range.1) {
+            // `With no matches the screen reads …`
+            let another = lexed.word(k) == "the" && !is_preposition(lexed.word(k - 1));
             if lexed.tokens[k].kind != TokenKind::Word
+                || another
                 || any_of!(lexed.word(k), "new" "additional" "further" "more" "extra" "longer" "client-side" "is" "are" "for" "other" "between" "to" "can" "may" "will")
             {
                 break;

@@ -136,10 +136,28 @@ pub(super) fn read_limit(t: &Tagged<'_>, s: &Statement, at: usize) -> Limit {
         out.bound = if above { Bound::Upper } else { Bound::Lower };
         out.keys
             .extend(lexed.tokens[k..at].iter().map(|n| canonical(n.key)));
+    } else if in_condition(t, s, k) {
+        out.case = true;
     } else if lexed.word(at - 1) == "than" && above {
         out.case = k < s.verb_at && !(s.range.0..s.range.1).any(|i| drops(lexed.tokens[i].key));
     }
     out
+}
+
+/// `abort when errors exceed 10 percent`: the clause of token `k` begins with a condition.
+pub(super) fn in_condition(t: &Tagged<'_>, s: &Statement, k: usize) -> bool {
+    (s.range.0..k)
+        .rev()
+        .take_while(|&i| !matches!(t.lexed.raw(i), "," | ":" | "-"))
+        .any(|i| any_of!(t.lexed.word(i), "if" "when" "whenever" "unless"))
+}
+
+/// The number at `at` belongs to a case: `a machine that does not boot within 10 minutes`.
+pub(super) fn in_case(t: &Tagged<'_>, s: &Statement, at: usize) -> bool {
+    (s.range.0..at).any(|i| {
+        any_of!(t.lexed.word(i), "that" "which" "who")
+            && (i + 1..(i + 4).min(at)).any(|k| t.is(k, class::NEG))
+    })
 }
 
 /// The bound a number stands under: the last cue in the five words before it.

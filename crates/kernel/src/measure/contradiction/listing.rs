@@ -88,7 +88,8 @@ fn members(source: &Source<'_>, s: &Statement, set: u64) -> Option<usize> {
         .collect();
     keys.sort_unstable();
     keys.dedup();
-    (keys.len() >= 2 && !is_open(source, s) && !s.negative).then_some(keys.len())
+    (keys.len() >= 2 && !is_open(source, s) && !s.negative && s.persons.is_empty())
+        .then_some(keys.len())
 }
 
 /// The items of `The columns are a, b and c` or `Columns: a, b, c`, where the subject is the noun.

@@ -6,7 +6,8 @@
 //!
 //! Reading: `statement`, `naming`, `part`, `grammar`, `concept`, `synonym`, `quantity`, `amounts`, `limit`, `spans`, `units`, `cues`,
 //! `stands`. Comparing two statements: `relation`, `acts`, `claims`. Detectors: `denial`, `deeds`, `order`, `counts`, `wins`, `only`,
-//! `stays`, `manner`, `families` (with `kinds`), `facets`, `outcome`, `bounds` (with `schedule`), `totals`, `shares`, `listing`,
+//! `stays`, `manner`, `families` (with `kinds`), `facets`, `features`, `outcome`, `bounds` (with `schedule`), `totals`, `shares`,
+//! `listing`, `ranges`, `calendar`,
 //! `single`, `windows`, `values`, `polarity`.
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
@@ -24,6 +25,7 @@ mod deeds;
 mod denial;
 mod facets;
 mod families;
+mod features;
 mod grammar;
 mod kinds;
 mod limit;
@@ -38,10 +40,10 @@ mod part;
 mod patterns;
 mod polarity;
 mod quantity;
+mod ranges;
 mod relation;
 mod schedule;
 mod shares;
-mod single;
 mod spans;
 mod stands;
 mod statement;
@@ -150,12 +152,13 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
     families::find(sources, &statements, &mut pairs);
     facets::find(sources, &statements, &mut pairs);
     outcome::find(sources, &statements, &mut pairs);
+    features::find(sources, &statements, &mut pairs);
     bounds::find(sources, &statements, &mut pairs);
     let amounts = amounts::read_all(sources, &statements);
     totals::find(sources, &statements, &amounts, &mut pairs);
     listing::find(sources, &statements, &amounts, &mut pairs);
     shares::find(sources, &statements, &amounts, &mut pairs);
-    single::find(sources, &statements, &mut pairs);
+    ranges::find(sources, &statements, &amounts, &mut pairs);
     windows::find(sources, &statements, &mut pairs);
     calendar::find(sources, &statements, &mut pairs);
     values::find(sources, &statements, &index, &mut pairs);

@@ -101,6 +101,10 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
                 || any_of!(lexed.word(i - 1), "a" "an"))
     });
     s.act = s.finite.and_then(|verb| {
+        // `Tickets go out`: that is what they do.
+        if any_of!(lexed.word(verb), "go" "goes") && any_of!(lexed.word(verb + 1), "out" "to") {
+            return Some(fnv("go"));
+        }
         let auxiliary = |i: usize| {
             t.is(
                 i,
@@ -281,6 +285,8 @@ fn read_quantifiers(source: &Source<'_>, range: (usize, usize), s: &mut Statemen
                 && i > range.0
                 && (lexed.word(i - 1) == "no" || lexed.word(i - 1) == "any" && denied(i));
         s.emphatic |= word == "ever" && denied(i);
+        s.unexcepted |= any_of!(word, "whatever" "regardless" "irrespective")
+            || word == "matter" && i > range.0 && lexed.word(i - 1) == "no";
         s.unexcepted |= any_of!(word, "always" "never" "everything" "nothing" "nobody" "everyone" "everybody" "anyone" "anybody")
             || any_of!(word, "without" "no")
                 && any_of!(lexed.word(i + 1), "exception" "exceptions");
@@ -402,6 +408,31 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             let key = canonical(lexed.tokens[i + 1].key);
             s.contrasts.push((contrast_key(key, axis), side));
         }
+        // `moving in`, `moving out`
+        if any_of!(lexed.word(i + 1), "in" "out")
+            && i + 1 < range.1
+            && lexed.word(i).ends_with("ing")
+        {
+            let key = contrast_key(canonical(lexed.tokens[i].key), 131);
+            s.contrasts.push((key, lexed.word(i + 1) == "in"));
+        }
+        // `with private insurance`, `with statutory insurance`
+        if any_of!(lexed.word(i), "with" "of" "from" "for")
+            && i + 2 < range.1
+            && (i + 1..i + 3).all(|k| {
+                lexed.tokens[k].kind == TokenKind::Word
+                    && !t.is(
+                        k,
+                        class::STOP | class::NEG | class::UNIVERSAL | class::NUMERAL,
+                    )
+            })
+            && s.finite.is_none_or(|v| i < v)
+        {
+            s.places.push((
+                canonical(lexed.tokens[i + 2].key),
+                canonical(lexed.tokens[i + 1].key),
+            ));
+        }
         // `at night`, `by day`; `in summer`, `in winter`
         let before = lexed.word(i.saturating_sub(1));
         match lexed.word(i) {
@@ -445,6 +476,15 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
         let Some((axis, side)) = side_of(lexed.word(i)).or(upto.then_some((2, false))) else {
             continue;
         };
+        // `from 100 euros on` is a size, no time.
+        let sized = lexed.word(i) == "from"
+            && lexed
+                .tokens
+                .get(i + 1)
+                .is_some_and(|n| n.kind == TokenKind::Number || t.is(i + 1, class::NUMERAL))
+            && !t.is(i + 2, class::TIME_UNIT)
+            && !lexed.word(i + 1).contains(':');
+        let (axis, side) = if sized { (2, true) } else { (axis, side) };
         // `shown in whole kilograms, without decimals`: part of what is said, no case.
         if axis == WITH
             && i > range.0
@@ -457,6 +497,7 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             lexed.tokens[k].kind == TokenKind::Number
                 || lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP)
                 || lexed.raw(k) == "May"
+                || t.is(k, class::NUMERAL) && axis == 2
         });
         // `shown without decimals`: behind the verb it says how, not which.
         let says = axis == 3 && s.finite.is_some_and(|v| v < i);

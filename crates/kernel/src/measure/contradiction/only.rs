@@ -50,9 +50,10 @@ pub(super) fn find(
         let only = |k: usize| {
             !lexed.tokens[k].quoted
                 && (any_of!(lexed.word(k), "only" "exclusively" "solely" "alone")
-                    || lexed.word(k + 1) == "else"
+                    || lexed.word(k) == "no" && lexed.word(k + 1) == "other" && k > s.range.0
+                    || any_of!(lexed.word(k + 1), "else" "besides")
                         && any_of!(lexed.word(k), "one" "nobody" "none" "nothing" "nowhere")
-                    || lexed.word(k + 1) == "one" && lexed.word(k + 2) == "else")
+                    || lexed.word(k + 1) == "one" && any_of!(lexed.word(k + 2), "else" "besides"))
         };
         let worded = read_reserved(source, s).or_else(|| {
             let at = (s.range.0..s.range.1).find(|&k| only(k))?;
@@ -210,7 +211,8 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
     let (start, end) = s.range;
     let verb = s.finite;
     let next = lexed.word(at + 1);
-    let else_at = (at..(at + 3).min(end)).any(|k| lexed.word(k) == "else");
+    let else_at = (at..(at + 3).min(end)).any(|k| any_of!(lexed.word(k), "else" "besides"))
+        || lexed.word(at) == "no" && lexed.word(at + 1) == "other";
     // `only when`, `only after`: a condition, not a thing.
     if !else_at
         && any_of!(next, "if" "when" "after" "once" "until" "while" "during" "before" "as" "ever" "be" "one" "two")
@@ -308,7 +310,7 @@ fn focus_of(
 
 /// Words around a right: they say that it is one, not what it is.
 fn is_right(word: &str) -> bool {
-    any_of!(word, "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first" "else" "held" "holds" "owned" "owns" "copy")
+    any_of!(word, "person" "persons" "people" "right" "rights" "permission" "permissions" "access" "lie" "lies" "job" "task" "privilege" "matter" "reserved" "restricted" "limited" "confined" "preserve" "prerogative" "exclusive" "entrusted" "authority" "apart" "alone" "duty" "comes" "first" "else" "held" "holds" "owned" "owns" "copy")
 }
 
 /// Roles that no list of people knows: `actuary`, `head of administration`.
@@ -323,6 +325,7 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
         || o.conditional && !o.limited && !s.may_meet(o)
         || s.conditional && !s.limited && !focus.people
         || s.apart_in_name(o)
+            && !(focus.slot == Slot::Subject && s.head.is_some() && s.head == o.head)
     {
         return false;
     }
@@ -342,7 +345,9 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     let everything = (o.range.0..o.range.1).any(|k| {
         lexed.word(k) == "around" && lexed.word(k + 2) == "clock" || any_of!(lexed.word(k), "anyone" "anybody" "everyone" "everybody" "everything" "anything" "anywhere" "everywhere" "24/7" "always")
             || focus.people
-                && (lexed.word(k) == "whoever"
+                && (any_of!(lexed.word(k), "whoever" "public")
+                    || any_of!(lexed.word(k), "whole" "entire")
+                        && any_of!(lexed.word(k + 1), "town" "world" "company" "club" "team" "school" "village" "city" "staff" "house" "family" "internet" "department")
                     || lexed.word(k) == "all"
                         && k > o.range.0
                         && any_of!(lexed.word(k - 1), "to" "by" "for")

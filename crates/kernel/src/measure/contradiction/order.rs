@@ -79,6 +79,7 @@ fn read(source: &Source<'_>, s: &Statement, n: usize) -> Option<Order> {
                     && i > start + 1
                     && (lexed.raw(i - 1) == "," || any_of!(lexed.word(i - 1), "and" "only"))
                     && (start..i).any(|k| lexed.word(k) == "first")
+                || lexed.word(i) == "first" && i > start + 2 && lexed.word(i + 1) == "and"
                 || lexed.word(i) == "soon" && lexed.word(i + 1) == "as")
     })?;
     let denied = |from: usize, to: usize| (from..to).any(|i| t.is(i, class::NEG));
@@ -121,7 +122,7 @@ fn read(source: &Source<'_>, s: &Statement, n: usize) -> Option<Order> {
                             | class::PERSON
                             | class::MODAL,
                     )
-                    && !(t.is(i, class::TIME_UNIT) && lexed.word(i) != "minutes")
+                    && (!t.is(i, class::TIME_UNIT) || lexed.word(i) == "minutes")
                     && !is_filler(lexed.word(i))
             })
             .map(|i| canonical(lexed.tokens[i].key))

@@ -317,11 +317,14 @@ fn read_case(source: &Source<'_>, s: &Statement) -> Option<(u64, usize)> {
         if lexed.tokens[i].kind != TokenKind::Word || lexed.word(i).len() < 2 {
             continue;
         }
-        let pair = (i + 1..(i + 7).min(s.range.1))
-            .any(|k| lexed.word(k) == lexed.word(i) && lexed.raw(k) != lexed.raw(i));
-        if pair && i > s.range.0 + usize::from(!lexed.tokens[i].quoted && lexed.tokens[i].upper) {
-            example = i;
-        } else if pair {
+        // Two spellings with `and` between them.
+        let pair = !t.is(i, class::STOP)
+            && (i + 2..(i + 7).min(s.range.1)).any(|k| {
+                lexed.word(k) == lexed.word(i)
+                    && lexed.raw(k) != lexed.raw(i)
+                    && (i + 1..k).any(|m| any_of!(lexed.raw(m), "and" "or" "," "/" "as" "to"))
+            });
+        if pair {
             example = i.max(1);
         }
     }
@@ -391,7 +394,7 @@ fn read_address(source: &Source<'_>, s: &Statement) -> Option<(u64, usize)> {
     if lexed.raw(at + 1) == ":" && !lexed.tokens[at + 1].spaced && at + 2 < s.range.1 {
         key ^= lexed.tokens[at + 2].key.rotate_left(7);
     }
-    let client = (s.range.0..at).any(|i| any_of!(lexed.word(i), "connects" "connect" "forwards" "sends" "behind" "proxy" "to" "asks" "from" "via"));
+    let client = (s.range.0..at).any(|i| any_of!(lexed.word(i), "connects" "connect" "forwards" "sends" "behind" "proxy" "asks" "via" "calls"));
     (!client && !source.tagged.any(s.range, class::NEG)).then_some((key, at))
 }
 

@@ -10,7 +10,7 @@ use super::grammar::is_preposition;
 use super::naming::telling;
 use super::statement::Statement;
 use crate::lexicon::class;
-use crate::text::lex::{TokenKind, fnv};
+use crate::text::lex::TokenKind;
 
 /// Fills what the names of a statement (`naming`) leave open; the head and the verb are known.
 pub(super) fn read_part(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
@@ -22,12 +22,35 @@ pub(super) fn read_part(source: &Source<'_>, range: (usize, usize), s: &mut Stat
     if let Some(head) = s.head.filter(|_| !mistaken) {
         s.narrow = telling(source, range.0, s.verb_at);
         s.narrow.retain(|k| *k != head);
-        if (range.0..s.verb_at).any(|i| lexed.word(i) == "own") {
-            s.narrow.push(fnv("own"));
+        // `children under six`, `our own records`
+        for i in range.0..s.verb_at {
+            let number = source.tagged.is(i, class::NUMERAL) && i > range.0 + 1;
+            if lexed.word(i) == "own" || number {
+                s.narrow.push(lexed.tokens[i].key);
+            }
         }
     }
+    read_exception(source, range, s);
     read_occasion(source, range, s);
     read_odd_subject(source, range, s);
+}
+
+/// `except typo fixes in the help pages`, `apart from members`: what a statement leaves to others.
+fn read_exception(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
+    let lexed = &source.tagged.lexed;
+    let at = (range.0 + 1..range.1).find(|&i| match lexed.word(i) {
+        "except" | "excluding" | "excepting" => true,
+        "apart" => lexed.word(i + 1) == "from",
+        "other" => lexed.word(i + 1) == "than",
+        "exception" => lexed.word(i + 1) == "of",
+        _ => false,
+    });
+    if let Some(at) = at {
+        let end = (at + 1..range.1)
+            .find(|&i| any_of!(lexed.raw(i), "," ";" "." ")"))
+            .unwrap_or(range.1);
+        s.except = telling(source, at + 1, end);
+    }
 }
 
 /// `On the public page …`, `With the cage door open …`, `During a fire alarm …`: the case a sentence begins with.

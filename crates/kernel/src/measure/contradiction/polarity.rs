@@ -51,7 +51,7 @@ fn lacking(
     let mut thing: Vec<u64> = (at + 1..s.range.1)
         .take_while(|&k| {
             lexed.tokens[k].kind == TokenKind::Word
-                && !any_of!(lexed.word(k), "and" "or" "of" "in" "on" "for" "by" "from" "to")
+                && !any_of!(lexed.word(k), "and" "or" "of" "in" "on" "for" "by" "from" "to" "at" "during" "while" "when" "until")
         })
         .filter(|&k| {
             !(t.is(k, class::STOP | class::UNIVERSAL)
@@ -71,7 +71,8 @@ fn lacking(
             || o.conditional
             || s.apart(o)
             || common(&thing, &o.content) < thing.len()
-            || s.shared_weight(o, &thing) == 0 && foreign_beside(s, o, &thing)
+            || s.shared_weight(o, &thing) == 0
+                && (foreign_beside(s, o, &thing) || for_others(&sources[o.source], s, o))
         {
             continue;
         }
@@ -85,6 +86,17 @@ fn lacking(
             pairs.add(i, j as usize, "whether it is required");
         }
     }
+}
+
+/// `Obligatory for damage reports`: said of things that the other does not name, and that one has a subject of its own.
+fn for_others(source: &Source<'_>, s: &Statement, o: &Statement) -> bool {
+    let t = &source.tagged;
+    let named = (o.range.0 + 1..o.range.1).any(|i| {
+        t.lexed.word(i - 1) == "for"
+            && t.lexed.tokens[i].kind == TokenKind::Word
+            && !t.is(i, class::STOP | class::UNIVERSAL)
+    });
+    named && s.head.is_some_and(|h| o.content.binary_search(&h).is_err())
 }
 
 /// Each is about something else, beside the thing: `the report is made without X`, `X must be there during the test`.

@@ -1,7 +1,7 @@
 //! The quantities of a sentence: value, dimension, and the bound they stand under.
 
 use super::super::Source;
-use super::limit::{Limit, read_limit, retention as retention_of};
+use super::limit::{Limit, in_case, in_condition, read_limit, retention as retention_of};
 use super::spans::{begins, push_offsets, span_behind};
 use super::statement::{Statement, is_label};
 use super::synonym::canonical;
@@ -272,10 +272,15 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
         };
         // `a machine that does not boot within 10 minutes`: a case, no demand.
         if bound == Bound::Upper
-            && s.limited
-            && at < s.range.0 + 12
-            && (s.range.0..at).any(|k| lexed.word(k) == "not")
+            && (in_case(t, s, at)
+                || s.limited
+                    && at < s.range.0 + 12
+                    && (s.range.0..at).any(|k| lexed.word(k) == "not"))
         {
+            continue;
+        }
+        // `abort when errors exceed 10 percent for 30 s`: no demand either.
+        if matches!(bound, Bound::Value | Bound::Takes) && in_condition(t, s, at) {
             continue;
         }
         own.extend(limit.keys);
@@ -311,6 +316,10 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 Dimension::Retention
             } else {
                 let side = lexed.word(unit_at + 1);
+                // `repeated three times, 10 seconds apart`: the pause, not the time of the thing.
+                if side == "apart" {
+                    continue;
+                }
                 if any_of!(side, "before" "after") && bound != Bound::Takes {
                     let sign = if side == "before" { -1.0 } else { 1.0 };
                     push_offsets(source, s, n, (at, unit_at), (bound, sign * value), out);
@@ -343,6 +352,21 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
             Dimension::Of(crate::text::lex::fnv("degree"))
         } else if let Some((family, k)) = scaled(unit) {
             value *= k;
+            // `runs at 100 Hz`: every 10 ms.
+            if family == "hz" && value > 0.0 && value < 1e4 {
+                out.push(Quantity {
+                    statement: n,
+                    dimension: Dimension::Period,
+                    bound: match bound {
+                        Bound::Upper => Bound::Lower,
+                        Bound::Lower => Bound::Upper,
+                        other => other,
+                    },
+                    value: 1.0 / value,
+                    own: vec![token.key],
+                    counted: None,
+                });
+            }
             Dimension::Of(crate::text::lex::fnv(family))
         } else if any_of!(unit, "per" "a" "an")
             && let Some(span) = seconds(lexed.word(unit_at + 1))

@@ -2,6 +2,9 @@
 
 use super::naming::{WITH, contrast_key};
 use super::statement::Statement;
+use crate::text::lex::fnv;
+use crate::text::stem::stem;
+use std::sync::OnceLock;
 
 /// Size of the intersection of two sorted lists.
 pub(super) fn common(a: &[u64], b: &[u64]) -> usize {
@@ -18,6 +21,35 @@ pub(super) fn common(a: &[u64], b: &[u64]) -> usize {
         }
     }
     n
+}
+
+/// The days of the week that a statement names, one bit each.
+fn days_of(s: &Statement) -> u8 {
+    static DAYS: OnceLock<Vec<(u64, u8)>> = OnceLock::new();
+    let days = DAYS.get_or_init(|| {
+        let names = [
+            "monday",
+            "tuesday",
+            "wednesday",
+            "thursday",
+            "friday",
+            "saturday",
+            "sunday",
+        ];
+        let each = names.iter().enumerate().map(|(n, day)| (*day, 1 << n));
+        let groups = [("weekday", 0b001_1111), ("weekend", 0b110_0000)];
+        each.chain(groups)
+            .map(|(w, bits)| (fnv(stem(w)), bits))
+            .collect()
+    });
+    let named = |(key, bits): &(u64, u8)| {
+        if s.content.binary_search(key).is_ok() {
+            *bits
+        } else {
+            0
+        }
+    };
+    days.iter().map(named).fold(0, |sum, bits| sum | bits)
 }
 
 /// `list` without the keys in `drop`, sorted.
@@ -162,12 +194,30 @@ impl Statement {
         if twin {
             return true;
         }
+        // `reviewed, except typo fixes`, `typo fixes go live`: what the exception names.
+        let left_out = |a: &Statement, b: &Statement| {
+            !a.except.is_empty()
+                && (b.head.is_some_and(|h| a.except.contains(&h))
+                    || common(&a.except, &b.content) * 2 > a.except.len())
+        };
+        if left_out(self, other) || left_out(other, self) {
+            return true;
+        }
         // `photos of adults`, `photos of minors`: one noun, narrowed in two ways.
         let foreign = |a: &Statement, b: &Statement| {
-            a.narrow.iter().any(|k| b.content.binary_search(k).is_err())
+            a.narrow
+                .iter()
+                .any(|k| b.content.binary_search(k).is_err() && !b.narrow.contains(k))
+        };
+        // `Every vessel is on the list, whatever its size`
+        let whole = |a: &Statement| {
+            let all = a.head.is_some_and(|h| a.quantified.contains(&h));
+            all && a.unexcepted && !a.negative && !a.narrowed
         };
         if self.head.is_some()
             && self.head == other.head
+            && !whole(self)
+            && !whole(other)
             && foreign(self, other)
             && foreign(other, self)
         {
@@ -190,6 +240,12 @@ impl Statement {
     pub fn apart_in_time(&self, other: &Statement) -> bool {
         let counterpart = |c: &(u64, bool)| other.phases.contains(&(c.0, !c.1));
         self.phases.iter().any(counterpart)
+    }
+
+    /// Each names days of the week, and not the same ones.
+    pub fn apart_in_days(&self, other: &Statement) -> bool {
+        let (a, b) = (days_of(self), days_of(other));
+        a != 0 && b != 0 && a & b == 0
     }
 
     /// The subject of each is foreign to the other.

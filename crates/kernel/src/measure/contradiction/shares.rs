@@ -31,7 +31,7 @@ pub(super) fn find(
     let mut all: Vec<Shares> = Vec::new();
     for a in amounts.iter().filter(|a| {
         a.unit == Unit::Known("percent")
-            && a.bound == Bound::Value
+            && matches!(a.bound, Bound::Value | Bound::Takes)
             && a.low == a.high
             && a.per == 0.0
     }) {
@@ -107,7 +107,7 @@ fn divides(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
     (s.range.0..s.range.1).any(|k| {
         any_of!(lexed.word(k), "for" "to" "gets" "get" "held" "reserved" "reserve" "aside" "kept" "receives" "allotted" "allocated" "assigned" "belongs"
-            "counts" "count" "make" "makes" "consists" "comes" "from" "spent" "goes" "go" "share" "weighs" "weight")
+            "counts" "count" "make" "makes" "consists" "comes" "from" "spent" "goes" "go" "share" "weighs" "weight" "takes" "take" "uses")
     })
 }
 

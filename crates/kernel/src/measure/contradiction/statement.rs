@@ -98,6 +98,8 @@ pub(super) struct Statement {
     pub phases: Vec<(u64, bool)>,
     /// The words that narrow the noun of the subject, before and behind it; see `part`.
     pub narrow: Vec<u64>,
+    /// The words of its exception: `except typo fixes in the help pages`.
+    pub except: Vec<u64>,
 }
 
 /// Word keys to statements, sorted by key.
@@ -171,8 +173,8 @@ pub(super) mod mark {
         match word {
             "only" | "exclusively" | "solely" | "alone" | "else" | "just" | "reserved"
             | "restricted" | "limited" | "confined" | "exclusive" | "entrusted" | "preserve"
-            | "privilege" | "prerogative" | "nobody" | "none" | "one" | "apart" | "except"
-            | "besides" => ONLY,
+            | "privilege" | "prerogative" | "other" | "nobody" | "none" | "one" | "apart"
+            | "except" | "besides" => ONLY,
             "anyone" | "anybody" => EVERYONE | ONLY,
             "everyone" | "everybody" => EVERYONE,
             "leave" | "leaves" | "stay" | "stays" | "remain" | "remains" | "outside"
@@ -272,6 +274,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         quantified: Vec::new(),
         unexcepted: false,
         narrow: Vec::new(),
+        except: Vec::new(),
     };
     super::naming::read_names(source, range, &mut s);
     super::part::read_part(source, range, &mut s);

@@ -6,6 +6,7 @@
 //! counted itself. It does not know what things weigh or cost.
 
 use super::super::Source;
+use super::acts::compound;
 use super::amounts::{Amount, Unit};
 use super::quantity::Bound;
 use super::relation::common;
@@ -64,7 +65,13 @@ fn exceeds((sa, s, a): Side<'_, '_>, (sb, o, b): Side<'_, '_>) -> bool {
     } else {
         b.per
     };
-    let b = &Amount { per, ..*b };
+    // `a lesson`, `three lessons of 40 minutes`: the cap is that of one of them.
+    let times = if s.head == Some(b.counted) {
+        1.0
+    } else {
+        b.times
+    };
+    let b = &Amount { per, times, ..*b };
     let (cap, least, most) = match (a.per > 0.0, b.per > 0.0) {
         (true, true) => (
             a.low / a.per,
@@ -156,7 +163,7 @@ fn one_thing((sa, s, a): Side<'_, '_>, (sb, o, b): Side<'_, '_>) -> bool {
     let lasting =
         (b.at.saturating_sub(3).max(o.range.0)..b.at).any(|k| sb.tagged.lexed.word(k) == "for");
     if a.unit == Unit::Time && a.bound == Bound::Upper && lasting && lasts(sa, s) {
-        let named = s.head.is_some_and(|h| o.content.binary_search(&h).is_ok());
+        let named = !o.conditional && s.head.is_some_and(|h| o.content.binary_search(&h).is_ok());
         return named && !s.same_subject(o) && (weight >= 4 || s.content.len() <= 6);
     }
     let rare = matches!(a.unit, Unit::Known(_))
@@ -177,11 +184,18 @@ fn one_thing((sa, s, a): Side<'_, '_>, (sb, o, b): Side<'_, '_>) -> bool {
         || a.per > 0.0 && is_down(sa, s) && is_down(sb, o)
         || !s.apart(o) && weight >= 2 && {
             let joined = a.at == a.unit_at || b.at == b.unit_at;
-            let after = sb.tagged.lexed.word(b.unit_at + 1) == "after";
+            let lexed = &sb.tagged.lexed;
+            let after = lexed.word(b.unit_at + 1) == "after";
+            // `empty after six hours`
+            let ends = b.bound == Bound::Upper && lexed.word(b.at.wrapping_sub(1)) == "after";
+            let late = (s.range.0..s.range.1).any(|k| {
+                any_of!(sa.tagged.lexed.word(k), "delayed" "delay" "late" "lag" "latency" "behind")
+            });
+            let one_act = (late || s.act.is_some() && s.act == o.act) && !compound(s, o);
             joined && !s.foreign(o)
                 || b.low < b.high
-                || a.unit == Unit::Time && s.same_subject(o) && after
-                || a.bound == Bound::Lower && b.bound == Bound::Upper
+                || a.unit == Unit::Time && s.same_subject(o) && after && one_act
+                || a.bound == Bound::Lower && ends
         }
 }
 
@@ -299,6 +313,6 @@ fn joins(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
     (s.range.0..s.range.1).any(|k| {
         any_of!(lexed.word(k), "sign" "register" "registration" "join" "enrol" "enroll" "apply" "participate" "part" "account" "enter" "admitted"
-            "admission" "attend" "book" "play" "registered" "accepted" "allowed" "membership")
+            "admission" "attend" "book" "play" "registered" "accepted" "allowed" "membership" "entry" "entrance" "ticket" "welcome")
     })
 }

@@ -233,6 +233,10 @@ enum Reach {
     Least,
     /// `3.8 and nothing newer`, `up to 3.8`.
     Most,
+    /// Has to run there: what came later cannot be used.
+    Runs,
+    /// What is older is turned down.
+    Refused,
 }
 
 /// `3.11` against `3.8`, part by part.
@@ -249,16 +253,24 @@ fn compare_versions(a: &str, b: &str) -> std::cmp::Ordering {
 
 /// Two versions of one product: `has to run on Python 3.7`, `Python 3.11 is the minimum`.
 fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
-    let mut all: Vec<(u64, u32, &str, Reach)> = Vec::new();
+    let mut all: Vec<(u64, u32, &str, Reach, bool)> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
         let t = &sources[s.source].tagged;
         let lexed = &t.lexed;
         for i in s.range.0..s.range.1.saturating_sub(1) {
-            let named = t.is(i, class::LANGUAGE | class::DATABASE | class::LIBRARY)
-                && lexed.tokens[i].upper
+            let named = t.is(
+                i,
+                class::LANGUAGE | class::DATABASE | class::LIBRARY | class::SYSTEM,
+            ) && (lexed.tokens[i].upper || lexed.raw(i) == "iOS")
                 && lexed.tokens[i + 1].kind == crate::text::lex::TokenKind::Number
                 && !t.is(i + 2, class::TIME_UNIT | class::SIZE_UNIT);
-            if !named {
+            // A product that is not known: `WordPress 5.9`.
+            let strange = !named
+                && lexed.tokens[i].upper
+                && lexed.tokens[i + 1].kind == crate::text::lex::TokenKind::Number
+                && lexed.word(i + 1).contains('.')
+                && !t.is(i, class::STOP);
+            if !named && !strange {
                 continue;
             }
             let near = (i.saturating_sub(4).max(s.range.0), (i + 7).min(s.range.1));
@@ -287,12 +299,32 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
             } else {
                 Reach::This
             };
+            // `must go on running under PHP 7.4`: nothing newer may be used. `Devices below Android 12 are refused`: from 12 on.
+            let reach = match reach {
+                Reach::This if said(&["below", "before", "under"]) && (s.range.0..s.range.1).any(|k| any_of!(lexed.word(k), "refused" "rejected" "unsupported" "excluded" "dropped" "not" "no")) => {
+                    Reach::Refused
+                }
+                Reach::This if said(&["from"]) && any_of!(lexed.word(i.wrapping_sub(1)), "from" "since") => Reach::Least,
+                Reach::This | Reach::Least
+                    if any_of!(lexed.word(i.wrapping_sub(1)), "on" "under" "with" "in" "to")
+                        && (i.saturating_sub(5).max(s.range.0)..i).any(|k| any_of!(lexed.word(k), "run" "runs" "running" "work" "works" "compile" "compiles" "compilable" "build" "builds" "stay" "stays" "executable" "usable")) =>
+                {
+                    Reach::Runs
+                }
+                other => other,
+            };
             let moves = (s.range.0..s.range.1).any(|k| {
-                any_of!(lexed.word(k), "old" "new" "upgrade" "upgraded" "migrate" "currently" "until" "previous" "legacy" "tests" "tested" "both" "matrix")
+                any_of!(lexed.word(k), "old" "new" "upgrade" "upgraded" "migrate" "currently" "until" "previous" "legacy" "tests" "tested" "both" "matrix" "documentation" "docs")
                     || reach == Reach::This && any_of!(lexed.word(k), "from" "or" "later" "newer")
             });
             if !moves {
-                all.push((lexed.tokens[i].key, n as u32, lexed.word(i + 1), reach));
+                all.push((
+                    lexed.tokens[i].key,
+                    n as u32,
+                    lexed.word(i + 1),
+                    reach,
+                    named,
+                ));
             }
         }
     }
@@ -305,13 +337,28 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
         let order = compare_versions(a.2, b.2);
         let excluded = match (a.3, b.3) {
             (Reach::This, Reach::This) => true,
+            // `from Android 8 on`, `below Android 12 refused`
+            (Reach::Least | Reach::This | Reach::Runs, Reach::Refused) => order.is_lt(),
+            (Reach::Refused, Reach::Least | Reach::This | Reach::Runs) => order.is_gt(),
+            (Reach::Runs, Reach::This | Reach::Least) => order.is_lt(),
+            (Reach::This | Reach::Least, Reach::Runs) => order.is_gt(),
+            (Reach::Runs, Reach::Runs) => false,
+            (Reach::Refused, _) | (_, Reach::Refused) => false,
             (Reach::Least, Reach::Least) | (Reach::Most, Reach::Most) => false,
             (Reach::Least, _) | (_, Reach::Most) => order.is_gt(),
             (_, Reach::Least) | (Reach::Most, _) => order.is_lt(),
         };
         let (s, o) = (&statements[a.1 as usize], &statements[b.1 as usize]);
-        let least = a.3 == Reach::Least || b.3 == Reach::Least;
-        if a.0 == b.0 && differ && excluded && !s.apart_in_name(o) && (least || !s.foreign(o)) {
+        let loose = |r: Reach| matches!(r, Reach::Least | Reach::Runs | Reach::Refused);
+        let least = loose(a.3) || loose(b.3);
+        let known = a.4 || least;
+        if a.0 == b.0
+            && differ
+            && excluded
+            && known
+            && !s.apart_in_name(o)
+            && (least || !s.foreign(o))
+        {
             pairs.add(a.1 as usize, b.1 as usize, "the version");
         }
     }

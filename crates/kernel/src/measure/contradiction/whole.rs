@@ -66,21 +66,12 @@ pub(super) fn is_whole(
     if two_names(sources, s, o, name) {
         return false;
     }
-    let tests = |st: &Statement| {
-        let t = &sources[st.source].tagged;
-        (st.range.0..st.range.1).any(|i| {
-            any_of!(t.lexed.word(i),
-                "test" "tests" "ci" "build" "documentation" "docs" "example" "examples"
-                "development")
-                || t.is(i, class::TEST_TOOL)
-        })
-    };
     // `without libraries in the chart itself`
     let part = |st: &Statement| {
         let lexed = &sources[st.source].tagged.lexed;
         (st.range.0..st.range.1).any(|i| lexed.word(i) == "itself")
     };
-    if tests(s) != tests(o) || part(s) {
+    if in_tests(sources, s) != in_tests(sources, o) || part(s) {
         return false;
     }
     // Stored under lock, sent in the clear: two matters.
@@ -107,15 +98,7 @@ pub(super) fn is_whole(
         return false;
     }
     // `the public pages`, `the internal editor`
-    let side = |st: &Statement| {
-        let lexed = &sources[st.source].tagged.lexed;
-        (st.range.0..st.range.1).find_map(|i| match lexed.word(i) {
-            "public" => Some(true),
-            "internal" | "admin" | "staff" | "back-office" => Some(false),
-            _ => None,
-        })
-    };
-    if side(s).is_some_and(|a| side(o) == Some(!a)) {
+    if two_sides(sources, s, o) {
         return false;
     }
     let mut main = s.main.clone();
@@ -130,6 +113,66 @@ pub(super) fn is_whole(
         return false;
     }
     common(&main, &o.content) >= 1 || governs_whole(&sources[s.source], s, name)
+}
+
+/// Speaks of tests, builds or documents, not of the product.
+fn in_tests(sources: &[Source<'_>], st: &Statement) -> bool {
+    let t = &sources[st.source].tagged;
+    (st.range.0..st.range.1).any(|i| {
+        any_of!(t.lexed.word(i),
+            "test" "tests" "ci" "build" "documentation" "docs" "example" "examples" "development")
+            || t.is(i, class::TEST_TOOL)
+    })
+}
+
+/// A class ruled out, or a property of the whole, that leaves no case: whatever the two speak of, unless they name
+/// different people, places, devices, times or parts.
+pub(super) fn rules_out(
+    sources: &[Source<'_>],
+    (s, s_at): (&Statement, usize),
+    (o, _): (&Statement, usize),
+    name: &str,
+) -> bool {
+    let relative = s.limited && s.condition.is_empty();
+    let built = any_of!(name, "whether it is repeatable" "fixed versions of parts");
+    let differ = |a: &[u64], b: &[u64]| !a.is_empty() && !b.is_empty() && common(a, b) == 0;
+    !(s.past || o.past || s.complement || o.complement)
+        && (!governed(&sources[s.source], s, s_at) || relative)
+        && (!o.limited || o.condition.is_empty())
+        && !s.apart_in_people(o)
+        && !s.apart_in_time(o)
+        && !differ(&s.scopes, &o.scopes)
+        && !differ(&s.heading, &o.heading)
+        && !differ(&s.fronted, &o.fronted)
+        && s.contrasts
+            .iter()
+            .all(|c| !o.contrasts.contains(&(c.0, !c.1)))
+        && (built || in_tests(sources, s) == in_tests(sources, o))
+        && !facets::components_differ(&sources[s.source], s, &sources[o.source], o)
+        && !is_part(sources, s, o, name)
+        && !two_names(sources, s, o, name)
+        && !two_sides(sources, s, o)
+        && !begins_later(&sources[s.source], s)
+}
+
+/// One speaks of what visitors see, the other of what is internal.
+fn two_sides(sources: &[Source<'_>], s: &Statement, o: &Statement) -> bool {
+    let side = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1).find_map(|i| match lexed.word(i) {
+            "public" => Some(true),
+            "internal" | "admin" | "staff" | "back-office" | "intranet" | "back-end" => Some(false),
+            "office" if i > 0 && lexed.word(i - 1) == "back" => Some(false),
+            _ => None,
+        })
+    };
+    let front = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1)
+            .any(|i| any_of!(lexed.word(i), "site" "website" "page" "pages" "shop" "visitors"))
+    };
+    side(s).is_some_and(|a| side(o) == Some(!a))
+        || side(o) == Some(false) && side(s).is_none() && front(s)
 }
 
 /// What follows a word that says of what it is said: `the table suppliers`, `the same number`.
@@ -154,6 +197,16 @@ pub(super) fn two_names(sources: &[Source<'_>], s: &Statement, o: &Statement, na
         }) && (st.range.0..st.range.1).any(|i| lexed.word(i) == "in")
     };
     match name {
+        // `A commit after each file`: what is one by one is all or nothing.
+        "all or nothing" => s.head.is_some_and(|h| o.quantified.contains(&h)),
+        "protection of stored data" => {
+            let lexed = &sources[o.source].tagged.lexed;
+            (o.range.0..o.range.1)
+                .any(|i| any_of!(lexed.word(i), "sent" "transmitted" "served" "sends"))
+        }
+        "header line" | "the separator" => {
+            s.apart_in_name(o) || s.phrase != o.phrase && s.same_subject(o)
+        }
         "uniqueness" => differ(&["same"]),
         "whether the tables change" | "whether the structure changes" => {
             differ(&["table", "tables"])
@@ -180,6 +233,36 @@ fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> 
         && !holds(&s.landmarks, o)
         && !holds(&o.landmarks, s);
     if front || place {
+        return true;
+    }
+    // `The database must not be reachable from the internet`: who may come in, not what it calls.
+    let inbound = |st: &Statement| {
+        let lexed = &sources[st.source].tagged.lexed;
+        (st.range.0..st.range.1)
+            .any(|i| any_of!(lexed.word(i), "reachable" "accessible" "exposed" "reached"))
+    };
+    if any_of!(name, "network access" "requests to others")
+        && (inbound(s) || inbound(o))
+        && (inbound(s) != inbound(o) || s.foreign(o))
+    {
+        return true;
+    }
+    // `No third-party scripts on the checkout page`: on that page.
+    let on_page = |st: &Statement| {
+        let t = &sources[st.source].tagged;
+        (st.range.0 + 2..st.range.1).any(|i| {
+            any_of!(t.lexed.word(i), "page" "pages" "screen" "form" "dialog" "view")
+                && !t.is(i - 1, class::STOP | class::UNIVERSAL)
+                && (st.range.0..i - 1)
+                    .rev()
+                    .take(2)
+                    .any(|k| any_of!(t.lexed.word(k), "on" "in"))
+        })
+    };
+    if any_of!(name, "outside dependencies" "requests to others" "JavaScript" "cookies")
+        && on_page(s)
+        && !holds(&s.landmarks, o)
+    {
         return true;
     }
     // `The sensor has no Wi-Fi`, `the gateway uploads …`: another device acts.

@@ -175,7 +175,10 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Option<Times> {
         }
         last = Some((at, i));
     }
-    if spans.is_empty() {
+    // `always locked except from 15:00 to 17:00`: the other way round.
+    let excepted = (s.range.0..s.range.1)
+        .any(|i| any_of!(lexed.word(i), "except" "outside" "apart" "unless" "excluding"));
+    if spans.is_empty() || excepted {
         return None;
     }
     let shut = (s.range.0..s.range.1).any(|i| {

@@ -18,7 +18,7 @@ pub(crate) const CLASSES: &[Class] = &[
         "see view read know learn hear look show display print publish reveal disclose expose appear list visible accessible readable tell mention \
          recognise recognize discover notice find inspect watch state identify present betray divulge leak known seen shown told",
         "see view read know learn hear look show display print publish reveal disclose expose appear list visible readable mention announce post read-out \
-         stand stands tell told told printed listed named recognise recognize watch inspect browse visible highlight state project broadcast search scan analyse analyze hang hangs check moderate monitor examine control",
+         stand stands tell told told printed listed named recognise recognize watch inspect browse visible highlight state project broadcast search scan analyse analyze hang hangs leaf consult study check moderate monitor examine control",
     ),
     // Changing.
     class(
@@ -162,6 +162,11 @@ pub(crate) const CLASSES: &[Class] = &[
         "decide approve grant authorise authorize sign release confirm settle determine",
         "decide approve grant authorise authorize sign release confirm settle determine allow permit",
     ),
+    // Letting somebody off.
+    class(
+        "forgive waive remit excuse write-off",
+        "forgive waive remit excuse write-off cancel drop",
+    ),
     // Repeating.
     class(
         "repeat retry resend reuse again recycle reissue",
@@ -200,7 +205,7 @@ pub(crate) const KINDS: &[(&str, &str)] = &[
     ("food", "bread meal lunch breakfast snack sandwich"),
     (
         "staff",
-        "employee clerk attendant assistant colleague caretaker technician operator librarian nurse",
+        "employee clerk attendant assistant colleague caretaker technician operator librarian nurse intern trainee apprentice manager",
     ),
     (
         "text",

@@ -73,8 +73,8 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     near(
         "with or without notice",
-        "without notice|unannounced|without warning|without prior|without announcement|<not> announced|<not> .. in advance|by surprise|no notice|no warning",
-        "notice of|prior notice|announced|in advance|beforehand|<unit> before|ahead of time|with notice|is warned|are warned|gives notice",
+        "without notice|without telling|without informing|without being told|untold|unannounced|without warning|without prior|without announcement|<not> announced|<not> .. in advance|by surprise|no notice|no warning",
+        "notice of|prior notice|announced|told beforehand|informed beforehand|told before|informed before|in advance|beforehand|<unit> before|ahead of time|with notice|is warned|are warned|gives notice",
     ),
     near(
         "with or without an appointment",
@@ -99,7 +99,7 @@ pub(crate) const TOPICS: &[Topic] = &[
         "not transferable|non-transferable|personal to|tied to the person|tied to one|<not> .. passed on|<not> .. pass .. on|<not> .. given to|<not> .. lend|<not> .. lent|<not> .. resell|<not> .. resold|<not> .. transfer|strictly personal|<not> .. hand .. on|<not> .. sell on",
         "<be> transferable|pass .. on|passed on|<may> .. lend|<may> .. give .. to|<may> .. given to|resell|resold|<may> .. transfer|used by others|<may> .. used by another|handed on|hand .. on to|swap|swapped",
     ),
-    near(
+    topic(
         "whether money comes back",
         "non-refundable|nonrefundable|<not> refund|<not> .. refund|<not> .. money back|<not> .. paid back|<not> .. reimburse|<not> .. given back|<not> .. returned|forfeit|forfeited|<be> lost",
         "<be> refunded|full refund|get ... back|gets ... back|paid back|pay .. back|pays .. back|money back|<be> reimbursed|reimbursement|<may> .. refund|<be> returned|is credited|are credited|a refund",
@@ -115,16 +115,26 @@ pub(crate) const TOPICS: &[Topic] = &[
         "address .. first name|addressed .. first name|greet .. first name|by .. first name|first-name terms|informally|by nickname|as among friends|christian name",
     ),
     near(
+        "when it is paid",
+        "in advance|up front|upfront|prepaid|beforehand|before delivery|before .. shipped|before .. begins|when booking|on booking|at booking",
+        "after delivery|afterwards|in arrears|on delivery|after receipt|on account|at the end|after .. ended|after .. over|after .. visit|when leaving|on departure|at departure|by invoice|at the gate|on arrival",
+    ),
+    near(
+        "chosen or drawn",
+        "chosen by|selected by|picked by|decided by|by merit|by points|best <person>|appointed by|by the jury",
+        "by lot|drawn|at random|randomly|lottery|by dice|by chance|tossed",
+    ),
+    topic(
         "elected or appointed",
         "<be> elected|elected by|elect .. from|by election|by vote|by ballot|voted in|vote for|choose by vote|<be> chosen by the members",
         "<be> appointed|appointed by|appoints|<be> nominated by|named by the|<be> named by|installed by|inherits|drawn by lot|by lot",
     ),
-    near(
+    topic(
         "how votes are cast",
         "secret ballot|in secret|secretly|anonymous vote|ballot box|<be> secret|ballot papers|<not> .. how .. voted",
         "show of hands|by hand sign|openly|by acclamation|raise .. hand|raising .. hand|roll call|by name|aloud|in the open",
     ),
-    near(
+    topic(
         "how many must agree",
         "unanimous|unanimously|all members agree|everyone agrees|<every> .. must agree|<every> .. has to agree|all .. agree|veto|without a single objection|consensus",
         "majority|more than half|two thirds|simple vote|half of the|outvoted|most votes",

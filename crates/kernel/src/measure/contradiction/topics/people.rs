@@ -8,7 +8,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ("person", "person people human somebody someone"),
     (
         "account",
-        "login log-in logon sign-in signin account password passcode pin registration credentials authentication sign-up signup identification username token api-key key keys sign-on sso",
+        "login log-in logon sign-in signin account password passcode pin registration credentials authentication sign-up signup identification username token api-key key keys sign-on sso profile",
     ),
     ("sign", "sign log signing logging signed logged"),
     ("authed", "signed-in logged-in registered authenticated"),
@@ -105,10 +105,10 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     claim(
         "who sees it",
-        "<be> public|<everybody> ... <reach>|<reach> .. <everybody>|<reach> ... <everybody>|open to .. public|whole world|whole internet|on the internet|on the web|freely <reach>|from outside|world-readable\
-        |for all to see|<every> visitors ... <reach>|<every> visitor ... <reach>|publicly|published|from the .. internet|to the public|no secret|from anywhere|<reach> .. world|<reach> .. internet|<reach> ... web|public internet|open internet|open source|<be> .. website|published on|on .. website|on .. noticeboard|on .. board $|on display|hang in|hangs in|on the wall|in .. newspaper|in .. newsletter|read out|in .. window|in the canteen|in the lobby|in the foyer|in the corridor|at the entrance|in the street",
+        "<be> public|<reach> .. <every> <person>|<every> <person> ... <reach>|<everybody> ... <reach>|<reach> .. <everybody>|<reach> ... <everybody>|open to .. public|whole world|whole internet|on the internet|on the web|freely <reach>|from outside|world-readable\
+        |for all to see|<every> visitors ... <reach>|<every> visitor ... <reach>|publicly|published|from the .. internet|to the public|no secret|from anywhere|<reach> .. world|<reach> .. internet|<reach> ... web|public internet|open internet|open source|<be> .. website|published on|on .. website|on .. noticeboard|on .. notice board|on .. board $|hang on|hangs on|on display|hang in|hangs in|on the wall|in .. newspaper|in .. newsletter|read out|in .. window|in the canteen|in the lobby|in the foyer|in the corridor|at the entrance|in the street",
         "<be> <closed>|<only> ... <reach>|<reach> ... <only>|<not> ... <reach>|<reach> .. <not> <everybody>|restricted to|reserved for|reserved to|limited to|internal use|vpn|intranet|inside .. network\
-        |kept from|hidden from|<everybody> ... cannot|nobody outside|<not> .. published|<not> ... public|eyes only|private to|<person> alone|<person> only|stay .. <closed>|remain .. <closed>|network only|not open to|behind .. firewall|<only> ... network|for .. <person> only|stay among|stay within|stay inside|stays inside|remain among|remain within|<reach> in .. only|known to .. only|among .. only|not for|<not> ... outside|<not> ... leave|known to .. alone|known to .. only|between .. and the",
+        |kept from|hidden from|<everybody> ... cannot|nobody outside|<not> .. published|<not> ... public|eyes only|private to|<person> alone|<person> only|stay .. <closed>|remain .. <closed>|network only|not open to|behind .. firewall|<only> ... network|for .. <person> only|stay among|stay within|stay inside|stays inside|remain among|remain within|<reach> in .. only|known to .. only|among .. only|not for|<not> ... outside|<not> ... leave|known to .. alone|known to .. only|sealed from|stay sealed|<be> sealed|no insight|for <authed>|get a 403|gets a 403|<be> 403|access denied|locked out|shut out|no access|between .. and the",
     ),
     claim(
         PRICE,
@@ -120,7 +120,7 @@ pub(crate) const TOPICS: &[Topic] = &[
         "<auto>|by itself|by themselves|itself|themselves|<approval> .. by nobody|<approval> .. by no|without ... <approval>|<nobody> .. <approval>|<nobody> <approval> .. <must>|<not> .. <must> .. <approval>|without anyone|without anybody|without asking|as soon as|the moment|<not> .. <person> ... involved|<not> .. <hand>\
         |at once|immediately|straight away|right away|instantly|directly|without .. action|without .. intervention|without .. involvement|without .. input|without .. help|without .. <hand>|by the system|by software|<approval> .. by the system|<approval> .. by software|<approval> .. by the program|by .. algorithm|by .. program|by the machine|no human|no person|by machine|machine translation|by ai|<person> .. not .. to",
         "<approval> ... before|before ... <approval>|until ... <approval>|after ... <approval>|<must> ... <approval>|<approval> .. by|by hand|manually|wait .. <approval>|<approval> .. <every>|<every> ... <approval> .. by|hands of\
-        |<must> ... consent|<not> ... until ... <approval>|<not> ... before ... <approval>|<not> ... without ... <approval>|<person> <approval>|<person> .. to <approval>|only after ... <approval>|<hand>|<person> decides|vote on|<approval> on <every>|pass .. <person>|passes .. <person>|past .. <person>|through the hands|seen by .. <person>|<approval> .. <person> first|valid with .. <approval>|only when ... <approval>|only once ... <approval>|<approval> ... first|by .. <hand>|<hand> <person>|sworn <person>",
+        |<must> ... consent|<not> ... until ... <approval>|<not> ... before ... <approval>|<not> ... without ... <approval>|<person> <approval>|<person> .. to <approval>|only after ... <approval>|<hand>|<person> decides|vote on|<approval> on <every>|pass .. <person>|passes .. <person>|past .. <person>|through the hands|seen by .. <person>|<approval> .. <person> first|valid with .. <approval>|<must> .. <person> to|only when ... <approval>|only once ... <approval>|<approval> ... first|by .. <hand>|<hand> <person>|sworn <person>",
     ),
     claim(
         PARTS,
@@ -135,7 +135,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     claim(
         "how many do it",
         "two different|two signatures|two <person>|<two> <person> ... <approval>|second <person>|second signature|four-eyes|four eyes|<not> ... alone|<not> ... on .. own|both <person>|<must> two|by two|two .. together|<two> .. must|<approval> ... second|two <approval>|two keys|different <person>|two .. <approval>",
-        "one <person>|single <person>|<one> .. <enough>|<one> signature|<person> alone|alone <may>|<may> .. alone|<may> ... alone|<person> ... alone|on .. own|without .. second|by one|<one> ... <enough>|a single|own authority|one <approval>|<one> <person> ... <approval>",
+        "one <person>|single <person>|<one> .. <enough>|<one> signature|<person> alone|alone <may>|<may> .. alone|<may> ... alone|<person> ... alone|on .. own $|on .. own and|without .. second|by one|<one> ... <enough>|a single|own authority|one <approval>|<one> <person> ... <approval>",
     ),
     claim(
         "names or none",
