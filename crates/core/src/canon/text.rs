@@ -253,11 +253,9 @@ impl JsonString {
     }
 
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        let (text, rest) = match &self.held {
-            Held::Text(text) => (Some(Piece::Plain(text)), [].as_slice()),
-            Held::Lone(bytes) => (None, bytes.as_slice()),
-        };
-        text.into_iter().chain(Wtf8Pieces { rest })
+        Wtf8Pieces {
+            rest: self.as_wtf8(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::document::{Member, Node, Store};
 use super::error::{JsonError, NoCanonicalForm, NoFormKind, Position};
 use super::reader::{Fault, ReadOptions, Reader};
 use super::slot::{ORDER_DIFFERS, Tag, VERBATIM};
-use super::text::{self, JsonString, RawPieces};
+use super::text::{self, JsonString, Piece, RawPieces};
 use super::value::Value;
 use crate::digest::{Digest, Hasher};
 
@@ -431,11 +431,19 @@ impl<'s, P: Profile> Emitter<'s, P> {
 
     fn value_string(&mut self, string: &JsonString) -> Written {
         self.byte(b'"');
-        for piece in string.pieces() {
-            P::write_piece(&mut self.out, piece).map_err(|kind| no_form(kind, None))?;
-            self.drain_if_full()?;
+        match string.as_str() {
+            Some(text) => self.value_piece(Piece::Plain(text))?,
+            None => string
+                .pieces()
+                .try_for_each(|piece| self.value_piece(piece))?,
         }
         self.byte(b'"');
         Ok(())
+    }
+
+    #[inline]
+    fn value_piece(&mut self, piece: Piece<'_>) -> Written {
+        P::write_piece(&mut self.out, piece).map_err(|kind| no_form(kind, None))?;
+        self.drain_if_full()
     }
 }

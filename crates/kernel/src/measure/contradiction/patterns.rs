@@ -33,29 +33,33 @@ struct Pattern {
     side: Side,
     /// Begins with the group `not`.
     opens: bool,
-    needs: Needs,
     /// For each set the bits of its words, of which the sentence needs one.
-    any: Vec<u64>,
+    any: Vec<u128>,
 }
 
 /// Groups, and words as bits of which several may share one: who lacks a bit lacks the word.
 #[derive(Clone, Copy, Default)]
 struct Needs {
     groups: u128,
-    words: u64,
+    words: u128,
 }
 
 impl Needs {
     fn and(self, groups: u128, key: u64) -> Self {
         Self {
             groups: self.groups | groups,
-            words: self.words | 1 << (key >> 58),
+            words: self.words | word_bit(key),
         }
     }
 
     fn are_met_by(self, sentence: Self) -> bool {
         self.groups & !sentence.groups == 0 && self.words & !sentence.words == 0
     }
+}
+
+/// The bit of a word.
+fn word_bit(key: u64) -> u128 {
+    1 << (key >> 57)
 }
 
 /// Places in the list of patterns.
@@ -77,6 +81,9 @@ struct Table {
     by_group: Vec<Range>,
     /// Ordered by first element.
     patterns: Vec<Pattern>,
+    /// What each pattern needs. Apart from the patterns: nearly all are ruled out by it, and
+    /// those need not be fetched.
+    needs: Vec<Needs>,
     /// Keys of the sets, sorted.
     sets: Vec<Vec<u64>>,
     /// Bit of the group `person`.
@@ -111,11 +118,12 @@ fn build() -> Table {
     }
     let (mut patterns, sets) = read_patterns();
     // Groups first; patterns of one first element stay in the order of the tables.
-    patterns.sort_by_key(|pattern| match pattern.elements[0] {
+    patterns.sort_by_key(|(pattern, _)| match pattern.elements[0] {
         Element::Group(group) => (0, u64::from(group)),
         Element::Word(key) => (1, key),
         Element::Any(_) | Element::Number | Element::Gap(_) | Element::End => (2, 0),
     });
+    let (patterns, needs): (Vec<Pattern>, Vec<Needs>) = patterns.into_iter().unzip();
     let mut by_group = vec![(0, 0); all_groups().len()];
     for (at, pattern) in patterns.iter().enumerate() {
         let range = match pattern.elements[0] {
@@ -139,13 +147,14 @@ fn build() -> Table {
     Table {
         words: slots,
         by_group,
+        needs,
         patterns,
         sets,
         person: person.map_or(0, |n| 1 << n),
     }
 }
 
-fn read_patterns() -> (Vec<Pattern>, Vec<Vec<u64>>) {
+fn read_patterns() -> (Vec<(Pattern, Needs)>, Vec<Vec<u64>>) {
     let mut patterns = Vec::new();
     let mut sets = Sets::default();
     for (n, topic) in topics().iter().enumerate() {
@@ -166,19 +175,19 @@ fn read_patterns() -> (Vec<Pattern>, Vec<Vec<u64>>) {
                     Element::Word(key) => sum.and(0, *key),
                     Element::Any(_) | Element::Number | Element::Gap(_) | Element::End => sum,
                 });
-                let bit = |sum: u64, key: &u64| sum | 1 << (key >> 58);
+                let bit = |sum: u128, key: &u64| sum | word_bit(*key);
                 let any = elements.iter().filter_map(|e| match e {
                     Element::Any(set) => Some(sets.keys[usize::from(*set)].iter().fold(0, bit)),
                     _ => None,
                 });
-                patterns.push(Pattern {
+                let pattern = Pattern {
                     any: any.collect(),
                     opens: text.starts_with("<not>"),
                     elements,
                     topic: n as u16,
                     side,
-                    needs,
-                });
+                };
+                patterns.push((pattern, needs));
             }
         }
     }
@@ -327,10 +336,12 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
             Some(table.by_group[group])
         });
         for (from, to) in std::iter::once(patterns).chain(by_group) {
-            for pattern in &table.patterns[from as usize..to as usize] {
-                if !pattern.needs.are_met_by(ahead)
-                    || pattern.any.iter().any(|bits| bits & ahead.words == 0)
-                {
+            for at in from as usize..to as usize {
+                if !table.needs[at].are_met_by(ahead) {
+                    continue;
+                }
+                let pattern = &table.patterns[at];
+                if pattern.any.iter().any(|bits| bits & ahead.words == 0) {
                     continue;
                 }
                 met.clear();
