@@ -204,7 +204,9 @@ fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
                 || s.head
                     .or(s.subject)
                     .is_some_and(|h| o.quantified.contains(&h))
-                || s.same_condition(o) && !s.narrowed && (!denial.passing || o.emphatic || o.timed)
+                || s.same_condition(o)
+                    && !s.narrowed
+                    && (!denial.passing || o.emphatic || o.timed && o.measured)
                 || !s.condition.is_empty() && common(&s.condition, &o.content) == s.condition.len()
         }
         (false, true) => denial.absolute || s.emphatic,

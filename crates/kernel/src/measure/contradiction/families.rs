@@ -235,6 +235,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         && o.head.is_some()
         && o.head != s.head
         && (o.limited || o.persons.is_empty() && !o.passive && !o.unexcepted);
+    // `A helper may hold at most two shifts`, `the reserve team may hold any number`: two who act.
+    let other_actors = name == "limits" && !s.passive && !o.passive && s.foreign(o);
     // `push to main`, `push to the feature branches`
     let other_place = name == "permission"
         && !s.landmarks.is_empty()
@@ -292,6 +294,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
         || own_thing
         || theirs
         || other_place
+        || other_actors
         || copy
         || other_actor
         || cases
@@ -312,7 +315,9 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     }
     // `kept for a year`, `deleted after 30 days`: the numbers decide (`bounds`).
     // `at least 5 open`, `never more than 20`: the bounds decide.
-    if name == "opposite statements" && s.measured && o.measured {
+    if name == "opposite statements"
+        && (s.measured && o.measured || s.same_subject(o) && (s.measured || o.measured))
+    {
         return false;
     }
     if any_of!(name, "whether it is kept" "how long it is valid" "opposite statements" "whether it can be undone" "locked or open")

@@ -14,7 +14,7 @@ const VERBS: &str = "accept allow appear apply approve arrive ask become begin b
     keep know lapse learn leave lend lie listen live lock look meet move need notify open \
     overtake overwrite pay play produces provide publish purge read receive refuse reject \
     remain remember remind remove replace reply require respond restart resume retain return \
-    run save see select sell send serve show skip sleep speak start stay stop store take think \
+    run save see select sell send serve show shut skip sleep speak start stay stop store take think \
     transmit travel vanish disappear treat unload unlock use wait warn wash wear work write";
 
 /// Stems of [`VERBS`], sorted.

@@ -319,7 +319,7 @@ fn side_of(word: &str) -> Option<(u64, bool)> {
         "with" => (WITH, true),
         "without" => (WITH, false),
         "inside" | "within" => (4, true),
-        "outside" => (4, false),
+        "outside" | "between" => (4, false),
         "on" | "during" => (5, true),
         _ => return None,
     })

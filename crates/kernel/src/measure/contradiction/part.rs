@@ -30,9 +30,34 @@ pub(super) fn read_part(source: &Source<'_>, range: (usize, usize), s: &mut Stat
             }
         }
     }
+    read_post(source, range, s);
     read_exception(source, range, s);
     read_occasion(source, range, s);
     read_odd_subject(source, range, s);
+}
+
+/// `Uploads by singers`, `shifts that were never filled`: what stands behind the noun of the subject.
+fn read_post(source: &Source<'_>, range: (usize, usize), s: &mut Statement) {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    if s.head.is_none() {
+        return;
+    }
+    let verb = s.finite.map_or(s.verb_at, |v| v.min(s.verb_at));
+    if let Some(at) = (range.0 + 1..verb).find(|&i| is_preposition(lexed.word(i))) {
+        s.post = (lexed.tokens[at].key, telling(source, at + 1, verb));
+    }
+    // The verb found first is that of the relative clause; the clause goes on to the next.
+    let relative = s.verb_at > range.0 && any_of!(lexed.word(s.verb_at - 1), "that" "which" "who");
+    if relative {
+        let end = (s.verb_at + 1..(s.verb_at + 8).min(range.1)).find(|&i| {
+            t.is(i, class::MODAL)
+                || any_of!(lexed.word(i), "is" "are" "was" "were" "has" "have" "gets" "stays")
+        });
+        if let Some(end) = end {
+            s.narrow.extend(telling(source, s.verb_at, end));
+        }
+    }
 }
 
 /// `except typo fixes in the help pages`, `apart from members`: what a statement leaves to others.
@@ -80,6 +105,7 @@ fn read_occasion(source: &Source<'_>, range: (usize, usize), s: &mut Statement) 
     }
     s.fronted = telling(source, range.0 + 1, end);
     if case {
+        s.phased = any_of!(first, "after" "before");
         s.limited = true;
         s.limit = telling_beside(source, range.0 + 1, end);
     }

@@ -203,6 +203,17 @@ impl Statement {
         if left_out(self, other) || left_out(other, self) {
             return true;
         }
+        // `uploads by singers`, `uploads by the librarian`
+        let beside = self.head.is_some()
+            && self.head == other.head
+            && self.post.0 != 0
+            && self.post.0 == other.post.0
+            && !self.post.1.is_empty()
+            && !other.post.1.is_empty()
+            && common(&self.post.1, &other.post.1) == 0;
+        if beside {
+            return true;
+        }
         // `photos of adults`, `photos of minors`: one noun, narrowed in two ways.
         let foreign = |a: &Statement, b: &Statement| {
             a.narrow
@@ -258,8 +269,12 @@ impl Statement {
 
     /// Conditions do not keep the two apart: the same ones, or one statement leaves no exception.
     pub fn may_meet(&self, other: &Statement) -> bool {
+        // `After the rain …` and `while it rains …` are two cases.
         let within = |a: &Statement, b: &Statement| {
-            a.limited && !a.limit.is_empty() && common(&a.limit, &b.content) == a.limit.len()
+            a.limited
+                && !a.limit.is_empty()
+                && common(&a.limit, &b.content) == a.limit.len()
+                && !(a.phased && !b.triggered && common(&a.limit, &b.condition) > 0)
         };
         if self.complement != other.complement {
             return false;

@@ -98,6 +98,10 @@ pub(super) struct Statement {
     pub phases: Vec<(u64, bool)>,
     /// The words that narrow the noun of the subject, before and behind it; see `part`.
     pub narrow: Vec<u64>,
+    /// The preposition behind the noun of the subject, and what follows it: `uploads by singers`.
+    pub post: (u64, Vec<u64>),
+    /// It begins with `after` or `before`.
+    pub phased: bool,
     /// The words of its exception: `except typo fixes in the help pages`.
     pub except: Vec<u64>,
 }
@@ -275,6 +279,8 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         unexcepted: false,
         narrow: Vec::new(),
         except: Vec::new(),
+        post: (0, Vec::new()),
+        phased: false,
     };
     super::naming::read_names(source, range, &mut s);
     super::part::read_part(source, range, &mut s);

@@ -55,6 +55,26 @@ pub(super) fn is_whole(
     if is_part(sources, s, o, name) || s.apart_in_time(o) && name != "network access" {
         return false;
     }
+    // `never sends mails on race day`
+    let on_day = |st: &Statement| {
+        let t = &sources[st.source].tagged;
+        (st.range.0 + 2..st.range.1).find(|&i| {
+            any_of!(t.lexed.word(i), "day" "days" "weekends" "holidays" "nights")
+                && !t.is(i - 1, class::STOP | class::UNIVERSAL)
+                && t.lexed.word(i - 2) == "on"
+        })
+    };
+    if let Some(day) = on_day(s)
+        && !o.content.contains(&super::synonym::canonical(
+            sources[s.source].tagged.lexed.tokens[day - 1].key,
+        ))
+    {
+        return false;
+    }
+    // `No noise between 22:00 and 06:00`, `the siren is tested at 12:00`: the times decide (`windows`).
+    if s.clocked && o.clocked {
+        return false;
+    }
     // Stored in one zone, shown in another.
     let (done, did) = (
         facets::act_of(&sources[s.source], s),
@@ -280,7 +300,8 @@ fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> 
     });
     let ruled_out =
         any_of!(sources[s.source].tagged.lexed.word(s.range.0), "no" "nothing" "nobody");
-    if other_device && !s.universal && !ruled_out {
+    let placed_apart = !s.landmarks.is_empty() && !holds(&s.landmarks, o);
+    if other_device && (!s.universal || placed_apart) && !ruled_out {
         return true;
     }
     // `no cookies except the session cookie`

@@ -122,6 +122,10 @@ fn days(source: &Source<'_>, s: &Statement) -> u64 {
 fn read(source: &Source<'_>, s: &Statement, n: u32) -> Option<Times> {
     let t = &source.tagged;
     let lexed = &t.lexed;
+    // `always locked except from 15:00 to 17:00`: the window is the exception.
+    if (s.range.0..s.range.1).any(|i| lexed.word(i) == "except") {
+        return None;
+    }
     let numbered = (s.range.0..s.range.1).any(|i| {
         lexed.tokens[i].kind == TokenKind::Number || any_of!(lexed.word(i), "noon" "midnight")
     });

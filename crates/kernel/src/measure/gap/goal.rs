@@ -148,7 +148,7 @@ fn verb_kind(goal: &Tagged<'_>, first: Option<usize>) -> GoalKind {
                 "generator" "tool" "script" "service" "app" "application" "page" "exporter")
         });
     let c = goal.classes[v];
-    if word == "automate" {
+    if any_of!(word, "automate" "digitise" "digitize") {
         return GoalKind::Automate;
     }
     // A pipeline is set up, but what flows through it must be said.

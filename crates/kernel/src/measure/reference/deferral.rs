@@ -37,6 +37,7 @@ struct Clause<'s> {
 /// Each rule says that the clause puts a value off.
 const RULES: &[fn(&Clause<'_>) -> bool] = &[
     not_there,
+    still_needed,
     not_settled,
     not_now,
     state_of_value,
@@ -141,6 +142,13 @@ fn puts_off(t: &Tagged<'_>, sentence: (usize, usize), (from, to): (usize, usize)
     if conditional && !c.bracketed && !c.has(|w| any_of!(w, "n" "x")) {
         return false;
     }
+    // `What the customer has not decided yet is asked again`
+    if any_of!(lexed.word(from), "what" "whatever" "whoever" "whichever")
+        && lexed.word(to - 1) != "yet"
+        && (from..to).any(|i| lexed.word(i) == "yet" && has_finite(t, (i + 1, to)))
+    {
+        return false;
+    }
     // A description of the noun before it.
     let cue = (from..to).find(|&i| any_of!(lexed.word(i), "still" "not" "pending" "awaiting" "waiting" "to" "missing" "outstanding"));
     let end = |cue: usize| {
@@ -223,6 +231,11 @@ fn not_there(c: &Clause<'_>) -> bool {
     had && (c.us || c.yet || c.bracketed && c.value) || told || here
 }
 
+/// `we still need the amount from accounting`
+fn still_needed(c: &Clause<'_>) -> bool {
+    c.us && c.yet && c.value && c.has(|w| any_of!(w, "need" "lack" "miss" "await" "want"))
+}
+
 /// `has not been agreed`, `not decided` as the end of a clause about a value.
 fn not_settled(c: &Clause<'_>) -> bool {
     if !c.denied {
@@ -290,7 +303,11 @@ fn state_of_value(c: &Clause<'_>) -> bool {
         && (c.word(c.from) == "which" || c.any(|i| is_strong_value(c.word(i))));
     let aside =
         c.last && opener == "," && c.len() <= 3 && c.len() >= 2 && is_strong_value(c.word(c.from));
-    state && (short || states || aside) || missing
+    // `Rate limit: decision outstanding`
+    let answer = c.labelled
+        && c.len() <= 3
+        && c.has(|w| any_of!(w, "decision" "answer" "approval" "confirmation" "reply" "quote" "offer" "feedback" "contract"));
+    state && (short || states || aside || answer) || missing
 }
 
 /// What is left open in so many words is a value of one of these.
@@ -343,7 +360,14 @@ fn with_somebody(c: &Clause<'_>) -> bool {
                 && c.word(i + 1) == "to"
                 && (i + 3..i + 6).any(|k| c.t.is(k, class::PERSON))
         });
-    still && (c.person || c.value) || discussed || left
+    // `the final value is with the acoustics group`
+    let held = c.has(|w| any_of!(w, "final" "exact" "real" "actual" "correct"))
+        && c.any(|i| {
+            any_of!(c.word(i), "is" "are" "lies" "sits")
+                && any_of!(c.word(i + 1), "with" "at")
+                && c.word(i + 2) == "the"
+        });
+    still && (c.person || c.value) || discussed || left || held
 }
 
 /// `to be measured in June`, `n to be fixed later`, `(logo to follow)`.
@@ -390,11 +414,31 @@ fn given_later(c: &Clause<'_>) -> bool {
     // `Terms: text follows`
     let announced =
         c.labelled && c.len() <= 3 && any_of!(c.word(c.to - 1), "follows" "follow") && c.value;
+    // `Threshold value follows`, `list coming from customer care`, `placeholder.png until marketing delivers`
+    let announced = announced
+        || c.last
+            && c.len() <= 5
+            && c.len() >= 2
+            && c.word(c.to - 1) == "follows"
+            && is_value_noun(c, c.to - 2)
+        || c.labelled
+            && c.any(|i| {
+                c.word(i) == "coming" && any_of!(c.word(i + 1), "from" "soon" "later" "next")
+            })
+        || c.labelled
+            && c.t.is(c.to - 1, class::GIVING)
+            && c.any(|i| {
+                c.word(i) == "until" && i + 4 >= c.to && c.t.is(i + 1, class::PERSON | class::STOP)
+            });
     announced
         || gives && (c.person || c.value) && (c.value || c.labelled || c.has(|w| w == "more"))
         || comes
         || expected
         || follows
+}
+
+fn is_value_noun(c: &Clause<'_>, i: usize) -> bool {
+    c.t.is(i, class::BLANK) || is_strong_value(c.word(i))
 }
 
 /// `the file Jonas is going to send`, `the list that sales promised to give us`.

@@ -13,7 +13,12 @@ pub(super) fn find_markers(source: &Source<'_>, known: &Known<'_>, out: &mut Vec
     let lexed = &source.tagged.lexed;
     let first = out.len();
     for (i, token) in lexed.tokens.iter().enumerate() {
-        if token.quoted && !(lexed.word(i) == "lorem" && lexed.word(i + 1) == "ipsum") {
+        let filler = lexed.word(i) == "lorem" && lexed.word(i + 1) == "ipsum";
+        if token.quoted && is_quoted_name(source, i) {
+            out.push(finding(source, token.start, token.end, i));
+            continue;
+        }
+        if token.quoted && !filler {
             continue;
         }
         let hit = match token.kind {
@@ -40,6 +45,17 @@ pub(super) fn find_markers(source: &Source<'_>, known: &Known<'_>, out: &mut Vec
         let (start, end) = lexed.span((0, n));
         out.push(finding(source, start, end, 0));
     }
+}
+
+/// `Prefix: 'PREFIX_GOES_HERE'`: the quotation marks belong to the value, which is still to be filled in.
+fn is_quoted_name(source: &Source<'_>, i: usize) -> bool {
+    let lexed = &source.tagged.lexed;
+    let raw = lexed.raw(i);
+    i >= 2
+        && raw.len() > 8
+        && (raw.ends_with("_HERE") || raw.starts_with("YOUR_"))
+        && any_of!(lexed.raw(i - 1), "\"" "'" "`" "“" "‘")
+        && any_of!(lexed.raw(i - 2), ":" "=")
 }
 
 /// The bytes around a token; blanks at the ends of the text.

@@ -22,6 +22,17 @@ pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
             && labelled
             && (unit
                 || ends && (raw == "NN" || any_of!(raw, "N" "X") && (0..i).take(8).any(amount)));
+        // `goes back X months`, unless the text says what X is.
+        let counted = any_of!(raw, "X" "N" "XY")
+            && t.is(i + 1, class::TIME_UNIT | class::SIZE_UNIT | class::CURRENCY)
+            && lexed.tokens[i - 1].kind == crate::text::lex::TokenKind::Word
+            && !lexed.tokens[i - 1].upper
+            && !(0..lexed.tokens.len().min(400)).any(|k| {
+                k != i
+                    && lexed.raw(k) == raw
+                    || any_of!(lexed.word(k), "where" "setting" "config" "configurable" "parameter" "option" "flag" "argument" "every")
+            });
+        let letter = letter || counted;
         let dots = (raw.starts_with("...") || raw == "…")
             && i + 1 >= lexed.tokens.len()
             && (0..i).take(6).any(|k| lexed.is_symbol(k, ":"))
@@ -75,7 +86,9 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
         }
         let label = text[..start].trim_end().ends_with([':', '=']);
         // `DE.. .... ....`
-        let dots = chunk.len() >= 4 && chunk.bytes().all(|b| b == b'.') && start > 0;
+        let dots = chunk.len() >= 4 && chunk.bytes().all(|b| b == b'.') && start > 0
+            || chunk == "$$$"
+            || is_date_left_out(chunk, &text[..start]);
         let marks = dots
             || label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#')
             || label && is_stars(chunk);
@@ -140,6 +153,7 @@ fn can_be_mask(chunk: &str) -> bool {
                         | b'?'
                         | b'*'
                         | b'.'
+                        | b'$'
                         | b'D'
                         | b'M'
                         | b'd'
@@ -149,6 +163,15 @@ fn can_be_mask(chunk: &str) -> bool {
                         | b'Y'
                 )
         })
+}
+
+/// `Go-live on DD/MM/YYYY`: a date behind a word that wants one.
+fn is_date_left_out(chunk: &str, lead: &str) -> bool {
+    let bare = chunk.trim_end_matches([',', ';', '.', ')']);
+    any_of!(bare, "DD/MM/YYYY" "MM/DD/YYYY" "DD.MM.YYYY" "YYYY-MM-DD" "TT.MM.JJJJ" "DD-MM-YYYY" "DD.MM.YY")
+        && [" on", " by", " until", " before", " since", " after", ":"]
+            .iter()
+            .any(|word| lead.trim_end().ends_with(word))
 }
 
 /// `Client secret: ********`
@@ -176,7 +199,7 @@ fn is_mask(chunk: &str) -> bool {
             || marks >= 2 && separators >= 1 && digits == 0 && marks == letters;
         // `2.x`, `4xx`, `1x`, `n-1`, `640x480` are versions, classes and sizes.
         let known = chunk.ends_with(".x")
-            || chunk.ends_with("xx") && digits == 1
+            || chunk.ends_with("xx") && digits == 1 && chunk.len() <= 3
             || chunk.starts_with('x') && digits > 0 && letters == 1
             || letters == 1
                 && chunk

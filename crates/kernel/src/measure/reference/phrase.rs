@@ -99,7 +99,7 @@ pub(super) fn find_phrases(source: &Source<'_>, known: &Known<'_>, out: &mut Vec
                         || (t.any((sentence_from, hit.from), class::PERSON)
                             && any_of!(lexed.word(hit.from + 1),
                                 "provide" "supply" "decide" "define" "specify" "announce" "name"
-                                "confirm" "tell" "choose" "give"))
+                                "confirm" "tell" "choose" "give" "say" "clarify" "settle" "pick" "determine"))
                 }
             }
             _ => false,
@@ -218,13 +218,16 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
         // `IBAN: bookkeeping has it`, `Budget: clarify with Ines`, `Name: working title`: a note behind a label.
         "has" | "have" | "knows" | "writes" | "brings" | "decides" | "delivers" | "provides"
         | "chooses" | "names"
-            if any_of!(lexed.word(from + 1), "it" "them" "that") =>
+            if any_of!(lexed.word(from + 1), "it" "them" "that" "which" "who" "where") =>
         {
             is_whole_note(source, from, to)
         }
-        "decide" | "clarify" | "settle" | "agree" | "find" | "look" | "check" | "working"
-        | "dummy" | "placeholder" | "provisional" => is_short_note(source, from, 6),
-        "see" | "per" if any_of!(lexed.word(to - 1), "annex" "mail" "e-mail" "email" "chat" "minutes" "ticket" "call") => {
+        "is" | "are" if lexed.word(to - 1) == "it" => is_whole_note(source, from, to),
+        "decide" | "separate" | "extra" | "clarify" | "settle" | "agree" | "find" | "look"
+        | "check" | "working" | "dummy" | "placeholder" | "provisional" => {
+            is_short_note(source, from, 6)
+        }
+        "see" | "per" if any_of!(lexed.word(to - 1), "annex" "mail" "e-mail" "email" "chat" "minutes" "ticket" "call" "excel") => {
             is_short_note(source, from, 8)
         }
         // `A key has to be defined by the caller` is a rule.
