@@ -407,7 +407,7 @@ fn is_broken(sources: &[Source<'_>], s: &Statement, ban: &Ban, o: &Statement) ->
         || !(s.may_meet(o) || ban.absolute && !s.conditional)
         || (o.narrowed || o.limited)
             && !ban.absolute
-            && !(common(&o.narrow, &s.content) == o.narrow.len() && !o.narrow.is_empty())
+            && (o.narrow.is_empty() || common(&o.narrow, &s.content) < o.narrow.len())
     {
         return false;
     }

@@ -206,7 +206,9 @@ fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
                     .is_some_and(|h| o.quantified.contains(&h))
                 || s.same_condition(o)
                     && !s.narrowed
-                    && (!denial.passing || o.emphatic || o.timed && o.measured)
+                    && (!denial.passing
+                        || o.emphatic
+                        || o.timed && o.measured && o.phases.is_empty())
                 || !s.condition.is_empty() && common(&s.condition, &o.content) == s.condition.len()
         }
         (false, true) => denial.absolute || s.emphatic,
