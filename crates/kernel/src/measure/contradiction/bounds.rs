@@ -1,7 +1,7 @@
 //! Numbers that exclude each other: bounds, periods, retention times and plain values of one dimension.
 
 use super::super::Source;
-use super::acts::{compound, different_acts, has_plain_act, is_end};
+use super::acts::{alike_acts, compound, different_acts, has_plain_act, is_end};
 use super::quantity::{Bound, Dimension, Quantity, read_quantities};
 use super::relation::common;
 use super::statement::Statement;
@@ -200,6 +200,11 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
                     same && weight >= 2
                         && coverage >= 50
                         && s.content.len().max(o.content.len()) <= 5
+                        && (alike_acts(s, o)
+                            || coverage >= 75
+                            || s.act.is_some()
+                                && o.act.is_some()
+                                && (has_plain_act(s) || has_plain_act(o)))
                 }
                 Dimension::Of(_) if same => weight >= 2 && coverage >= 50,
                 Dimension::Period => {

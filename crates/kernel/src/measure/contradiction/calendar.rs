@@ -144,8 +144,11 @@ fn read_dates(source: &Source<'_>, s: &Statement, n: u32, out: &mut Vec<Date>) {
     let mut last: Option<usize> = None;
     for k in s.range.0..s.range.1 {
         // `may` is a month where it is written with a capital inside the sentence.
-        let named = lexed.tokens[k].upper && k > s.range.0 && !lexed.tokens[k].quoted;
-        let Some(m) = month(lexed.word(k)).filter(|_| named) else {
+        let token = lexed.tokens[k];
+        if !token.upper || token.quoted || k == s.range.0 {
+            continue;
+        }
+        let Some(m) = month(lexed.word(k)) else {
             continue;
         };
         let of = usize::from(word(k.wrapping_sub(1)) == "of");

@@ -101,7 +101,11 @@ fn items(source: &Source<'_>, s: &Statement, noun: u64) -> Option<usize> {
     let last = (s.range.0..colon)
         .rev()
         .find(|&k| lexed.tokens[k].kind == TokenKind::Word && !t.is(k, class::STOP))?;
-    if canonical(lexed.tokens[last].key) != noun
+    // `the required fields are …`: some of them.
+    let narrowed =
+        (s.range.0..last).any(|k| !any_of!(lexed.word(k), "the" "our" "its" "these" "their" "all"));
+    if narrowed
+        || canonical(lexed.tokens[last].key) != noun
         || lexed.word(colon) == "include"
         || is_open(source, s)
     {
@@ -129,11 +133,11 @@ fn items(source: &Source<'_>, s: &Statement, noun: u64) -> Option<usize> {
     (commas >= 1 && (closed || commas >= 2)).then_some(commas + 1)
 }
 
-/// The list names examples only.
+/// The list names examples only, or what comes in.
 fn is_open(source: &Source<'_>, s: &Statement) -> bool {
     let lexed = &source.tagged.lexed;
     (s.range.0..s.range.1).any(|k| {
-        any_of!(lexed.word(k), "example" "e.g" "etc" "others" "like" "further" "more")
+        any_of!(lexed.word(k), "example" "e.g" "etc" "others" "like" "further" "more" "reads" "import" "imports" "input" "accepts")
             || lexed.word(k) == "such" && lexed.word(k + 1) == "as"
     })
 }

@@ -7,8 +7,7 @@
 //! Reading: `statement`, `naming`, `part`, `grammar`, `concept`, `synonym`, `quantity`, `amounts`, `limit`, `spans`, `units`, `cues`,
 //! `stands`. Comparing two statements: `relation`, `acts`, `claims`. Detectors: `denial`, `deeds`, `order`, `counts`, `wins`, `only`,
 //! `stays`, `manner`, `families` (with `kinds`), `facets`, `features`, `outcome`, `bounds` (with `schedule`), `totals`, `shares`,
-//! `listing`, `ranges`, `calendar`,
-//! `single`, `windows`, `values`, `polarity`.
+//! `listing`, `ranges`, `calendar`, `windows`, `values`, `polarity`.
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 

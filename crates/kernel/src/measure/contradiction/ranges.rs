@@ -70,6 +70,17 @@ pub(super) fn find(
 fn width_of(source: &Source<'_>, s: &Statement) -> Option<f64> {
     let lexed = &source.tagged.lexed;
     let says = |words: &[&str]| (s.range.0..s.range.1).any(|k| words.contains(&lexed.word(k)));
+    // Most sentences have neither a number nor a type in them.
+    let counted = |k: usize| {
+        lexed.tokens[k].kind == TokenKind::Number
+            || lexed.word(k).ends_with("digit")
+            || any_of!(lexed.word(k + 1), "bit" "bits" "digit" "digits" "byte" "bytes")
+            || lexed.word(k).bytes().any(|b| b.is_ascii_digit())
+            || lexed.word(k).ends_with("int")
+    };
+    if !(s.range.0..s.range.1).any(counted) {
+        return None;
+    }
     let typed = says(&[
         "counter", "integer", "int", "number", "numbers", "field", "register", "variable", "id",
         "ids", "unsigned", "signed", "column", "index", "code", "codes", "counted", "numbered",
@@ -132,7 +143,8 @@ fn outgrows(source: &Source<'_>, o: &Statement, s: &Statement, most: f64) -> boo
                 .is_ok()
                 && !s.generic.contains(&canonical(lexed.tokens[i].key))
         });
-        value > most && counted
+        let named = s.head.is_some_and(|h| o.content.binary_search(&h).is_ok());
+        value > most && (counted || named)
     })
 }
 

@@ -213,8 +213,25 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Option<Times> {
 
 /// `open from 05:30 to 23:00 and locked in between`: two states.
 fn is_mixed(source: &Source<'_>, s: &Statement) -> bool {
-    (s.range.0..s.range.1)
-        .any(|k| any_of!(source.tagged.lexed.word(k), "open" "opens" "on" "locked" "unlocked"))
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    // `answers in English only`: not the time.
+    let other = |k: usize| {
+        let near = k.saturating_sub(4).max(s.range.0)..(k + 3).min(s.range.1);
+        lexed.word(k) == "only"
+            && !near.into_iter().any(|i| {
+                time_at(source, s, i).is_some()
+                    || t.is(i, class::WEEKDAY)
+                    || any_of!(lexed.word(i), "days" "hours")
+            })
+    };
+    (s.range.0..s.range.1).any(|k| {
+        any_of!(lexed.word(k), "open" "opens" "locked" "unlocked")
+            || lexed.word(k) == "on"
+                && !t.is(k + 1, class::WEEKDAY)
+                && lexed.word(k + 1) != "working"
+            || other(k)
+    })
 }
 
 /// `around the clock`, `at any hour`, `day and night`: no hour is left out.
