@@ -4,57 +4,43 @@
 //! statements that share words; an index keeps the work close to linear, and each statement is compared with a bounded
 //! number of others.
 //!
-//! Reading: `statement`, `naming`, `part`, `grammar`, `concept`, `synonym`, `quantity`, `amounts`, `limit`, `spans`, `units`, `cues`,
-//! `stands`. Comparing two statements: `relation`, `acts`, `claims`. Detectors: `denial`, `deeds`, `order`, `counts`, `wins`, `only`,
-//! `stays`, `manner`, `families` (with `kinds`), `facets`, `features`, `outcome`, `bounds` (with `schedule`), `totals`, `shares`,
-//! `listing`, `ranges`, `calendar`, `windows`, `values`, `polarity`.
+//! Reading: `statement`, `naming`, `part`, `grammar`, `concept`, `synonym`, `quantity`, `limit`, `spans`, `units`, `cues`,
+//! `patterns`, `stands`. Comparing two statements: `relation`, `acts`, `claims`, `whole`. Detectors: `denial`, `absolute`, `only`,
+//! `stays`, `manner`, `families` (with `kinds`), `bounds` (with `schedule`), `windows`, `values`, `polarity`.
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
 mod absolute;
 mod acts;
-mod amounts;
 mod bounds;
-mod calendar;
 mod claims;
 mod concept;
-mod counts;
 mod cues;
-mod deeds;
 mod denial;
-mod facets;
 mod families;
-mod features;
 mod grammar;
 mod kinds;
 mod limit;
-mod listing;
 mod manner;
 mod named;
 mod naming;
 mod only;
-mod order;
-mod outcome;
 mod part;
 mod patterns;
 mod polarity;
 mod quantity;
-mod ranges;
 mod relation;
 mod schedule;
-mod shares;
 mod spans;
 mod stands;
 mod statement;
 mod stays;
 mod synonym;
 mod topics;
-mod totals;
 mod units;
 mod values;
 mod whole;
 mod windows;
-mod wins;
 
 use super::{Finding, FindingKind, Place, Source};
 use statement::{Index, Statement, read_statements};
@@ -141,25 +127,12 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
     polarity::find(sources, &statements, &index, &mut pairs);
     denial::find(sources, &statements, &mut pairs);
     absolute::find(sources, &statements, &index, &mut pairs);
-    deeds::find(sources, &statements, &index, &mut pairs);
-    order::find(sources, &statements, &mut pairs);
-    counts::find(sources, &statements, &mut pairs);
-    wins::find(sources, &statements, &mut pairs);
     only::find(sources, &statements, &index, &mut pairs);
     stays::find(sources, &statements, &mut pairs);
     manner::find(sources, &statements, &index, &mut pairs);
     families::find(sources, &statements, &mut pairs);
-    facets::find(sources, &statements, &mut pairs);
-    outcome::find(sources, &statements, &mut pairs);
-    features::find(sources, &statements, &mut pairs);
     bounds::find(sources, &statements, &mut pairs);
-    let amounts = amounts::read_all(sources, &statements);
-    totals::find(sources, &statements, &amounts, &mut pairs);
-    listing::find(sources, &statements, &amounts, &mut pairs);
-    shares::find(sources, &statements, &amounts, &mut pairs);
-    ranges::find(sources, &statements, &amounts, &mut pairs);
     windows::find(sources, &statements, &mut pairs);
-    calendar::find(sources, &statements, &mut pairs);
     values::find(sources, &statements, &index, &mut pairs);
     let mut found = pairs.out;
     found.sort();

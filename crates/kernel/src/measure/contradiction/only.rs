@@ -5,7 +5,6 @@
 
 use super::super::Source;
 use super::concept::{Concept, concept_at};
-use super::deeds::{deeds_in, deeds_of};
 use super::grammar::{is_boundary, is_preposition};
 use super::statement::{Index, Statement, is_filler, mark};
 use super::{CANDIDATES, Pairs};
@@ -331,16 +330,7 @@ fn exceeds(other: &Source<'_>, s: &Statement, focus: &Focus, o: &Statement) -> b
     }
     let words = concepts(other, o.range.0, o.range.1);
     let held = |key: u64| words.iter().any(|w| w.key == key);
-    // `decides on refunds`, `grants a refund`: one act in two words.
-    let done = |key: u64| {
-        let class = deeds_of(key);
-        class != 0 && (focus.frame.len() >= 2 || focus.people) && class & deeds_in(other, o) != 0
-    };
-    let missing = focus
-        .frame
-        .iter()
-        .filter(|k| !held(**k) && !done(**k))
-        .count();
+    let missing = focus.frame.iter().filter(|k| !held(**k)).count();
     let telling_frame = focus.frame.iter().any(|k| !s.generic.contains(k));
     let everything = (o.range.0..o.range.1).any(|k| {
         lexed.word(k) == "around" && lexed.word(k + 2) == "clock" || any_of!(lexed.word(k), "anyone" "anybody" "everyone" "everybody" "everything" "anything" "anywhere" "everywhere" "24/7" "always")

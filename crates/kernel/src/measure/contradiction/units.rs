@@ -126,17 +126,6 @@ pub(super) fn numeral(word: &str) -> Option<f64> {
     })
 }
 
-/// `ten-minute`, `two-hour`, `four-digit`: the number and the unit behind the hyphen.
-pub(super) fn joined(word: &str) -> Option<(f64, &str)> {
-    let (count, unit) = word.split_once('-')?;
-    let value = numeral(count).filter(|_| count != "a" && count != "an")?;
-    let known = seconds(unit).is_some()
-        || bytes(unit).is_some()
-        || scaled(unit).is_some()
-        || any_of!(unit, "digit" "character" "letter" "bit" "page" "word" "line" "column" "year" "percent" "person" "seat" "day");
-    known.then_some((value, unit))
-}
-
 /// `04:00` as minutes since midnight.
 pub(super) fn clock(text: &str) -> Option<f64> {
     let (h, m) = text.split_once(':')?;

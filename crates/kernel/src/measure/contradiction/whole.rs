@@ -2,9 +2,9 @@
 
 use super::super::Source;
 use super::claims;
-use super::facets;
 use super::relation::{common, without};
 use super::statement::Statement;
+use super::synonym::canonical;
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
 
@@ -65,7 +65,7 @@ pub(super) fn is_whole(
         })
     };
     if let Some(day) = on_day(s)
-        && !o.content.contains(&super::synonym::canonical(
+        && !o.content.contains(&canonical(
             sources[s.source].tagged.lexed.tokens[day - 1].key,
         ))
     {
@@ -76,10 +76,7 @@ pub(super) fn is_whole(
         return false;
     }
     // Stored in one zone, shown in another.
-    let (done, did) = (
-        facets::act_of(&sources[s.source], s),
-        facets::act_of(&sources[o.source], o),
-    );
+    let (done, did) = (act_of(&sources[s.source], s), act_of(&sources[o.source], o));
     if name == "time zone" && done != 0 && did != 0 && done & did == 0 {
         return false;
     }
@@ -168,7 +165,7 @@ pub(super) fn rules_out(
             .iter()
             .all(|c| !o.contrasts.contains(&(c.0, !c.1)))
         && (built || in_tests(sources, s) == in_tests(sources, o))
-        && !facets::components_differ(&sources[s.source], s, &sources[o.source], o)
+        && !components_differ(&sources[s.source], s, &sources[o.source], o)
         && !is_part(sources, s, o, name)
         && !two_names(sources, s, o, name)
         && !two_sides(sources, s, o)
@@ -203,7 +200,7 @@ pub(super) fn two_names(sources: &[Source<'_>], s: &Statement, o: &Statement, na
             .find(|&i| lead.contains(&t.lexed.word(i)) && i + 1 < st.range.1)?;
         let named = t.lexed.tokens[at + 1].kind == TokenKind::Word
             && !t.is(at + 1, class::STOP | class::NEG | class::MODAL);
-        named.then(|| super::synonym::canonical(t.lexed.tokens[at + 1].key))
+        named.then(|| canonical(t.lexed.tokens[at + 1].key))
     };
     let differ =
         |lead: &[&str]| behind(s, lead).is_some_and(|a| behind(o, lead).is_some_and(|b| a != b));
@@ -293,7 +290,7 @@ fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> 
     let other_device = acts.is_some_and(|h| {
         !o.passive
             && (o.range.0..o.finite.unwrap_or(o.range.0)).any(|i| {
-                super::synonym::canonical(t.lexed.tokens[i].key) == h
+                canonical(t.lexed.tokens[i].key) == h
                     && (t.is(i, class::WHOLE | class::SOFTWARE)
                         || any_of!(t.lexed.word(i), "area" "control" "dispatcher" "box" "station" "terminal" "phone" "computer" "unit" "office"))
             })
@@ -314,7 +311,7 @@ fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> 
                 && !source.is(i, class::STOP)
                 && !any_of!(source.lexed.word(i), "standard" "library")
                 && o.content
-                    .binary_search(&super::synonym::canonical(source.lexed.tokens[i].key))
+                    .binary_search(&canonical(source.lexed.tokens[i].key))
                     .is_ok()
         })
     });
@@ -427,4 +424,53 @@ fn governs_whole(source: &Source<'_>, s: &Statement, name: &str) -> bool {
                 )
             })
         || words.len() <= 2 && name != "storage"
+}
+
+/// The act that a time or text is named for: stored, shown, sent.
+fn act_of(source: &Source<'_>, s: &Statement) -> u8 {
+    let lexed = &source.tagged.lexed;
+    let mut acts = 0;
+    for i in s.range.0..s.range.1 {
+        acts |= match lexed.word(i) {
+            "stored" | "stores" | "store" | "saved" | "saves" | "kept" | "database" | "column"
+            | "columns" | "written" | "table" | "logged" | "log" | "logs" | "recorded"
+            | "internally" => 1,
+            "shown" | "shows" | "show" | "displayed" | "displays" | "screen" | "page"
+            | "printed" | "see" | "sees" | "rendered" | "view" | "report" | "reports"
+            | "interface" => 2,
+            "api" | "response" | "json" | "export" | "exported" | "sent" => 4,
+            "entered" | "typed" | "input" | "enter" | "enters" => 8,
+            _ => 0,
+        };
+    }
+    acts
+}
+
+/// Each speaks of a component of its own: `the server`, `the desktop client`.
+fn components_differ(p: &Source<'_>, s: &Statement, q: &Source<'_>, o: &Statement) -> bool {
+    let component = |source: &Source<'_>, st: &Statement| -> Vec<u64> {
+        let lexed = &source.tagged.lexed;
+        (st.range.0..st.range.1)
+            .filter(|&i| {
+                any_of!(lexed.word(i), "server" "servers" "client" "clients" "backend" "frontend" "front-end" "back-end" "gateway" "sensor" "sensors" "agent" "app" "database" "website" "worker" "workers" "laptop" "laptops" "phone" "phones" "tablet" "tablets" "pcs" "pc" "kiosk" "till" "tills" "printer" "emulator" "simulator" "controller" "dashboard" "desktop")
+            })
+            .map(|i| canonical(lexed.tokens[i].key))
+            .collect()
+    };
+    let (a, b) = (component(p, s), component(q, o));
+    let machines =
+        |st: &Statement, source: &Source<'_>| speaks_of_machines(source, st) && st.universal;
+    !a.is_empty()
+        && !b.is_empty()
+        && !a.iter().any(|k| b.contains(k))
+        && !machines(s, p)
+        && !machines(o, q)
+}
+
+/// All machines there are.
+fn speaks_of_machines(source: &Source<'_>, s: &Statement) -> bool {
+    let lexed = &source.tagged.lexed;
+    (s.range.0..s.range.1).any(|i| {
+        any_of!(lexed.word(i), "pcs" "machines" "computers" "nodes" "hosts" "laptops" "workstations" "desktops" "devices" "servers" "phones" "tablets" "fleet")
+    })
 }

@@ -1,7 +1,5 @@
 //! The topics of composed cues beyond the first ones: one file an area, tables only. See `cues` for the notation.
 
-pub(super) mod deeds;
-pub(super) mod facets;
 pub(super) mod number;
 pub(super) mod order;
 pub(super) mod people;
