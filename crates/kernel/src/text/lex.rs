@@ -26,6 +26,8 @@ pub(crate) struct Token {
     pub spaced: bool,
     /// First character is an upper-case letter.
     pub upper: bool,
+    /// A word with a sign or digit in it: `index.json`, `code_7`, `read-only`.
+    pub coded: bool,
     /// FNV-1a of the stem (words) or of the text (others).
     pub key: u64,
 }
@@ -288,6 +290,9 @@ fn push(
         quoted: false,
         spaced,
         upper,
+        coded: word
+            .bytes()
+            .any(|b| b.is_ascii() && !b.is_ascii_alphabetic()),
         key,
     });
 }

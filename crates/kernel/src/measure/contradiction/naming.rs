@@ -44,7 +44,7 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         {
             s.paths.push(lexed.tokens[i - 1].key);
         }
-        if token.kind == TokenKind::Word && is_file_name(lexed.word(i)) {
+        if token.kind == TokenKind::Word && token.coded && is_file_name(lexed.word(i)) {
             s.paths.push(token.key);
         }
         s.emphatic |= !token.quoted

@@ -139,8 +139,8 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
     match token.kind {
         TokenKind::Symbol => false,
         TokenKind::Word => {
-            let coded = word.contains('_') || word.bytes().any(|b| b.is_ascii_digit());
-            coded
+            token.coded
+                && word.bytes().any(|b| b == b'_' || b.is_ascii_digit())
                 && t.classes[i] & (class::TECH | class::ENCODING | class::FORMAT | class::NAMING)
                     == 0
         }

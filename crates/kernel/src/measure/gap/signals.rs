@@ -37,6 +37,9 @@ pub(super) struct Signals {
 
 /// A file name: a dot between letters with a short ending, or a path.
 pub(super) fn is_file_name(lexed: &Lexed<'_>, i: usize) -> bool {
+    if !lexed.tokens.get(i).is_some_and(|token| token.coded) {
+        return false;
+    }
     let word = lexed.word(i);
     let Some((base, ending)) = word.rsplit_once('.') else {
         return false;
@@ -87,14 +90,16 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
                 || any_of!(word, "that" "which" "who" "what" "otherwise" "where" "else");
             if !s.technology
                 && (is_product(t, i, i == from)
-                    || is_source_file(word)
+                    || token.coded && is_source_file(word)
                     || is_coined(t, i, i == from))
             {
                 s.technology = true;
                 s.concrete = true;
             }
             let is_known = s.concrete && s.output;
-            if !is_known && (c & class::FORMAT != 0 || word.contains('_') || is_file_name(lexed, i))
+            if !is_known
+                && (c & class::FORMAT != 0
+                    || token.coded && (word.contains('_') || is_file_name(lexed, i)))
             {
                 s.concrete = true;
                 s.output = true;
