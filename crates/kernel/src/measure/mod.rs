@@ -186,10 +186,13 @@ pub fn measure(goal: &str, constraints: &[String]) -> Measurement {
     let goal_source = Source::new(Origin::Goal, &goal);
     let texts: Vec<Lowered<'_>> = constraints.iter().map(|c| Lowered::new(c)).collect();
     let sources_where = |decided: bool| -> Vec<Source<'_>> {
-        let all = constraints.iter().zip(&texts).enumerate();
-        all.filter(|(_, (constraint, _))| is_decision(constraint) == decided)
-            .map(|(at, (_, text))| Source::new(Origin::Constraint(at), text))
-            .collect()
+        let mut sources = Vec::with_capacity(texts.len());
+        for (at, (constraint, text)) in constraints.iter().zip(&texts).enumerate() {
+            if is_decision(constraint) == decided {
+                sources.push(Source::new(Origin::Constraint(at), text));
+            }
+        }
+        sources
     };
     let sources = sources_where(false);
     let mut findings = Vec::new();

@@ -105,6 +105,30 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("wrote", "writ"),
 ];
 
+/// Where the words of each first letter begin in [`IRREGULAR`], which is sorted; found when this is compiled.
+const FIRST: [u8; 27] = {
+    let mut first = [0; 27];
+    let mut letter = 1;
+    while letter < 27 {
+        let mut at = first[letter - 1];
+        while (at as usize) < IRREGULAR.len()
+            && IRREGULAR[at as usize].0.as_bytes()[0] < b'a' + letter as u8
+        {
+            at += 1;
+        }
+        first[letter] = at;
+        letter += 1;
+    }
+    first
+};
+
+fn irregular(word: &str) -> Option<&'static str> {
+    let letter = usize::from(word.as_bytes().first()?.checked_sub(b'a')?);
+    let (from, to) = (*FIRST.get(letter)?, *FIRST.get(letter + 1)?);
+    let mut same = IRREGULAR[usize::from(from)..usize::from(to)].iter();
+    same.find(|(form, _)| *form == word).map(|(_, stem)| *stem)
+}
+
 fn undouble(word: &str) -> &str {
     let b = word.as_bytes();
     let n = b.len();
@@ -128,8 +152,8 @@ pub(crate) fn stem(word: &str) -> &str {
     if !word.is_ascii() || word.len() < 3 {
         return word;
     }
-    if let Ok(i) = IRREGULAR.binary_search_by(|(k, _)| k.cmp(&word)) {
-        return IRREGULAR[i].1;
+    if let Some(stem) = irregular(word) {
+        return stem;
     }
     let b = word.as_bytes();
     let n = b.len();
