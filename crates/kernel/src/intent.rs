@@ -165,8 +165,8 @@ pub fn parse_intent(document: &Document<'_>) -> Result<Intent, Refusal> {
         }
     }
     let context = match root.get("context") {
-        None => Value::object::<&str, Value>([]),
-        Some(node) if node.is_null() => Value::object::<&str, Value>([]),
+        None => Value::object::<Value>([]),
+        Some(node) if node.is_null() => Value::object::<Value>([]),
         Some(node) if node.kind() == Kind::Object => node.to_value(),
         Some(node) => return Err(malformed("context", "must be an object", node)),
     };

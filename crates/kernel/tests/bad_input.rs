@@ -8,7 +8,7 @@ use runseal_core::verify::Strictness;
 use runseal_kernel::{Bundle, Intent, parse_intent, transform};
 
 fn nothing() -> Value {
-    Value::object::<&str, Value>([])
+    Value::object::<Value>([])
 }
 
 fn check(bundle: &Bundle) {

@@ -41,7 +41,7 @@ fn count(name: &str, cases: &[Case]) -> Table {
     let mut table = Table::default();
     let verbose = std::env::var_os("LABELS_VERBOSE").is_some();
     for case in cases {
-        let context = Value::object::<&str, Value>([]);
+        let context = Value::object::<Value>([]);
         let intent = Intent::new(&case.goal, &case.constraints, context).unwrap();
         let bundle = transform(&intent).unwrap();
         let asks = bundle.kind() == ResultKind::Clarify;

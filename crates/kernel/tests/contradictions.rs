@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Whether the kernel asks about a contradiction between the two.
 fn contradict(a: &str, b: &str) -> Option<String> {
     let constraints = [a.to_owned(), b.to_owned()];
-    let context = Value::object::<&str, Value>([]);
+    let context = Value::object::<Value>([]);
     let intent = Intent::new("Build it", &constraints, context).unwrap();
     let bundle = transform(&intent).unwrap();
     let mut found = bundle.questions.iter().filter(|q| {

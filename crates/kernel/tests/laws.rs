@@ -28,7 +28,7 @@ const ANSWERS: &[&str] = &[
 ];
 
 fn intent(goal: &str, constraints: &[String]) -> Intent {
-    Intent::new(goal, constraints, Value::object::<&str, Value>([])).unwrap()
+    Intent::new(goal, constraints, Value::object::<Value>([])).unwrap()
 }
 
 fn check_strict(bundle: &Bundle) {
@@ -153,7 +153,7 @@ proptest! {
 
     #[test]
     fn transform_any_text_never_panics(goal in "\\PC{1,200}", constraints in prop::collection::vec("(?s).{0,80}", 0..6)) {
-        if let Ok(intent) = Intent::new(&goal, &constraints, Value::object::<&str, Value>([])) {
+        if let Ok(intent) = Intent::new(&goal, &constraints, Value::object::<Value>([])) {
             check_strict(&transform(&intent).unwrap());
         }
     }

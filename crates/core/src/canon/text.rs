@@ -216,11 +216,19 @@ pub struct JsonString {
 enum Held {
     /// Characters only.
     Text(String),
+    /// A name that the program itself knows: the keys of everything it writes.
+    Known(&'static str),
     /// WTF-8 with a lone surrogate; no encoded pair, so equal strings have equal bytes.
     Lone(Vec<u8>),
 }
 
 impl JsonString {
+    pub(crate) const fn from_static(text: &'static str) -> Self {
+        Self {
+            held: Held::Known(text),
+        }
+    }
+
     pub(crate) fn from_wtf8(bytes: Vec<u8>) -> Self {
         let held = match String::from_utf8(bytes) {
             Ok(text) => Held::Text(text),
@@ -233,6 +241,7 @@ impl JsonString {
     pub fn as_str(&self) -> Option<&str> {
         match &self.held {
             Held::Text(text) => Some(text),
+            Held::Known(text) => Some(text),
             Held::Lone(_) => None,
         }
     }
@@ -241,6 +250,7 @@ impl JsonString {
     pub fn to_lossy(&self) -> String {
         match &self.held {
             Held::Text(text) => text.clone(),
+            Held::Known(text) => (*text).to_owned(),
             Held::Lone(bytes) => lossy(bytes),
         }
     }
@@ -248,6 +258,7 @@ impl JsonString {
     pub(crate) fn as_wtf8(&self) -> &[u8] {
         match &self.held {
             Held::Text(text) => text.as_bytes(),
+            Held::Known(text) => text.as_bytes(),
             Held::Lone(bytes) => bytes,
         }
     }

@@ -35,13 +35,11 @@ impl NumberText {
 
 impl Value {
     /// An object of the given members; of two with the same key the later one stays.
-    pub fn object<K: Into<JsonString>, V: Into<Value>>(
-        members: impl IntoIterator<Item = (K, V)>,
-    ) -> Self {
+    pub fn object<V: Into<Value>>(members: impl IntoIterator<Item = (&'static str, V)>) -> Self {
+        let members = members.into_iter();
         Self::Object(
             members
-                .into_iter()
-                .map(|(key, value)| (key.into(), value.into()))
+                .map(|(key, value)| (JsonString::from_static(key), value.into()))
                 .collect(),
         )
     }

@@ -45,7 +45,7 @@ pub fn verify_evidence(view: &EvidenceView<'_>, strictness: Strictness) -> Repor
 /// The hash of the evidence's core: proposal_id, proposal_hash, the results sorted, status; over
 /// the canonical bytes with the LF. Times, executor and folder are not part of it.
 pub fn compute_evidence_hash(root: Node<'_>) -> Option<ContentHash> {
-    let mut core = Value::object::<&str, Value>([]);
+    let mut core = Value::object::<Value>([]);
     for field in ["proposal_id", "proposal_hash", "status"] {
         core.insert(field, root.get(field)?.to_value());
     }

@@ -52,7 +52,7 @@ pub fn verify_model_io(view: &ModelIoView<'_>, strictness: Strictness) -> Report
 /// The hash of a recording: over the canonical form, without a trailing LF, of the five required
 /// fields with only the four fields of each interaction that are part of the session.
 pub fn compute_model_io_hash(root: Node<'_>) -> Option<ContentHash> {
-    let mut core = Value::object::<&str, Value>([]);
+    let mut core = Value::object::<Value>([]);
     for field in REQUIRED {
         let node = root.get(field)?;
         if field == "interactions" {
@@ -66,7 +66,7 @@ pub fn compute_model_io_hash(root: Node<'_>) -> Option<ContentHash> {
 }
 
 fn interaction_core(node: Node<'_>) -> Value {
-    let mut core = Value::object::<&str, Value>([]);
+    let mut core = Value::object::<Value>([]);
     for field in CORE_OF_INTERACTION {
         if let Some(member) = node.get(field) {
             core.insert(field, member.to_value());

@@ -236,7 +236,7 @@ impl Files {
                 .map(|document| document.root().to_value())
         }) {
             let hashes = self.hashes(&[]);
-            let of = |name: &str| Some((name.to_owned(), hashes.get(name)?.to_string()));
+            let of = |name: &'static str| Some((name, hashes.get(name)?.to_string()));
             if meta.get("contracts_hashes").is_some() {
                 meta.insert(
                     "contracts_hashes",

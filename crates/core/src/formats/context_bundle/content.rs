@@ -46,7 +46,7 @@ pub(super) fn check_canonical(view: &BundleView<'_>, findings: &mut Findings) {
 }
 
 /// An object of some members of `node`; absent ones are left out.
-fn subset(node: Node<'_>, names: &[&str]) -> Value {
+fn subset(node: Node<'_>, names: &[&'static str]) -> Value {
     let members = names
         .iter()
         .filter_map(|name| Some((*name, node.get(name)?.to_value())));

@@ -278,7 +278,7 @@ fn content_digest(node: Node<'_>) -> Option<Digest> {
 }
 
 fn action_content(node: Node<'_>) -> Value {
-    let mut content = Value::object::<&str, Value>([]);
+    let mut content = Value::object::<Value>([]);
     for name in ["content", "target", "type"] {
         if let Some(member) = node.get(name) {
             content.insert(name, member.to_value());

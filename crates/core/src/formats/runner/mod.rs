@@ -67,7 +67,7 @@ pub fn verify_runner(view: &RunnerView<'_>, strictness: Strictness) -> Report {
 
 /// The hash of a runner record: over the canonical bytes of its core, with the LF (RN11).
 pub fn compute_runner_hash(root: Node<'_>) -> Option<ContentHash> {
-    let mut core = Value::object::<&str, Value>([]);
+    let mut core = Value::object::<Value>([]);
     for field in CORE {
         if let Some(node) = root.get(field) {
             core.insert(field, node.to_value());
