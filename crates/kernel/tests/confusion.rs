@@ -99,7 +99,8 @@ fn count(name: &str, cases: &[Case]) -> Table {
                 }
             );
             for question in &bundle.questions {
-                println!("    {} {}", letter(question), question.text);
+                let topic = question.finding.as_ref().and_then(|f| f.topic);
+                println!("    {} {} {topic:?}", letter(question), question.text);
             }
         }
     }

@@ -24,7 +24,7 @@ pub(super) const MORE: &[Family] = &[
         Whole,
         false,
         "cpu only|no gpu|without a gpu|without gpu|only on the cpu|on the cpu only|no graphics card|without a graphics card|no cuda",
-        "gpu|gpus|cuda|graphics card|a100|h100|rtx|tensor cores|tpu",
+        "gpu|gpus|cuda|nvidia|graphics card|a100|h100|a10|v100|geforce|rtx|tensor cores|tpu",
     ),
     family(
         "the schema",

@@ -44,6 +44,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("heard", "hear"),
     ("held", "hold"),
     ("hidden", "hid"),
+    ("https", "https"),
     ("ids", "id"),
     ("kept", "keep"),
     ("knew", "know"),

@@ -58,6 +58,7 @@ pub(super) fn find(
                 && !o.negative
                 && common(&words, &o.content) == words.len()
                 && holds_always(&sources[o.source], o)
+                && !s.is_reverse_of(o)
                 && !s.apart(o)
                 && !s.apart_in_time(o)
                 && !s.foreign(o)

@@ -6,12 +6,22 @@ use super::quantity::{Bound, Dimension, Quantity, read_quantities};
 use super::relation::common;
 use super::statement::Statement;
 use super::{CANDIDATES, Pairs};
+use crate::lexicon::class;
 use crate::text::lex::fnv;
 
 /// Finds quantities that exclude each other.
 pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<'_, '_>) {
     let mut all: Vec<Quantity> = Vec::new();
     for (n, s) in statements.iter().enumerate() {
+        // `Vitest for 100 and 101 steps`: what is tried, no demand.
+        let t = &sources[s.source].tagged;
+        let tries = s.finite.is_none()
+            && (s.range.0..(s.range.0 + 3).min(s.range.1)).any(|i| {
+                t.is(i, class::TEST_TOOL) || any_of!(t.lexed.word(i), "test" "tests" "tested")
+            });
+        if tries {
+            continue;
+        }
         read_quantities(&sources[s.source], s, n as u32, &mut all);
     }
     if all.len() < 2 {
@@ -136,6 +146,12 @@ fn excluded(s: &Statement, o: &Statement, a: &Quantity, b: &Quantity) -> bool {
             coverage
         };
     let conditional = part || !s.may_meet(o);
+    // `starts at 20 percent`, `stops at 80 percent`
+    let bounds = matches!((a.bound, b.bound), (Upper, Lower) | (Lower, Upper));
+    let acts = s.act.is_some() && o.act.is_some() && s.act != o.act;
+    if s.at_number && o.at_number && (acts || bounds) {
+        return false;
+    }
     if a.dimension == Dimension::Clock {
         // `job at 01:30`, `the job stops at 04:30`; `the run ends before 03:00`, `the copy starts at 03:15`.
         let stops = |st: &Statement| st.act.is_some_and(is_end);

@@ -55,7 +55,11 @@ pub(super) fn opposed(
     {
         return false;
     }
-    if !(is_free(a, s, x) && is_free(b, o, y) || s.may_meet(o)) || approved_already(a, s, name) {
+    // `automatically when it is paid`, `only when somebody presses the button`: two things that set it off.
+    let set_off = name == APPROVAL && s.same_subject_and_act(o) && only_when(b, o);
+    if !(is_free(a, s, x) && is_free(b, o, y) || s.may_meet(o) || set_off)
+        || approved_already(a, s, name)
+    {
         return false;
     }
     // `a post of their own`: said of one's own things.
@@ -94,6 +98,11 @@ pub(super) fn opposed(
         (folk && !cue.contains(&key)).then_some(key)
     };
     let led = lead(s).zip(lead(o)).is_some_and(|(p, q)| p != q);
+    // `Students see only their own grades`, `teachers see those of all students`
+    let led = led || name == "who sees it" && other_people(s, o);
+    if led && !(all_do(a, s) || all_do(b, o)) {
+        return false;
+    }
     if !wild && (led || apart_in_people(s, o, &cue) || rank_differs(s, o))
         || !people && is_special(s, o)
     {
@@ -145,6 +154,9 @@ pub(super) fn opposed(
         let enough = weight >= 4 && count * 100 >= left.len().min(right.len()) * 50;
         let enough = enough && name == PARTS;
         return target && (enough || bare) || s.quantified.len() <= 3 && left_out_of(b, s, y);
+    }
+    if name == REQUIRED && s.foreign(o) && strange_acts(sources, s, o, &[]) {
+        return false;
     }
     if strange && any_of!(name, "accounts" "who sees it" "how many do it" "approval" "who acts") {
         return false;
@@ -446,6 +458,13 @@ fn is_free(source: &Source<'_>, st: &Statement, stand: &Stand) -> bool {
     }
 }
 
+/// `only when`, `only after`
+fn only_when(source: &Source<'_>, st: &Statement) -> bool {
+    let lexed = &source.tagged.lexed;
+    (st.range.0..st.range.1)
+        .any(|i| lexed.word(i) == "only" && any_of!(lexed.word(i + 1), "when" "if" "after" "once"))
+}
+
 /// `Approved loans are paid out automatically`: what was approved before.
 fn approved_already(source: &Source<'_>, st: &Statement, name: &str) -> bool {
     let lexed = &source.tagged.lexed;
@@ -463,6 +482,14 @@ fn speaks_of_all(source: &Source<'_>, st: &Statement) -> bool {
         any_of!(lexed.word(i), "anyone" "anybody" "everyone" "everybody" "nobody" "whoever" "only" "alone" "exclusively" "solely" "public")
             || any_of!(lexed.word(i), "all" "every" "each" "any" "no")
                 && (i + 1..(i + 3).min(st.range.1)).any(|k| t.is(k, class::PERSON) || lexed.word(k) == "one")
+    })
+}
+
+/// Everybody, nobody or the only ones are the subject.
+fn all_do(source: &Source<'_>, st: &Statement) -> bool {
+    let lexed = &source.tagged.lexed;
+    (st.range.0..st.verb_at.max(st.range.0 + 1)).any(|i| {
+        any_of!(lexed.word(i), "anyone" "anybody" "everyone" "everybody" "nobody" "whoever" "only" "alone" "all" "every" "each" "any" "no" "none")
     })
 }
 

@@ -28,6 +28,7 @@ const OPPOSED: &[(&str, &str)] = &[
     ("active", "inactive"),
     ("valid", "invalid"),
     ("change", "immutable unchangeable"),
+    ("respect", "ignore disregard flout"),
 ];
 
 /// Words of two parts: verb and particle.
@@ -39,6 +40,10 @@ const PARTICLES: &[(&str, &str, &str)] = &[
     ("switch", "on", "enable"),
     ("turn", "on", "enable"),
     ("look", "at", "check"),
+    ("stay", "off", "disable"),
+    ("remain", "off", "disable"),
+    ("stay", "on", "enable"),
+    ("remain", "on", "enable"),
 ];
 
 /// Prefixes that deny the rest of a word.

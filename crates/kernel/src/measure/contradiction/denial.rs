@@ -123,7 +123,7 @@ fn clashes(
             && (lost == 0 || heavy().count() >= 4 && lost == 1)
             && acts_alike(&sources[o.source], o, denial);
     }
-    if !enough || s.apart(o) || s.apart_in_time(o) || s.apart_in_days(o) {
+    if !enough || s.is_reverse_of(o) || s.apart(o) || s.apart_in_time(o) || s.apart_in_days(o) {
         return false;
     }
     let weigh = |keys: &[u64]| -> usize {
@@ -168,6 +168,8 @@ fn clashes(
     let others = denial.lexical && !o.persons.is_empty() && common(&s.persons, &o.persons) == 0;
     let about = about && !others;
     let about = about && (s.head.is_none() || s.head != o.head || !narrower(s, o) || o.universal);
+    // `A bike in repair cannot be booked` says nothing about other bikes.
+    let about = about && (!s.is_part_of(o) || o.emphatic);
     let sworn = scope == 1 && frame >= 2 && s.same_subject(o) && o.universal;
     about && (scope >= 2 || sworn) && meets(s, denial, o)
 }
@@ -200,7 +202,7 @@ fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
     match (s_part, o_part) {
         (false, false) => true,
         (true, false) => {
-            o.unexcepted
+            o.unexcepted && !s.is_case_beside(o)
                 || s.head
                     .or(s.subject)
                     .is_some_and(|h| o.quantified.contains(&h))
@@ -316,16 +318,26 @@ pub(super) fn read_covers(source: &Source<'_>, s: &Statement) -> Vec<Cover> {
         let part = (i + 1..(i + 8).min(s.range.1))
             .take_while(|&k| !is_boundary(source, k))
             .any(
-                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless" "same" "itself" "other's" "others'"),
+                |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless" "same" "itself" "other's" "others'")
+                    || lexed.word(k) == "other" && !any_of!(lexed.word(k - 1), "no" "any" "every" "all" "the"),
             );
         let relative = relative || part || (s.range.0..i).any(|k| lexed.word(k) == "otherwise");
         let case = (i..s.range.1).any(|k| lexed.is_symbol(k, ":"));
         if relative || narrows || case {
             continue;
         }
-        if let Some((to, noun)) = reach(source, s.range, i) {
+        // `never stops because of one bad row`: for that reason.
+        if let Some((to, noun)) = reach(source, s.range, i)
+            && !(lexed.word(to) == "because" && lexed.word(to + 1) == "of")
+        {
             let word = lexed.word(i);
-            let start = i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–");
+            // `API_TOKEN (set by Vault, no default)`: said of the thing before the bracket.
+            let bracketed = (s.range.0..i)
+                .rev()
+                .find(|&k| matches!(lexed.raw(k), "(" | ")"))
+                .is_some_and(|k| lexed.raw(k) == "(");
+            let start =
+                !bracketed && (i == s.range.0 || matches!(lexed.raw(i - 1), "," | ":" | "-" | "–"));
             let never = !noun && word == "no" && i == s.range.0 + 1;
             let wild =
                 never || any_of!(word, "nothing" "nobody") || any_of!(word, "no" "none") && start;
@@ -465,11 +477,38 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         {
             scope = vec![c.key];
         }
+        // `reads the file and never writes to it`: what stands before is meant.
+        if (sc.from + 1..sc.to).any(|k| any_of!(lexed.word(k), "it" "them"))
+            && let Some((c, _)) = words.iter().rev().find(|w| w.1 < sc.from)
+            && lexed.word(sc.from - 1) == "and"
+        {
+            scope.push(c.key);
+        }
+        // `Remove nothing of the old gallery`: the verb is denied.
+        if lexed.word(sc.from) == "nothing"
+            && sc.from == s.range.0 + 1
+            && let Some((c, _)) = words.iter().find(|w| w.1 == s.range.0)
+        {
+            scope.push(c.key);
+        }
         // `Recording of sessions is not permitted`: what stands before is denied.
         let forbidden =
             any_of!(lexed.word(sc.from), "forbidden" "prohibited" "banned" "disallowed");
         let permitted = (sc.from..sc.to).any(|k| is_filler(lexed.word(k)));
-        if scope.is_empty() && (permitted && lexed.word(sc.from) != "without" || forbidden) {
+        // `MongoDB must not be used anywhere`: neither.
+        let unused = covered.first().is_some_and(|w| {
+            any_of!(lexed.word(w.1), "used" "needed" "required" "installed")
+                && any_of!(lexed.word(w.1 - 1), "be" "is" "are" "not" "never")
+        }) && covered
+            .iter()
+            .skip(1)
+            .all(|w| t.is(w.1, class::GENERIC | class::WHOLE));
+        if unused {
+            scope.clear();
+        }
+        if scope.is_empty()
+            && (permitted && lexed.word(sc.from) != "without" || forbidden || unused)
+        {
             scope = words
                 .iter()
                 .filter(|w| w.1 < sc.from)
@@ -493,6 +532,7 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
                     || any_of!(lexed.word(k), "sets" "needs" "requires" "contains")
                     || lexed.tokens[k].kind == TokenKind::Symbol
             });
+        let whole = whole || unused && scope.len() == 1;
         let between = (sc.from..sc.to).any(|k| lexed.word(k) == "between");
         let passing = passes(source, s.range, sc.to);
         push(

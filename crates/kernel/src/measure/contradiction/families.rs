@@ -112,10 +112,19 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     tried.push(n);
                     let y = &b[n as usize];
                     let o = &statements[y.statement as usize];
-                    let meets = |(s, x), (o, y)| match is_claim(first.family) {
-                        true => claims::opposed(sources, (s, x), (o, y), name),
-                        false => {
-                            opposed(s, o, x, y, scope, name) && !two_names(sources, s, o, name)
+                    let meets = |(s, x): (&Statement, &Stand), (o, y): (&Statement, &Stand)| {
+                        match is_claim(first.family) {
+                            true => claims::opposed(sources, (s, x), (o, y), name),
+                            false => {
+                                let cue = || [x.cue.as_slice(), &y.cue].concat();
+                                opposed(s, o, x, y, scope, name)
+                                    && !two_names(sources, s, o, name)
+                                    && !(any_of!(name, "permission" "who may")
+                                        && claims::strange_acts(sources, s, o, &cue()))
+                                    && !(name == claims::REQUIRED
+                                        && s.foreign(o)
+                                        && claims::strange_acts(sources, s, o, &[]))
+                            }
                         }
                     };
                     if s.source != o.source && meets((s, x), (o, y)) {
@@ -190,7 +199,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     // `read access to the fleet database` says nothing about a file.
     let writes = any_of!(name, "write access" "whether it may change");
     // What both name as the place is what they are about.
-    let beside = writes && common(&s.landmarks, &o.landmarks) >= 1;
+    let beside =
+        writes && (common(&s.landmarks, &o.landmarks) >= 1 || common(&s.phrase, &o.content) >= 2);
     let elsewhere = writes
         && !o.landmarks.is_empty()
         && common(&o.landmarks, &s.content) == 0
@@ -228,6 +238,8 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
                 && !things.is_empty()
                 && common(&things, &o.content) == 0
         };
+    // `The container's file system is read-only`, `saved inside the container`
+    let own_thing = own_thing && common(&s.phrase, &o.content) < 2;
     // `Readers have read-only access`: what the system itself writes is another matter.
     let theirs = name == "write access"
         && !s.persons.is_empty()
@@ -247,6 +259,7 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     let cases = any_of!(name, "locked or open" "up or down" "running or stopped" "whether it moves" "on or off" "on or off from the start" "on or off at first")
         && (s.clocked
             || o.clocked
+            || s.measured && o.measured
             || !s.fronted.is_empty() && common(&s.fronted, &o.content) == 0
             || !o.fronted.is_empty() && common(&o.fronted, &s.content) == 0);
     // `the source table`, `the target table`
@@ -283,7 +296,11 @@ fn opposed(s: &Statement, o: &Statement, x: &Stand, y: &Stand, scope: Scope, nam
     let same_deed = name == ANYTIME
         && s.act
             .is_some_and(|k| !s.generic.contains(&k) && o.content.binary_search(&k).is_ok());
+    // `A bike in repair cannot be …`: not every bike.
+    let some = |a: &Statement, b: &Statement| a.is_part_of(b) && !b.emphatic;
     if elsewhere
+        || some(s, o)
+        || some(o, s)
         || any_of!(name, "who sees it" "price" "visibility") && claims::other_people(s, o)
         || name != "which day" && s.apart_in_days(o)
         || aimed

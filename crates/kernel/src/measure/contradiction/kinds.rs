@@ -120,9 +120,7 @@ pub(super) fn denied_kinds(source: &Source<'_>, range: (usize, usize)) -> Vec<(u
         }
         // A denied verb must be one of use; `no` and `without` deny the noun itself.
         let deep = any_of!(word, "not" "never" "cannot" "don't" "doesn't" "nothing" "nobody");
-        if deep
-            && !any_of!(lexed.word(i + 1), "use" "need" "require" "depend" "rely" "uses" "needs" "have" "contain" "want" "list" "include" "import" "link" "pull" "install" "add" "allow" "tolerate")
-        {
+        if deep && !is_using(lexed.word(i + 1)) {
             continue;
         }
         // `Without Wi-Fi readings are kept`: a case.
@@ -148,6 +146,11 @@ pub(super) fn denied_kinds(source: &Source<'_>, range: (usize, usize)) -> Vec<(u
         }
     }
     out
+}
+
+/// Verbs of using a thing or having it in.
+fn is_using(word: &str) -> bool {
+    any_of!(word, "use" "need" "require" "depend" "rely" "uses" "needs" "have" "contain" "want" "list" "include" "import" "link" "pull" "install" "add" "allow" "tolerate" "set" "send" "sends" "show" "shows" "print" "make" "take" "play" "run" "call" "ask" "accept" "create" "allocate" "be")
 }
 
 /// A class denied at some distance: `No data may be placed with a cloud provider`, `is never written in a container`,
@@ -195,7 +198,12 @@ fn denied_far(source: &Source<'_>, range: (usize, usize)) -> Vec<(u16, usize, us
                 let open = opens
                     || t.is(k - 1, class::UNIVERSAL)
                     || any_of!(before, "a" "an" "any" "in" "on" "from" "to" "with" "via" "by" "through" "into" "as" "under" "of" "use" "foreign" "external");
-                if lexed.tokens[k].kind == TokenKind::Word && open && !certain {
+                // `never delete a photo`: what is done to it is denied.
+                let done = any_of!(word, "not" "never" "cannot")
+                    && any_of!(before, "a" "an" "any")
+                    && !is_preposition(lexed.word(k.saturating_sub(2)))
+                    && !(i + 1..k).any(|v| is_using(lexed.word(v)));
+                if lexed.tokens[k].kind == TokenKind::Word && open && !certain && !done {
                     out.extend(nouns_at(source, k).map(|(family, end)| (family, i, end)));
                 }
             }

@@ -171,9 +171,9 @@ fn bound_before(t: &Tagged<'_>, s: &Statement, at: usize) -> (Bound, Vec<u64>, b
         if hit.to > at + 1 {
             continue;
         }
-        // `under load for 25 minutes` bounds nothing.
-        let loose =
-            any_of!(lexed.word(hit.from), "under" "below" "within") && hit.to - hit.from == 1;
+        // `under load for 25 minutes`, `over MQTT every 15 seconds` bound nothing.
+        let loose = any_of!(lexed.word(hit.from), "under" "below" "within" "over")
+            && hit.to - hit.from == 1;
         let near = at.saturating_sub(hit.to) <= if loose { 1 } else { 2 };
         let b = match hit.cue {
             Cue::Upper if near => Bound::Upper,

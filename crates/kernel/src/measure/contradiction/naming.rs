@@ -49,6 +49,9 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         }
         s.emphatic |= !token.quoted
             && is_emphatic(lexed.word(i))
+            // `for 5 seconds each`
+            && !(lexed.word(i) == "each"
+                && (i + 1 >= range.1 || lexed.tokens[i + 1].kind == TokenKind::Symbol))
             && (lexed.word(i) != "only"
                 || !any_of!(lexed.word(i + 1), "if" "when" "after" "on" "for" "during"));
         s.emphatic |= lexed.word(i) == "even"
@@ -123,8 +126,15 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             && !is_filler(lexed.word(at));
         named.then(|| canonical(lexed.tokens[at].key))
     });
+    // `The fan is off below 40 degrees`
+    let switches = || {
+        (range.0..range.1).any(|i| {
+            any_of!(lexed.word(i), "on" "off" "opens" "open" "closes" "closed" "starts" "stops" "start" "stop" "runs")
+        }) && !(range.0..range.1).any(|i| t.is(i, class::CONDITION))
+    };
     s.at_number = (range.0..range.1).any(|i| {
-        lexed.word(i) == "at"
+        (lexed.word(i) == "at"
+            || any_of!(lexed.word(i), "above" "below" "over" "under") && switches())
             && lexed
                 .tokens
                 .get(i + 1)
@@ -393,7 +403,7 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
             s.contrasts.push((7, true));
         }
         if i <= range.0 + 1
-            && any_of!(lexed.word(i), "further" "later" "subsequent" "additional" "following" "other" "remaining")
+            && any_of!(lexed.word(i), "further" "later" "subsequent" "additional" "following" "other" "remaining" "second" "third" "last")
         {
             s.contrasts.push((7, false));
         }
@@ -404,6 +414,8 @@ fn read_contrasts(source: &Source<'_>, range: (usize, usize), s: &mut Statement)
                 .is_some_and(|n| n.kind == TokenKind::Word)
             && i + 1 < range.1
             && !t.is(i + 1, class::STOP | class::NEG)
+            // `in upper case`
+            && !any_of!(lexed.word(i + 1), "case" "letters")
         {
             let key = canonical(lexed.tokens[i + 1].key);
             s.contrasts.push((contrast_key(key, axis), side));

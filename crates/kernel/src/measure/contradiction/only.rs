@@ -7,6 +7,7 @@ use super::super::Source;
 use super::concept::{Concept, concept_at};
 use super::grammar::{is_boundary, is_preposition};
 use super::statement::{Index, Statement, is_filler, mark};
+use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
@@ -46,6 +47,14 @@ pub(super) fn find(
         }
         let source = &sources[s.source];
         let lexed = &source.tagged.lexed;
+        if let Some(own) = read_own(source, s) {
+            for &(_, j) in index.of(own).iter().take(CANDIDATES) {
+                let o = &statements[j as usize];
+                if o.source != s.source && reaches_others(sources, s, own, o) {
+                    pairs.add(i, j as usize, "the only one");
+                }
+            }
+        }
         let only = |k: usize| {
             !lexed.tokens[k].quoted
                 && (any_of!(lexed.word(k), "only" "exclusively" "solely" "alone")
@@ -76,6 +85,36 @@ pub(super) fn find(
             }
         }
     }
+}
+
+/// `only their own bids`, `their own bids only`: the bids.
+fn read_own(source: &Source<'_>, s: &Statement) -> Option<u64> {
+    let lexed = &source.tagged.lexed;
+    let own = (s.range.0..s.range.1).find(|&k| lexed.word(k) == "own")?;
+    let only = (own.saturating_sub(4).max(s.range.0)..(own + 4).min(s.range.1))
+        .any(|k| any_of!(lexed.word(k), "only" "just" "nothing" "exclusively"));
+    let thing = (own + 1..(own + 3).min(s.range.1)).find(|&k| telling(source, k))?;
+    (only && !s.negative).then(|| canonical(lexed.tokens[thing].key))
+}
+
+/// The same people do it to what belongs to others: `see the bids of all other bidders`.
+fn reaches_others(sources: &[Source<'_>], s: &Statement, own: u64, o: &Statement) -> bool {
+    let lexed = &sources[o.source].tagged.lexed;
+    let others = (o.range.0..o.range.1).any(|k| {
+        any_of!(lexed.word(k), "other" "others" "others'" "other's" "another" "another's" "colleagues" "everyone's" "everybody's" "anyone's" "foreign")
+            && k > o.finite.unwrap_or(o.range.0)
+            || any_of!(lexed.word(k), "all" "every" "any")
+                && (k + 1..(k + 3).min(o.range.1))
+                    .any(|e| canonical(lexed.tokens[e].key) == own)
+    });
+    others
+        && !o.negative
+        && o.condition.is_empty()
+        && o.content.binary_search(&own).is_ok()
+        && s.same_subject(o)
+        && !o.phrase.iter().any(|k| s.content.binary_search(k).is_err())
+        && !(o.range.0..o.range.1).any(|k| any_of!(lexed.word(k), "own" "average" "number"))
+        && !super::claims::strange_acts(sources, s, o, &[])
 }
 
 fn telling(source: &Source<'_>, i: usize) -> bool {
@@ -212,6 +251,14 @@ fn read_focus(source: &Source<'_>, s: &Statement, at: usize) -> Option<Focus> {
     let next = lexed.word(at + 1);
     let else_at = (at..(at + 3).min(end)).any(|k| any_of!(lexed.word(k), "else" "besides"))
         || lexed.word(at) == "no" && lexed.word(at + 1) == "other";
+    // `can only be deleted by F`
+    if next == "be"
+        && let Some(by) = (at + 2..(at + 6).min(end)).find(|&k| lexed.word(k) == "by")
+    {
+        let ends = |k: usize| is_boundary(source, k) || is_preposition(lexed.word(k));
+        let to = (by + 1..end).find(|&k| ends(k)).unwrap_or(end);
+        return focus_of(source, s, Slot::Agent, by + 1, to).filter(|f| f.people);
+    }
     // `only when`, `only after`: a condition, not a thing.
     if !else_at
         && any_of!(next, "if" "when" "after" "once" "until" "while" "during" "before" "as" "ever" "be" "one" "two")

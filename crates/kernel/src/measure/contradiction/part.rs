@@ -83,6 +83,13 @@ fn read_occasion(source: &Source<'_>, range: (usize, usize), s: &mut Statement) 
     let t = &source.tagged;
     let lexed = &t.lexed;
     let first = lexed.word(range.0);
+    // `Below 70 °C it is switched on again`
+    let sized = any_of!(first, "below" "above" "over" "under" "beyond")
+        && lexed
+            .tokens
+            .get(range.0 + 1)
+            .is_some_and(|n| n.kind == TokenKind::Number);
+    s.limited |= sized;
     let case = any_of!(first, "during" "after" "before" "with" "without" "outside" "under");
     if !case && !any_of!(first, "in" "on" "at" "for") {
         return;

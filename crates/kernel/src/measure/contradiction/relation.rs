@@ -203,9 +203,8 @@ impl Statement {
             && self.head == other.head
             && self.post.0 != 0
             && self.post.0 == other.post.0
-            && !self.post.1.is_empty()
-            && !other.post.1.is_empty()
-            && common(&self.post.1, &other.post.1) == 0;
+            && rest(&self.post.1, &other.post.1)
+            && rest(&other.post.1, &self.post.1);
         if beside {
             return true;
         }
@@ -236,10 +235,51 @@ impl Statement {
         if self.places.iter().any(elsewhere) {
             return true;
         }
+        if self.is_elsewhere(other) || other.is_elsewhere(self) {
+            return true;
+        }
         let own = |a: &Statement, b: &Statement| {
             !a.phrase.is_empty() && a.phrase.iter().any(|k| b.content.binary_search(k).is_err())
         };
         common(&self.phrase, &other.phrase) >= 1 && own(self, other) && own(other, self)
+    }
+
+    /// Holds in a case that the other does not name, and that one says how, not in every case: `never start while a
+    /// button is pressed`, `always start with the slow ramp`.
+    pub fn is_case_beside(&self, other: &Statement) -> bool {
+        !self.condition.is_empty()
+            && common(&self.condition, &other.content) == 0
+            && common(&other.content, &self.content) < other.content.len()
+    }
+
+    /// Who does it to whom is the other way round: `the server never calls the device`, `the device calls the server`.
+    pub fn is_reverse_of(&self, other: &Statement) -> bool {
+        let stands = |h: Option<u64>, st: &Statement| {
+            h.is_some_and(|h| st.content.binary_search(&h).is_ok())
+        };
+        let (mine, theirs) = (self.head.or(self.subject), other.head.or(other.subject));
+        mine != theirs
+            && !self.passive
+            && !other.passive
+            && stands(mine, other)
+            && stands(theirs, self)
+            && !mine.is_some_and(|h| other.quantified.contains(&h))
+    }
+
+    /// `on the public page`, `the internal page shows`
+    pub fn is_elsewhere(&self, other: &Statement) -> bool {
+        let host =
+            |p: &(u64, u64)| Some(p.0) == other.head && other.content.binary_search(&p.1).is_err();
+        other.phrase.len() > 1 && self.places.iter().any(host)
+    }
+
+    /// About some of the things that the other speaks of: `a bike in repair`, `a bike`.
+    pub fn is_part_of(&self, other: &Statement) -> bool {
+        self.head
+            .is_some_and(|h| other.content.binary_search(&h).is_ok())
+            && !self.owned
+            && !self.post.1.is_empty()
+            && common(&self.post.1, &other.content) == 0
     }
 
     /// One holds before something and the other after it.

@@ -208,10 +208,23 @@ pub(super) fn read_statements(sources: &[Source<'_>]) -> Vec<Statement> {
     let mut out = Vec::with_capacity(sources.len());
     for (n, source) in sources.iter().enumerate() {
         for &range in &source.tagged.lexed.sentences {
+            let range = (behind_marker(source, range), range.1);
             out.push(read_statement(source, n, range));
         }
     }
     out
+}
+
+/// Where a sentence begins behind the mark of a list: `(b) The report …`, `2) The report …`.
+fn behind_marker(source: &Source<'_>, (start, end): (usize, usize)) -> usize {
+    let lexed = &source.tagged.lexed;
+    let at = start + usize::from(lexed.raw(start) == "(");
+    let short = at < end && lexed.tokens[at].kind != TokenKind::Symbol && lexed.raw(at).len() <= 2;
+    if short && lexed.raw(at + 1) == ")" && at + 2 < end {
+        at + 2
+    } else {
+        start
+    }
 }
 
 /// Where the main clause begins behind a condition without a comma: `If the power fails the valve opens`.
@@ -346,6 +359,10 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             let rest = any_of!(word, "other" "remaining")
                 && i > range.0
                 && any_of!(lexed.word(i - 1), "every" "all" "any" "the")
+                // `one after the other`
+                && !(i > range.0 + 2
+                    && any_of!(lexed.word(i - 2), "after" "to" "behind" "against")
+                    && lexed.word(i - 1) == "the")
                 || i == range.0
                     && any_of!(word, "below" "above" "beyond" "over" "under")
                     && any_of!(lexed.word(i + 1), "that" "this")

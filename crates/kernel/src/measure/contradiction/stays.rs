@@ -103,11 +103,13 @@ fn read_stay(source: &Source<'_>, s: &Statement, n: u32) -> Option<Stay> {
     if !somewhere {
         return None;
     }
+    let all = any_of!(lexed.word(start), "all" "no" "any");
     let wide = (start..at).any(|i| {
         lexed.word(i) == "nothing"
             || any_of!(lexed.word(i), "copy" "copies") && i > start && lexed.word(i - 1) == "no"
             || any_of!(lexed.word(i), "data" "everything")
                 && (i == start
+                    || all && i <= start + 2
                     || any_of!(lexed.word(i - 1), "all" "no" "any" "customer" "personal" "the"))
     });
     let clause = (start..at)

@@ -46,6 +46,7 @@ const GROUPS: &[&str] = &[
     "supervise supervisor supervision",
     "sell sale",
     "unused remaining leftover",
+    "respect honour honor obey heed",
 ];
 
 /// Open addressing by the key: the key of a word and the one that stands for it, 0 where empty. A quarter full at most.

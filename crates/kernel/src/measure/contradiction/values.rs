@@ -164,7 +164,16 @@ pub(super) fn find(
 /// Nothing but the member and words for the whole: `the app's only language is Norwegian`.
 fn speaks_of_whole(source: &Source<'_>, s: &Statement, set: u64) -> bool {
     let t = &source.tagged;
-    (s.range.0..s.range.1).all(|i| {
+    // `no other data store is used`
+    let no_other = set == class::DATABASE
+        && (s.range.0..s.range.1).any(|i| {
+            t.lexed.word(i) == "no"
+                && t.lexed.word(i + 1) == "other"
+                && (i + 2..(i + 7).min(s.range.1)).any(
+                    |k| any_of!(t.lexed.word(k), "used" "allowed" "permitted" "needed" "involved"),
+                )
+        });
+    no_other || (s.range.0..s.range.1).all(|i| {
         t.is(i, set | class::STOP | class::UNIVERSAL | class::NEG | class::WHOLE)
             || t.lexed.tokens[i].kind == crate::text::lex::TokenKind::Symbol
             || any_of!(t.lexed.word(i), "app's" "site's" "language" "languages" "format" "formats" "currency" "database" "supported" "available" "offered" "used" "accepted" "texts" "wording" "everywhere")
@@ -306,7 +315,8 @@ fn versions(sources: &[Source<'_>], statements: &[Statement], pairs: &mut Pairs<
                 }
                 Reach::This if said(&["from"]) && any_of!(lexed.word(i.wrapping_sub(1)), "from" "since") => Reach::Least,
                 Reach::This | Reach::Least
-                    if any_of!(lexed.word(i.wrapping_sub(1)), "on" "under" "with" "in" "to")
+                    if any_of!(lexed.word(i.wrapping_sub(1)), "support" "supports" "supporting")
+                        || any_of!(lexed.word(i.wrapping_sub(1)), "on" "under" "with" "in" "to")
                         && (i.saturating_sub(5).max(s.range.0)..i).any(|k| any_of!(lexed.word(k), "run" "runs" "running" "work" "works" "compile" "compiles" "compilable" "build" "builds" "stay" "stays" "executable" "usable")) =>
                 {
                     Reach::Runs

@@ -158,6 +158,7 @@ pub(super) fn rules_out(
         && (!o.limited || o.condition.is_empty())
         && !s.apart_in_people(o)
         && !s.apart_in_time(o)
+        && !s.is_elsewhere(o)
         && !differ(&s.scopes, &o.scopes)
         && !differ(&s.heading, &o.heading)
         && !differ(&s.fronted, &o.fronted)
@@ -249,7 +250,9 @@ fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> 
         && !o.landmarks.is_empty()
         && !holds(&s.landmarks, o)
         && !holds(&o.landmarks, s);
-    if front || place {
+    // `No photos are taken in the lab`
+    let there = name == "pictures" && !s.landmarks.is_empty() && !holds(&s.landmarks, o);
+    if front || place || there {
         return true;
     }
     // `The database must not be reachable from the internet`: who may come in, not what it calls.
@@ -280,6 +283,18 @@ fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> 
         && on_page(s)
         && !holds(&s.landmarks, o)
     {
+        return true;
+    }
+    // `No third-party scripts`: what a page loads, not what it is built with.
+    let loaded = {
+        let lexed = &sources[s.source].tagged.lexed;
+        (s.range.0 + 1..s.range.1).any(|i| {
+            any_of!(lexed.word(i - 1), "third-party" "party" "external")
+                && any_of!(lexed.word(i), "script" "scripts" "cookie" "cookies" "font" "fonts" "content" "tracker" "trackers" "tracking"
+                    "request" "requests" "server" "servers" "domain" "domains" "data" "access" "ads" "widget" "widgets" "service" "services")
+        })
+    };
+    if name == "outside dependencies" && loaded {
         return true;
     }
     // `The sensor has no Wi-Fi`, `the gateway uploads …`: another device acts.
@@ -343,8 +358,9 @@ fn is_part(sources: &[Source<'_>], s: &Statement, o: &Statement, name: &str) -> 
         && !holds(&o.landmarks, s);
     // `Card numbers are never stored`: only they.
     let only_they = s.passive
-        && s.phrase.len() > 1
-        && s.phrase.iter().any(|k| o.content.binary_search(k).is_err());
+        && (s.phrase.len() > 1 && s.phrase.iter().any(|k| o.content.binary_search(k).is_err())
+            || s.head
+                .is_some_and(|h| !s.generic.contains(&h) && o.content.binary_search(&h).is_err()));
     elsewhere
         || only_they
         || says("temporary") && !also("temporary")
@@ -379,6 +395,9 @@ fn has_phases(source: &Source<'_>) -> bool {
     (0..lexed.tokens.len()).any(|i| {
         any_of!(lexed.word(i), "again" "also" "even" "later" "alone" "except")
             || lexed.word(i) == "as" && lexed.word(i + 1) == "soon"
+            // `uploads start when the Wi-Fi is in reach`
+            || any_of!(lexed.word(i), "when" "whenever" "once")
+                && (i + 1..i + 5).any(|k| any_of!(lexed.word(k), "wi-fi" "wifi" "wlan" "network" "connection" "online" "internet" "signal" "reception"))
     })
 }
 

@@ -35,7 +35,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ),
     (
         "turned",
-        "refused rejected invalid declined returned error fails bounced discarded stopped",
+        "refused rejected invalid declined returned error fails bounced discarded stopped 401 403 unauthorized unauthorised forbidden",
     ),
     (
         "fine",
@@ -88,12 +88,12 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
 pub(crate) const TOPICS: &[Topic] = &[
     claim(
         ACCOUNTS,
-        "without ... <account>|no .. <account>|<not> .. <must> .. <account>|<account> .. <be> not|<account> .. <not> .. <must>|<not> .. ask .. <account>\
+        "without ... <account>|no .. <account>|no .. <account> .. <must>|<not> .. <must> .. <account>|<account> .. <be> not|<account> .. <not> .. <must>|<not> .. ask .. <account>\
         |without .. <sign> in|without .. <identify>|<not> .. <sign> in|<not> .. <identify>|never registered|<account> .. not exist|unauthenticated\
         |<not> .. <authed>|<not> .. say who|<not> <account>|without .. <sign> up|without .. <sign> on|no user management|<account> .. not used|as a guest|<account> .. not asked|no need to <sign>|no need to <identify>",
-        "<must> .. <account>|<must> .. <sign> in|<must> .. <identify>|<must> .. <authed>|<only> .. <authed>|<only> ... <sign> in|<authed> .. only|<authed>|<sign> in|<account> .. <must>\
+        "<must> ... <account>|<must> .. <sign> in|<must> .. <identify>|<must> .. <authed>|<only> .. <authed>|<only> ... <sign> in|<authed> .. only|<authed>|<sign> in|<account> .. <must>\
         |behind .. <account>|ask .. <account>|with .. <account>|after .. <account>|enter ... <account>|type ... <account>|<account> .. precondition|<sign> in with\
-        |without ... <account> .. <not>|<not> ... without .. <account>|<not> ... without .. <sign> in|unless .. <sign> in|unless .. <account>|<not> .. before ... <sign> in|<not> .. until ... <sign> in|<account> .. asked|<identify>|<not> ... unless .. <account>|<must> .. <sign> up|<sign> up|without ... <account> ... <turned>|without ... <account> .. get|<not> .. as a guest|through ... <account>|via .. <account>|over .. <account>|create .. <account>|open .. <account>",
+        |without ... <account> .. <not>|<not> ... without .. <account>|<not> ... without .. <sign> in|unless .. <sign> in|unless .. <account>|<not> .. before ... <sign> in|<not> .. until ... <sign> in|<account> .. asked|<identify>|<not> ... unless .. <account>|<must> .. <sign> up|<sign> up|without ... <account> ... <turned>|without ... <account> ... answered|without ... <account> ... #|without ... <account> .. get|<not> .. as a guest|through ... <account>|via .. <account>|over .. <account>|create .. <account>|open .. <account>",
     ),
     claim(
         REQUIRED,

@@ -3,7 +3,7 @@
 //! A class is a topic whose second side lists its members (products, functions, files by which it shows that the class
 //! is used). [`NOUNS`] names the class, so that every way to deny the noun rules out the members (see `kinds`).
 
-use super::super::cues::{Topic, joined, topic, whole};
+use super::super::cues::{Topic, joined, near, topic, whole};
 
 /// Topic or family, and the nouns (one or two words) that name what its first side rules out.
 pub(crate) const NOUNS: &[(&str, &str)] = &[
@@ -81,6 +81,10 @@ pub(crate) const NOUNS: &[(&str, &str)] = &[
     (FONTS, "web font|webfont|external font"),
     (MAINS, "mains|power socket|mains power"),
     (
+        SERVERS,
+        "database server|db server|database service|database process",
+    ),
+    (
         TRIALS,
         "beta version|pre-release|prerelease|snapshot version|alpha version",
     ),
@@ -124,6 +128,7 @@ const ANIMATION: &str = "animations";
 const FONTS: &str = "fonts from elsewhere";
 const MAINS: &str = "mains power";
 const OS: &str = "an operating system";
+const SERVERS: &str = "a database server";
 const TRIALS: &str = "unfinished versions";
 
 /// Topics in which one side leaves the other no place, whatever the two statements share.
@@ -449,7 +454,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     topic(
         "own or common",
-        "[each/every] ... of [its/their/his/her] own|[each/every] ... [own/separate/dedicated] [database/table/key/file/sheet/repository/server/schema/account/page/password/folder/queue/certificate/index/process]|one [database/table/key/file/sheet/repository/server/schema/account/page/folder/queue/pdf/list/document/branch] ... per|[separate/dedicated/own] [database/table/key/file/sheet/repository/server/schema/account/folder/page] ... for each|[separate/dedicated/own] [database/table/key/file/sheet/repository/server/schema/account/folder/page] per|<not> ... [share/shared] ... [database/table/key/server]|<not> [table/database/key/account/server] ... shared|[becomes/become/gets/get/has/have] ... of its own|never share",
+        "[each/every] ... of [its/their/his/her] own|[each/every] ... [own/separate/dedicated] [database/table/key/file/sheet/repository/server/schema/account/page/password/folder/queue/certificate/index/process/cache/session/budget/calendar/inbox/basket/log]|one [database/table/key/file/sheet/repository/server/schema/account/page/folder/queue/pdf/list/document/branch] ... per|[separate/dedicated/own] [database/table/key/file/sheet/repository/server/schema/account/folder/page] ... for each|[separate/dedicated/own] [database/table/key/file/sheet/repository/server/schema/account/folder/page] per|<not> ... [share/shared] ... [database/table/key/server]|<not> [table/database/key/account/server] ... shared|[becomes/become/gets/get/has/have] ... of its own|never share",
         "[all/both] ... share [one/a/the/the same]|one and the same|[shared/common] ... [all/every]|shared by all|all ... in one [table/database/file/repository/sheet/schema/account/folder/document/list/index]|in one [table/database/file/repository/sheet/schema/folder/document] ... with|one single [file/pdf/table/document/sheet/database/list/key/repository]|single [file/pdf/sheet/table/document/database/repository/key]|all ... live in one|[one/single/same] [key/database/table/password/account/certificate/server/queue/repository] ... [all/every]|[same/common] [key/database/table/password/account/certificate/server/queue/repository] ... [all/both/every]|told apart by|a single ... for all|one ... for all|a joint|all ... use one",
     ),
     joined(
@@ -501,6 +506,46 @@ pub(crate) const TOPICS: &[Topic] = &[
         OS,
         "bare metal|bare-metal",
         "[freertos/zephyr/rtos/vxworks/qnx/threadx/linux/windows/android/mbed/embos/chibios]",
+    ),
+    whole(
+        SERVERS,
+        "<not> .. [database/db] server",
+        "[postgresql/postgres/mysql/mariadb/oracle/mssql/mongodb/cassandra/db2/cockroachdb/couchdb]|sql server",
+    ),
+    joined(
+        "personal data",
+        "<not> .. personal [data/information/details]",
+        "[contains/contain/carries/carry/stores/shows/lists/holds/includes/has/records/with] ... [name/names/surname/birthday/birth/phone]|[name/names/surname] and [address/birthday/mail/phone/mobile/birth/e-mail]",
+    ),
+    whole(
+        "encryption of what is sent",
+        "[all/every/each/any] [connection/connections/traffic/communication/transfer/transfers/transmission/requests/data] ... [encrypted/tls/https]|[https/tls] only|only [https/tls]|only over [https/tls]",
+        "plain http|unencrypted ... http|[sent/transferred/transmitted/uploaded] ... unencrypted|[sent/transferred/transmitted/uploaded/sends] over http|without [tls/encryption]|[telnet/ftp]",
+    ),
+    near(
+        "what becomes of a fault",
+        "<be> [ignored/skipped/dropped/disregarded]|passed over|<be> left out",
+        "[stops/stop/aborts/abort/ends/breaks/cancels/cancel/halts/halt] the|<be> an error|[raises/raise/throws/cause/causes/give/gives] an error|[fails/fail] the",
+    ),
+    near(
+        "capitals or small letters",
+        "upper case|uppercase|upper-case|capital letters|in capitals",
+        "lower case|lowercase|lower-case|small letters",
+    ),
+    near(
+        "lit or dark",
+        "<be> on [at/when/while/during/in/if]|<be> on $|[stays/stay/remains] on",
+        "<be> off [at/when/while/during/in/if]|<be> off $|[stays/stay/remains] off",
+    ),
+    near(
+        "a limit of time",
+        "no time limit|without .. time limit|no deadline|unlimited time|as much time as",
+        "within # [seconds/minutes/hours/days]|time limit of|at most # [seconds/minutes/hours/days]|after # [seconds/minutes/hours] .. [ends/closes]",
+    ),
+    near(
+        "whether it stays",
+        "[stays/stay/remains/remain] [available/reachable/supported/online/usable/active]",
+        "<be> [removed/discontinued/dropped/withdrawn]|<be> [switched/shut/turned] [off/down]|<be> taken [out/down/offline]",
     ),
     whole(
         "compressed or not",

@@ -93,7 +93,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     joined(
         "write access",
         "<only> read|may only look|<only> .. read access|<only> has read|<only> .. select|<only> .. reading|reading only|<only> allow reading|<only> be read|<only> ever read|<only> .. queried|nothing .. <alter>|leave .. untouched|leaves .. untouched|left untouched|<not> .. touched|<not> .. touch|no write|<not> write to|<not> write anything|<not> .. write access|off limits|closed for writing|<not> .. writing|select .. only|select rights|left as|<not> <alter>|<not> .. <alter> by|hands off|stay as they are|stays as it is|remains as it is|<be> left alone|looks but|<not> .. <be> <alter>|<not> .. altered",
-        "merge|put right|up to date|set to|<delete> from|<be> <delete>|add .. column|fill in|<be> marked|<be> flagged|cleans up|<mend> .. in the|<mend> .. from the|<mend> .. of the|<mend> .. to the table|brings .. up|<be> filled|<be> merged|<be> entered|gets a column",
+        "merge|put right|up to date|set to|<delete> from|<be> <delete>|add .. column|fill in|<be> marked|<be> flagged|cleans up|<mend> .. in the|<mend> .. from the|<mend> .. of the|<mend> .. to the table|brings .. up|<be> filled|<be> merged|<be> entered|gets a column|<save> as .. files|<save> .. inside the|<save> .. into the",
     ),
     topic(
         "state",
