@@ -92,6 +92,11 @@ impl Statement {
         noun(self, other) || noun(other, self)
     }
 
+    /// Both do the same to the same noun.
+    pub fn same_subject_and_act(&self, other: &Statement) -> bool {
+        self.same_subject(other) && self.act.is_some() && self.act == other.act
+    }
+
     /// Like [`Self::shared_weight`], and at least 2 where both are about the same noun, however general it is.
     pub fn subject_weight(&self, other: &Statement, ignore: &[u64]) -> usize {
         let weight = self.shared_weight(other, ignore);
