@@ -106,6 +106,13 @@ pub(super) fn open_fragment(source: &Source<'_>, range: (usize, usize)) -> Optio
     let spoken = t.any(range, class::CONDITION | class::NEG | class::UNIVERSAL)
         || has_finite(t, range)
         || (range.0..range.1).any(|i| any_of!(lexed.word(i), "that" "which" "who" "whichever" "exit" "than" "newer" "later" "more" "less"));
+    // `Rounds to the next 5 cents, or up for guests`: it begins with its verb.
+    let first = lexed.word(range.0);
+    let spoken = spoken
+        || first.len() > 3
+            && first.ends_with('s')
+            && !first.ends_with("ss")
+            && any_of!(lexed.word(range.0 + 1), "to" "the" "a" "an" "it" "its" "all" "every");
     (commas == 1 && !spoken && range.1 - or <= 8).then_some(or)
 }
 
@@ -127,6 +134,13 @@ pub(super) fn is_open_either(source: &Source<'_>, range: (usize, usize), at: usi
     let prev = if at > range.0 { lexed.word(at - 1) } else { "" };
     // Two products cannot both be what the thing is made of.
     let products = products_both_sides(source, at + 1, or, range.1);
+    // `RELAY_TLS (either on or off)`: the values of a setting.
+    if prev == "(" && at >= range.0 + 2 && !products {
+        let name = lexed.raw(at - 2);
+        if name.contains('_') || name.starts_with("--") {
+            return false;
+        }
+    }
     if at == range.0 || lexed.tokens[at - 1].kind == TokenKind::Symbol && prev != "," {
         return !has_finite(t, (or + 2, range.1));
     }
@@ -230,6 +244,13 @@ pub(super) fn open_or(source: &Source<'_>, range: (usize, usize)) -> Option<usiz
     // `Passengers choose single or return`: their choice, not ours.
     let theirs = t.any((range.0, first), class::PERSON);
     if ors.len() >= 2 && !conditional && !theirs && !has_finite(t, (first + 1, range.1)) {
+        return Some(first);
+    }
+    // `Hosting: cloud or on-premise`
+    let label = lexed.raw(range.0 + 1) == ":"
+        && any_of!(lexed.word(range.0),
+            "hosting" "database" "framework" "provider" "licence" "license" "frontend" "backend" "deployment" "architecture");
+    if label && !conditional && !has_finite(t, (range.0 + 2, range.1)) {
         return Some(first);
     }
     // Two products for one job: `Kafka or RabbitMQ`. Formats and platforms are often both supported.

@@ -31,6 +31,31 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
     {
         return false;
     }
+    // `Members who are not sure choose "undecided"`
+    if from >= range.0 + 2
+        && any_of!(lexed.word(from - 2), "who" "that")
+        && any_of!(prev, "are" "is")
+        && any_of!(word, "not" "unsure" "undecided")
+    {
+        return false;
+    }
+    // `No new indexes on the table Journal`
+    if word == "on"
+        && lexed.word(to - 1) == "table"
+        && lexed
+            .tokens
+            .get(to)
+            .is_some_and(|n| n.kind == TokenKind::Word)
+    {
+        return false;
+    }
+    // `Where possible matches are found, both are listed`
+    if word == "where"
+        && lexed.word(from + 1) == "possible"
+        && any_of!(lexed.word(to + 1), "are" "is" "were")
+    {
+        return false;
+    }
     match word {
         "can't" | "cannot" | "can" if any_of!(lexed.word(from + 1), "decide" "not") => {
             any_of!(prev, "" "we" "i" "still" "," "and" "just")
@@ -285,6 +310,14 @@ pub(super) fn is_open_might(source: &Source<'_>, range: (usize, usize), at: usiz
                         any_of!(lexed.word(i), "nicer" "better" "easier" "helpful" "useful" "handy" "welcome" "preferable" "desirable" "ideal" "cheaper" "simpler")
                     }));
     }
+    // `It might take up to 10 minutes`
+    if any_of!(lexed.word(verb), "take" "last")
+        && (verb + 1..range.1.min(verb + 4))
+            .any(|i| lexed.tokens[i].kind == TokenKind::Number || t.is(i, class::NUMERAL))
+        && !has_or
+    {
+        return false;
+    }
     let subject_is_us =
         at > range.0 && any_of!(lexed.word(at - 1), "we" "it" "this" "that" "i" "one" "you");
     let property = t.is(verb, class::PROPERTY_VERB)
@@ -338,7 +371,15 @@ pub(super) fn is_open_depends(source: &Source<'_>, range: (usize, usize), at: us
     let package = at > range.0
         && (lexed.word(at - 1) == "package"
             || any_of!(lexed.word(at - 1), "module" "library" "crate" "build"));
+    // `Hz or kHz, depending on the value`: the data decides.
+    let data = lexed.word(at) == "depending"
+        && (at + 2..range.1.min(at + 6)).any(|i| {
+            any_of!(lexed.word(i),
+                "value" "values" "size" "unit" "language" "locale" "setting" "settings" "flag" "option" "status" "state" "type" "mode"
+                "field" "column" "result" "length" "day" "season" "month" "role" "sign" "header" "parameter" "argument")
+        });
     !package
+        && (mind || !data)
         && (wonder && clause_start
             || mind && (clause_start || has_or)
             || has_or && clause_start

@@ -2,6 +2,7 @@
 
 use super::alternative::products_any;
 use crate::lexicon::class;
+use crate::measure::grammar::is_finite;
 use crate::measure::{Origin, Source};
 use crate::text::lex::TokenKind;
 
@@ -36,6 +37,17 @@ pub(super) fn open_question(source: &Source<'_>, range: (usize, usize)) -> Optio
     if !(spaced
         || before.is_alphanumeric()
         || matches!(before, ')' | ']' | '"' | '\'' | '”' | '+' | '#'))
+    {
+        return None;
+    }
+    // `Ctrl+?` is a key; `C++?` is a question.
+    if before == '+' && !lexed.text[..lexed.tokens[mark].start].ends_with("++") {
+        return None;
+    }
+    // `Item? stays where the slot can be empty`, `init? returns nil`: a name of code, and what it does.
+    if !lexed.tokens[mark].spaced
+        && lexed.tokens.get(mark + 1).is_some_and(|n| !n.upper)
+        && is_finite(t, mark + 1)
     {
         return None;
     }

@@ -6,7 +6,7 @@
 use super::product::is_ambiguous;
 use super::signals::is_file_name;
 use crate::lexicon::{Tagged, class};
-use crate::text::lex::TokenKind;
+use crate::text::lex::{Lexed, TokenKind};
 
 /// Points from which the data is known.
 pub(super) const ENOUGH: u32 = 4;
@@ -75,19 +75,33 @@ pub(super) fn read_data(t: &Tagged<'_>) -> u32 {
         for i in from..to {
             let token = lexed.tokens[i];
             let word = lexed.word(i);
-            if is_output_cue(word) {
+            // `modules.json exported by the registry`: it comes from somebody else.
+            let given = |k: usize| {
+                any_of!(lexed.word(k), "exported" "delivered" "published" "written" "mailed")
+                    && any_of!(lexed.word(k + 1), "by" "from")
+            };
+            // `docs/serial.md` is a path.
+            if is_output_cue(word) && !given(i) && lexed.raw(i + 1) != "/" {
                 side = Side::Output;
             } else if is_input_cue(word) {
                 side = Side::Input;
                 fields |= any_of!(word, "has" "have" "fields" "columns" "holds" "contains");
             }
-            let open = side != Side::Output && !is_output_cue(lexed.word(i + 1));
+            let open = side != Side::Output && (!is_output_cue(lexed.word(i + 1)) || given(i + 1));
             match token.kind {
                 TokenKind::Symbol => {
                     let raw = lexed.raw(i);
                     commas += u32::from(raw == ",");
                     fields |= raw == ":" && !(i > from && is_view(lexed.word(i - 1)));
-                    if raw == "/" && open && is_path(t, i) {
+                    // `reads https://api.print.example/v1/orders`
+                    let address = raw == ":"
+                        && (side == Side::Input
+                            || i >= 2
+                                && any_of!(lexed.word(i - 2),
+                                    "search" "searches" "opens" "calls" "queries" "fetches" "polls" "watches" "checks" "of"))
+                        && any_of!(lexed.word(i.saturating_sub(1)), "https" "http" "ftp" "sftp" "wss" "mqtt")
+                        && lexed.text[token.end..].starts_with("//");
+                    if raw == "/" && open && is_path(t, i) || address {
                         points += STRONG;
                     }
                 }
@@ -103,7 +117,10 @@ pub(super) fn read_data(t: &Tagged<'_>) -> u32 {
                     closed |= commas > 0 && word == "and";
                     if open && (is_file_name(lexed, i) || c & class::FORMAT != 0) {
                         points += STRONG;
-                    } else if open && (word.contains('_') || is_named_store(t, i)) {
+                    } else if open
+                        && (word.contains('_') || is_named_store(t, i) || is_described(lexed, i))
+                        || is_source(t, i)
+                    {
                         points += MEDIUM;
                     } else if c & class::DATABASE != 0 && !is_ambiguous(word) {
                         points += 1;
@@ -131,19 +148,46 @@ pub(super) fn read_data(t: &Tagged<'_>) -> u32 {
     let shape = ["^[", "::", "->", "{\""]
         .iter()
         .any(|sign| lexed.text.contains(sign));
-    points + if shape { MEDIUM } else { 0 }
+    // `parse(line: str) -> Sentence` says what goes in as well.
+    let signature = lexed.text.contains(") ->");
+    points
+        + if signature {
+            STRONG
+        } else if shape {
+            MEDIUM
+        } else {
+            0
+        }
 }
 
 /// `table orders`, `the bucket riding-backup`: a store and its name.
 fn is_named_store(t: &Tagged<'_>, i: usize) -> bool {
     let lexed = &t.lexed;
     any_of!(lexed.word(i), "table" "view" "bucket" "topic" "collection" "dataset" "project" "realm")
-        && lexed
-            .tokens
-            .get(i + 1)
-            .is_some_and(|n| n.kind == TokenKind::Word && !n.upper)
+        && lexed.tokens.get(i + 1).is_some_and(|n| {
+            // `the table PASS`; not `table Orders` at the start of a title.
+            let capitals = lexed.raw(i + 1).bytes().all(|b| b.is_ascii_uppercase());
+            n.kind == TokenKind::Word && (!n.upper || capitals)
+        })
         && !t.is(i + 1, class::STOP | class::MODAL | class::NEG)
         && !crate::measure::grammar::is_finite(t, i + 1)
+}
+
+/// `have a mail ending in @test.example`: what a field holds.
+fn is_described(lexed: &Lexed<'_>, i: usize) -> bool {
+    any_of!(lexed.word(i), "ending" "starting" "beginning")
+        && any_of!(lexed.word(i + 1), "in" "with")
+}
+
+/// `come by WebSocket from the ticket system`, `numbers from the Qmatic API`: somebody else's system gives them.
+fn is_source(t: &Tagged<'_>, i: usize) -> bool {
+    let lexed = &t.lexed;
+    lexed.word(i) == "from"
+        && (i + 2..i + 5).any(|n| {
+            any_of!(lexed.word(n),
+                "system" "systems" "api" "interface" "server" "service" "controller" "controllers" "software" "register"
+                "registry" "gateway" "backend" "back-end" "feed" "erp" "crm")
+        })
 }
 
 /// `/var/tide`, `in site/public`, `from the folder photos/kit-b`.
@@ -152,7 +196,7 @@ fn is_path(t: &Tagged<'_>, slash: usize) -> bool {
     let name = lexed.tokens.get(slash + 1).is_some_and(|n| {
         !n.spaced && (n.kind == TokenKind::Word || lexed.is_symbol(slash + 1, "*"))
     });
-    let rooted = lexed.tokens[slash].spaced;
+    let rooted = lexed.tokens[slash].spaced || lexed.is_symbol(slash + 1, "*");
     let led = slash >= 2
         && any_of!(lexed.word(slash - 2), "in" "from" "under" "folder" "directory" "of" "file");
     name && (rooted || led)

@@ -13,24 +13,58 @@ pub(super) fn is_odd_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool {
         "a" | "an" => {
             let odd = is_odd(t, i + 1) && !any_of!(lexed.word(i + 1), "too" "low" "late" "overdue" "closed" "under" "below");
             let denied = (i + 2..to.min(i + 8)).find(|&k| t.is(k, class::NEG) && lexed.word(k) != "cannot");
-            let other = (i + 2..to.min(i + 7)).any(|k| any_of!(lexed.word(k), "another" "other" "wrong"));
+            let long = (i + 2..to.min(i + 4)).any(|k| {
+                any_of!(lexed.word(k), "wider" "larger" "longer" "bigger") && lexed.word(k + 1) == "than"
+            });
+            let other = long
+                || (i + 2..to.min(i + 7)).any(|k| any_of!(lexed.word(k), "another" "other" "wrong"));
             (odd || other || denied.is_some_and(|k| !t.is(k - 1, class::MODAL))) && has_finite(t, (i + 2, to))
         }
         "no" => (i + 2..to).any(|k| {
-            any_of!(lexed.word(k), "shows" "raises" "closes" "stops" "sounds" "turns" "sets" "switches" "triggers" "starts")
+            any_of!(lexed.word(k), "shows" "raises" "closes" "stops" "sounds" "turns" "sets" "switches" "triggers" "starts" "restarts" "resets" "pauses" "blinks" "lights" "keeps" "sends")
         }),
         // `On a full disk …`
         "on" | "with" | "after" | "during" => {
             any_of!(lexed.word(i + 1), "a" "an") && is_odd(t, i + 2) && has_finite(t, (i + 3, to))
         }
         "below" | "under" | "fewer" => t.any((i + 1, to), class::NEG),
-        _ => false,
+        // `Less than 11 hours between two shifts turns the cell red`
+        "less" | "more" => {
+            lexed.word(i + 1) == "than"
+                && (i + 3..to).any(|k| {
+                    any_of!(lexed.word(k), "turns" "shows" "stops" "raises" "marks" "blocks" "warns" "ends" "refused" "rejected" "gives")
+                })
+        }
+        // `Empty fields leave out their line`
+        "empty" | "garbled" | "unreadable" | "illegible" | "interrupted" | "unanswered" | "doubled" | "negative" | "conflicting" => {
+            lexed.word(i + 1).ends_with('s') && to >= i + 4
+        }
+        // `Tables wider than the page become images`
+        _ => {
+            any_of!(lexed.word(i + 1), "wider" "larger" "longer" "bigger")
+                && lexed.word(i + 2) == "than"
+                && has_finite(t, (i + 4, to))
+                // `Pages under 60 % confidence go to the manual tray`
+                || any_of!(lexed.word(i + 1), "under" "below")
+                    && lexed.tokens.get(i + 2).is_some_and(|n| n.kind == TokenKind::Number)
+                    && has_finite(t, (i + 4, to))
+        }
     })
 }
 
 /// `Records without an operator are left out`: the subject lacks something, and the sentence says what happens.
 pub(super) fn is_lacking_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool {
     let lexed = &t.lexed;
+    // `Lines with another number of fields than 6 go to bad.log`
+    let odd = (from + 1..to.min(from + 4)).any(|i| {
+        any_of!(lexed.word(i), "with" "of" "in")
+            && (any_of!(lexed.word(i + 1), "another" "wrong" "other" "bad" "fewer" "broken")
+                || any_of!(lexed.word(i + 1), "the" "a" "an")
+                    && any_of!(lexed.word(i + 2), "wrong" "bad" "broken" "different"))
+    });
+    if odd && has_finite(t, (from + 3, to)) {
+        return true;
+    }
     let told = (from..to).any(
         |i| any_of!(lexed.word(i), "logged" "mailed" "listed" "counts" "means" "shown" "reported"),
     );
@@ -45,7 +79,9 @@ pub(super) fn is_lacking_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool
     };
     (lack + 2..to).any(|i| {
         let word = lexed.word(i);
-        any_of!(word, "is" "are" "gets" "get" "has" "stays")
+        any_of!(word,
+            "is" "are" "cannot" "gets" "get" "has" "stays" "go" "stay" "count" "come" "become" "appear" "move" "keep" "have" "land" "end" "show" "print"
+            "fall" "use")
             || word.len() > 3
                 && word.ends_with('s')
                 && !word.ends_with("ss")

@@ -117,7 +117,8 @@ pub(super) fn find_gaps(
     profile.constraint_depth = words.checked_div(texts).unwrap_or(0);
     let technology = seen.technology
         || kind == GoalKind::Fix && (has_location(goal, sources) || has_location(goal, decisions));
-    let enough = if kind == GoalKind::Document {
+    // What is moved is there already: it is enough to name it.
+    let enough = if matches!(kind, GoalKind::Document | GoalKind::Migrate) {
         data::ENOUGH_TO_WRITE
     } else {
         data::ENOUGH
@@ -162,8 +163,16 @@ fn runs_in_device(sources: &[Source<'_>]) -> bool {
     sources.iter().any(|s| {
         let lexed = &s.tagged.lexed;
         (0..lexed.tokens.len()).any(|i| {
-            any_of!(lexed.word(i),
-                "stm32" "esp32" "esp8266" "rp2040" "nrf52" "attiny" "atmega" "arduino" "plc" "i2c" "gpio" "uart" "rs-485"
+            let word = lexed.word(i);
+            // `STM32F4`, `ESP32-C3`, `ATtiny85`, `S7-1200`
+            [
+                "stm32", "esp32", "esp8266", "rp2040", "nrf5", "attiny", "atmega", "s7-1", "pic1",
+                "pic3", "msp430", "samd",
+            ]
+            .iter()
+            .any(|chip| word.starts_with(chip))
+                || any_of!(word,
+                "arduino" "plc" "i2c" "gpio" "uart" "rs-485"
                 "rs485" "micropython" "zephyr" "freertos" "codesys" "pwm" "eeprom" "firmware")
                 || lexed.word(i) == "structured" && lexed.word(i + 1) == "text"
         })

@@ -109,6 +109,10 @@ pub(super) fn read_signals(t: &Tagged<'_>) -> Signals {
                 || any_of!(word, "if" "otherwise" "excluded")
                 || word == "out" && lexed.word(i + 1) == "of" && i <= from + 1
                 || word == "left" && lexed.word(i + 1) == "out"
+                || word == "nothing" && i > 0 && any_of!(lexed.word(i - 1), "does" "do" "changes")
+                || word == "nothing" && any_of!(lexed.word(i + 1), "happens")
+                // `Overlaps turn red`
+                || any_of!(word, "turn" "turns") && any_of!(lexed.word(i + 1), "red" "yellow" "grey" "gray" "orange")
                 || word.len() > 5 && (word.ends_with("error") || word.ends_with("exception"))
                 || c & class::FAILURE != 0 && !is_quiet_failure(t, i);
             s.output |= c & class::OUTPUT != 0;

@@ -47,6 +47,18 @@ pub(super) fn is_person(t: &Tagged<'_>, i: usize) -> bool {
         return i > 0 && !any_of!(lexed.word(i - 1), "to" "on" "from" "place" "in");
     }
     if c & class::THING != 0 {
+        // `tells the player`, `Controllers read it in Looker`: a thing or a person, and here it is a person.
+        let either = any_of!(word,
+            "player" "players" "driver" "drivers" "reader" "readers" "controller" "controllers" "dispatcher" "planner" "conductor"
+            "speaker" "viewer" "viewers");
+        let told = i >= 2
+            && any_of!(lexed.word(i - 1), "the" "a" "each" "every")
+            && any_of!(lexed.word(i - 2), "tells" "asks" "warns" "informs" "reminds" "lets" "told");
+        let reads =
+            is_human_act(lexed.word(i + 1)) && any_of!(lexed.word(i + 2), "it" "them" "this");
+        if either && (told || reads) {
+            return true;
+        }
         // `installers` found through the thing `installer` is a word for people.
         return word.len() > 6 && word.ends_with("ers") && !is_listed(word);
     }
@@ -99,9 +111,25 @@ pub(super) fn is_consumer(t: &Tagged<'_>, i: usize) -> bool {
                     && !any_of!(lexed.word(i + 2), "hand" "cron" "systemd" "default" "a" "disk")
         }
         "call" | "calls" | "use" | "uses" | "query" | "queries" | "poll" | "polls" => {
-            next == "it" || next == "this"
+            any_of!(next, "it" "this" "them")
         }
-        "links" | "imports" | "consumes" | "loads" | "embeds" => matches!(next, "the" | "it"),
+        // `gives the parking app the number of free spaces`
+        "gives" | "feeds" | "serves" | "supplies" | "tells" => {
+            matches!(next, "the" | "our" | "their")
+                && (i + 2..i + 5).any(|k| {
+                    any_of!(lexed.word(k),
+                        "app" "apps" "website" "site" "portal" "frontend" "front-end" "shop" "storefront" "software" "program"
+                        "client" "clients" "kiosk" "terminal" "terminals")
+                })
+        }
+        "links" | "imports" | "consumes" | "loads" | "embeds" => any_of!(next, "the" "it" "them"),
+        "decodes" | "fetches" | "embed" => any_of!(next, "it" "them"),
+        // `the support lead gets the count`
+        "lead" | "chief" | "crew" => {
+            i >= 2
+                && any_of!(lexed.word(i - 2), "the" "our" "a")
+                && any_of!(next, "gets" "sees" "reads" "opens" "uses" "decides" "approves" "looks" "receives" "checks")
+        }
         "we" | "i" => any_of!(next, "use" "run" "read" "call" "open" "see"),
         "caller" | "callers" | "consumer" | "consumers" | "who" | "whoever" | "yourself"
         | "myself" | "ourselves" => true,

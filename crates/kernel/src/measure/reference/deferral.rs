@@ -216,6 +216,10 @@ fn is_month(word: &str) -> bool {
 
 /// `we do not have it`, `has not told us yet`, `(not received)`.
 fn not_there(c: &Clause<'_>) -> bool {
+    // `a document we have yet to receive`
+    if c.us && c.any(|i| c.word(i) == "yet" && c.word(i + 1) == "to" && any_of!(c.word(i + 2), "receive" "get" "hear" "agree" "define" "measure" "learn" "find")) {
+        return true;
+    }
     if !c.denied {
         return false;
     }
@@ -315,7 +319,7 @@ fn is_strong_value(word: &str) -> bool {
     any_of!(word, "number" "limit" "amount" "price" "prices" "fee" "fees" "budget" "deadline" "date" "name" "rate" "threshold" "size"
         "duration" "period" "address" "wording" "owner" "location" "version" "model" "supplier" "vendor" "quantity" "capacity"
         "maximum" "minimum" "interval" "retention" "scope" "layout" "colour" "title" "currency" "contact" "percentage" "length"
-        "width" "height" "weight" "port" "host" "domain" "salary" "tariff" "discount" "quota" "frequency")
+        "width" "height" "weight" "tolerance" "value" "values" "figures" "logo" "encoding" "port" "host" "domain" "salary" "tariff" "discount" "quota" "frequency")
 }
 
 /// `pending from the client`, `still awaiting the answer`, `pending a decision by the board`.
@@ -324,8 +328,10 @@ fn pending_from(c: &Clause<'_>) -> bool {
         return true;
     }
     let waits = c.any(|i| match c.word(i) {
+        // `active, paused or waiting for approval` are states.
         "pending" | "waiting" | "outstanding" => {
-            any_of!(c.word(i + 1), "from" "for" "on" "with" "at" "until" "a" "an" "the")
+            !(i > c.from && any_of!(c.word(i - 1), "or" "and"))
+                && any_of!(c.word(i + 1), "from" "for" "on" "with" "at" "until" "a" "an" "the")
         }
         "awaiting" => true,
         _ => false,
@@ -414,6 +420,19 @@ fn given_later(c: &Clause<'_>) -> bool {
     // `Terms: text follows`
     let announced =
         c.labelled && c.len() <= 3 && any_of!(c.word(c.to - 1), "follows" "follow") && c.value;
+    // `Details follow`
+    let announced = announced
+        || c.last
+            && c.len() == 2
+            && c.word(c.to - 1) == "follow"
+            && any_of!(c.word(c.from), "details" "figures" "names" "numbers" "values" "dates" "texts" "addresses" "specifications" "limits")
+        // `gets added later by the lawyer`
+        || c.any(|i| {
+            c.word(i).ends_with("ed")
+                && any_of!(c.word(i + 1), "later" "afterwards")
+                && c.word(i + 2) == "by"
+                && (i + 3..c.to).any(|k| c.t.is(k, class::PERSON))
+        });
     // `Threshold value follows`, `list coming from customer care`, `placeholder.png until marketing delivers`
     let announced = announced
         || c.last
@@ -443,6 +462,17 @@ fn is_value_noun(c: &Clause<'_>, i: usize) -> bool {
 
 /// `the file Jonas is going to send`, `the list that sales promised to give us`.
 fn promised(c: &Clause<'_>) -> bool {
+    // `the schema that IT will provide`
+    let will = c.to >= c.from + 4
+        && c.word(c.to - 2) == "will"
+        && c.last
+        && any_of!(c.word(c.to - 1), "provide" "supply" "deliver" "send" "define" "name" "choose" "specify")
+        && (c.t.is(c.to - 3, class::PERSON)
+            || c.word(c.to - 3) == "we"
+            || c.t.lexed.raw(c.to - 3) == "IT");
+    if will {
+        return true;
+    }
     c.any(|i| {
         any_of!(c.word(i), "going" "wants" "promised" "meant" "supposed")
             && c.word(i + 1) == "to"
@@ -458,6 +488,15 @@ fn elsewhere(c: &Clause<'_>) -> bool {
         && c.has(|w| {
             any_of!(w, "mail" "e-mail" "email" "attachment" "chat" "minutes" "meeting" "phone" "call" "appendix")
         });
+    // `Port: see the other document`
+    let other = c.labelled
+        && c.len() <= 6
+        && any_of!(c.word(c.from), "see" "as" "from" "per" "in")
+        && c.any(|i| {
+            any_of!(c.word(i), "other" "separate" "second" "old" "previous" "internal")
+                && any_of!(c.word(i + 1),
+                    "document" "doc" "file" "sheet" "list" "paper" "specification" "spec" "page" "contract" "offer" "order")
+        });
     // `the link in our last e-mail`
     let ours = c.any(|i| {
         any_of!(c.word(i), "our" "your" "last" "latest" "yesterday's" "monday's")
@@ -469,6 +508,7 @@ fn elsewhere(c: &Clause<'_>) -> bool {
             })
     });
     ours || mail
+        || other
         || c.any(|i| {
             any_of!(c.word(i), "from" "in" "see")
                 && c.word(i + 1) == "the"
@@ -481,6 +521,10 @@ fn asked_of_reader(c: &Clause<'_>) -> bool {
     c.bracketed
         && match c.word(c.from) {
             "please" => c.len() <= 5,
+            // `(replace with the real host)`
+            "replace" | "change" | "swap" if any_of!(c.word(c.from + 1), "with" "by" "this" "for") => {
+                c.len() <= 8
+            }
             "replace" | "insert" | "placeholder" | "dummy" | "example" | "guess" | "guessed"
             | "provisional" => c.len() <= 3,
             _ => false,

@@ -98,6 +98,8 @@ fn is_question_blank(source: &Source<'_>, i: usize) -> bool {
     let (from, to) = chunk_around(lexed.text, token.start, token.end);
     let lead = &lexed.text[from..token.start];
     let lead = &lead[lead.rfind([':', '=', '(']).map_or(0, |at| at + 1)..];
+    // `0x??`: digits left out, not a glob.
+    let lead = lead.strip_prefix("0x").unwrap_or(lead);
     let tail = lexed.text[token.end..to].trim_end_matches([',', ';', '.', ')', '?']);
     let attached = lead
         .bytes()
@@ -106,15 +108,24 @@ fn is_question_blank(source: &Source<'_>, i: usize) -> bool {
     if attached || is_code_chunk(&lexed.text[from..to]) {
         return false;
     }
-    let labelled = i > 0 && matches!(lexed.raw(i - 1), ":" | "=" | "(");
+    let labelled = i > 0
+        && (any_of!(lexed.raw(i - 1), ":" "=" "(" "€" "$" "£")
+            || source.tagged.is(i - 1, class::CURRENCY));
     let follows = lexed.text[token.end..].trim_start().chars().next();
-    let between_words =
-        before == b' ' && after == b' ' && i > 0 && lexed.tokens[i - 1].kind == TokenKind::Word;
-    let operator = between_words && lexed.raw(i - 1).len() == 1
+    let between_words = before == b' '
+        && after == b' '
+        && i > 0
+        && (lexed.tokens[i - 1].kind == TokenKind::Word || lexed.raw(i - 1) == ",");
+    let operator = between_words && lexed.raw(i - 1).len() == 1 && lexed.raw(i - 1) != ","
         || lexed.text[..token.start].trim_end().ends_with([')', ']']);
     // `exceeds ?? kPa`: a word follows in the same sentence.
     let inside = between_words && follows.is_some_and(char::is_lowercase);
-    !operator && (raw.len() >= 3 || labelled || inside || before.is_ascii_digit() || before == b'-')
+    !operator
+        && (raw.len() >= 3
+            || labelled
+            || inside
+            || before.is_ascii_digit()
+            || matches!(before, b'-' | b'x'))
 }
 
 /// `EUR ?`, `after ? days`: a lone question mark where a number belongs.
@@ -123,7 +134,17 @@ fn is_sum_left_out(source: &Source<'_>, i: usize) -> bool {
     let lexed = &t.lexed;
     let ends = i + 1 >= lexed.tokens.len() || any_of!(lexed.raw(i + 1), "," ";" ")" "\n");
     let money = i > 0 && (t.is(i - 1, class::CURRENCY) || any_of!(lexed.raw(i - 1), "€" "$" "£"));
-    lexed.tokens[i].spaced && i > 0 && (money && ends || t.is(i + 1, UNIT))
+    // `a ? b : c` is an expression.
+    let ternary = lexed.raw(i + 2) == ":" && lexed.tokens.get(i + 2).is_some_and(|t| t.spaced);
+    // `rounded to ? decimals`
+    let counted = i > 0
+        && any_of!(lexed.word(i - 1), "to" "at" "after" "of" "most" "least" "than" "every" "keep" "up" "for" "last" "within")
+        && lexed
+            .tokens
+            .get(i + 1)
+            .is_some_and(|n| n.kind == TokenKind::Word && n.spaced && !n.upper)
+        && lexed.word(i + 1).ends_with('s');
+    lexed.tokens[i].spaced && i > 0 && !ternary && (money && ends || counted || t.is(i + 1, UNIT))
 }
 
 /// `Contact: ...` with nothing else in the sentence.
@@ -133,6 +154,8 @@ fn is_empty_after_label(source: &Source<'_>, i: usize) -> bool {
         && matches!(lexed.raw(i - 1), ":" | "=")
         // `{"code": ...}` shows a shape.
         && !(i > 1 && lexed.raw(i - 2) == "\"")
+        // `WHERE id = ?` is a parameter.
+        && !(0..i).any(|k| any_of!(lexed.raw(k), "WHERE" "SELECT" "VALUES" "SET" "HAVING"))
         && (i + 1 >= lexed.tokens.len() || any_of!(lexed.raw(i + 1), "," ";" "\n" "." ")"))
 }
 
@@ -179,7 +202,9 @@ fn is_underscores(source: &Source<'_>, i: usize) -> bool {
         || raw.len() == 2
             && (source.tagged.is(i + 1, UNIT)
                 || lexed.is_symbol(i + 1, "%")
-                || i > 0 && matches!(lexed.raw(i - 1), ":" | "="));
+                || i > 0
+                    && (any_of!(lexed.raw(i - 1), ":" "=" "€" "$" "£")
+                        || source.tagged.is(i - 1, class::CURRENCY)));
     all && (raw.len() >= 3 || value)
         && !before.is_ascii_alphanumeric()
         && !after.is_ascii_alphanumeric()
@@ -272,7 +297,7 @@ fn is_name_to_fill(source: &Source<'_>, i: usize) -> bool {
     // `Your Name <you@example.com>`
     if raw == "Your" {
         return lexed.tokens.get(i + 1).is_some_and(|t| t.upper)
-            && any_of!(lexed.word(i + 1), "name" "company" "address" "city" "phone" "e-mail" "email" "title");
+            && any_of!(lexed.word(i + 1), "name" "company" "address" "street" "organisation" "organization" "city" "phone" "e-mail" "email" "title");
     }
     // `INSERT COMPANY NAME`
     if any_of!(raw, "INSERT" "ENTER" "YOUR") {
@@ -286,8 +311,20 @@ fn is_name_to_fill(source: &Source<'_>, i: usize) -> bool {
             || any_of!(word, "changeme" "yourdomain"))
             && !is_mentioned(source, i, i + 1);
     }
+    // `RENAME COLUMN tbd_flag`: a name that is there.
+    if i > 0
+        && word == raw
+        && any_of!(lexed.word(i - 1), "column" "field" "flag" "variable" "function" "method" "attribute" "property" "drop" "rename")
+    {
+        return false;
+    }
+    // `Connect to db-XX.internal`
+    let reached = i > 0 && any_of!(lexed.word(i - 1), "to" "at" "from" "host" "server" ":" "=");
+    if reached && raw.contains('.') && raw.split(['.', '-', '_']).any(|p| any_of!(p, "XX" "XXX")) {
+        return true;
+    }
     raw.split('.').zip(word.split('.')).any(|(part, lower)| {
-        any_of!(lower, "changeme" "replaceme" "yourdomain" "yourcompany" "yourhost")
+        any_of!(lower, "changeme" "change-me" "change_me" "replace-me" "replace_me" "replaceme" "yourdomain" "yourcompany" "yourhost")
             || part
                 .split(['-', '_'])
                 .any(|p| any_of!(p, "CHANGEME" "REPLACEME" "TBD" "FIXME" "tbd" "changeme"))

@@ -17,11 +17,13 @@ pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
             class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT | class::BLANK,
         ) || lexed.is_symbol(i + 1, "%");
         // `Max. items per cart: N`
-        let amount = |k: usize| any_of!(lexed.word(k), "max" "maximum" "min" "minimum" "number" "count" "limit" "per" "size" "amount");
+        let amount_word = |k: usize| any_of!(lexed.word(k), "max" "maximum" "min" "minimum" "number" "count" "limit" "per" "size" "amount" "threshold" "interval" "rate" "price" "fee" "timeout" "duration" "length" "budget" "port");
         let letter = any_of!(raw, "X" "N" "NN" "Y" "n" "x")
             && labelled
             && (unit
-                || ends && (raw == "NN" || any_of!(raw, "N" "X") && (0..i).take(8).any(amount)));
+                // `N requests per minute`
+                || any_of!(raw, "N" "X") && any_of!(lexed.word(i + 2), "per" "a" "an" "/")
+                || ends && (raw == "NN" || any_of!(raw, "N" "X") && (0..i).take(8).any(amount_word)));
         // `goes back X months`, unless the text says what X is.
         let counted = any_of!(raw, "X" "N" "XY")
             && t.is(i + 1, class::TIME_UNIT | class::SIZE_UNIT | class::CURRENCY)
@@ -32,11 +34,21 @@ pub(super) fn find_letters(source: &Source<'_>, out: &mut Vec<Finding>) {
                     && lexed.raw(k) == raw
                     || any_of!(lexed.word(k), "where" "setting" "config" "configurable" "parameter" "option" "flag" "argument" "every")
             });
-        let letter = letter || counted;
+        // `The threshold is X`
+        let told = ends
+            && any_of!(raw, "X" "N" "XY" "n")
+            && any_of!(lexed.word(i - 1), "is" "of")
+            && (raw != "n" || lexed.word(i - 1) == "is")
+            && (i.saturating_sub(5)..i).any(amount_word)
+            && !(0..lexed.tokens.len().min(400)).any(|k| k != i && lexed.raw(k) == raw);
+        let letter = letter || counted || told;
         let dots = (raw.starts_with("...") || raw == "…")
             && i + 1 >= lexed.tokens.len()
             && (0..i).take(6).any(|k| lexed.is_symbol(k, ":"))
-            && any_of!(lexed.raw(i - 1), "/" "-" "(" ":");
+            && (any_of!(lexed.raw(i - 1), "/" "-" "(" ":")
+                // `Phone: +49 ...`
+                || lexed.tokens[i - 1].kind == crate::text::lex::TokenKind::Number
+                    && any_of!(lexed.word(0), "phone" "telephone" "tel" "fax" "mobile" "hotline" "iban" "number" "account"));
         let filled = raw.len() >= 9
             && (raw.contains("REPLACE-ME")
                 || raw.contains("CHANGE-ME")
@@ -91,7 +103,11 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             || is_date_left_out(chunk, &text[..start]);
         let marks = dots
             || label && chunk.len() >= 3 && chunk.bytes().all(|b| b == b'#')
-            || label && is_stars(chunk);
+            || label && is_stars(chunk)
+            || is_hashes(chunk, &text[..start])
+            || is_series(chunk)
+            || (label || text[..start].ends_with("port ")) && is_number_left_out(chunk)
+            || is_pin(chunk, &text[..start]);
         if !marks
             && !is_mask(
                 chunk.trim_matches(|c: char| matches!(c, ',' | '.' | ';' | '(' | ')' | ':')),
@@ -108,7 +124,7 @@ pub(super) fn find_masks(source: &Source<'_>, out: &mut Vec<Finding>) {
             any_of!(lexed.word(i), "format" "formats" "form" "pattern" "like" "template" "mask" "shape" "regex" "written" "parsed" "matches" "scheme" "syntax" "heading" "headings" "markdown" "as" "stands" "means" "appear" "appears" "asterisks")
         });
         let quoted = lexed.tokens.get(token).is_some_and(|t| t.quoted);
-        let year = chunk.starts_with("20") && chunk.ends_with("XX");
+        let year = chunk.len() == 4 && chunk.starts_with("20") && chunk.ends_with("XX");
         if (!talk || year) && !quoted {
             let lead = chunk.len() - chunk.trim_start_matches(['(', ',', ';']).len();
             let tail = if dots {
@@ -140,6 +156,12 @@ fn can_be_mask(chunk: &str) -> bool {
     } else {
         bytes.first()
     };
+    // `AB-####`, `P0.xx`, `GPIOxx`
+    let pin =
+        bytes.starts_with(b"GPIO") || bytes[0] == b'P' && bytes.len() >= 3 && bytes.contains(&b'.');
+    if pin || bytes.len() >= 5 && bytes.trim_ascii_end().ends_with(b"###") {
+        return true;
+    }
     bytes.len() >= 3
         && first.is_some_and(|b| {
             b.is_ascii_digit()
@@ -174,6 +196,50 @@ fn is_date_left_out(chunk: &str, lead: &str) -> bool {
             .any(|word| lead.trim_end().ends_with(word))
 }
 
+/// `SAP client ###, system PRD`: behind a word that names a value; not `lines that start with ###`.
+fn is_hashes(chunk: &str, lead: &str) -> bool {
+    let bare = chunk.trim_end_matches([',', ';', '.', ')']);
+    let word = lead.trim_end().rsplit(' ').next().unwrap_or_default();
+    bare == "###"
+        && any_of!(word.to_lowercase().as_str(),
+            "client" "number" "no" "no." "nr" "nr." "id" "code" "port" "extension" "room" "account" "key" "pin" "vlan" "customer"
+            "phone" "batch" "order" "channel" "version" "is")
+}
+
+/// `AB-####`: letters, a joint and digits left out.
+fn is_series(chunk: &str) -> bool {
+    let lead = chunk.trim_end_matches('#');
+    chunk.len() >= lead.len() + 3
+        && lead.len() >= 2
+        && lead.ends_with(['-', '/', '.'])
+        && lead.bytes().all(|b| {
+            b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b'-' | b'/' | b'.')
+        })
+}
+
+/// `port: 80xx`; not the classes `4xx` and `5xx`.
+fn is_number_left_out(chunk: &str) -> bool {
+    let bare = chunk.trim_end_matches([',', ';', '.', ')']);
+    let digits = bare.trim_end_matches(['x', 'X', '#']);
+    digits.len() >= 2
+        && bare.len() >= digits.len() + 2
+        && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// `data pin is P0.xx`: a pin whose number was left out.
+fn is_pin(chunk: &str, lead: &str) -> bool {
+    let bare = chunk.trim_end_matches([',', ';', '.', ')']);
+    let word = lead.trim_end().rsplit(' ').next().unwrap_or_default();
+    let number = bare
+        .strip_prefix("GPIO")
+        .or_else(|| bare.strip_prefix('P'))
+        .unwrap_or_default();
+    let filler =
+        number.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, 'A'..='F' | '.'));
+    any_of!(filler, "x" "xx" "XX" "X" "nn" "??")
+        && any_of!(word, "is" "on" "to" "at" "pin" "pins" ":" "=")
+}
+
 /// `Client secret: ********`
 fn is_stars(chunk: &str) -> bool {
     let bare = chunk.trim_end_matches([',', ';', '.']);
@@ -181,7 +247,7 @@ fn is_stars(chunk: &str) -> bool {
 }
 
 fn is_mask(chunk: &str) -> bool {
-    if chunk.len() < 3 || chunk.len() > 24 || chunk.contains("://") {
+    if chunk.len() < 3 || chunk.len() > 40 || chunk.contains("://") {
         return false;
     }
     let digits = chunk.chars().filter(char::is_ascii_digit).count();

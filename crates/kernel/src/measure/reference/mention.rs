@@ -100,6 +100,17 @@ pub(in crate::measure) fn is_mentioned(source: &Source<'_>, from: usize, to: usi
     let lexed = &source.tagged.lexed;
     let (start, end) = lexed.sentence_of(from);
     let labelled = from > start && matches!(lexed.raw(from - 1), ":" | "=" | "(");
+    // `(TODO|FIXME)`: one of a pattern; `values such as KEY=changeme`: an example.
+    let pattern = |k: usize| lexed.raw(k) == "|" && !lexed.tokens[k].spaced;
+    let example = labelled
+        && !lexed.tokens[from].spaced
+        && (start.max(from.saturating_sub(5))..from).any(|k| {
+            lexed.word(k) == "such" && lexed.word(k + 1) == "as"
+                || any_of!(lexed.word(k), "contains" "contain" "example" "examples" "sample")
+        });
+    if to < end && pattern(to) || from > start && pattern(from - 1) || example {
+        return true;
+    }
     let named = from > start
         && any_of!(lexed.word(from - 1),
             "state" "states" "status" "string" "strings" "value" "values" "word" "words" "prefix" "suffix" "code" "codes");
@@ -122,6 +133,16 @@ pub(in crate::measure) fn is_mentioned(source: &Source<'_>, from: usize, to: usi
         && lexed.word(to) == "as"
         && from > start
         && any_of!(lexed.word(from - 1), "with" "of" "has" "have" "give" "gives" "treat" "treats")
+    {
+        return true;
+    }
+    // `a cell with TBD in the column voice`
+    if to + 2 < end
+        && lexed.word(to) == "in"
+        && from > start
+        && any_of!(lexed.word(from - 1), "with" "of" "has" "have" "contain")
+        && (to + 1..end.min(to + 4))
+            .any(|k| any_of!(lexed.word(k), "column" "field" "cell" "title" "subject"))
     {
         return true;
     }
@@ -177,6 +198,13 @@ fn is_enumerated(source: &Source<'_>, from: usize, to: usize) -> bool {
 fn is_ruled(source: &Source<'_>, from: usize, to: usize) -> bool {
     let lexed = &source.tagged.lexed;
     let (start, end) = lexed.sentence_of(from);
+    // `[TBD] is the tag of the desk`
+    let bracketed = from > start && lexed.raw(from - 1) == "[" && lexed.raw(to) == "]";
+    let (from, to) = if bracketed {
+        (from - 1, to + 1)
+    } else {
+        (from, to)
+    };
     let begins = from == start
         || any_of!(lexed.raw(from - 1), "," ";" ".")
         || any_of!(lexed.word(from - 1), "and" "or" "a" "an" "the" "each" "every")

@@ -171,7 +171,9 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
             || (after == b'-' && bytes_follow(lexed.text, lexed.tokens[to - 1].end));
         return !part
             && NAMED.binary_search(&next).is_err()
-            && !any_of!(prev, "a" "each" "every" "todo" "or" "and" "the" "no" "any");
+            // `every TBD minutes`
+            && (t.is(to, class::TIME_UNIT | class::SIZE_UNIT | class::OTHER_UNIT)
+                || !any_of!(prev, "a" "each" "every" "todo" "or" "and" "the" "no" "any"));
     }
     match word {
         // An instruction to ask somebody stands alone or behind a label: `Baud rate: ask the manufacturer`.
@@ -202,7 +204,10 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
                 && !has_relative(t, from)
         }
         "not" | "yet" | "unknown" | "awaiting" | "pending" | "waiting" => {
-            !t.any((lexed.sentence_of(from).0, from), class::CONDITION) && !has_relative(t, from)
+            // `active, paused or waiting for approval` are states.
+            let state = any_of!(word, "waiting" "pending" "awaiting") && any_of!(prev, "or" "and");
+            let conditional = t.any((lexed.sentence_of(from).0, from), class::CONDITION);
+            !(state || conditional || has_relative(t, from))
         }
         // `the agreed limit applies`: a value that is not here. `the agreed limit of 5` is.
         "the"
@@ -245,8 +250,12 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
         }
         // `filled with lorem ipsum`: that is what is wanted.
         "lorem" => {
-            !any_of!(prev, "with" "as" "of" "use" "using" "random")
+            !any_of!(prev, "with" "as" "of" "use" "uses" "using" "random")
                 && !any_of!(next, "from" "of" "generated" "words")
+        }
+        // `what comes later is ignored`
+        "comes" | "come" | "follows" | "follow" if any_of!(prev, "what" "whatever" "that" "which" "who") => {
+            false
         }
         "goes" => prev_symbol || any_of!(prev, "name" "text" "link" "number" "value"),
         _ => true,
@@ -274,11 +283,14 @@ fn is_whole_note(source: &Source<'_>, from: usize, to: usize) -> bool {
         any_of!(lexed.raw(i), ":" "=" "(")
             || any_of!(lexed.raw(i), "-" "–" "—") && lexed.tokens[i].spaced
     };
-    ends && (start..from)
-        .rev()
-        .take(4)
-        .find(|&i| lexed.tokens[i].kind == TokenKind::Symbol)
-        .is_some_and(|i| opens(i) && i + 1 < from)
+    // `the script stops and names it`: one of two deeds.
+    let deeds = from > start && any_of!(lexed.word(from - 1), "and" "or" "," "then");
+    ends && !deeds
+        && (start..from)
+            .rev()
+            .take(4)
+            .find(|&i| lexed.tokens[i].kind == TokenKind::Symbol)
+            .is_some_and(|i| opens(i) && i + 1 < from)
 }
 
 /// `the agreed limit`, `the usual place`: a value that was named somewhere else; not `the agreed limit of 5` or

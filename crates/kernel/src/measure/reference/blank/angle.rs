@@ -40,19 +40,25 @@ pub(super) fn is_blank(b: &Bracket<'_>) -> bool {
     if is_option_value(b) || is_path_part(b) || is_code_in_list(b) {
         return false;
     }
-    // `replaces tax numbers by <TAX_ID>`
-    let replaced = any_of!(b.previous(), "by" "with" "as" "becomes" "to")
-        && b.sentence_has(|w| {
-            w.starts_with("replace")
-                || any_of!(w, "masked" "masks" "redacted" "redacts" "substitutes" "turns" "printed")
-        });
-    !(replaced || one_word && b.talks_of_usage())
+    // `line format: <date> <door> <badge>`: several parts of what a line looks like.
+    let text = b.source.tagged.lexed.text;
+    let several = text.matches('<').count() > 1
+        && (b.talks_of_format() || b.sentence_has(|w| any_of!(w, "layout" "line" "lines")));
+    if several && !b.chunk().contains("://") && is_beside(b)
+        || is_chained(b)
+        || is_of_many(b)
+        || is_counted(b)
+    {
+        return false;
+    }
+    !(b.is_replacement() || one_word && b.talks_of_usage())
 }
 
 /// `…, where <encoded path> is the path`: the text says what several words in brackets stand for.
 fn is_defined_here(b: &Bracket<'_>) -> bool {
     let text = b.source.tagged.lexed.text;
     let whole = &text[b.at..b.end];
+    let again = text.matches(whole).count() > 1;
     text.match_indices(whole).any(|(at, _)| {
         let rest = text[at + whole.len()..].trim_start();
         let lead = text[..at].trim_end();
@@ -65,6 +71,12 @@ fn is_defined_here(b: &Bracket<'_>) -> bool {
             && ["is ", "are ", "has ", "means ", "stands ", "being ", "= "]
                 .iter()
                 .any(|word| rest.starts_with(word))
+            // `where <no> is the number and <ISO date> the day of the export`
+            || opens
+                && again
+                && ["the ", "a ", "an ", "its "]
+                    .iter()
+                    .any(|word| rest.starts_with(word))
     })
 }
 
@@ -80,9 +92,55 @@ fn is_path_part(b: &Bracket<'_>) -> bool {
         && b.lower
             .bytes()
             .all(|c| matches!(c, b'y' | b'm' | b'd' | b'h' | b's' | b'-'));
+    let embedded = !matches!(b.before, ' ' | '\n') && !matches!(b.after, ' ' | '\n');
+    if date && embedded && b.lower.contains('y') {
+        // `members-<yyyy-mm-dd>.xlsx`
+        return true;
+    }
     (b.before == '/' || b.after == '/')
         && !b.chunk().contains("://")
         && (date || b.known.is_word(&b.lower))
+}
+
+/// `v<major>.<minor>.<patch>`, `<year>-<month>.csv`: parts of one name; `<host>:<port>` and `<owner>/<repo>` are two.
+fn is_chained(b: &Bracket<'_>) -> bool {
+    let text = b.source.tagged.lexed.text;
+    let joint = |c: Option<char>| c.is_some_and(|c| matches!(c, '.' | '-' | '_'));
+    let back = &text[..b.at];
+    let ahead = &text[b.end..];
+    !b.chunk().contains(['@', '/', ':'])
+        && (joint(back.chars().next_back()) && back[..back.len() - 1].ends_with('>')
+            || joint(ahead.chars().next()) && ahead[1..].starts_with('<'))
+}
+
+/// `Sheets are named <voice>, one per voice`: the sentence says which one it is each time.
+fn is_counted(b: &Bracket<'_>) -> bool {
+    let lexed = &b.source.tagged.lexed;
+    let (from, to) = lexed.sentence_of(b.token);
+    (from..to).any(|i| {
+        any_of!(lexed.word(i), "per" "each" "every") && lexed.word(i + 1) == b.lower.as_str()
+    })
+}
+
+/// `Branch names are feature/<ticket number>`: many names, each with its own.
+fn is_of_many(b: &Bracket<'_>) -> bool {
+    let lexed = &b.source.tagged.lexed;
+    let (from, _) = lexed.sentence_of(b.token);
+    !matches!(b.before, ' ' | '\n' | ':' | '=')
+        && !b.chunk().contains("://")
+        && (from..b.token).any(|i| {
+            any_of!(lexed.word(i), "names" "branches" "files" "topics" "tags")
+                && any_of!(lexed.word(i + 1), "are" "look" "have" "follow")
+        })
+}
+
+/// Another pair of brackets stands right before or behind it.
+fn is_beside(b: &Bracket<'_>) -> bool {
+    let text = b.source.tagged.lexed.text;
+    let sign =
+        |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '|' | '-' | '_' | '.' | '/');
+    text[..b.at].trim_end_matches(sign).ends_with('>')
+        || text[b.end..].trim_start_matches(sign).starts_with('<')
 }
 
 /// Short codes side by side.

@@ -103,7 +103,8 @@ impl<'a> Known<'a> {
         let behind = at(end + 1);
         if joined(earlier) || joined(behind) && (behind != b'.' || joined(at(end + 2))) {
             self.parts.insert(lexed.word(i));
-        } else if i < 2 || any_of!(lexed.word(i - 2), "with" "where" "and" "," ";" "(" "." ":" "\n")
+        } else if i < 2
+            || any_of!(lexed.word(i - 2), "with" "where" "and" "for" "," ";" "(" "." ":" "\n")
         {
             // Not `in <region>`, where a value belongs.
             self.free.insert(lexed.word(i));
@@ -126,7 +127,7 @@ impl<'a> Known<'a> {
                 || any_of!(word, "endpoint" "endpoints" "route" "routes" "openapi" "rest" "paths" "swagger" "graphql");
             self.markup |= any_of!(word,
                 "html" "xml" "xsd" "xslt" "markup" "element" "elements" "svg" "dom" "xhtml" "docbook" "rss" "wcag" "css"
-                "tag" "tags" "ubl" "tei" "jsx" "webvtt");
+                "ubl" "tei" "jsx" "webvtt");
             let before = bytes[..t.start].last().copied().unwrap_or(b' ');
             let after = bytes.get(t.end).copied().unwrap_or(b' ');
             let inside =
@@ -192,9 +193,11 @@ pub(in crate::measure) fn is_on_board(lexed: &Lexed<'_>, i: usize) -> bool {
 fn is_defined_at(lexed: &Lexed<'_>, close: usize) -> bool {
     let next = lexed.word(close + 1);
     any_of!(next,
-        "is" "are" "an" "a" "being" "means" "stands" "comes" "=" "the" "must" ":" "has" "have" "can" "may" "names" "gives"
+        "is" "are" "an" "a" "being" "means" "stands" "comes" "=" "the" "must" "has" "have" "can" "may" "names" "gives"
         "holds" "counts")
         || next == "one" && lexed.word(close + 2) == "of"
+        // `<plot>: three digits`; not `<host>:/srv`.
+        || next == ":" && lexed.tokens.get(close + 2).is_some_and(|t| t.spaced)
         || next == "from"
             && lexed
                 .tokens

@@ -12,6 +12,7 @@ mod square;
 pub(in crate::measure) use known::Known;
 
 use super::{chunk_around, finding, is_code_chunk};
+use crate::lexicon::{class, classes_of};
 use crate::measure::{Finding, MAX_PER_TEXT, Source};
 
 /// Longest blank, in bytes between the brackets.
@@ -106,7 +107,7 @@ pub(super) fn find_blanks(source: &Source<'_>, known: &Known<'_>, out: &mut Vec<
 fn pair_at(bytes: &[u8], at: usize) -> Option<(usize, usize, usize)> {
     let twice = |b: u8| bytes.get(at + 1) == Some(&b);
     let (close, double) = match bytes[at] {
-        b'[' => (b']', false),
+        b'[' => (b']', twice(b'[')),
         b'{' => (b'}', twice(b'{')),
         b'<' => (b'>', twice(b'<')),
         b'(' => (b')', false),
@@ -266,6 +267,16 @@ impl<'s> Bracket<'s> {
                     any_of!(next, "from" "by" "with" "in" "at" "per" "through")
                 }
                 "stands" | "stand" => next == "for",
+                // `<panels>, <roof> as column names`
+                "as" => {
+                    i > self.token
+                        && any_of!(lexed.raw(i - 1), "}" ">" "]")
+                        && (i + 1..to.min(i + 4)).any(|k| {
+                            any_of!(lexed.word(k),
+                                "names" "columns" "column" "parameters" "parameter" "variables" "variable" "arguments" "tokens"
+                                "keys" "fields" "tags" "elements")
+                        })
+                }
                 "is" | "are" => {
                     i > self.token
                         && any_of!(next, "the" "a" "an")
@@ -273,6 +284,14 @@ impl<'s> Bracket<'s> {
                 }
                 _ => false,
             }
+        })
+    }
+
+    /// `replaces tax numbers by <TAX_ID>`, `replaced by [deleted]`
+    fn is_replacement(&self) -> bool {
+        any_of!(self.previous(), "by" "with" "as" "becomes" "to") && self.sentence_has(|w| {
+            w.starts_with("replace")
+                || any_of!(w, "masked" "masks" "redacted" "redacts" "substitutes" "turns" "printed")
         })
     }
 
@@ -306,7 +325,8 @@ fn is_round_blank(b: &Bracket<'_>) -> bool {
     let starts = match first {
         "fill" | "insert" | "tbd" | "tbc" | "tba" | "fixme" | "placeholder" | "xxx" => true,
         "todo" => !b.lower.starts_with("todo app") && !b.lower.starts_with("todo list"),
-        "missing" => words <= 2,
+        // `(missing file)` names a case.
+        "missing" => words == 1,
         _ => false,
     };
     let asks = words <= 5
@@ -318,7 +338,11 @@ fn is_round_blank(b: &Bracket<'_>) -> bool {
     let due = b.lower.strip_prefix("to ").is_some_and(|act| {
         any_of!(act.split(' ').next().unwrap_or_default(), "come" "follow" "fill" "add" "insert" "complete" "confirm" "check" "define")
     });
-    starts || asks || due && words <= 4
+    // `Delivered to (address)`
+    let noun = words == 1
+        && any_of!(b.previous(), "to" "at" "from" "until")
+        && classes_of(&b.lower) & class::BLANK != 0;
+    starts || asks || noun || due && words <= 4
 }
 
 /// `%DB_HOST%` in capitals, but not the variables of Windows.
