@@ -48,6 +48,8 @@ pub(super) fn is_odd_subject(t: &Tagged<'_>, from: usize, to: usize) -> bool {
                 || any_of!(lexed.word(i + 1), "under" "below")
                     && lexed.tokens.get(i + 2).is_some_and(|n| n.kind == TokenKind::Number)
                     && has_finite(t, (i + 4, to))
+                    // `Targets below 30 degrees are never scheduled` is a rule of the plan.
+                    && !t.any((i + 3, to), class::NEG)
         }
     })
 }
