@@ -1,5 +1,6 @@
 //! Intent text to the canonical bytes of its bundle: a small intent, and growth over 10 to 10,000
-//! constraints, for intents where nothing is open and for intents full of open points.
+//! constraints, for intents where nothing is open (and there the kernel alone, without reading the
+//! intent and writing the bundle) and for intents full of open points.
 //!
 //! `cargo bench --bench kernel` prints the tables of docs/performance.md; numbers after `--` run
 //! only those sizes.
@@ -19,6 +20,8 @@ fn main() {
         "constraints",
         "clear",
         "per constraint",
+        "the kernel alone",
+        "per constraint",
         "open points",
         "per constraint",
     ];
@@ -27,8 +30,16 @@ fn main() {
     for size in SIZES.into_iter().filter(|size| wants(&size.to_string())) {
         let clear = intent_text(size, false);
         let open = intent_text(size, true);
+        let document = parse_document(clear.as_bytes(), &ReadOptions::INTENT).ok();
+        let intent = document
+            .as_ref()
+            .and_then(|document| parse_intent(document).ok());
         let mut contenders = vec![
             Contender::new("clear", || run(&clear)),
+            Contender::new("alone", || {
+                let bundle = transform(intent.as_ref()?).ok()?;
+                Some(bundle.questions.len() as u64)
+            }),
             Contender::new("open", || run(&open)),
         ];
         let times = race(&mut contenders, ROUNDS);

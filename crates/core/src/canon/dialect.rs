@@ -175,21 +175,27 @@ fn write_escaped(out: &mut Vec<u8>, text: &str, ascii_only: bool) {
                 .map_or(end, |run| at + run);
         }
         out.extend_from_slice(&bytes[at..end]);
-        // The run ended before a whole character: bytes of longer ones all count as stops.
-        let Some(c) = text[end..].chars().next() else {
+        let Some(&stop) = bytes.get(end) else {
             return;
         };
-        at = end + c.len_utf8();
-        match c {
-            '"' | '\\' => out.extend([b'\\', c as u8]),
-            '\u{8}' => out.extend(b"\\b"),
-            '\t' => out.extend(b"\\t"),
-            '\n' => out.extend(b"\\n"),
-            '\u{c}' => out.extend(b"\\f"),
-            '\r' => out.extend(b"\\r"),
+        at = end + 1;
+        match stop {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', stop]),
+            0x08 => out.extend_from_slice(b"\\b"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            0x0C => out.extend_from_slice(b"\\f"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            0..=0x1F | 0x7F => write_unicode_escape(out, u16::from(stop)),
+            // The run ended before a whole character: bytes of longer ones all count as stops.
             _ => {
+                let Some(c) = text[end..].chars().next() else {
+                    return;
+                };
+                at = end + c.len_utf8();
                 let mut units = [0; 2];
-                c.encode_utf16(&mut units)
+                let units = c.encode_utf16(&mut units);
+                units
                     .iter()
                     .for_each(|&unit| write_unicode_escape(out, unit));
             }

@@ -120,9 +120,7 @@ pub fn verify_job_bundle_then<T>(
             return judge(ManifestState::Absent(&why), &facts, options, then);
         }
     };
-    let threads = options
-        .threads
-        .unwrap_or_else(|| threads_for(manifest.size()));
+    let threads = threads_for(manifest.size(), options.threads);
     let (mut bytes, mut document) = (None, None);
     let (state, facts) = read_beside(&folder, threads, || {
         match read_document(manifest, &mut bytes, &mut document) {
@@ -139,16 +137,16 @@ pub fn verify_job_bundle_then<T>(
     }
 }
 
-/// How many threads a bundle with a manifest of this size is worth. The manifest's thread is one
-/// of them: below two a second one has hardly begun when the first is done, and asking for the
-/// number of processors reads several files of its own.
-fn threads_for(manifest_bytes: u64) -> usize {
-    if manifest_bytes < FEW_ARTIFACTS {
-        1
-    } else if manifest_bytes < SOME_ARTIFACTS {
-        2
-    } else {
-        thread::available_parallelism().map_or(1, usize::from)
+/// How many threads a bundle with a manifest of this size is worth, the manifest's own included:
+/// as many as were asked for, else as many as there are processors. With few artifacts a second
+/// one has hardly begun when the first is done, and asking for the number of processors reads
+/// several files of its own.
+fn threads_for(manifest_bytes: u64, asked_for: Option<usize>) -> usize {
+    match asked_for {
+        _ if manifest_bytes < FEW_ARTIFACTS => 1,
+        Some(threads) => threads,
+        None if manifest_bytes < SOME_ARTIFACTS => 2,
+        None => thread::available_parallelism().map_or(1, usize::from),
     }
 }
 
