@@ -2,6 +2,7 @@
 //!
 //! Pure string functions; every pass over a text is linear in its length.
 
+pub(crate) mod keyed;
 pub(crate) mod lex;
 mod normalize;
 pub(crate) mod stem;

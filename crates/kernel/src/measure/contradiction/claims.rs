@@ -92,11 +92,7 @@ pub(super) fn opposed(
         && !(s.narrowed || o.narrowed);
     let wild = speaks_of_all(a, s) || speaks_of_all(b, o);
     // `Guests of pupils pay`, `pupils eat free`: other people are the subject.
-    let lead = |st: &Statement| {
-        let key = st.head.or(st.subject)?;
-        let folk = st.persons.iter().any(|k| canonical(*k) == key);
-        (folk && !cue.contains(&key)).then_some(key)
-    };
+    let lead = |st: &Statement| person_ahead(st).filter(|key| !cue.contains(key));
     let led = lead(s).zip(lead(o)).is_some_and(|(p, q)| p != q);
     // `Students see only their own grades`, `teachers see those of all students`
     let led = led || name == "who sees it" && other_people(s, o);
@@ -495,12 +491,15 @@ fn all_do(source: &Source<'_>, st: &Statement) -> bool {
 
 /// The subjects are people, and not the same ones.
 pub(super) fn other_people(s: &Statement, o: &Statement) -> bool {
-    let lead = |st: &Statement| {
-        let key = st.head.or(st.subject)?;
-        let folk = st.persons.iter().any(|k| canonical(*k) == key);
-        folk.then_some(key)
-    };
-    lead(s).zip(lead(o)).is_some_and(|(p, q)| p != q) || rank_differs(s, o)
+    let led = person_ahead(s).zip(person_ahead(o));
+    led.is_some_and(|(p, q)| p != q) || rank_differs(s, o)
+}
+
+/// The people who are the subject.
+fn person_ahead(st: &Statement) -> Option<u64> {
+    let key = st.head.or(st.subject)?;
+    let folk = st.persons.iter().any(|k| canonical(*k) == key);
+    folk.then_some(key)
 }
 
 /// `Teachers`, `the head teacher`: one subject is a narrower kind of the other's people.

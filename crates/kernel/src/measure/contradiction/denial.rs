@@ -289,19 +289,19 @@ fn passes(source: &Source<'_>, range: (usize, usize), at: usize) -> bool {
 
 /// What one negation covers: behind the token `from`, before the token `to`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cover {
-    pub from: usize,
-    pub to: usize,
+struct Cover {
+    from: usize,
+    to: usize,
     /// A noun phrase only.
-    pub noun: bool,
+    noun: bool,
     /// Leaves no exception.
-    pub absolute: bool,
+    absolute: bool,
     /// Denied of everything.
-    pub wild: bool,
+    wild: bool,
 }
 
 /// Every negation of a statement that denies something.
-pub(super) fn read_covers(source: &Source<'_>, s: &Statement) -> Vec<Cover> {
+fn read_covers(source: &Source<'_>, s: &Statement) -> Vec<Cover> {
     let t = &source.tagged;
     let lexed = &t.lexed;
     let mut out: Vec<Cover> = Vec::new();

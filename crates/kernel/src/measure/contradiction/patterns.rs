@@ -7,6 +7,7 @@ use super::super::Source;
 use super::cues::{all_groups, topics};
 use super::grammar::is_boundary;
 use crate::lexicon::{Side, class};
+use crate::text::keyed::Keyed;
 use crate::text::lex::{TokenKind, fnv};
 use crate::text::stem::stem;
 use std::collections::BTreeMap;
@@ -68,15 +69,14 @@ type Range = (u32, u32);
 /// A stem that a group or the start of a pattern knows.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    key: u64,
     groups: u128,
     /// The patterns that begin with this word.
     patterns: Range,
 }
 
 struct Table {
-    /// Open addressing by the stem's key; a quarter full at most.
-    words: Vec<Entry>,
+    /// By the key of the stem.
+    words: Keyed<Entry>,
     /// The patterns that begin with each group.
     by_group: Vec<Range>,
     /// Ordered by first element.
@@ -88,20 +88,6 @@ struct Table {
     sets: Vec<Vec<u64>>,
     /// Bit of the group `person`.
     person: u128,
-}
-
-impl Table {
-    fn look_up(&self, key: u64) -> Entry {
-        let mask = self.words.len() - 1;
-        let mut at = key as usize & mask;
-        loop {
-            let entry = self.words[at];
-            if entry.key == key || entry.key == 0 {
-                return entry;
-            }
-            at = (at + 1) & mask;
-        }
-    }
 }
 
 fn table() -> &'static Table {
@@ -134,18 +120,9 @@ fn build() -> Table {
         let from = if range.1 == 0 { at as u32 } else { range.0 };
         *range = (from, at as u32 + 1);
     }
-    let size = (words.len() * 4).next_power_of_two();
-    let mut slots = vec![Entry::default(); size];
-    for (key, entry) in words {
-        let mut at = key as usize & (size - 1);
-        while slots[at].key != 0 {
-            at = (at + 1) & (size - 1);
-        }
-        slots[at] = Entry { key, ..entry };
-    }
     let person = all_groups().iter().position(|g| g.0 == "person");
     Table {
-        words: slots,
+        words: Keyed::new(words.into_iter().collect()),
         by_group,
         needs,
         patterns,
@@ -285,9 +262,10 @@ pub(super) fn find_cues(source: &Source<'_>, range: (usize, usize)) -> Vec<Found
     let mut ahead = Needs::default();
     for i in (range.0..range.1).rev() {
         let entry = match tokens[i].kind {
-            TokenKind::Word => table.look_up(tokens[i].key),
-            TokenKind::Number | TokenKind::Symbol => Entry::default(),
+            TokenKind::Word => table.words.find(tokens[i].key).copied(),
+            TokenKind::Number | TokenKind::Symbol => None,
         };
+        let entry = entry.unwrap_or_default();
         let is_person = t.is(i, class::PERSON) && !t.is(i, class::NEG | class::THING);
         let groups = entry.groups | if is_person { table.person } else { 0 };
         ahead = ahead.and(groups, tokens[i].key);

@@ -39,6 +39,18 @@ pub(super) enum Bound {
     Exact,
 }
 
+impl Bound {
+    /// The bound of the time between two of what this bounds the rate of: at most ten a minute are at least six
+    /// seconds apart.
+    fn of_period(self) -> Self {
+        match self {
+            Self::Upper => Self::Lower,
+            Self::Lower => Self::Upper,
+            Self::Takes | Self::Value | Self::Exact => self,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Quantity {
     pub statement: u32,
@@ -357,11 +369,7 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
                 out.push(Quantity {
                     statement: n,
                     dimension: Dimension::Period,
-                    bound: match bound {
-                        Bound::Upper => Bound::Lower,
-                        Bound::Lower => Bound::Upper,
-                        other => other,
-                    },
+                    bound: bound.of_period(),
                     value: 1.0 / value,
                     own: vec![token.key],
                     counted: None,
@@ -376,11 +384,7 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
             out.push(Quantity {
                 statement: n,
                 dimension: Dimension::Period,
-                bound: match bound {
-                    Bound::Upper => Bound::Lower,
-                    Bound::Lower => Bound::Upper,
-                    other => other,
-                },
+                bound: bound.of_period(),
                 value: span / value,
                 own: vec![token.key],
                 counted: s.head,
@@ -413,11 +417,7 @@ pub(super) fn read_quantities(source: &Source<'_>, s: &Statement, n: u32, out: &
             if let Some(unit) = span_behind(source, s, noun)
                 && value > 0.0
             {
-                let flipped = match bound {
-                    Bound::Upper => Bound::Lower,
-                    Bound::Lower => Bound::Upper,
-                    other => other,
-                };
+                let flipped = bound.of_period();
                 out.push(Quantity {
                     statement: n,
                     dimension: Dimension::Period,

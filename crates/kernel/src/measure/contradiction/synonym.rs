@@ -1,5 +1,6 @@
 //! Words that say the same in a requirement: two statements about storing and keeping speak of one act.
 
+use crate::text::keyed::Keyed;
 use crate::text::lex::fnv;
 use crate::text::stem::stem;
 use std::sync::OnceLock;
@@ -49,42 +50,16 @@ const GROUPS: &[&str] = &[
     "respect honour honor obey heed",
 ];
 
-/// Open addressing by the key: the key of a word and the one that stands for it, 0 where empty. A quarter full at most.
-fn build() -> Vec<(u64, u64)> {
-    let size = (4 * GROUPS
-        .iter()
-        .map(|group| group.split(' ').count())
-        .sum::<usize>())
-    .next_power_of_two();
-    let mut slots = vec![(0, 0); size];
-    for group in GROUPS {
-        let first = group.split(' ').next().unwrap_or_default();
-        for word in group.split(' ') {
-            let key = fnv(stem(word));
-            let mut at = key as usize & (size - 1);
-            // The first group that has a word keeps it.
-            while slots[at].0 != 0 && slots[at].0 != key {
-                at = (at + 1) & (size - 1);
-            }
-            if slots[at].0 == 0 {
-                slots[at] = (key, fnv(stem(first)));
-            }
-        }
-    }
-    slots
-}
-
-/// The key that stands for all words of a group.
+/// The key that stands for all words of a group; of a word in several groups, that of the first.
 pub(super) fn canonical(key: u64) -> u64 {
-    static TABLE: OnceLock<Vec<(u64, u64)>> = OnceLock::new();
-    let table = TABLE.get_or_init(build);
-    let mask = table.len() - 1;
-    let mut at = key as usize & mask;
-    loop {
-        match table[at] {
-            (0, _) => return key,
-            (own, to) if own == key => return to,
-            _ => at = (at + 1) & mask,
-        }
-    }
+    static TABLE: OnceLock<Keyed<u64>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let pairs = GROUPS.iter().flat_map(|group| {
+            let first = group.split(' ').next().unwrap_or_default();
+            let to = fnv(stem(first));
+            group.split(' ').map(move |word| (fnv(stem(word)), to))
+        });
+        Keyed::new(pairs.collect())
+    });
+    table.find(key).copied().unwrap_or(key)
 }
