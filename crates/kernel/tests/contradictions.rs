@@ -58,6 +58,19 @@ fn contradictions_pairs_of_set_a_meet_the_thresholds() {
     assert_shares(count("pairs_a.txt"), 50, 80);
 }
 
+/// Counts pairs from elsewhere (`PAIRS_EXTRA=FILE`), as many files as are named.
+#[test]
+fn contradictions_pairs_from_elsewhere_are_counted() {
+    let Ok(files) = std::env::var("PAIRS_EXTRA") else {
+        println!("skipped: PAIRS_EXTRA names no file");
+        return;
+    };
+    for file in files.split(',') {
+        let table = count(file);
+        assert!(table[0].1 + table[1].1 > 0, "{file} holds no pairs");
+    }
+}
+
 /// At least these percents are found, and left alone.
 fn assert_shares([found, left]: [(usize, usize); 2], found_percent: usize, left_percent: usize) {
     println!("{}/{} {}/{}", found.0, found.1, left.0, left.1);
