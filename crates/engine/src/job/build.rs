@@ -15,7 +15,7 @@ use runseal_core::canon::{
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
-use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
 use runseal_core::source::SourceError;
 use thiserror::Error;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_bytes};
-use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::{Plan, PlanFault, derive_job_digits};
 use runseal_core::formats::job_bundle::slice::parse_slice;
 use thiserror::Error;

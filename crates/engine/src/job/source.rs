@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use runseal_core::digest::Digest;
-use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
 use runseal_core::formats::job_bundle::section::{line_range, normalize_newlines};
 use runseal_core::formats::job_bundle::slice::parse_slice;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
-use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::{StepBody, derive_job_digits};
 use runseal_core::source::SourceError;
 use thiserror::Error;

@@ -1,4 +1,4 @@
-use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::op::Op;
 use tempfile::TempDir;
 
 use super::*;

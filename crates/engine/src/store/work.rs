@@ -6,7 +6,7 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
 
-use runseal_core::formats::job_bundle::manifest::Op;
+use runseal_core::formats::job_bundle::op::Op;
 
 use super::{Store, StoreError};
 

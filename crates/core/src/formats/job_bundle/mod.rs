@@ -6,6 +6,7 @@
 pub mod facts;
 pub mod hashes;
 pub mod manifest;
+pub mod op;
 pub mod plan;
 mod rules;
 mod rules_files;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
-use super::manifest::Op;
+use super::op::Op;
 use super::slice::parse_slice;
 use crate::canon::{
     Dialect, Kind, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,

@@ -2,7 +2,8 @@
 
 use super::facts::ArtifactKey;
 use super::hashes::{STEP_FIELDS, compute_plan_hash, derive_artifact_id};
-use super::manifest::{ARTIFACT_FIELDS, INPUT_LISTS, Manifest, Op, Text};
+use super::manifest::{ARTIFACT_FIELDS, INPUT_LISTS, Manifest, Text};
+use super::op::Op;
 use super::rules::{BundleView, ManifestState, NO_MANIFEST};
 use super::slice::parse_slice;
 use crate::canon::{Dialect, Node, canonical_bytes};

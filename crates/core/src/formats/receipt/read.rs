@@ -3,7 +3,7 @@
 use crate::canon::{Integer, Kind, Node};
 use crate::digest::Digest;
 use crate::formats::job_bundle::facts::ArtifactKey;
-use crate::formats::job_bundle::manifest::Op;
+use crate::formats::job_bundle::op::Op;
 
 use super::{EXECUTOR_VERSION, RECEIPT_VERSION, compute_receipt_hash};
 

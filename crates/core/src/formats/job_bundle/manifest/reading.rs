@@ -1,0 +1,219 @@
+//! Reads the parts of a manifest, and keeps every fault of the schema on the way.
+
+use super::{ARTIFACT_FIELDS, Artifact, Problem, Step, Text};
+use crate::canon::{Integer, Kind, Node};
+use crate::digest::{Digest, decode_lower_hex};
+use crate::formats::job_bundle::facts::ArtifactKey;
+use crate::formats::job_bundle::hashes::STEP_FIELDS;
+use crate::formats::job_bundle::op::Op;
+
+/// Collects faults while reading.
+pub(super) struct Reading {
+    pub problems: Vec<Problem>,
+}
+
+impl Reading {
+    pub fn add(&mut self, path: impl FnOnce() -> String, message: String) {
+        self.problems.push(Problem {
+            path: path(),
+            message,
+        });
+    }
+
+    pub fn typed<'a>(
+        &mut self,
+        value: Option<Node<'a>>,
+        kind: Kind,
+        path: impl FnOnce() -> String,
+    ) -> Option<Node<'a>> {
+        match value {
+            Some(node) if node.kind() == kind => Some(node),
+            Some(node) => {
+                let (wanted, found) = (kind.with_article(), node.kind().with_article());
+                self.add(path, format!("expected {wanted}, actual {found}"));
+                None
+            }
+            None => {
+                self.add(
+                    path,
+                    format!("expected {}, actual nothing", kind.with_article()),
+                );
+                None
+            }
+        }
+    }
+
+    pub fn text<'a>(
+        &mut self,
+        value: Option<Node<'a>>,
+        path: impl FnOnce() -> String,
+    ) -> Option<Text<'a>> {
+        self.typed(value, Kind::String, path).and_then(Text::of)
+    }
+
+    pub fn digest(&mut self, value: Option<Node<'_>>, path: impl Fn() -> String) -> Option<Digest> {
+        let text = self.text(value, &path)?;
+        if let Some(bytes) = text.as_str().and_then(decode_lower_hex) {
+            return Some(Digest::from_bytes(bytes));
+        }
+        match Digest::parse_hex(&text.to_lossy()) {
+            Ok(digest) => Some(digest),
+            Err(error) => {
+                self.add(path, format!("{error}, actual `{}`", text.to_lossy()));
+                None
+            }
+        }
+    }
+
+    fn integer<'a>(
+        &mut self,
+        value: Option<Node<'a>>,
+        path: impl Fn() -> String,
+    ) -> Option<Integer<'a>> {
+        let number = self.typed(value, Kind::Number, &path)?.as_number()?;
+        let integer = number.as_integer();
+        if integer.is_none() {
+            self.add(
+                path,
+                format!("expected an integer, actual `{}`", number.text()),
+            );
+        }
+        integer
+    }
+}
+
+/// The members of an object that are named in `names`, which are sorted. One pass over both:
+/// a manifest may have a million members, and looking up each by itself would take longer than
+/// parsing them did.
+fn fields<'a, const N: usize>(object: Node<'a>, names: [&str; N]) -> [Option<Node<'a>>; N] {
+    let mut found = [None; N];
+    let mut at = 0;
+    for (key, value) in object.members() {
+        let Some(key) = key.as_str() else { continue };
+        // In a sound object this is the next name, every time.
+        while at < N && names[at] != key {
+            if names[at] > &*key {
+                break;
+            }
+            at += 1;
+        }
+        if at < N && names[at] == key {
+            found[at] = Some(value);
+            at += 1;
+        }
+    }
+    found
+}
+
+pub(super) fn read_list<'a, T>(
+    reading: &mut Reading,
+    value: Option<Node<'a>>,
+    place: &str,
+    mut read: impl FnMut(&mut Reading, Node<'a>, &dyn Fn() -> String) -> T,
+) -> Vec<T> {
+    let Some(list) = reading.typed(value, Kind::Array, || place.to_owned()) else {
+        return Vec::new();
+    };
+    let items = list.items().enumerate();
+    items
+        .map(|(at, item)| read(reading, item, &|| format!("{place}[{at}]")))
+        .collect()
+}
+
+pub(super) fn read_step<'a>(
+    reading: &mut Reading,
+    node: Node<'a>,
+    path: &dyn Fn() -> String,
+) -> Step<'a> {
+    let mut step = Step {
+        node,
+        step_id: None,
+        ordinal: None,
+        op: None,
+        reference: None,
+        slice: None,
+    };
+    if reading.typed(Some(node), Kind::Object, path).is_none() {
+        return step;
+    }
+    let at = |key: &'static str| move || format!("{}.{key}", path());
+    let [constraints, outputs, op, ordinal, refs, step_id] = fields(node, STEP_FIELDS);
+    step.step_id = reading.text(step_id, at("step_id"));
+    step.ordinal = reading.integer(ordinal, at("ordinal"));
+    if let Some(op) = reading.text(op, at("op")) {
+        step.op = op.as_str().and_then(Op::parse);
+        if step.op.is_none() {
+            let found = op.to_lossy();
+            let message = format!("expected `READ_SYMBOL` or `READ_SECTION`, actual `{found}`");
+            reading.add(at("op"), message);
+        }
+    }
+    let refs = reading.typed(refs, Kind::Object, at("refs"));
+    if let (Some(refs), Some(op)) = (refs, step.op) {
+        let key = op.ref_key();
+        step.reference = reading.text(refs.get(key), || format!("{}.refs.{key}", path()));
+    }
+    if let Some(constraints) = reading.typed(constraints, Kind::Object, at("constraints")) {
+        step.slice = reading.text(constraints.get("slice"), at("constraints.slice"));
+    }
+    reading.typed(outputs, Kind::Object, at("expected_outputs"));
+    step
+}
+
+pub(super) fn read_artifact<'a>(
+    reading: &mut Reading,
+    node: Node<'a>,
+    path: &dyn Fn() -> String,
+) -> Artifact<'a> {
+    let mut artifact = Artifact {
+        node,
+        artifact_id: None,
+        key: None,
+        kind: None,
+        reference: None,
+        slice: None,
+        path: None,
+        sha256: None,
+        bytes: None,
+        is_in_place: false,
+    };
+    if reading.typed(Some(node), Kind::Object, path).is_none() {
+        return artifact;
+    }
+    let at = |key: &'static str| move || format!("{}.{key}", path());
+    let [id, bytes, kind, place, reference, sha256, slice] = fields(node, ARTIFACT_FIELDS);
+    artifact.artifact_id = reading.text(id, at("artifact_id"));
+    if let Some(id) = &artifact.artifact_id {
+        artifact.key = id.as_str().and_then(|id| ArtifactKey::parse(id.as_bytes()));
+        if artifact.key.is_none() {
+            let found = id.to_lossy();
+            let message = format!("expected 16 lower-case hex digits, actual `{found}`");
+            reading.add(at("artifact_id"), message);
+        }
+    }
+    if let Some(kind) = reading.text(kind, at("kind")) {
+        artifact.kind = [Op::ReadSymbol, Op::ReadSection]
+            .into_iter()
+            .find(|op| kind.as_str() == Some(op.kind()));
+        if artifact.kind.is_none() {
+            let found = kind.to_lossy();
+            let message = format!("expected `SYMBOL_SLICE` or `SECTION_SLICE`, actual `{found}`");
+            reading.add(at("kind"), message);
+        }
+    }
+    artifact.reference = reading.text(reference, at("ref"));
+    artifact.slice = reading.text(slice, at("slice"));
+    artifact.path = reading.text(place, at("path"));
+    artifact.sha256 = reading.digest(sha256, at("sha256"));
+    artifact.bytes = reading.integer(bytes, at("bytes"));
+    if let Some(bytes) = artifact.bytes
+        && bytes.is_negative()
+    {
+        reading.add(
+            at("bytes"),
+            "expected a size of 0 or more, actual a negative one".to_owned(),
+        );
+    }
+    artifact.is_in_place = artifact.find_in_place();
+    artifact
+}
