@@ -27,6 +27,7 @@ pub(super) fn is_open(source: &Source<'_>, range: (usize, usize), from: usize, t
         || single && is_parameter_value(source, from)
         || is_attribute(source, range, from, to)
         || is_last_value(source, range, from, to)
+        || word == "whatever" && is_regardless(source, range, to)
         || lexed.raw(to) == "{"
     {
         return false;
@@ -204,13 +205,31 @@ fn is_attribute(source: &Source<'_>, range: (usize, usize), from: usize, to: usi
         "open" if any_of!(lexed.word(from + 1), "question" "point") => {
             from > range.0
                 && any_of!(lexed.word(from - 1), "an" "each" "every" "the" "no" "any")
-                && any_of!(lexed.word(from.wrapping_sub(2)), "is" "are" "")
+                && (from - 1 == range.0 || any_of!(lexed.word(from.wrapping_sub(2)), "is" "are" ""))
                 && to < range.1
                 && any_of!(lexed.word(to), "until" "when" "if" "that" "which" "is" "gets" "in" "of" "with" "has")
                 || is_conditional(t, range, from)
         }
         _ => false,
     }
+}
+
+/// `all vents close, whatever the temperature`: in every case; `whatever the budget allows` is open.
+fn is_regardless(source: &Source<'_>, range: (usize, usize), noun: usize) -> bool {
+    let t = &source.tagged;
+    let lexed = &t.lexed;
+    let end = (noun..range.1)
+        .find(|&i| lexed.tokens[i].kind == TokenKind::Symbol || t.is(i, class::CONDITION))
+        .unwrap_or(range.1);
+    let is = |i: usize| any_of!(lexed.word(i), "is" "are" "was" "were" "says" "may");
+    let narrowed = (noun + 1..end).any(|i| any_of!(lexed.word(i), "of" "in" "on" "at" "or" "and"));
+    let plain = match end - noun {
+        0 => false,
+        1 => true,
+        2 => is(noun + 1) || !lexed.word(noun + 1).ends_with('s'),
+        _ => narrowed || is(end - 1),
+    };
+    lexed.word(noun - 1) == "the" && plain && !t.any((noun, end), class::PERSON)
 }
 
 /// `Plot wish is north, south or no preference`: the last of the values that the sentence lists.
@@ -220,7 +239,7 @@ fn is_last_value(source: &Source<'_>, range: (usize, usize), from: usize, to: us
     from > range.0 + 2
         && closes
         && any_of!(lexed.word(from - 1), "or" "and")
-        && any_of!(lexed.word(from), "no" "unknown" "undecided" "maybe" "unsure" "don't" "not")
+        && any_of!(lexed.word(from), "no" "unknown" "undecided" "maybe" "unsure" "don't" "not" "open")
         && (range.0..from).any(|i| any_of!(lexed.word(i), "is" "are" "be"))
         && (range.0..from).any(|i| lexed.raw(i) == ",")
 }

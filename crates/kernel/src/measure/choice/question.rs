@@ -104,5 +104,8 @@ fn is_task(source: &Source<'_>, range: (usize, usize)) -> bool {
     let t = &source.tagged;
     let asks = any_of!(t.lexed.word(range.0), "why" "what" "where" "how" "which" "who" "when" "does" "is" "are" "do");
     let verbs = class::FIX | class::ANALYSE | class::DESCRIBE | class::BUILD | class::CHANGE;
-    asks && range.1 < t.lexed.tokens.len() && t.is(range.1, verbs)
+    // `Find out which method keeps most - does covering help?`
+    let inquires = t.is(range.0, class::ANALYSE)
+        || t.lexed.word(range.0) == "find" && t.lexed.word(range.0 + 1) == "out";
+    inquires || asks && range.1 < t.lexed.tokens.len() && t.is(range.1, verbs)
 }

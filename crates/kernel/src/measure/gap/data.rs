@@ -120,6 +120,7 @@ pub(super) fn read_data(t: &Tagged<'_>) -> u32 {
                     } else if open
                         && (word.contains('_') || is_named_store(t, i) || is_described(lexed, i))
                         || is_source(t, i)
+                        || is_gathered(lexed, i)
                     {
                         points += MEDIUM;
                     } else if c & class::DATABASE != 0 && !is_ambiguous(word) {
@@ -190,6 +191,12 @@ fn is_source(t: &Tagged<'_>, i: usize) -> bool {
         })
 }
 
+/// `Measured with Macrobenchmark`: how the data comes about.
+fn is_gathered(lexed: &Lexed<'_>, i: usize) -> bool {
+    any_of!(lexed.word(i), "measured" "recorded" "sampled" "surveyed" "logged")
+        && any_of!(lexed.word(i + 1), "with" "by" "on" "using")
+}
+
 /// `/var/tide`, `in site/public`, `from the folder photos/kit-b`.
 fn is_path(t: &Tagged<'_>, slash: usize) -> bool {
     let lexed = &t.lexed;
@@ -206,6 +213,12 @@ fn is_path(t: &Tagged<'_>, slash: usize) -> bool {
 fn is_counted(t: &Tagged<'_>, i: usize) -> bool {
     let lexed = &t.lexed;
     if t.is(i + 1, class::DATA | class::SIZE_UNIT) || t.is(i + 2, class::DATA) {
+        return true;
+    }
+    // `30 runs each`, `12 interviews`: what is gathered for the question.
+    let gathered = any_of!(lexed.word(i + 1), "runs" "measurements" "trials" "samples" "interviews" "recordings" "sessions"
+        "readings" "repetitions" "participants" "respondents" "observations" "responses");
+    if gathered {
         return true;
     }
     // A large number before a plural.

@@ -44,7 +44,12 @@ pub(super) fn is_person(t: &Tagged<'_>, i: usize) -> bool {
         || word.ends_with("keeper")
         || word.ends_with("master") && word != "webmaster"
     {
-        return i > 0 && !any_of!(lexed.word(i - 1), "to" "on" "from" "place" "in");
+        // `Foremen see the count`
+        return if i == 0 {
+            man
+        } else {
+            !any_of!(lexed.word(i - 1), "to" "on" "from" "place" "in")
+        };
     }
     if c & class::THING != 0 {
         // `tells the player`, `Controllers read it in Looker`: a thing or a person, and here it is a person.

@@ -194,6 +194,8 @@ fn is_later(t: &Tagged<'_>, i: usize) -> bool {
     let lexed = &t.lexed;
     let next = lexed.word(i + 1);
     match lexed.word(i) {
+        // `7 days later than the due date`: counted from an event.
+        "later" if next == "than" || i > 0 && t.is(i - 1, class::TIME_UNIT) => false,
         "later" | "soon" | "tomorrow" | "shortly" | "separately" | "eventually" => true,
         "next" => any_of!(next,
             "week" "month" "year" "monday" "tuesday" "wednesday" "thursday" "friday" "quarter" "spring" "summer" "autumn"

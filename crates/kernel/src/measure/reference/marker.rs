@@ -116,8 +116,25 @@ fn is_question_blank(source: &Source<'_>, i: usize) -> bool {
         && after == b' '
         && i > 0
         && (lexed.tokens[i - 1].kind == TokenKind::Word || lexed.raw(i - 1) == ",");
-    let operator = between_words && lexed.raw(i - 1).len() == 1 && lexed.raw(i - 1) != ","
+    // `patient?.weight ?? null`: one side is code or an empty value.
+    let coded = || {
+        let lead = lexed.text[..token.start].trim_end();
+        let chunk = lead.rsplit(char::is_whitespace).next().unwrap_or_default();
+        any_of!(lexed.word(i + 1), "null" "undefined" "nil" "none" "false" "true" "throw" "default")
+            || chunk
+                .bytes()
+                .any(|b| matches!(b, b'.' | b'_' | b'(' | b'['))
+            || chunk
+                .as_bytes()
+                .windows(2)
+                .any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase())
+    };
+    let operator = between_words
+        && (lexed.raw(i - 1).len() == 1 && lexed.raw(i - 1) != "," || coded())
         || lexed.text[..token.start].trim_end().ends_with([')', ']']);
+    if is_judgement(lexed.text) {
+        return false;
+    }
     // `exceeds ?? kPa`: a word follows in the same sentence.
     let inside = between_words && follows.is_some_and(char::is_lowercase);
     !operator
@@ -126,6 +143,12 @@ fn is_question_blank(source: &Source<'_>, i: usize) -> bool {
             || inside
             || before.is_ascii_digit()
             || matches!(before, b'-' | b'x'))
+}
+
+/// `!, ?, ?! or ??`: the marks of a scale, as in chess.
+fn is_judgement(text: &str) -> bool {
+    text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '.'))
+        .any(|chunk| matches!(chunk, "?!" | "!?"))
 }
 
 /// `EUR ?`, `after ? days`: a lone question mark where a number belongs.
@@ -182,7 +205,8 @@ fn is_marker_word(source: &Source<'_>, i: usize) -> bool {
 fn is_wanted_filler(source: &Source<'_>, i: usize) -> bool {
     let lexed = &source.tagged.lexed;
     let (from, _) = lexed.sentence_of(i);
-    (from..i).any(|k| any_of!(lexed.word(k), "filled" "search" "searches" "contains" "such" "like" "with" "reject" "refuses" "finds"))
+    (from..i).any(|k| any_of!(lexed.word(k), "filled" "search" "searches" "contains" "contain" "containing" "such" "like" "with" "reject" "rejects" "rejected" "refuse"
+        "refuses" "refused" "find" "finds" "found" "flag" "flags" "detect" "detects" "fails" "matches"))
 }
 
 /// `______`, `__ %`, `intake@____.example`.
@@ -231,7 +255,11 @@ fn is_todo(source: &Source<'_>, i: usize) -> bool {
     let named = NAMED.binary_search(&next).is_ok()
         || NAMED.binary_search(&prev).is_ok() && prev != "item"
         || next.ends_with("comments")
-        || any_of!(prev, "a" "each" "every" "of" "per" "the" "called" "named");
+        || any_of!(prev, "a" "each" "every" "of" "per" "the" "called" "named")
+        // `Two people taking the same todo: …`: a noun in lower case.
+        || raw == "todo"
+            && any_of!(prev, "same" "this" "that" "one" "another" "new" "any" "own" "next" "last" "open" "first" "second"
+                "single" "done" "no" "old" "such" "existing");
     let label = matches!(lexed.raw(i + 1), ":" | "-" | "–") || any_of!(prev, ":" "=" "(" "[");
     let alone = lexed.tokens.len() == i + 1;
     !matches!(after, b'.' | b'/' | b'_' | b'(')

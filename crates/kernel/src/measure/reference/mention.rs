@@ -177,6 +177,13 @@ fn is_enumerated(source: &Source<'_>, from: usize, to: usize) -> bool {
             || raw.starts_with("??")
             || any_of!(lexed.word(k), "todo" "fixme" "tbd" "tba" "tbc" "xxx" "hack" "doing" "done" "open" "n" "none" "blank" "empty")
     };
+    // `XXX (no currency) and XTS (for tests)`: a bracket explains each.
+    let to = if lexed.raw(to) == "(" {
+        let close = (to..end).find(|&k| lexed.raw(k) == ")");
+        close.map_or(to, |close| close + 1)
+    } else {
+        to
+    };
     let after = to + 1 < end && joins(source, to) && code(to + 1);
     let before = from >= start + 2
         && joins(source, from - 1)

@@ -251,7 +251,8 @@ fn is_unresolved(source: &Source<'_>, from: usize, to: usize) -> bool {
         // `filled with lorem ipsum`: that is what is wanted.
         "lorem" => {
             !any_of!(prev, "with" "as" "of" "use" "uses" "using" "random")
-                && !any_of!(next, "from" "of" "generated" "words")
+                && !any_of!(next, "from" "of" "generated" "words" "text" "texts" "paragraph" "paragraphs" "sentence" "sentences"
+                    "generator" "plugin" "snippet" "snippets" "blocks" "filler" "style" "in")
         }
         // `what comes later is ignored`
         "comes" | "come" | "follows" | "follow" if any_of!(prev, "what" "whatever" "that" "which" "who") => {

@@ -171,7 +171,13 @@ fn is_namespaced(body: &str) -> bool {
 fn is_declaration(b: &Bracket<'_>) -> bool {
     let lexed = &b.source.tagged.lexed;
     let (from, _) = lexed.sentence_of(b.token);
+    // `public static <T> T retry(Callable<T> call)`: a parameter of a type.
+    let parameter = b.body.len() <= 2
+        && b.body.starts_with(|c: char| c.is_ascii_uppercase())
+        && (any_of!(b.previous(), "public" "static" "private" "protected" "final" "abstract" "default" "async" "fun" "func" "def")
+            || b.next() == b.lower.as_str());
     any_of!(b.first_word(), "typename" "class" "const" "struct" "auto" "int" "dyn" "impl")
+        || parameter
         || b.previous() == "template"
         || (from..b.token)
             .any(|i| any_of!(lexed.word(i), "include" "includes" "including" "headers" "header"))
@@ -183,6 +189,16 @@ fn is_declaration(b: &Bracket<'_>) -> bool {
 fn is_tag(b: &Bracket<'_>) -> bool {
     let lower = b.lower.as_str();
     let markup = b.known.markup;
+    // `<person><name>..</name></person>`: closed again in the same text.
+    let name = b.body.split(' ').next().unwrap_or_default();
+    let text = b.source.tagged.lexed.text;
+    if text.match_indices("</").any(|(at, _)| {
+        text[at + 2..]
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('>'))
+    }) {
+        return true;
+    }
     let listed = |tag: &str| {
         classes_of(tag) & class::HTML != 0
             || tag.len() == 2 && tag.starts_with('h') && tag.ends_with(|c: char| c.is_ascii_digit())

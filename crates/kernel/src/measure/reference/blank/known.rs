@@ -63,8 +63,12 @@ impl<'a> Known<'a> {
                     token.quoted || is_mentioned(source, i, i + 1) || is_on_board(lexed, i)
                 }
                 "maybe" | "undecided" => {
-                    is_given_value(source, i) || i > 0 && is_type_or_value(lexed, i)
+                    is_given_value(source, i)
+                        || i > 0 && is_type_or_value(lexed, i)
+                        || is_among_hedges(lexed, i)
                 }
+                "might" | "could" | "perhaps" | "possibly" | "probably" | "likely"
+                | "presumably" | "either" | "would" | "should" => is_among_hedges(lexed, i),
                 _ => false,
             };
             if spoken {
@@ -169,6 +173,23 @@ impl<'a> Known<'a> {
             }
         }
     }
+}
+
+/// `maybe, perhaps, might, could and probably`: words that are looked for.
+fn is_among_hedges(lexed: &Lexed<'_>, i: usize) -> bool {
+    let hedge = |k: usize| {
+        any_of!(lexed.word(k), "maybe" "perhaps" "might" "could" "possibly" "probably" "may" "likely" "presumably" "would"
+            "should" "either" "seems" "apparently" "undecided" "unclear" "roughly" "somewhat" "sometimes" "often")
+    };
+    let (from, to) = lexed.sentence_of(i);
+    let joins = |k: usize| {
+        k >= from
+            && k < to
+            && (any_of!(lexed.raw(k), "," "\"" "“" "”" "'" "/")
+                || any_of!(lexed.word(k), "or" "and"))
+    };
+    let listed = |k: usize| hedge(k) && (k > 0 && joins(k - 1) || joins(k + 1));
+    listed(i) && (from..to).filter(|&k| listed(k)).take(3).count() >= 3
 }
 
 /// `hall : Maybe String`, `?state=open,undecided`.
