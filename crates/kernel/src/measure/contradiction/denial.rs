@@ -313,10 +313,20 @@ fn read_covers(source: &Source<'_>, s: &Statement) -> Vec<Cover> {
         let relative = (i.saturating_sub(3).max(s.range.0)..i)
             .any(|k| any_of!(lexed.word(k), "that" "which" "who" "whose" "if" "when" "where"));
         let narrows = lexed.word(i) == "without"
-            && (i == s.range.0 || s.finite.is_none_or(|v| i < v) || t.is(i - 1, class::TIME_UNIT));
+            && (i == s.range.0
+                || s.finite.is_none_or(|v| i < v)
+                || t.is(i - 1, class::TIME_UNIT)
+                // `writes TBD for papers without a room`
+                || i > s.range.0 + 1
+                    && any_of!(lexed.word(i - 2), "for" "of" "to" "from" "about" "on" "all" "every" "any"));
         // `no task twice`, `no sub longer than 80 lines`: the denial is about a part.
+        // `no teacher, class or room twice`: a comma of a list ends nothing.
+        let listed = |k: usize| {
+            lexed.is_symbol(k, ",")
+                && (k + 1..(k + 5).min(s.range.1)).any(|n| any_of!(lexed.word(n), "or" "and" "nor"))
+        };
         let part = (i + 1..(i + 8).min(s.range.1))
-            .take_while(|&k| !is_boundary(source, k))
+            .take_while(|&k| !is_boundary(source, k) || listed(k))
             .any(
                 |k| any_of!(lexed.word(k), "twice" "than" "himself" "herself" "themselves" "he" "she" "own" "others" "another" "more" "unless" "same" "itself" "other's" "others'")
                     || lexed.word(k) == "other" && !any_of!(lexed.word(k - 1), "no" "any" "every" "all" "the"),
@@ -375,8 +385,11 @@ fn read(source: &Source<'_>, s: &Statement, n: u32) -> Reading {
         let emphasis = i > s.range.0
             && any_of!(lexed.word(i - 1), "any" "all" "no")
             && any_of!(lexed.word(i), "time" "times" "way" "case" "point" "moment" "means");
-        // What a program prints denies nothing.
-        let printed = lexed.tokens[i].quoted && concept_at(source, i).negative;
+        // What a program prints denies nothing, and a sentence that it prints says nothing.
+        let near = |k: usize| lexed.tokens.get(k).is_some_and(|t| t.quoted);
+        let sentence =
+            near(i.wrapping_sub(1)) && near(i.wrapping_sub(2)) || near(i + 1) && near(i + 2);
+        let printed = lexed.tokens[i].quoted && (sentence || concept_at(source, i).negative);
         let telling = !(emphasis || printed)
             && lexed.tokens[i].kind == TokenKind::Word
             && c & (class::STOP

@@ -200,9 +200,9 @@ fn denied_far(source: &Source<'_>, range: (usize, usize)) -> Vec<(u16, usize, us
                     || any_of!(before, "a" "an" "any" "in" "on" "from" "to" "with" "via" "by" "through" "into" "as" "under" "of" "use" "foreign" "external");
                 // `never delete a photo`: what is done to it is denied.
                 let done = any_of!(word, "not" "never" "cannot")
-                    && any_of!(before, "a" "an" "any")
-                    && !is_preposition(lexed.word(k.saturating_sub(2)))
-                    && !(i + 1..k).any(|v| is_using(lexed.word(v)));
+                    && (i + 1..k).any(|v| any_of!(lexed.word(v), "a" "an" "any"))
+                    && !(i + 1..k)
+                        .any(|v| is_preposition(lexed.word(v)) || is_using(lexed.word(v)));
                 if lexed.tokens[k].kind == TokenKind::Word && open && !certain && !done {
                     out.extend(nouns_at(source, k).map(|(family, end)| (family, i, end)));
                 }

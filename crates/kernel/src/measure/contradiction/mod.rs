@@ -12,7 +12,9 @@
 
 mod absolute;
 mod acts;
+mod amounts;
 mod bounds;
+mod cases;
 mod claims;
 mod concept;
 mod cues;
@@ -24,6 +26,7 @@ mod limit;
 mod manner;
 mod named;
 mod naming;
+mod narrowing;
 mod only;
 mod part;
 mod patterns;
@@ -66,9 +69,17 @@ impl Pairs<'_, '_> {
     /// Adds the pair of statements `a` and `b`, unless they already are a pair.
     pub fn add(&mut self, a: usize, b: usize, topic: &'static str) {
         let (sa, sb) = (&self.statements[a], &self.statements[b]);
-        if sa.source == sb.source || !self.seen.insert((a.min(b), a.max(b))) {
+        if sa.source == sb.source || self.has(a, b) {
             return;
         }
+        let seen = |s| cases::Seen {
+            source: &self.sources[s],
+            s: if s == sa.source { sa } else { sb },
+        };
+        if cases::told_apart(seen(sa.source), seen(sb.source), topic) {
+            return;
+        }
+        self.seen.insert((a.min(b), a.max(b)));
         let (first, second) = if sa.source < sb.source {
             (sa, sb)
         } else {

@@ -81,7 +81,13 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
             s.heading = telling(source, range.0, colon);
         }
     }
-    let case = is_case_line(t, range.0, range.1);
+    // `nothing below minimum: no mail`
+    let lacking = any_of!(lexed.word(range.0), "nothing" "no" "none" "nobody" "without" "neither")
+        && (range.0 + 1..range.1)
+            .take(8)
+            .find(|&i| any_of!(lexed.raw(i), ":" "->" "→" "=>"))
+            .is_some_and(|colon| !(range.0..colon).any(auxiliary));
+    let case = lacking || is_case_line(t, range.0, range.1);
     // The noun phrase of the subject.
     let verb = (range.0..range.1)
         .take(8)

@@ -220,10 +220,17 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 && hit.to < s.verb_at
                 && lexed.tokens[hit.to].kind == TokenKind::Word
                 && !t.is(hit.to, class::STOP | class::NEG);
+            // `the delete command`, `two locks`: a thing of that name.
+            let named = hit.to - hit.from == 1
+                && (any_of!(lexed.word(hit.to), "button" "buttons" "command" "commands" "icon" "menu" "dialog" "permission" "permissions"
+                    "right" "rights")
+                    || hit.from > s.range.0
+                        && lexed.word(hit.from).ends_with('s')
+                        && t.is(hit.from - 1, class::NUMERAL));
             let chosen = families()[usize::from(family)].name == "who acts"
                 && side == Side::A
                 && by_choice(hit.from);
-            if chosen || inside || describes || is_listed(t, s.range, hit.from, hit.to) {
+            if chosen || named || inside || describes || is_listed(t, s.range, hit.from, hit.to) {
                 continue;
             }
             let negated = (hit.from.saturating_sub(3).max(s.range.0)..hit.from)

@@ -397,7 +397,7 @@ fn has_phases(source: &Source<'_>) -> bool {
             || lexed.word(i) == "as" && lexed.word(i + 1) == "soon"
             // `uploads start when the Wi-Fi is in reach`
             || any_of!(lexed.word(i), "when" "whenever" "once")
-                && (i + 1..i + 5).any(|k| any_of!(lexed.word(k), "wi-fi" "wifi" "wlan" "network" "connection" "online" "internet" "signal" "reception"))
+                && (i + 1..i + 10).any(|k| any_of!(lexed.word(k), "wi-fi" "wifi" "wlan" "network" "connection" "online" "internet" "signal" "reception"))
     })
 }
 

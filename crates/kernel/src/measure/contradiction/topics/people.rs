@@ -60,7 +60,7 @@ pub(crate) const GROUPS: &[(&str, &str)] = &[
     ),
     (
         "approval",
-        "approve approval release confirm confirmation review authorise authorize authorisation sign-off consent agree agreement check signature sign signed look moderate moderation moderator permission vet inspect decide clearance countersign acknowledge vote ok press verify accept examine judge",
+        "approve approval release confirm confirmation review authorise authorize authorisation sign-off consent agree agreement check signature sign signed look moderate moderation permission vet inspect decide clearance countersign acknowledge vote ok press verify accept examine judge",
     ),
     ("two", "two both second three"),
     ("one", "one single"),
