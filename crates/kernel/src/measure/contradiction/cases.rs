@@ -9,7 +9,7 @@ use super::grammar::{is_boundary, is_preposition};
 use super::relation::common;
 use super::statement::Statement;
 use super::synonym::canonical;
-use super::{amounts, narrowing};
+use super::{amounts, narrowing, roles};
 use crate::lexicon::class;
 use crate::text::lex::TokenKind;
 
@@ -93,6 +93,15 @@ const RULES: &[Rule] = &[
     amounts::clocks,
     common_thing,
     acts,
+    roles::aspects,
+    roles::reported,
+    roles::agents,
+    roles::subjects,
+    roles::beneficiaries,
+    roles::occasions,
+    roles::partial_denial,
+    roles::two_cases,
+    roles::lifetimes,
     narrowing::objects,
     narrowing::exempted,
     narrowing::denied_object,
@@ -202,7 +211,7 @@ fn places(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
     let at = |x: &Seen<'_>| -> Vec<u64> {
         let spots = x
             .span()
-            .filter(|&i| x.word(i) == "at" && any_of!(x.word(i + 1), "the" "our" "a"));
+            .filter(|&i| x.word(i) == "at" && any_of!(x.word(i + 1), "the" "our" "a") && !any_of!(x.word(i + 2), "end" "start" "beginning" "same" "latest" "time" "moment" "earliest"));
         spots
             .flat_map(|i| super::naming::telling(x.source, i + 2, phrase_end(x, i + 2)))
             .collect()

@@ -224,7 +224,7 @@ fn meets(s: &Statement, denial: &Denial, o: &Statement) -> bool {
 }
 
 /// What can be said of an answer `No`.
-fn is_said_of(word: &str) -> bool {
+pub(super) fn is_said_of(word: &str) -> bool {
     any_of!(word, "needs" "requires" "means" "is" "opens" "leads" "closes" "ends" "asks" "counts" "keeps" "returns" "shows" "stops")
 }
 

@@ -123,6 +123,10 @@ pub(super) fn denied_kinds(source: &Source<'_>, range: (usize, usize)) -> Vec<(u
         if deep && !is_using(lexed.word(i + 1)) {
             continue;
         }
+        // `No needs a photo`: an answer.
+        if word == "no" && i == range.0 && super::denial::is_said_of(lexed.word(i + 1)) {
+            continue;
+        }
         // `Without Wi-Fi readings are kept`: a case.
         if word == "without" && i == range.0 && range.1 > i + 5 {
             continue;

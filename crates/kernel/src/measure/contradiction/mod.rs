@@ -33,6 +33,7 @@ mod patterns;
 mod polarity;
 mod quantity;
 mod relation;
+mod roles;
 mod schedule;
 mod spans;
 mod stands;
