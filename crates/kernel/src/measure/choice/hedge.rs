@@ -296,6 +296,10 @@ pub(super) fn is_open_might(source: &Source<'_>, range: (usize, usize), at: usiz
     let t = &source.tagged;
     let lexed = &t.lexed;
     let next = lexed.word(at + 1);
+    // `Dr. Will Could is listed`: a name.
+    if at > range.0 && lexed.tokens[at].upper && lexed.tokens[at - 1].upper {
+        return false;
+    }
     if any_of!(next, "not" "n't" "have" "otherwise" "no") || is_conditional(t, range, at) {
         return false;
     }

@@ -49,6 +49,9 @@ pub(super) fn read_names(source: &Source<'_>, range: (usize, usize), s: &mut Sta
         }
         s.emphatic |= !token.quoted
             && is_emphatic(lexed.word(i))
+            && !(i > range.0
+                && lexed.word(i - 1) == "of"
+                && any_of!(lexed.word(i), "everybody" "everyone"))
             // `for 5 seconds each`
             && !(lexed.word(i) == "each"
                 && (i + 1 >= range.1 || lexed.tokens[i + 1].kind == TokenKind::Symbol))
@@ -303,7 +306,10 @@ fn read_quantifiers(source: &Source<'_>, range: (usize, usize), s: &mut Statemen
         s.emphatic |= word == "ever" && denied(i);
         s.unexcepted |= any_of!(word, "whatever" "regardless" "irrespective")
             || word == "matter" && i > range.0 && lexed.word(i - 1) == "no";
+        // `those of everybody`: whose they are, not who does it.
+        let whose = i > range.0 && lexed.word(i - 1) == "of";
         s.unexcepted |= any_of!(word, "always" "never" "everything" "nothing" "nobody" "everyone" "everybody" "anyone" "anybody")
+            && !whose
             || any_of!(word, "without" "no")
                 && any_of!(lexed.word(i + 1), "exception" "exceptions");
         if any_of!(word, "all" "every" "each" "any" "no" "none") {

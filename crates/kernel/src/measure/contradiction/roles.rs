@@ -156,3 +156,41 @@ pub(super) fn lifetimes(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
     let often = |x: &Seen<'_>| x.has(|w| any_of!(w, "every" "per" "hourly" "daily"));
     topic == "numbers that exclude each other" && kept(a) && !often(a) && often(b) && !kept(b)
 }
+
+/// `Deleted recipes stay in the trash`, `members can delete recipes`: what becomes of them afterwards.
+pub(super) fn afterwards(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
+    any_of!(topic, "whether it is kept" "whether it is removed" "whether it happens at all" "opposite statements")
+        && (a.s.range.0..a.s.verb_at.min(a.s.range.0 + 3)).any(|i| {
+            a.word(i).ends_with("ed")
+                && a.telling(i + 1).is_some()
+                && a.telling(i).is_some_and(|k| {
+                    b.span()
+                        .any(|j| b.telling(j) == Some(k) && !b.word(j).ends_with("ed"))
+                })
+        })
+        && b.has(|w| any_of!(w, "can" "may"))
+        && !b.s.negative
+}
+
+/// `Between 22:00 and 06:00 a card does not open the door`: holds at that time.
+pub(super) fn windowed(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
+    let from = a.s.range.0;
+    !is_valued(topic)
+        && any_of!(a.word(from), "between" "from" "before" "after" "until")
+        && a.number(from + 1)
+        && a.word(from + 1).contains(':')
+        && !b.s.clocked
+        && !b.s.emphatic
+        && !b.s.unexcepted
+}
+
+/// `The text part contains no images`: that part, unless it is all that is built.
+pub(super) fn one_container(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
+    any_of!(topic, "pictures" "paper" "sound" "mail" "cookies" "tracking")
+        && a.span().any(|i| a.is(i, class::NEG))
+        && !a.s.passive
+        && a.has(|w| any_of!(w, "contain" "contains" "have" "has" "show" "shows" "carry" "carries"))
+        && (a.s.range.0..a.s.verb_at)
+            .all(|i| !a.is(i, class::WHOLE | class::TECH | class::SOFTWARE))
+        && a.s.head.is_some_and(|h| !b.knows(h))
+}

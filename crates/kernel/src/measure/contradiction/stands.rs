@@ -159,7 +159,22 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
                 && (s.range.0..at).any(|i| any_of!(lexed.word(i), "can" "may" "could"))
                 && !(s.range.0..s.range.1).any(|i| lexed.word(i) == "only")
         };
+        // `up to 6 seats at once`: at the same time, not without delay.
+        let together = |at: usize| {
+            lexed.word(at) == "at"
+                && lexed.word(at + 1) == "once"
+                && (at.saturating_sub(4).max(s.range.0)..at).any(|i| {
+                    lexed.tokens[i].kind == TokenKind::Number
+                        || t.is(i, class::NUMERAL)
+                        || any_of!(lexed.word(i), "both" "several" "many" "two" "than")
+                })
+        };
         for found in find_cues(&sources[s.source], s.range) {
+            if together(found.tokens[0])
+                && traits(family_of(found.topic)).0 != "one after the other"
+            {
+                continue;
+            }
             if found.side == Side::B
                 && any_of!(topics()[usize::from(found.topic)].name, "who acts" "approval")
                 && (by_choice(found.tokens[0]) || is_subject(&sources[s.source], s, &found.tokens))
@@ -230,7 +245,13 @@ pub(super) fn read_stands(sources: &[Source<'_>], statements: &[Statement]) -> V
             let chosen = families()[usize::from(family)].name == "who acts"
                 && side == Side::A
                 && by_choice(hit.from);
-            if chosen || named || inside || describes || is_listed(t, s.range, hit.from, hit.to) {
+            if chosen
+                || named
+                || together(hit.from)
+                || inside
+                || describes
+                || is_listed(t, s.range, hit.from, hit.to)
+            {
                 continue;
             }
             let negated = (hit.from.saturating_sub(3).max(s.range.0)..hit.from)

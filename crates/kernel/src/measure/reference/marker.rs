@@ -77,7 +77,7 @@ fn is_marker_sign(source: &Source<'_>, i: usize) -> bool {
         // `swaps are marked with (?)` speaks of the sign.
         b'?' => {
             matches!(around(source, i), (b'(', b')'))
-                && !(i >= 2 && any_of!(lexed.word(i - 2), "with" "as" "by" "like"))
+                && !(i >= 2 && any_of!(lexed.word(i - 2), "with" "as" "by" "like" "a" "the"))
                 || is_empty_after_label(source, i)
                 || is_sum_left_out(source, i)
         }

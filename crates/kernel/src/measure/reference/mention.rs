@@ -113,7 +113,8 @@ pub(in crate::measure) fn is_mentioned(source: &Source<'_>, from: usize, to: usi
     }
     let named = from > start
         && any_of!(lexed.word(from - 1),
-            "state" "states" "status" "string" "strings" "value" "values" "word" "words" "prefix" "suffix" "code" "codes");
+            "state" "states" "status" "string" "strings" "value" "values" "word" "words" "prefix" "suffix" "code" "codes" "operator" "operators" "mark"
+            "marks" "sign" "signs" "symbol" "character" "characters");
     if named
         || (start.max(from.saturating_sub(4))..from)
             .any(|k| INTRODUCES.binary_search(&lexed.word(k)).is_ok())

@@ -172,8 +172,10 @@ fn is_declaration(b: &Bracket<'_>) -> bool {
     let lexed = &b.source.tagged.lexed;
     let (from, _) = lexed.sentence_of(b.token);
     // `public static <T> T retry(Callable<T> call)`: a parameter of a type.
-    let parameter = b.body.len() <= 2
-        && b.body.starts_with(|c: char| c.is_ascii_uppercase())
+    let parameter = b
+        .body
+        .split(", ")
+        .all(|part| part.len() <= 2 && part.starts_with(|c: char| c.is_ascii_uppercase()))
         && (any_of!(b.previous(), "public" "static" "private" "protected" "final" "abstract" "default" "async" "fun" "func" "def")
             || b.next() == b.lower.as_str());
     any_of!(b.first_word(), "typename" "class" "const" "struct" "auto" "int" "dyn" "impl")
