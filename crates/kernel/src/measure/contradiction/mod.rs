@@ -59,6 +59,8 @@ pub(super) struct Pairs<'s, 'a> {
     sources: &'s [Source<'a>],
     statements: &'s [Statement],
     seen: BTreeSet<(usize, usize)>,
+    /// Pairs that a topic found and a case told apart: no detector need look at them twice.
+    let_go: BTreeSet<(usize, usize, &'static str)>,
     out: Vec<Finding>,
 }
 
@@ -71,7 +73,8 @@ impl Pairs<'_, '_> {
     /// Adds the pair of statements `a` and `b`, unless they already are a pair.
     pub fn add(&mut self, a: usize, b: usize, topic: &'static str) {
         let (sa, sb) = (&self.statements[a], &self.statements[b]);
-        if sa.source == sb.source || self.has(a, b) {
+        let key = (a.min(b), a.max(b), topic);
+        if sa.source == sb.source || self.has(a, b) || self.let_go.contains(&key) {
             return;
         }
         let seen = |s| cases::Seen {
@@ -79,6 +82,7 @@ impl Pairs<'_, '_> {
             s: if s == sa.source { sa } else { sb },
         };
         if cases::told_apart(seen(sa.source), seen(sb.source), topic) {
+            self.let_go.insert(key);
             return;
         }
         self.seen.insert((a.min(b), a.max(b)));
@@ -135,6 +139,7 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
         sources,
         statements: &statements,
         seen: BTreeSet::new(),
+        let_go: BTreeSet::new(),
         out: Vec::new(),
     };
     polarity::find(sources, &statements, &index, &mut pairs);
