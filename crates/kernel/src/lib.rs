@@ -27,5 +27,5 @@ pub use transform::{Bundle, KernelError, ResultKind, result_value, transform, tr
 
 /// The word lists of the detectors as a page of the documentation (`docs/kernel-words.md`).
 pub fn render_word_lists() -> String {
-    lexicon::render_word_lists()
+    lexicon::render_word_lists() + &measure::render_points()
 }

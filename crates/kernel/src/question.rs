@@ -156,12 +156,18 @@ fn derive_question(finding: &Finding) -> Result<Question, NoCanonicalForm> {
     let own = Some(finding.clone());
     match finding.kind {
         FindingKind::Contradiction => Question::new(
-            format!(
-                "“{}” and “{}” cannot both hold ({}): which one is right?",
-                quote(0),
-                quote(1),
-                finding.topic.unwrap_or("contradiction")
-            ),
+            match finding.topic {
+                Some(topic) => format!(
+                    "“{}” and “{}” cannot both hold ({topic}): which one is right?",
+                    quote(0),
+                    quote(1),
+                ),
+                None => format!(
+                    "“{}” and “{}” seem to exclude each other: which one is right?",
+                    quote(0),
+                    quote(1),
+                ),
+            },
             AnswerType::Choice,
             "Whatever is built would break one of the two.",
             (90, 95),

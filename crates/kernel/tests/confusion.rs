@@ -149,14 +149,18 @@ fn confusion_development_set_meets_the_thresholds() {
     check("development", &all);
 }
 
-/// Sets `l` and `u` were never looked at while the detectors were written: their figures say how they do on intents of
-/// people they have not met. They are counted, and bounded only against getting worse. So are `e`, `f`, `j`, `m` and `n`,
-/// which hold contradictions that need knowledge of the world.
+/// Sets `l`, `u` and `y` were never looked at while the detectors were written, and no points were fitted to them: their
+/// figures say how the kernel does on intents of people it has not met. They are counted, and bounded only against
+/// getting worse. So are `e`, `f`, `j`, `m` and `n`, which hold contradictions that need knowledge of the world, and `g` and
+/// `x`, full of constraints that only look like contradictions.
 #[test]
 fn confusion_vectors_meet_the_thresholds_and_the_unseen_sets_do_not_get_worse() {
     let enough = |(right, all): Share, percent: usize| right * 100 >= all * percent;
     for (name, cases) in vector_sets() {
-        if matches!(name.as_str(), "e" | "f" | "j" | "l" | "m" | "n" | "u") {
+        if matches!(
+            name.as_str(),
+            "e" | "f" | "g" | "j" | "l" | "m" | "n" | "u" | "x" | "y"
+        ) {
             let table = count(&name, &cases);
             assert!(
                 enough(table.clarify, 80),

@@ -19,6 +19,8 @@ use gap::signals;
 pub use gap::Element;
 pub use score::{Density, Entropy};
 
+pub(crate) use contradiction::render_points;
+
 pub(crate) use closed::{DECIDED, DECIDED_REST, element_label, is_decision, quoted};
 
 /// Where a text stands in the intent.
@@ -67,7 +69,7 @@ pub struct Finding {
     pub sentence: Option<Place>,
     /// The element a gap misses.
     pub element: Option<Element>,
-    /// What a contradiction is about.
+    /// What a contradiction is about, where a detector knows.
     pub topic: Option<&'static str>,
     /// Answers the text itself offers, sorted.
     pub options: Vec<String>,

@@ -8,6 +8,7 @@ use super::stands::{Stand, is_claim, read_stands, traits};
 use super::statement::Statement;
 use super::topics::order::{ANYTIME, OF_ONE_ACT};
 use super::topics::tech::is_strong;
+use super::weigh::Sides;
 use super::whole::{is_whole, rules_out, two_names};
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::{Scope, Side, families};
@@ -43,6 +44,7 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
             rest.split_at(rest.partition_point(|stand| stand.family == first.family));
         rest = after;
         let (a, b) = group.split_at(group.partition_point(|stand| stand.side == Side::A));
+        note_sides(a, b, pairs);
         if a.is_empty() || b.is_empty() {
             continue;
         }
@@ -130,6 +132,22 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
                     if s.source != o.source && meets((s, x), (o, y)) {
                         pairs.add(x.statement as usize, y.statement as usize, name);
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Notes for each pair of statements whether they stand on the same side or on opposite ones.
+fn note_sides(a: &[Stand], b: &[Stand], pairs: &mut Pairs<'_, '_>) {
+    for (side, other) in [(a, b), (b, a)] {
+        for (n, x) in side.iter().take(CANDIDATES).enumerate() {
+            for y in side[n + 1..].iter().take(CANDIDATES) {
+                pairs.note_sides(x.statement, y.statement, Sides::Same);
+            }
+            if std::ptr::eq(side, a) {
+                for y in other.iter().take(CANDIDATES) {
+                    pairs.note_sides(x.statement, y.statement, Sides::Opposite);
                 }
             }
         }

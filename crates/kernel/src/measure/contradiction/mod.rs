@@ -7,7 +7,7 @@
 //! Reading: `statement`, `naming`, `part`, `grammar`, `concept`, `synonym`, `quantity`, `limit`, `spans`, `units`, `cues`,
 //! `patterns`, `stands`. Comparing two statements: `relation`, `acts`, `claims`, `whole`; what lets a found pair go: `cases`, `amounts`,
 //! `narrowing`, `roles`. Detectors: `denial`, `absolute`, `only`,
-//! `stays`, `manner`, `families` (with `kinds`), `bounds` (with `schedule`), `windows`, `values`, `polarity`.
+//! `stays`, `manner`, `families` (with `kinds`), `bounds` (with `schedule`), `windows`, `values`, `polarity`. The last word: `weigh`.
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
@@ -44,12 +44,15 @@ mod synonym;
 mod topics;
 mod units;
 mod values;
+mod weigh;
 mod whole;
 mod windows;
 
+pub(crate) use weigh::render_points;
+
 use super::{Finding, FindingKind, Place, Source};
 use statement::{Index, Statement, read_statements};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most statements that one statement is compared with through one word.
 pub(super) const CANDIDATES: usize = 24;
@@ -61,7 +64,8 @@ pub(super) struct Pairs<'s, 'a> {
     seen: BTreeSet<(usize, usize)>,
     /// Pairs that a topic found and a case told apart: no detector need look at them twice.
     let_go: BTreeSet<(usize, usize, &'static str)>,
-    out: Vec<Finding>,
+    found: Vec<(usize, usize, Option<&'static str>)>,
+    sides: BTreeMap<(u32, u32), weigh::Sides>,
 }
 
 impl Pairs<'_, '_> {
@@ -72,6 +76,12 @@ impl Pairs<'_, '_> {
 
     /// Adds the pair of statements `a` and `b`, unless they already are a pair.
     pub fn add(&mut self, a: usize, b: usize, topic: &'static str) {
+        self.add_about(a, b, Some(topic));
+    }
+
+    /// Adds a pair that may be about no known topic.
+    fn add_about(&mut self, a: usize, b: usize, about: Option<&'static str>) {
+        let topic = about.unwrap_or_default();
         let (sa, sb) = (&self.statements[a], &self.statements[b]);
         let key = (a.min(b), a.max(b), topic);
         if sa.source == sb.source || self.has(a, b) || self.let_go.contains(&key) {
@@ -86,6 +96,21 @@ impl Pairs<'_, '_> {
             return;
         }
         self.seen.insert((a.min(b), a.max(b)));
+        self.found.push((a, b, about));
+    }
+
+    /// Notes how the two stand to each other in a family, whether or not that makes them a pair. Opposite sides in one
+    /// family outweigh the same side in another.
+    fn note_sides(&mut self, a: u32, b: u32, sides: weigh::Sides) {
+        let noted = self.sides.entry((a.min(b), a.max(b))).or_insert(sides);
+        if sides == weigh::Sides::Opposite {
+            *noted = sides;
+        }
+    }
+
+    /// What to ask about the pair.
+    fn finding(&self, (a, b, topic): (usize, usize, Option<&'static str>)) -> Finding {
+        let (sa, sb) = (&self.statements[a], &self.statements[b]);
         let (first, second) = if sa.source < sb.source {
             (sa, sb)
         } else {
@@ -96,14 +121,14 @@ impl Pairs<'_, '_> {
         let mut options: Vec<String> = places.iter().map(|p| p.quote.clone()).collect();
         options.sort_by(|x, y| x.encode_utf16().cmp(y.encode_utf16()));
         options.dedup();
-        self.out.push(Finding {
+        Finding {
             kind: FindingKind::Contradiction,
             places,
             sentence: None,
             element: None,
-            topic: Some(topic),
+            topic,
             options,
-        });
+        }
     }
 }
 
@@ -135,24 +160,40 @@ pub(super) fn find_contradictions(sources: &[Source<'_>], out: &mut Vec<Finding>
     }
     let statements = read_statements(sources);
     let index = Index::new(&statements);
-    let mut pairs = Pairs {
-        sources,
-        statements: &statements,
-        seen: BTreeSet::new(),
-        let_go: BTreeSet::new(),
-        out: Vec::new(),
-    };
-    polarity::find(sources, &statements, &index, &mut pairs);
-    denial::find(sources, &statements, &mut pairs);
-    absolute::find(sources, &statements, &index, &mut pairs);
-    only::find(sources, &statements, &index, &mut pairs);
-    stays::find(sources, &statements, &mut pairs);
-    manner::find(sources, &statements, &index, &mut pairs);
-    families::find(sources, &statements, &mut pairs);
-    bounds::find(sources, &statements, &mut pairs);
-    windows::find(sources, &statements, &mut pairs);
-    values::find(sources, &statements, &index, &mut pairs);
-    let mut found = pairs.out;
+    let mut pairs = detect(sources, &statements, &index);
+    weigh::settle(&statements, &index, &mut pairs);
+    let mut found: Vec<Finding> = pairs
+        .found
+        .iter()
+        .map(|pair| pairs.finding(*pair))
+        .collect();
     found.sort();
     out.append(&mut found);
+}
+
+/// What the detectors find, before it is weighed.
+fn detect<'s, 'a>(
+    sources: &'s [Source<'a>],
+    statements: &'s [Statement],
+    index: &Index,
+) -> Pairs<'s, 'a> {
+    let mut pairs = Pairs {
+        sources,
+        statements,
+        seen: BTreeSet::new(),
+        let_go: BTreeSet::new(),
+        found: Vec::new(),
+        sides: BTreeMap::new(),
+    };
+    polarity::find(sources, statements, index, &mut pairs);
+    denial::find(sources, statements, &mut pairs);
+    absolute::find(sources, statements, index, &mut pairs);
+    only::find(sources, statements, index, &mut pairs);
+    stays::find(sources, statements, &mut pairs);
+    manner::find(sources, statements, index, &mut pairs);
+    families::find(sources, statements, &mut pairs);
+    bounds::find(sources, statements, &mut pairs);
+    windows::find(sources, statements, &mut pairs);
+    values::find(sources, statements, index, &mut pairs);
+    pairs
 }

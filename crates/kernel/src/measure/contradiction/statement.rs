@@ -104,6 +104,12 @@ pub(super) struct Statement {
     pub phased: bool,
     /// The words of its exception: `except typo fixes in the help pages`.
     pub except: Vec<u64>,
+    /// Has a word of negation, wherever it stands.
+    pub denies: bool,
+    /// Keys of its numbers.
+    pub numbers: Vec<u64>,
+    /// The numbers of its common words, sorted; see `weigh`.
+    pub words: Vec<u16>,
 }
 
 /// Word keys to statements, sorted by key.
@@ -294,6 +300,9 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         except: Vec::new(),
         post: (0, Vec::new()),
         phased: false,
+        denies: false,
+        numbers: Vec::new(),
+        words: Vec::new(),
     };
     super::naming::read_names(source, range, &mut s);
     super::part::read_part(source, range, &mut s);
@@ -332,6 +341,11 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         s.marks |= mark::of(word);
         let key = canonical(token.key);
         if !token.quoted {
+            s.denies |= c & class::NEG != 0;
+            match token.kind {
+                TokenKind::Number => s.numbers.push(token.key),
+                _ => s.words.extend(super::weigh::word_number(token.key)),
+            }
             if c & class::NEG != 0 && in_main && !main_done {
                 // `without` and `no` inside a noun phrase narrow it; they do not negate the sentence.
                 let relative = s.finite.is_some_and(|v| i < v)
@@ -423,6 +437,8 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         }
     }
     s.conditional |= s.limited;
+    s.words.sort_unstable();
+    s.words.dedup();
     s.condition.sort_unstable();
     s.condition.dedup();
     s.content.sort_unstable();
