@@ -36,7 +36,7 @@ pub(super) fn sizes(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
         x.s.finite
             .is_some_and(|verb| (x.s.range.0 + 1..verb).any(|i| x.number(i)))
     };
-    if any_of!(topic, "limits" "the time of day" "whether it is kept")
+    if any_of!(topic, "limits" "whether it is kept")
         || topic == "numbers that exclude each other" && !(which(a) && which(b))
     {
         return false;
@@ -96,9 +96,7 @@ fn hours_of(x: &Seen<'_>) -> Option<(f64, f64)> {
 
 /// Two windows of the day that do not meet.
 pub(super) fn hours(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
-    if any_of!(topic, "the time of day" "numbers that exclude each other")
-        || !(a.s.clocked && b.s.clocked)
-    {
+    if topic == "numbers that exclude each other" || !(a.s.clocked && b.s.clocked) {
         return false;
     }
     let (Some(x), Some(y)) = (hours_of(a), hours_of(b)) else {

@@ -11,7 +11,6 @@
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 
-mod absolute;
 mod acts;
 mod amounts;
 mod bounds;
@@ -24,14 +23,12 @@ mod families;
 mod grammar;
 mod kinds;
 mod limit;
-mod manner;
 mod named;
 mod naming;
 mod narrowing;
 mod only;
 mod part;
 mod patterns;
-mod polarity;
 mod quantity;
 mod relation;
 mod roles;
@@ -39,14 +36,11 @@ mod schedule;
 mod spans;
 mod stands;
 mod statement;
-mod stays;
 mod synonym;
 mod topics;
 mod units;
-mod values;
 mod weigh;
 mod whole;
-mod windows;
 
 pub(crate) use weigh::render_points;
 
@@ -185,15 +179,9 @@ fn detect<'s, 'a>(
         found: Vec::new(),
         sides: BTreeMap::new(),
     };
-    polarity::find(sources, statements, index, &mut pairs);
     denial::find(sources, statements, &mut pairs);
-    absolute::find(sources, statements, index, &mut pairs);
     only::find(sources, statements, index, &mut pairs);
-    stays::find(sources, statements, &mut pairs);
-    manner::find(sources, statements, index, &mut pairs);
     families::find(sources, statements, &mut pairs);
     bounds::find(sources, statements, &mut pairs);
-    windows::find(sources, statements, &mut pairs);
-    values::find(sources, statements, index, &mut pairs);
     pairs
 }

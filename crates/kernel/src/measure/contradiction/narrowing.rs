@@ -64,8 +64,7 @@ fn is_plain(topic: &str) -> bool {
 
 /// Topics where the words beside a noun are what the two disagree about.
 pub(super) fn is_valued(topic: &str) -> bool {
-    any_of!(topic, "numbers that exclude each other" "the only one" "how it is done" "the same thing said in two ways" "the version"
-        "the time of day" "which day")
+    any_of!(topic, "numbers that exclude each other" "the only one" "which day")
         || topic.starts_with("the ")
 }
 
@@ -101,9 +100,7 @@ pub(super) fn exempted(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
 
 /// `Never send advertising by e-mail`: what is denied is the thing, not the way; `No mail goes to members on leave`.
 pub(super) fn denied_object(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
-    if !any_of!(topic, "mail" "paper" "sound" "pictures" "cookies" "the way it is sent")
-        || !a.s.negative
-    {
+    if !any_of!(topic, "mail" "paper" "sound" "pictures" "cookies") || !a.s.negative {
         return false;
     }
     let Some(no) = a.span().find(|&i| a.is(i, class::NEG)) else {

@@ -6,7 +6,7 @@
 use super::super::Source;
 use super::concept::{Concept, concept_at};
 use super::grammar::{is_boundary, is_preposition};
-use super::statement::{Index, Statement, is_filler, mark};
+use super::statement::{Index, Statement, is_filler};
 use super::synonym::canonical;
 use super::{CANDIDATES, Pairs};
 use crate::lexicon::class;
@@ -42,7 +42,7 @@ pub(super) fn find(
     pairs: &mut Pairs<'_, '_>,
 ) {
     for (i, s) in statements.iter().enumerate() {
-        if s.marks & mark::ONLY == 0 {
+        if !s.limiting {
             continue;
         }
         let source = &sources[s.source];

@@ -80,8 +80,8 @@ pub(super) struct Statement {
     pub passive: bool,
     /// Speaks of all others only.
     pub complement: bool,
-    /// Which detectors have a word to look at; see [`mark`].
-    pub marks: u8,
+    /// Has a word that may let through one thing and nothing else.
+    pub limiting: bool,
     /// Where the verb of the sentence begins.
     pub finite: Option<usize>,
     /// The place a sentence begins with: `On the public page …`.
@@ -171,32 +171,10 @@ pub(super) fn is_label(source: &Source<'_>, range: (usize, usize), i: usize) -> 
     }
 }
 
-/// Words without which a detector has nothing to do, found in the one pass over a sentence.
-pub(super) mod mark {
-    pub(crate) const ONLY: u8 = 1;
-    pub(crate) const EVERYONE: u8 = 2;
-    pub(crate) const STAYS: u8 = 4;
-    pub(crate) const MANNER: u8 = 8;
-    pub(crate) const WITHOUT: u8 = 16;
-
-    pub(super) fn of(word: &str) -> u8 {
-        match word {
-            "only" | "exclusively" | "solely" | "alone" | "else" | "just" | "reserved"
-            | "restricted" | "limited" | "confined" | "exclusive" | "entrusted" | "preserve"
-            | "privilege" | "prerogative" | "other" | "nobody" | "none" | "one" | "apart"
-            | "except" | "besides" => ONLY,
-            "anyone" | "anybody" => EVERYONE | ONLY,
-            "everyone" | "everybody" => EVERYONE,
-            "leave" | "leaves" | "stay" | "stays" | "remain" | "remains" | "outside"
-            | "outsiders" | "third" => STAYS,
-            "written" | "given" | "expressed" | "formatted" | "rounded" | "spelled" | "spelt"
-            | "abbreviated" | "shown" | "displayed" | "named" | "numbered" | "addressed"
-            | "sorted" | "ordered" | "listed" | "ranked" | "arranged" | "order" | "first"
-            | "alphabetical" | "alphabetically" | "chronological" | "chronologically" => MANNER,
-            "without" => WITHOUT,
-            _ => 0,
-        }
-    }
+/// Words that may let through one thing and nothing else.
+fn is_limiting(word: &str) -> bool {
+    any_of!(word, "only" "exclusively" "solely" "alone" "else" "just" "reserved" "restricted" "limited" "confined" "exclusive"
+        "entrusted" "preserve" "privilege" "prerogative" "other" "nobody" "none" "one" "apart" "except" "besides" "anyone" "anybody")
 }
 
 /// Words of permission and emphasis: they say how a statement holds, not what it is about.
@@ -283,7 +261,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
         contrasts: Vec::new(),
         phases: Vec::new(),
         clocked: false,
-        marks: 0,
+        limiting: false,
         act: None,
         fronted: Vec::new(),
         timed: false,
@@ -338,7 +316,7 @@ fn read_statement(source: &Source<'_>, n: usize, range: (usize, usize)) -> State
             continue;
         }
         let word = lexed.word(i);
-        s.marks |= mark::of(word);
+        s.limiting |= is_limiting(word);
         let key = canonical(token.key);
         if !token.quoted {
             s.denies |= c & class::NEG != 0;
