@@ -1,9 +1,9 @@
 //! Weighing: how likely two statements are a contradiction, by everything that can be seen of them at once.
 //!
-//! The detectors know what they look for and are blind to all else. This is the other way round: some seventy signs
+//! The detectors know what they look for and are blind to all else. This is the other way round: some eighty signs
 //! (`signs`) and a few hundred common words (`points`), each worth points for or against, are added up. The points were
 //! fitted to the labelled intents (`fit`), so that 100 points more make a contradiction e times as likely. The sum has the last
-//! word in two cases only: a pair with very many points is asked about although no detector saw it, and a pair with
+//! word in two cases only: a pair that is more likely a contradiction than not is asked about although no detector saw it, and a pair with
 //! very few is not, whatever a detector saw.
 //!
 //! Only whole numbers are added, so the verdict is the same on every machine.

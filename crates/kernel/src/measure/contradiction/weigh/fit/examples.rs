@@ -4,7 +4,7 @@ use super::super::super::detect;
 use super::super::super::relation::without;
 use super::super::super::statement::{Index, Statement, read_statements};
 use super::super::signs::read_signs;
-use super::super::{NEAR, candidates, sides_of};
+use super::super::{NEAR, candidates, sides_of, weigh};
 use super::texts::Text;
 use crate::measure::{Origin, Source};
 use crate::text::lex::{Lowered, TokenKind};
@@ -21,6 +21,8 @@ pub(super) struct Example {
     pub positive: bool,
     /// A detector found it.
     pub fired: bool,
+    /// The points that the kernel gives it.
+    pub weighed: i32,
 }
 
 /// Whether the statement has the quoted words; any has the empty ones.
@@ -61,6 +63,7 @@ pub(super) fn read_examples(text: &Text, each: &mut impl FnMut(Example)) {
             near: common.cover >= NEAR,
             positive: false,
             fired: pairs.has(i, j),
+            weighed: weigh(a, b, common, sides_of(&pairs.sides, i, j)),
         };
         let sides = sides_of(&pairs.sides, i, j);
         read_signs(a, b, common, sides, |sign| {

@@ -299,4 +299,20 @@ fn points_are_what_the_labelled_sets_give() {
         );
         assert!((*x, *y) == words && close(*own, *n), "{x} {y}");
     }
+    // What the kernel adds up is what was fitted.
+    let words = WORDS
+        .iter()
+        .flat_map(|(_, one, both, near)| [one, both, near]);
+    let couples = COUPLES.iter().map(|(_, _, points)| points);
+    let written: Vec<i16> = SIGN_POINTS
+        .iter()
+        .chain(words)
+        .chain(couples)
+        .copied()
+        .collect();
+    for example in fitted_to.iter().flat_map(|(_, own)| own) {
+        let features = table.features(example);
+        let sum: i32 = features.iter().map(|n| i32::from(written[*n])).sum();
+        assert_eq!(example.weighed, sum);
+    }
 }
