@@ -7,10 +7,12 @@
     reason = "test code"
 )]
 
+mod labels;
+
+use labels::{Matter, Pair};
 use runseal_core::canon::Value;
 use runseal_kernel::measure::FindingKind;
 use runseal_kernel::{Intent, transform};
-use std::path::PathBuf;
 
 /// Whether the kernel asks about a contradiction between the two.
 fn contradict(a: &str, b: &str) -> Option<String> {
@@ -28,21 +30,21 @@ fn contradict(a: &str, b: &str) -> Option<String> {
 
 /// Right and all, of pairs that contradict and of pairs that do not.
 fn count(name: &str) -> [(usize, usize); 2] {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name);
-    let text = std::fs::read_to_string(path).unwrap();
     let verbose = std::env::var_os("LABELS_VERBOSE").is_some();
     let mut table = [(0, 0); 2];
-    for line in text.lines().filter(|l| !l.starts_with('#')) {
-        let expected = line.starts_with("+ ");
-        let (a, b) = line[2..].split_once(" | ").unwrap();
-        let asked = contradict(a, b);
+    for Pair {
+        contradict: expected,
+        first: a,
+        second: b,
+    } in labels::pairs(name)
+    {
+        let asked = contradict(&a, &b);
         let slot = &mut table[usize::from(!expected)];
         slot.1 += 1;
         slot.0 += usize::from(asked.is_some() == expected);
         if verbose && asked.is_some() != expected {
-            println!("{name} {line}\n    {}", asked.unwrap_or_default());
+            let mark = if expected { '+' } else { '-' };
+            println!("{name} {mark} {a} | {b}\n    {}", asked.unwrap_or_default());
         }
     }
     println!(
@@ -91,21 +93,17 @@ fn assert_shares([found, left]: [(usize, usize); 2], found_percent: usize, left_
 
 /// Matters whose two sides are worded in many ways: found of all pairs across, and left alone of all neutral pairs.
 fn count_sides(name: &str) -> [(usize, usize); 2] {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name);
-    let text = std::fs::read_to_string(path).unwrap();
     let verbose = std::env::var_os("LABELS_VERBOSE").is_some();
     let mut total = [(0, 0); 2];
-    for matter in text.split("\n= ").skip(1) {
-        let (title, lines) = matter.split_once('\n').unwrap();
-        let of = |mark: &str| -> Vec<&str> {
-            lines.lines().filter_map(|l| l.strip_prefix(mark)).collect()
-        };
-        let (a, b, neutral) = (of("a "), of("b "), of("n "));
+    for matter in labels::matters(name) {
+        let Matter {
+            title,
+            sides: [a, b],
+            neutral,
+        } = &matter;
         let mut table = [(0, 0); 2];
-        for x in &a {
-            let missed: Vec<&&str> = b.iter().filter(|y| contradict(x, y).is_none()).collect();
+        for x in a {
+            let missed: Vec<&String> = b.iter().filter(|y| contradict(x, y).is_none()).collect();
             table[0].1 += b.len();
             table[0].0 += b.len() - missed.len();
             if verbose && !missed.is_empty() {
@@ -113,10 +111,8 @@ fn count_sides(name: &str) -> [(usize, usize); 2] {
                 missed.iter().for_each(|y| println!("        {y}"));
             }
         }
-        let mut sides = a.clone();
-        sides.extend(&b);
-        for x in &sides {
-            for y in &neutral {
+        for x in a.iter().chain(b) {
+            for y in neutral {
                 let asked = contradict(x, y);
                 table[1].1 += 1;
                 table[1].0 += usize::from(asked.is_none());
@@ -125,7 +121,7 @@ fn count_sides(name: &str) -> [(usize, usize); 2] {
                 }
             }
         }
-        for side in [&a, &b] {
+        for side in [a, b] {
             for (n, x) in side.iter().enumerate() {
                 for y in &side[n + 1..] {
                     let asked = contradict(x, y);

@@ -38,10 +38,7 @@ pub struct Case {
 
 /// A file of the development set.
 pub fn own_set(name: &str) -> Vec<Case> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name);
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = read_data(name);
     let mut cases: Vec<Case> = Vec::new();
     for line in text
         .lines()
@@ -147,4 +144,59 @@ pub fn labelled_lines(path: &Path) -> Vec<Case> {
         });
     });
     cases
+}
+
+/// A file of the tests' data; a full path stays as it is.
+fn read_data(name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// Two constraints, and whether they contradict each other.
+#[derive(Debug)]
+pub struct Pair {
+    pub contradict: bool,
+    pub first: String,
+    pub second: String,
+}
+
+/// The pairs of a file: `+ one | other` where they contradict each other, `- one | other` where they do not.
+pub fn pairs(name: &str) -> Vec<Pair> {
+    let text = read_data(name);
+    let lines = text.lines().filter(|l| !l.starts_with('#'));
+    let pair = |line: &str| {
+        let (first, second) = line[2..].split_once(" | ").unwrap();
+        Pair {
+            contradict: line.starts_with("+ "),
+            first: first.to_owned(),
+            second: second.to_owned(),
+        }
+    };
+    lines.map(pair).collect()
+}
+
+/// A matter with many wordings of both its sides, and what is said beside it.
+#[derive(Debug)]
+pub struct Matter {
+    pub title: String,
+    pub sides: [Vec<String>; 2],
+    pub neutral: Vec<String>,
+}
+
+/// The matters of a file.
+pub fn matters(name: &str) -> Vec<Matter> {
+    let text = read_data(name);
+    let matter = |matter: &str| {
+        let (title, lines) = matter.split_once('\n').unwrap();
+        let of = |mark: &str| -> Vec<String> {
+            let lines = lines.lines().filter_map(|l| l.strip_prefix(mark));
+            lines.map(Into::into).collect()
+        };
+        Matter {
+            title: title.to_owned(),
+            sides: [of("a "), of("b ")],
+            neutral: of("n "),
+        }
+    };
+    text.split("\n= ").skip(1).map(matter).collect()
 }

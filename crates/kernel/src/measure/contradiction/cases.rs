@@ -96,7 +96,6 @@ const RULES: &[Rule] = &[
     roles::afterwards,
     roles::windowed,
     roles::one_container,
-    roles::aspects,
     roles::reported,
     roles::agents,
     roles::subjects,
@@ -114,7 +113,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// Whether a case tells the two statements apart.
-pub(super) fn told_apart(a: Seen<'_>, b: Seen<'_>, topic: &str) -> bool {
+pub(super) fn told_apart([a, b]: [Seen<'_>; 2], topic: &str) -> bool {
     RULES
         .iter()
         .any(|rule| rule(&a, &b, topic) || rule(&b, &a, topic))

@@ -140,16 +140,16 @@ pub(super) fn find(sources: &[Source<'_>], statements: &[Statement], pairs: &mut
 
 /// Notes for each pair of statements whether they stand on the same side or on opposite ones.
 fn note_sides(a: &[Stand], b: &[Stand], pairs: &mut Pairs<'_, '_>) {
-    for (side, other) in [(a, b), (b, a)] {
+    for side in [a, b] {
         for (n, x) in side.iter().take(CANDIDATES).enumerate() {
             for y in side[n + 1..].iter().take(CANDIDATES) {
                 pairs.note_sides(x.statement, y.statement, Sides::Same);
             }
-            if std::ptr::eq(side, a) {
-                for y in other.iter().take(CANDIDATES) {
-                    pairs.note_sides(x.statement, y.statement, Sides::Opposite);
-                }
-            }
+        }
+    }
+    for x in a.iter().take(CANDIDATES) {
+        for y in b.iter().take(CANDIDATES) {
+            pairs.note_sides(x.statement, y.statement, Sides::Opposite);
         }
     }
 }

@@ -81,11 +81,11 @@ impl Pairs<'_, '_> {
         if sa.source == sb.source || self.has(a, b) || self.let_go.contains(&key) {
             return;
         }
-        let seen = |s| cases::Seen {
-            source: &self.sources[s],
-            s: if s == sa.source { sa } else { sb },
-        };
-        if cases::told_apart(seen(sa.source), seen(sb.source), topic) {
+        let seen = [sa, sb].map(|s| cases::Seen {
+            source: &self.sources[s.source],
+            s,
+        });
+        if cases::told_apart(seen, topic) {
             self.let_go.insert(key);
             return;
         }

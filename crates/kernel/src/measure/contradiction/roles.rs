@@ -2,7 +2,7 @@
 //! administrator deletes them`; `compulsory for companies`, `blank for private persons`. Rules of `cases`.
 
 use super::cases::{Seen, phrase_end};
-use super::grammar::{is_preposition, is_verb};
+use super::grammar::is_verb;
 use super::naming::telling;
 use super::narrowing::is_valued;
 use crate::lexicon::class;
@@ -10,29 +10,6 @@ use crate::lexicon::class;
 /// Topics of a state that something is in.
 fn is_state(topic: &str) -> bool {
     any_of!(topic, "locked or open" "up or down" "running or stopped" "on or off" "whether it moves")
-}
-
-/// `Refunds are paid in euros`, `refunds are paid out by hand`: two sides of one act, not two versions of it.
-pub(super) fn aspects(a: &Seen<'_>, b: &Seen<'_>, topic: &str) -> bool {
-    if topic != "the same thing said in two ways" {
-        return false;
-    }
-    // What stands before the first word that the other does not have.
-    let slot = |x: &Seen<'_>, y: &Seen<'_>| {
-        let at = x
-            .span()
-            .find(|&i| x.telling(i).is_some_and(|k| !y.knows(k)))?;
-        let led = (x.s.range.0..at)
-            .rev()
-            .take_while(|&i| x.telling(i).is_none_or(|k| !y.knows(k)))
-            .find(|&i| is_preposition(x.word(i)));
-        let manner = x.word(at).ends_with("ly") || any_of!(x.word(at), "once" "twice");
-        Some(match led {
-            Some(i) => x.source.tagged.lexed.tokens[i].key,
-            None => u64::from(manner),
-        })
-    };
-    matches!((slot(a, b), slot(b, a)), (Some(p), Some(q)) if p != q && p > 0 && q > 0)
 }
 
 /// `Every worker sees when the irrigation starts`: what is seen is not done.

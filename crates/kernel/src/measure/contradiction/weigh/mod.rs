@@ -99,17 +99,18 @@ fn weigh(a: &Statement, b: &Statement, common: Common, sides: Option<Sides>) -> 
     read_signs(a, b, common, sides, |sign: Sign| {
         sum += i32::from(SIGN_POINTS[sign as usize]);
     });
-    for (list, other) in [(&a.words, &b.words), (&b.words, &a.words)] {
-        for number in list {
-            let (_, one, both, near) = WORDS[usize::from(*number)];
-            if other.binary_search(number).is_err() {
-                sum += i32::from(one);
-                sum += i32::from(if common.cover >= NEAR { near } else { 0 });
-            } else if std::ptr::eq(list, &a.words) {
-                sum += i32::from(both);
-            }
-        }
+    let of_one = |number: &u16| {
+        let (_, one, _, near) = WORDS[usize::from(*number)];
+        i32::from(one) + i32::from(if common.cover >= NEAR { near } else { 0 })
+    };
+    for number in &a.words {
+        sum += match b.words.binary_search(number) {
+            Ok(_) => i32::from(WORDS[usize::from(*number)].2),
+            Err(_) => of_one(number),
+        };
     }
+    let only_there = b.words.iter().filter(|n| a.words.binary_search(n).is_err());
+    sum += only_there.map(of_one).sum::<i32>();
     let (points, coupled) = couples();
     for x in own_coupled(&a.words, &b.words, coupled) {
         for y in own_coupled(&b.words, &a.words, coupled) {
@@ -162,7 +163,7 @@ fn is_restated(a: &Statement, b: &Statement) -> bool {
     a.negative && b.negative && a.content == b.content
 }
 
-/// Takes back what has too few points, and adds what has very many.
+/// Takes back what has too few points, and adds what has enough.
 pub(super) fn settle(statements: &[Statement], index: &Index, pairs: &mut Pairs<'_, '_>) {
     let sides = std::mem::take(&mut pairs.sides);
     let points = |i: usize, j: usize, common: Common| {

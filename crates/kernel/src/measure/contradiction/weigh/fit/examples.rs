@@ -51,6 +51,7 @@ pub(super) fn read_examples(text: &Text, each: &mut impl FnMut(Example)) {
     let mut best: BTreeMap<usize, (usize, Example)> = BTreeMap::new();
     candidates(&statements, &index, &pairs.sides, |i, j, common| {
         let (a, b) = (&statements[i], &statements[j]);
+        let sides = sides_of(&pairs.sides, i, j);
         let mut example = Example {
             signs: Vec::new(),
             first: without(&stems[i], &stems[j]),
@@ -63,9 +64,8 @@ pub(super) fn read_examples(text: &Text, each: &mut impl FnMut(Example)) {
             near: common.cover >= NEAR,
             positive: false,
             fired: pairs.has(i, j),
-            weighed: weigh(a, b, common, sides_of(&pairs.sides, i, j)),
+            weighed: weigh(a, b, common, sides),
         };
-        let sides = sides_of(&pairs.sides, i, j);
         read_signs(a, b, common, sides, |sign| {
             example.signs.push(sign as usize)
         });

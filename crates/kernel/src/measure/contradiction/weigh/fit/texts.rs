@@ -67,19 +67,9 @@ pub(super) fn read_texts() -> Vec<Text> {
         if !name.starts_with("pairs_") {
             continue;
         }
-        for line in std::fs::read_to_string(&path).unwrap().lines() {
-            let Some((a, b)) = line.get(2..).and_then(|l| l.split_once(" | ")) else {
-                continue;
-            };
-            let pair = [(0, String::new()), (1, String::new())];
-            texts.push(Text {
-                held: HELD.contains(&name.as_str()),
-                alone: true,
-                name: name.clone(),
-                said: Vec::from_iter(line.starts_with("+ ").then_some(pair)),
-                constraints: vec![a.to_owned(), b.to_owned()],
-            });
-        }
+        let pairs = labels::pairs(&name).into_iter();
+        texts
+            .extend(pairs.map(|pair| lone_pair(&name, [pair.first, pair.second], pair.contradict)));
     }
     texts.extend(
         ["sides_people.txt", "sides_things.txt"]
@@ -90,37 +80,35 @@ pub(super) fn read_texts() -> Vec<Text> {
     texts
 }
 
+/// A pair that stands alone: all of it is what contradicts.
+fn lone_pair(name: &str, pair: [String; 2], contradict: bool) -> Text {
+    let whole = [(0, String::new()), (1, String::new())];
+    Text {
+        held: HELD.contains(&name),
+        alone: true,
+        name: name.to_owned(),
+        said: Vec::from_iter(contradict.then_some(whole)),
+        constraints: pair.to_vec(),
+    }
+}
+
 /// Matters with many wordings of both sides: a share of their pairs, so that saying the same twice is seen as well.
 fn read_sides(name: &str) -> Vec<Text> {
-    let path = project_root().join("crates/kernel/tests/data").join(name);
-    let text = std::fs::read_to_string(path).unwrap();
     let mut texts = Vec::new();
-    let mut add = |x: &str, y: &str, contradict: bool| {
-        let pair = [(0, String::new()), (1, String::new())];
-        texts.push(Text {
-            held: false,
-            alone: true,
-            name: name.to_owned(),
-            said: Vec::from_iter(contradict.then_some(pair)),
-            constraints: vec![x.to_owned(), y.to_owned()],
-        });
+    let mut add = |x: &String, y: &String, contradict: bool| {
+        texts.push(lone_pair(name, [x.clone(), y.clone()], contradict));
     };
-    for matter in text.split("\n= ").skip(1) {
-        let of = |mark: &str| -> Vec<&str> {
-            matter
-                .lines()
-                .filter_map(|l| l.strip_prefix(mark))
-                .collect()
-        };
-        let (a, b, neutral) = (of("a "), of("b "), of("n "));
+    for matter in labels::matters(name) {
+        let [a, b] = &matter.sides;
         for (n, x) in a.iter().enumerate() {
             let others = b.iter().skip(n % SIDES_STEP).step_by(SIDES_STEP);
             others.for_each(|y| add(x, y, true));
         }
-        for side in [&a, &b] {
+        for side in [a, b] {
             for (n, x) in side.iter().enumerate() {
                 let same = side[n + 1..].iter().step_by(SIDES_STEP);
-                let neutral = neutral.iter().skip(n % SIDES_STEP).step_by(SIDES_STEP);
+                let neutral = matter.neutral.iter().skip(n % SIDES_STEP);
+                let neutral = neutral.step_by(SIDES_STEP);
                 same.chain(neutral).for_each(|y| add(x, y, false));
             }
         }
