@@ -197,6 +197,33 @@ fn render(points: &[i16], table: &Table) -> String {
     out
 }
 
+/// Says how the sets that were left out do: detectors and points together.
+fn print_held(texts: &[(&Text, Vec<Example>)], table: &Table, points: &[i16]) {
+    let is_asked = |example: &Example| {
+        let sum: i32 = table
+            .features(example)
+            .iter()
+            .map(|n| i32::from(points[*n]))
+            .sum();
+        sum >= ASK_FROM || example.fired && sum >= KEEP_FROM
+    };
+    // By set: texts with a contradiction and those where it is found, texts without and those asked about.
+    let mut sets = BTreeMap::<&str, [usize; 4]>::new();
+    for (text, own) in texts {
+        let [said, found, others, asked] = sets.entry(&text.name).or_default();
+        if own.iter().any(|example| example.positive) {
+            *said += 1;
+            *found += usize::from(own.iter().any(|e| e.positive && is_asked(e)));
+        } else {
+            *others += 1;
+            *asked += usize::from(own.iter().any(is_asked));
+        }
+    }
+    for (name, [said, found, others, asked]) in sets {
+        println!("{name:18} found {found} of {said}, asked {asked} of {others} others");
+    }
+}
+
 #[test]
 fn points_are_what_the_labelled_sets_give() {
     let texts = read_texts();
@@ -224,48 +251,12 @@ fn points_are_what_the_labelled_sets_give() {
     }
     let fitted = fit(&rows, table.size());
     let points: Vec<i16> = fitted.iter().map(|w| (w * 100.0).round() as i16).collect();
-    let mut held = BTreeMap::<String, Vec<Vec<(i32, bool, bool)>>>::new();
-    for (text, own) in examples_of(true) {
-        let sum = |example: &Example| {
-            table
-                .features(example)
-                .iter()
-                .map(|n| i32::from(points[*n]))
-                .sum()
-        };
-        let judged = own
-            .iter()
-            .map(|example| (sum(example), example.positive, example.fired));
-        held.entry(text.name.clone())
-            .or_default()
-            .push(judged.collect());
-    }
     println!(
         "{} pairs, {} contradictions",
         rows.len(),
         rows.iter().filter(|row| row.positive).count()
     );
-    for (name, texts) in &held {
-        let hit = |s: i32, fired: bool| s >= ASK_FROM || fired && s >= KEEP_FROM;
-        let (said, others): (Vec<&Vec<_>>, Vec<_>) = texts
-            .iter()
-            .partition(|text| text.iter().any(|(_, positive, _)| *positive));
-        let found = |text: &&&Vec<(i32, bool, bool)>| {
-            text.iter()
-                .any(|(s, positive, fired)| *positive && hit(*s, *fired))
-        };
-        let asked =
-            |text: &&&Vec<(i32, bool, bool)>| text.iter().any(|(s, _, fired)| hit(*s, *fired));
-        let (found, asked) = (
-            said.iter().filter(found).count(),
-            others.iter().filter(asked).count(),
-        );
-        println!(
-            "{name:18} found {found} of {}, asked {asked} of {} others",
-            said.len(),
-            others.len()
-        );
-    }
+    print_held(&examples_of(true), &table, &points);
     let path = project_root().join("crates/kernel/src/measure/contradiction/weigh/points.rs");
     if std::env::var_os("UPDATE_POINTS").is_some() {
         std::fs::write(path, render(&points, &table)).unwrap();
