@@ -13,6 +13,7 @@ mod fit;
 mod points;
 mod signs;
 
+use super::super::MAX_PER_TEXT;
 use super::statement::{Index, Statement};
 use super::{CANDIDATES, Pairs};
 use crate::text::keyed::Keyed;
@@ -163,7 +164,8 @@ fn is_restated(a: &Statement, b: &Statement) -> bool {
     a.negative && b.negative && a.content == b.content
 }
 
-/// Takes back what has too few points, and adds what has enough.
+/// Takes back what has too few points, and adds what has enough, up to [`MAX_PER_TEXT`] pairs in all: a hundred thousand constraints
+/// of one form would fill the memory and ask no better.
 pub(super) fn settle(statements: &[Statement], index: &Index, pairs: &mut Pairs<'_, '_>) {
     let sides = std::mem::take(&mut pairs.sides);
     let points = |i: usize, j: usize, common: Common| {
@@ -178,7 +180,10 @@ pub(super) fn settle(statements: &[Statement], index: &Index, pairs: &mut Pairs<
         points(i, j, measure_common(&statements[i], &statements[j])) >= KEEP_FROM
     });
     candidates(statements, index, &sides, |i, j, common| {
-        if !is_restated(&statements[i], &statements[j]) && points(i, j, common) >= ASK_FROM {
+        if pairs.found.len() < MAX_PER_TEXT
+            && !is_restated(&statements[i], &statements[j])
+            && points(i, j, common) >= ASK_FROM
+        {
             pairs.add_about(i, j, None);
         }
     });
