@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use runseal_core::formats::job_bundle::facts::{ArtifactFact, ArtifactKey, BundleFacts, EntryFact};
-use rustix::fs::{FileType, Mode, fstat, openat};
+use rustix::fs::{Mode, openat};
 use rustix::io::Errno;
 
-use super::collect::{BundleFolder, Listing, READ, entry_of};
-use super::content::read_content;
-use crate::stream::BUFFER;
+use super::collect::{BundleFolder, Listing, READ};
+use super::content::{SMALL, read_content};
+use crate::processor::spawn_beside;
 
 /// Artifacts a thread takes at a time: few, so that threads end together.
 const SHARE: usize = 16;
@@ -44,7 +44,7 @@ pub fn read_beside<T>(
     let (result, go) = thread::scope(|scope| {
         let reading = &reading;
         if threads > 1 {
-            scope.spawn(move || {
+            spawn_beside(scope, move || {
                 let shares = reading.found().facts.len().div_ceil(SHARE);
                 for _ in 2..threads.min(shares) {
                     scope.spawn(|| reading.read_shares());
@@ -109,7 +109,7 @@ impl<'a> Reading<'a> {
         let Some(folder) = &found.listing.handle else {
             return;
         };
-        let mut buffer = vec![0; BUFFER];
+        let mut buffer = vec![0; SMALL];
         loop {
             let from = self.next.fetch_add(SHARE, Ordering::Relaxed);
             let left = found.facts.iter().zip(&found.listing.artifacts).skip(from);
@@ -171,13 +171,7 @@ fn try_read_artifact(
         Err(Errno::LOOP) => return Ok(ArtifactFact::NotRegular(EntryFact::Link)),
         Err(error) => return Err(error.into()),
     };
-    let stat = fstat(&handle)?;
-    match entry_of(FileType::from_raw_mode(stat.st_mode)) {
-        EntryFact::File => {}
-        other => return Ok(ArtifactFact::NotRegular(other)),
-    }
-    let size = u64::try_from(stat.st_size).unwrap_or(0);
-    read_content(&mut File::from(handle), size, buffer).map(ArtifactFact::Content)
+    read_content(&File::from(handle), buffer).map(ArtifactFact::Content)
 }
 
 #[cfg(test)]
@@ -186,7 +180,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    use rustix::fs::CWD;
+    use rustix::fs::{CWD, FileType};
 
     use super::*;
 
