@@ -118,14 +118,19 @@ fn lower_hex_value(c: char) -> Option<u8> {
     }
 }
 
+/// Writes bytes as lower-case hex digits into `text`, two for each.
+pub fn encode_lower_hex(bytes: &[u8], text: &mut [u8]) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = HEX[usize::from(byte >> 4)];
+        pair[1] = HEX[usize::from(byte & 15)];
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0_u8; 64];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 15)];
-        }
+        encode_lower_hex(&self.0, &mut text);
         f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }

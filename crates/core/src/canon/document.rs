@@ -4,10 +4,11 @@
 //! a range in one of two lists. [`Node`] is the view of one value; it is `Copy` and cheap.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use super::error::Position;
 use super::number::Number;
-use super::slot::{ESCAPED, LONE, Slot, Tag};
+use super::slot::{ESCAPED, LONE, Member, Slot, Tag};
 use super::text::{self, JsonString};
 use super::value::Value;
 
@@ -42,19 +43,29 @@ impl Kind {
     }
 }
 
-/// A member of an object.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Member {
-    pub key: Slot,
-    pub value: Slot,
-}
-
 /// Where the elements of arrays and the members of objects live.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pub items: Vec<Slot>,
     /// Sorted by code point within each object.
     pub members: Vec<Member>,
+}
+
+impl Store {
+    /// An empty store for a text of `bytes` bytes. For a large one it has room for what such
+    /// texts commonly hold, so that it is not moved from place to place while it grows: memory
+    /// that was only asked for costs nothing.
+    pub fn for_text(bytes: usize) -> Self {
+        const LARGE: usize = 128 << 10;
+        const MOST: usize = 32 << 10;
+        if bytes < LARGE {
+            return Self::default();
+        }
+        Self {
+            items: Vec::with_capacity((bytes / 64).min(MOST)),
+            members: Vec::with_capacity((bytes / 32).min(MOST)),
+        }
+    }
 }
 
 /// A document that was read whole and found to be strict JSON.
@@ -185,16 +196,38 @@ impl<'a> Node<'a> {
         let node = *self;
         self.object_members()
             .iter()
-            .map(move |member| (Key(node.with(member.key)), node.with(member.value)))
+            .map(move |member| (Key(node.with(member.key())), node.with(member.value())))
     }
 
     /// The value of the member `key`, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
         let members = self.object_members();
         let at = members
-            .binary_search_by(|member| compare_key(self.text, member.key, key.as_bytes()))
+            .binary_search_by(|member| compare_key(self.text, member.key(), key.as_bytes()))
             .ok()?;
-        Some(self.with(members[at].value))
+        Some(self.with(members[at].value()))
+    }
+
+    /// The values of the members named in `names`, which are sorted. One pass over both: looking
+    /// up each name by itself would take longer than the reading did.
+    pub fn fields<const N: usize>(&self, names: [&str; N]) -> [Option<Node<'a>>; N] {
+        let mut found = [None; N];
+        let mut at = 0;
+        for member in self.object_members() {
+            // Where nothing is missing or too much this is the next name, every time.
+            while at < N {
+                match compare_key(self.text, member.key(), names[at].as_bytes()) {
+                    Ordering::Less => break,
+                    Ordering::Equal => {
+                        found[at] = Some(self.with(member.value()));
+                        at += 1;
+                        break;
+                    }
+                    Ordering::Greater => at += 1,
+                }
+            }
+        }
+        found
     }
 
     /// How many elements or members it has; 0 for anything else.
@@ -287,11 +320,11 @@ impl<'a> Key<'a> {
 }
 
 /// Code-point order of a key as written against decoded bytes.
-fn compare_key(text: &str, key: Slot, wanted: &[u8]) -> std::cmp::Ordering {
-    let raw = &text[key.range()];
+#[inline]
+fn compare_key(text: &str, key: Slot, wanted: &[u8]) -> Ordering {
     if key.flags() & ESCAPED == 0 {
-        raw.as_bytes().cmp(wanted)
+        text.as_bytes()[key.range()].cmp(wanted)
     } else {
-        text::decode_raw(raw).as_ref().cmp(wanted)
+        text::decode_raw(&text[key.range()]).as_ref().cmp(wanted)
     }
 }

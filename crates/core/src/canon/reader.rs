@@ -4,11 +4,13 @@
 //! copies. An object is sorted and checked for duplicates when it closes, so that a writer need
 //! not sort. Recursion is bounded by the depth limit.
 
-use super::document::{Document, Member, Store};
+use super::document::{Document, Store};
 use super::error::{JsonError, JsonErrorKind, Position};
 use super::scan;
 use super::shortest::{NumberParts, SAFE_DIGITS};
-use super::slot::{ESCAPED, Flags, LONE, ORDER_DIFFERS, REWRITE, Slot, Tag, VERBATIM, WIDE};
+use super::slot::{
+    ESCAPED, Flags, LONE, Member, ORDER_DIFFERS, REWRITE, Slot, Tag, VERBATIM, WIDE,
+};
 use super::text;
 use crate::limits::JsonLimits;
 
@@ -83,7 +85,7 @@ impl<'a> Reader<'a> {
         };
         Ok(Self {
             text,
-            store: Store::default(),
+            store: Store::for_text(text.len()),
             bytes: text.as_bytes(),
             at: 0,
             limits: options.limits,
@@ -211,7 +213,7 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 self.skip_white_space();
                 let value = self.value(depth + 1)?;
-                self.open_members.push(Member { key, value });
+                self.open_members.push(Member::new(key, value));
                 if !self.another(b'}')? {
                     break;
                 }
@@ -271,24 +273,26 @@ impl<'a> Reader<'a> {
     fn sort_members(&mut self, base: usize, key_flags: Flags) -> Read<()> {
         let text = self.text;
         let members = &mut self.open_members[base..];
-        let raw = |member: &Member| &text.as_bytes()[member.key.range()];
+        let raw = |member: &Member| &text.as_bytes()[member.key().range()];
         if key_flags & ESCAPED == 0 {
             if members.is_sorted_by(|a, b| raw(a) < raw(b)) {
                 return Ok(());
             }
             members.sort_unstable_by(|a, b| {
-                raw(a).cmp(raw(b)).then(a.key.start().cmp(&b.key.start()))
+                raw(a)
+                    .cmp(raw(b))
+                    .then(a.key().start().cmp(&b.key().start()))
             });
         } else {
             // Rare enough to pay for decoding; the place keeps equal keys in the text's order.
             members.sort_by_cached_key(|member| {
                 (
-                    text::decode_raw(&text[member.key.range()]).into_owned(),
-                    member.key.start(),
+                    text::decode_raw(&text[member.key().range()]).into_owned(),
+                    member.key().start(),
                 )
             });
         }
-        let decoded = |member: &Member| text::decode_raw(&text[member.key.range()]);
+        let decoded = |member: &Member| text::decode_raw(&text[member.key().range()]);
         let is_twice = |pair: &&[Member]| {
             if key_flags & ESCAPED == 0 {
                 raw(&pair[0]) == raw(&pair[1])
@@ -299,15 +303,15 @@ impl<'a> Reader<'a> {
         let twice = members
             .windows(2)
             .filter(is_twice)
-            .min_by_key(|pair| pair[1].key.start());
+            .min_by_key(|pair| pair[1].key().start());
         let Some([first, second]) = twice else {
             return Ok(());
         };
         let kind = JsonErrorKind::DuplicateKey {
             key: shorten(&text::lossy(&decoded(first))),
-            first: Position::of(self.bytes, first.key.start() - 1),
+            first: Position::of(self.bytes, first.key().start() - 1),
         };
-        Err(Box::new((kind, second.key.start() - 1)))
+        Err(Box::new((kind, second.key().start() - 1)))
     }
 
     #[inline]

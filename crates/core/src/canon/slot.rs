@@ -85,9 +85,59 @@ impl Slot {
     }
 }
 
+/// A member of an object: two slots, packed, because a large document is mostly members.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    places: [u64; 2],
+    marks: [u16; 2],
+}
+
+impl Member {
+    #[inline]
+    pub(crate) fn new(key: Slot, value: Slot) -> Self {
+        Self {
+            places: [key.place, value.place],
+            marks: [key.mark, value.mark],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> Slot {
+        Slot {
+            place: self.places[0],
+            mark: self.marks[0],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> Slot {
+        Slot {
+            place: self.places[1],
+            mark: self.marks[1],
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn member_gives_back_its_slots() {
+        let key = Slot::new(Tag::String, WIDE, 3, 4);
+        let value = Slot::new(Tag::Object, ORDER_DIFFERS, 5, 6);
+        let member = Member::new(key, value);
+        assert_eq!(
+            (member.key().tag(), member.key().flags()),
+            (Tag::String, WIDE)
+        );
+        assert_eq!(member.key().range(), 3..7);
+        assert_eq!(
+            (member.value().tag(), member.value().range()),
+            (Tag::Object, 5..11)
+        );
+        assert_eq!(member.value().flags(), ORDER_DIFFERS);
+    }
 
     #[test]
     fn slot_gives_back_what_it_was_made_of() {

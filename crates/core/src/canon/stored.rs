@@ -36,8 +36,8 @@ fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
         Tag::Object => {
             let mut at = at + 1;
             for (number, member) in node.object_members().iter().enumerate() {
-                let colon = string_after(node.with(member.key), at + usize::from(number > 0))?;
-                at = place_after(node.with(member.value), colon + 1)?;
+                let colon = string_after(node.with(member.key()), at + usize::from(number > 0))?;
+                at = place_after(node.with(member.value()), colon + 1)?;
             }
             Some(at + 1)
         }

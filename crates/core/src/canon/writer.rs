@@ -7,10 +7,10 @@
 use std::io;
 
 use super::dialect::{Dialect, JcsProfile, JobProfile, KernelProfile, Profile};
-use super::document::{Member, Node, Store};
+use super::document::{Node, Store};
 use super::error::{JsonError, NoCanonicalForm, NoFormKind, Position};
 use super::reader::{Fault, ReadOptions, Reader};
-use super::slot::{ORDER_DIFFERS, Tag, VERBATIM};
+use super::slot::{Member, ORDER_DIFFERS, Tag, VERBATIM};
 use super::text::{self, JsonString, Piece, RawPieces};
 use super::value::Value;
 use crate::digest::{Digest, Hasher};
@@ -330,7 +330,7 @@ impl<'s, P: Profile> Emitter<'s, P> {
         let members = node.object_members();
         if P::UTF16_ORDER && node.slot.flags() & ORDER_DIFFERS != 0 {
             let mut members = members.to_vec();
-            let key = |member: &Member| text::decode_raw(&node.text[member.key.range()]);
+            let key = |member: &Member| text::decode_raw(&node.text[member.key().range()]);
             members.sort_by(|a, b| P::compare_keys(&key(a), &key(b)));
             return self.node_members(node.text, node.store, &members);
         }
@@ -344,13 +344,13 @@ impl<'s, P: Profile> Emitter<'s, P> {
             self.node_string(Node {
                 text,
                 store,
-                slot: member.key,
+                slot: member.key(),
             })?;
             self.byte(b':');
             self.node(Node {
                 text,
                 store,
-                slot: member.value,
+                slot: member.value(),
             })?;
             before = b',';
         }

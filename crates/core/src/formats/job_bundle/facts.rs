@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::digest::{Digest, decode_lower_hex};
+use crate::digest::{Digest, decode_lower_hex, encode_lower_hex};
 
 /// The 16 hex digits of an artifact id, as a number; ordered like the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +19,11 @@ impl ArtifactKey {
         decode_lower_hex(text).map(|bytes| Self(u64::from_be_bytes(bytes)))
     }
 
+    /// The bytes that the digits spell.
+    pub fn to_bytes(self) -> [u8; 8] {
+        self.0.to_be_bytes()
+    }
+
     /// From a file name `<16 hex>.txt`.
     pub fn parse_file_name(name: &[u8]) -> Option<Self> {
         name.strip_suffix(b".txt").and_then(Self::parse)
@@ -26,12 +31,8 @@ impl ArtifactKey {
 
     /// The file name it stands for, with the NUL that system calls want after it.
     pub fn c_file_name(self) -> [u8; 21] {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut name = *b"0000000000000000.txt\0";
-        for (pair, byte) in name.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 15)];
-        }
+        encode_lower_hex(&self.to_bytes(), &mut name);
         name
     }
 

@@ -1,10 +1,8 @@
 //! The hashes of document 001 §4 and the ids made of them.
 
-use std::fmt::Write as _;
-
 use super::facts::ArtifactKey;
 use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_bytes, update_digest};
-use crate::digest::{Digest, Hasher};
+use crate::digest::{Digest, Hasher, encode_lower_hex};
 
 /// The members of a step that the plan hash covers, in canonical order (§4.3).
 pub const STEP_FIELDS: [&str; 6] = [
@@ -28,24 +26,21 @@ pub fn derive_artifact_id(reference: &str, slice: &str) -> String {
 
 /// The root hash over `(artifact_id, sha256)` pairs that are sorted by artifact id (§4.1).
 pub fn compute_root_hash(artifacts: impl IntoIterator<Item = (ArtifactKey, Digest)>) -> Digest {
-    const FULL: usize = 16 << 10;
     let mut hasher = Hasher::new();
-    let mut lines = String::with_capacity(FULL + 128);
+    // `<artifact_id>:<sha256>` and LF, written over for each artifact.
+    let mut line = [b'\n'; 16 + 1 + 64 + 1];
+    line[16] = b':';
     let mut is_empty = true;
     for (artifact_id, sha256) in artifacts {
         is_empty = false;
-        // Writing into a string cannot fail.
-        let _ = writeln!(lines, "{artifact_id}:{sha256}");
-        if lines.len() >= FULL {
-            hasher.update(lines.as_bytes());
-            lines.clear();
-        }
+        encode_lower_hex(&artifact_id.to_bytes(), &mut line[..16]);
+        encode_lower_hex(sha256.as_bytes(), &mut line[17..81]);
+        hasher.update(&line);
     }
     if is_empty {
         // The document joins the lines with LF and adds one: no lines leave that one.
-        lines.push('\n');
+        hasher.update(b"\n");
     }
-    hasher.update(lines.as_bytes());
     hasher.finish()
 }
 

@@ -82,29 +82,6 @@ impl Reading {
     }
 }
 
-/// The members of an object that are named in `names`, which are sorted. One pass over both:
-/// a manifest may have a million members, and looking up each by itself would take longer than
-/// parsing them did.
-fn fields<'a, const N: usize>(object: Node<'a>, names: [&str; N]) -> [Option<Node<'a>>; N] {
-    let mut found = [None; N];
-    let mut at = 0;
-    for (key, value) in object.members() {
-        let Some(key) = key.as_str() else { continue };
-        // In a sound object this is the next name, every time.
-        while at < N && names[at] != key {
-            if names[at] > &*key {
-                break;
-            }
-            at += 1;
-        }
-        if at < N && names[at] == key {
-            found[at] = Some(value);
-            at += 1;
-        }
-    }
-    found
-}
-
 pub(super) fn read_list<'a, T>(
     reading: &mut Reading,
     value: Option<Node<'a>>,
@@ -137,7 +114,7 @@ pub(super) fn read_step<'a>(
         return step;
     }
     let at = |key: &'static str| move || format!("{}.{key}", path());
-    let [constraints, outputs, op, ordinal, refs, step_id] = fields(node, STEP_FIELDS);
+    let [constraints, outputs, op, ordinal, refs, step_id] = node.fields(STEP_FIELDS);
     step.step_id = reading.text(step_id, at("step_id"));
     step.ordinal = reading.integer(ordinal, at("ordinal"));
     if let Some(op) = reading.text(op, at("op")) {
@@ -181,7 +158,7 @@ pub(super) fn read_artifact<'a>(
         return artifact;
     }
     let at = |key: &'static str| move || format!("{}.{key}", path());
-    let [id, bytes, kind, place, reference, sha256, slice] = fields(node, ARTIFACT_FIELDS);
+    let [id, bytes, kind, place, reference, sha256, slice] = node.fields(ARTIFACT_FIELDS);
     artifact.artifact_id = reading.text(id, at("artifact_id"));
     if let Some(id) = &artifact.artifact_id {
         artifact.key = id.as_str().and_then(|id| ArtifactKey::parse(id.as_bytes()));

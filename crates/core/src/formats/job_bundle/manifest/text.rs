@@ -10,15 +10,16 @@ use crate::canon::{JsonString, Node};
 pub enum Text<'a> {
     /// Ordinary text.
     Plain(Cow<'a, str>),
-    /// Text with a lone surrogate, which JSON can write and UTF-8 cannot.
-    Lone(JsonString),
+    /// Text with a lone surrogate, which JSON can write and UTF-8 cannot. Boxed, so that the
+    /// ordinary ones stay small.
+    Lone(Box<JsonString>),
 }
 
 impl<'a> Text<'a> {
     pub(super) fn of(node: Node<'a>) -> Option<Self> {
         match node.as_str() {
             Some(text) => Some(Self::Plain(text)),
-            None => node.as_json_string().map(Self::Lone),
+            None => node.as_json_string().map(|text| Self::Lone(Box::new(text))),
         }
     }
 
@@ -46,7 +47,7 @@ impl Ord for Text<'_> {
             (Self::Plain(a), Self::Plain(b)) => a.cmp(b),
             (Self::Lone(a), Self::Lone(b)) => a.cmp(b),
             (Self::Plain(a), Self::Lone(b)) => JsonString::from(&**a).cmp(b),
-            (Self::Lone(a), Self::Plain(b)) => a.cmp(&JsonString::from(&**b)),
+            (Self::Lone(a), Self::Plain(b)) => (**a).cmp(&JsonString::from(&**b)),
         }
     }
 }
