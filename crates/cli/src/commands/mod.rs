@@ -1,6 +1,7 @@
 //! The commands, one file each: an `Args` type that says what can be typed, and `run`.
 //!
-//! To add one: write the file and add a line to [`COMMANDS`]. Help, man pages and completions follow from the `Args` types.
+//! To add one: write the file and add a line to [`COMMANDS`], or to the table of the command that
+//! it stands below. Help, man pages and completions follow from the `Args` types.
 
 mod bundle;
 mod canon;
@@ -28,18 +29,20 @@ mod rules;
 mod run;
 mod runner;
 mod seal;
+mod table;
 mod transform;
 mod verify;
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, Parser};
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface, exit_code};
 
 use crate::error::CliError;
 use crate::ui;
+use table::{Entry, Ran, command, group};
 
 /// What stands before every command: the tool's name, summary and version, and what applies
 /// everywhere.
@@ -57,40 +60,6 @@ struct Everywhere {
     /// Say nothing for people beyond errors: no progress, no hints.
     #[arg(long, short, global = true)]
     quiet: bool,
-}
-
-/// A command: its name, what can be typed after it, and what it does with that.
-struct Entry {
-    name: &'static str,
-    define: fn(clap::Command) -> clap::Command,
-    run: fn(&ArgMatches) -> Result<Ran, clap::Error>,
-}
-
-/// How a command ended, and which table its exit code is taken from.
-struct Ran {
-    surface: Surface,
-    ended: Result<Outcome, CliError>,
-}
-
-/// The entry of the command in `$module`, whose exit codes are those of `$surface`.
-macro_rules! command {
-    ($name:literal, $module:ident, $surface:expr) => {
-        Entry {
-            name: $name,
-            define: <$module::Args as clap::Args>::augment_args,
-            run: |matches| {
-                let args = $module::Args::from_arg_matches(matches)?;
-                let surface: fn(&$module::Args) -> Surface = $surface;
-                Ok(Ran {
-                    surface: surface(&args),
-                    ended: $module::run(&args),
-                })
-            },
-        }
-    };
-    ($name:literal, $module:ident) => {
-        command!($name, $module, |_| Surface::Command)
-    };
 }
 
 /// Every command, in the order of the help.
@@ -114,8 +83,8 @@ static COMMANDS: [Entry; 27] = [
     command!("runner", runner, |_| Surface::Format(Format::Runner)),
     command!("evidence", evidence, |_| Surface::Format(Format::Evidence)),
     command!("ledger", ledger, |_| Surface::Format(Format::Ledger)),
-    command!("job", job, job::Args::surface),
-    command!("receipt", receipt, |_| Surface::Format(Format::Receipt)),
+    group!("job", job),
+    group!("receipt", receipt),
     command!("keygen", keygen),
     command!("engine", engine, engine::Args::surface),
     command!("seal", seal),
@@ -124,41 +93,22 @@ static COMMANDS: [Entry; 27] = [
     command!("man", man),
 ];
 
-fn find_command(name: &str) -> Option<&'static Entry> {
-    COMMANDS.iter().find(|entry| entry.name == name)
-}
-
 /// The whole command line as clap knows it.
 fn command_line() -> clap::Command {
-    command_line_with(&COMMANDS)
-}
-
-/// The command line with these commands only.
-fn command_line_with(entries: &[Entry]) -> clap::Command {
-    let defined = entries
-        .iter()
-        .map(|entry| (entry.define)(clap::Command::new(entry.name)));
-    Everywhere::command().subcommands(defined)
+    table::define(Everywhere::command(), &COMMANDS, None, None)
 }
 
 /// Runs what was typed; gives the exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     let arguments: Vec<_> = arguments.collect();
-    let asked_for = arguments
-        .get(1)
-        .and_then(|argument| argument.to_str())
-        .unwrap_or_default();
-    // Defining every command takes longer than verifying a small bundle: where the first word
-    // is a command, only that one is defined.
-    let line = match find_command(asked_for) {
-        Some(entry) => command_line_with(std::slice::from_ref(entry)),
-        None => command_line(),
-    };
-    let ran = line.try_get_matches_from(&arguments).and_then(|matches| {
+    let word = |at: usize| arguments.get(at).and_then(|argument| argument.to_str());
+    let mut line = table::define(Everywhere::command(), &COMMANDS, word(1), word(2));
+    let parsed = line.try_get_matches_from_mut(&arguments);
+    // The process is about to do its work and end; taking the definitions apart is in its way.
+    std::mem::forget(line);
+    let ran = parsed.and_then(|matches| {
         ui::set_quiet(matches.get_flag("quiet"));
-        let (name, given) = matches.subcommand().ok_or_else(no_command)?;
-        let entry = find_command(name).ok_or_else(no_command)?;
-        (entry.run)(given)
+        table::run(&COMMANDS, &matches)
     });
     match ran {
         Ok(Ran { surface, ended }) => match ended {
@@ -168,13 +118,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
                 exit_code(surface, error.outcome)
             }
         },
-        Err(error) => refuse(&error, asked_for),
+        Err(error) => refuse(&error, word(1).unwrap_or_default()),
     }
-}
-
-/// What clap itself says where no command is named; it does so before this is reached.
-fn no_command() -> clap::Error {
-    clap::Error::new(ErrorKind::MissingSubcommand)
 }
 
 /// Shows help and the version as clap has them, and words usage errors as ours.
@@ -204,7 +149,7 @@ fn usage_error(error: &clap::Error, asked_for: &str) -> CliError {
     let said = rendered.split("\n\n").next().unwrap_or_default();
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let message = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let help = if find_command(asked_for).is_some() {
+    let help = if table::find(&COMMANDS, asked_for).is_some() {
         format!("`runseal {asked_for} --help` shows what it takes")
     } else {
         "`runseal --help` lists the commands".to_owned()

@@ -5,27 +5,16 @@ mod load;
 pub mod signer;
 mod verify;
 
-use runseal_core::verify::Outcome;
+use runseal_core::formats::Format;
+use runseal_core::verify::Surface;
 
-use crate::error::CliError;
+use super::table::{Entry, command};
 
-/// Work with receipts, the proofs that job bundles were replayed.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    command: ReceiptCommand,
-}
+/// What the commands below are for.
+pub const ABOUT: &str = "Work with receipts, the proofs that job bundles were replayed";
 
-#[derive(Debug, clap::Subcommand)]
-enum ReceiptCommand {
-    Verify(verify::Args),
-    Attest(attest::Args),
-}
-
-/// Runs the command.
-pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    match &args.command {
-        ReceiptCommand::Verify(args) => verify::run(args),
-        ReceiptCommand::Attest(args) => attest::run(args),
-    }
-}
+/// The commands for receipts, in the order of the help.
+pub static COMMANDS: [Entry; 2] = [
+    command!("verify", verify, |_| Surface::Format(Format::Receipt)),
+    command!("attest", attest, |_| Surface::Format(Format::Receipt)),
+];
