@@ -61,15 +61,25 @@ pub fn race(contenders: &mut [Contender<'_>], rounds: u32) -> Vec<Option<Duratio
 
 /// The best of some rounds of things that take long enough to be timed one by one.
 pub fn best(rounds: usize, contenders: &mut [&mut dyn FnMut()]) -> Vec<Duration> {
-    let mut best = vec![Duration::MAX; contenders.len()];
+    let found = best_and_median(rounds, contenders);
+    found.into_iter().map(|[best, _]| best).collect()
+}
+
+/// The best of some rounds and the one in their middle.
+pub fn best_and_median(rounds: usize, contenders: &mut [&mut dyn FnMut()]) -> Vec<[Duration; 2]> {
+    let mut found = vec![Vec::new(); contenders.len()];
     for _ in 0..rounds {
-        for (best, contender) in best.iter_mut().zip(contenders.iter_mut()) {
+        for (times, contender) in found.iter_mut().zip(contenders.iter_mut()) {
             let begun = Instant::now();
             contender();
-            *best = begun.elapsed().min(*best);
+            times.push(begun.elapsed());
         }
     }
-    best
+    let sorted = found.into_iter().map(|mut times| {
+        times.sort_unstable();
+        [times[0], times[times.len() / 2]]
+    });
+    sorted.collect()
 }
 
 /// A time as it stands in a table.
