@@ -246,6 +246,21 @@ fn usage_errors_exit_64_with_a_suggestion() {
             "runseal canon --help",
         ),
         (
+            vec!["job", "verfy"],
+            "unrecognized subcommand 'verfy'",
+            "did you mean `verify`? `runseal job --help`",
+        ),
+        (
+            vec!["job", "verify", "--frob"],
+            "unexpected argument '--frob'",
+            "runseal job verify --help",
+        ),
+        (
+            vec!["--quiet", "job", "--frob", "verify"],
+            "unexpected argument '--frob'",
+            "",
+        ),
+        (
             vec!["rules", "XX99"],
             "no rule is called `XX99`",
             "runseal rules",

@@ -95,14 +95,18 @@ static COMMANDS: [Entry; 27] = [
 
 /// The whole command line as clap knows it.
 fn command_line() -> clap::Command {
-    table::define(Everywhere::command(), &COMMANDS, None, None)
+    table::define(Everywhere::command(), &COMMANDS, &[])
 }
 
 /// Runs what was typed; gives the exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     let arguments: Vec<_> = arguments.collect();
-    let word = |at: usize| arguments.get(at).and_then(|argument| argument.to_str());
-    let mut line = table::define(Everywhere::command(), &COMMANDS, word(1), word(2));
+    let words: Vec<_> = arguments
+        .iter()
+        .skip(1)
+        .map_while(|argument| argument.to_str())
+        .collect();
+    let mut line = table::define(Everywhere::command(), &COMMANDS, &words);
     let parsed = line.try_get_matches_from_mut(&arguments);
     // The process is about to do its work and end; taking the definitions apart is in its way.
     std::mem::forget(line);
@@ -118,15 +122,15 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
                 exit_code(surface, error.outcome)
             }
         },
-        Err(error) => refuse(&error, word(1).unwrap_or_default()),
+        Err(error) => refuse(&error, &table::named(&COMMANDS, &words)),
     }
 }
 
 /// Shows help and the version as clap has them, and words usage errors as ours.
-fn refuse(error: &clap::Error, asked_for: &str) -> u8 {
-    let surface = match asked_for {
-        "pack" => Surface::Format(Format::Pack),
-        "verify" => Surface::Verify,
+fn refuse(error: &clap::Error, named: &[&str]) -> u8 {
+    let surface = match named.first() {
+        Some(&"pack") => Surface::Format(Format::Pack),
+        Some(&"verify") => Surface::Verify,
         _ => Surface::Command,
     };
     match error.kind() {
@@ -138,21 +142,21 @@ fn refuse(error: &clap::Error, asked_for: &str) -> u8 {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
         }
-        _ => ui::tell(&usage_error(error, asked_for).to_string()),
+        _ => ui::tell(&usage_error(error, named).to_string()),
     }
     exit_code(surface, Outcome::Usage)
 }
 
-fn usage_error(error: &clap::Error, asked_for: &str) -> CliError {
+fn usage_error(error: &clap::Error, named: &[&str]) -> CliError {
     let rendered = error.render().to_string();
     // clap's first paragraph says what is wrong, sometimes over several lines.
     let said = rendered.split("\n\n").next().unwrap_or_default();
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let message = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let help = if table::find(&COMMANDS, asked_for).is_some() {
-        format!("`runseal {asked_for} --help` shows what it takes")
-    } else {
+    let help = if named.is_empty() {
         "`runseal --help` lists the commands".to_owned()
+    } else {
+        format!("`runseal {} --help` shows what it takes", named.join(" "))
     };
     let suggested = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg]
         .into_iter()
@@ -178,6 +182,39 @@ mod tests {
         command.clone().debug_assert();
         command.build();
         check_help(&command);
+    }
+
+    /// The help of a command and of all below it.
+    fn helps(command: &mut clap::Command) -> Vec<String> {
+        let mut found = vec![command.render_long_help().to_string()];
+        for below in command.get_subcommands_mut() {
+            found.extend(helps(below));
+        }
+        found
+    }
+
+    #[test]
+    fn command_defined_alone_is_the_same_as_among_all() {
+        let mut all = command_line();
+        for command in all.get_subcommands_mut() {
+            let name = command.get_name().to_owned();
+            let mut paths = vec![vec![name.clone()]];
+            let below = command.get_subcommands().map(|below| below.get_name());
+            paths.extend(below.map(|below| vec![name.clone(), below.to_owned()]));
+            for path in paths {
+                let words: Vec<_> = path.iter().map(String::as_str).collect();
+                let mut alone = table::define(Everywhere::command(), &COMMANDS, &words);
+                let mut found = alone.get_subcommands_mut();
+                let (first, rest) = (found.next().unwrap(), found.next());
+                assert!(rest.is_none(), "{words:?}");
+                let pair = match words[1..] {
+                    [below] => [&mut *first, &mut *command]
+                        .map(|command| helps(command.find_subcommand_mut(below).unwrap())),
+                    _ => [helps(first), helps(command)],
+                };
+                assert_eq!(pair[0], pair[1], "{words:?}");
+            }
+        }
     }
 
     fn check_help(command: &clap::Command) {

@@ -10,12 +10,24 @@ use runseal_core::verify::{Outcome, Surface};
 
 use crate::error::CliError;
 
-/// A command: its name, what can be typed after it, and what it does with that.
+/// A command: its name, and what it does.
 pub struct Entry {
     pub name: &'static str,
-    /// Adds to the command what can be typed after it; the word that follows is known.
-    pub define: fn(clap::Command, Option<&str>) -> clap::Command,
-    pub run: fn(&ArgMatches) -> Result<Ran, clap::Error>,
+    pub does: Does,
+}
+
+/// What a command does.
+pub enum Does {
+    /// Work of its own: what can be typed after it, and what is done with that.
+    Work {
+        define: fn(clap::Command) -> clap::Command,
+        run: fn(&ArgMatches) -> Result<Ran, clap::Error>,
+    },
+    /// It leads to the commands of another table.
+    Lead {
+        about: &'static str,
+        table: &'static [Entry],
+    },
 }
 
 /// How a command ended, and which table its exit code is taken from.
@@ -30,14 +42,16 @@ macro_rules! command {
     ($name:literal, $module:ident, $surface:expr) => {
         $crate::commands::table::Entry {
             name: $name,
-            define: |line, _| <$module::Args as clap::Args>::augment_args(line),
-            run: |matches| {
-                let args = <$module::Args as clap::FromArgMatches>::from_arg_matches(matches)?;
-                let surface: fn(&$module::Args) -> runseal_core::verify::Surface = $surface;
-                Ok($crate::commands::table::Ran {
-                    surface: surface(&args),
-                    ended: $module::run(&args),
-                })
+            does: $crate::commands::table::Does::Work {
+                define: <$module::Args as clap::Args>::augment_args,
+                run: |matches| {
+                    let args = <$module::Args as clap::FromArgMatches>::from_arg_matches(matches)?;
+                    let surface: fn(&$module::Args) -> runseal_core::verify::Surface = $surface;
+                    Ok($crate::commands::table::Ran {
+                        surface: surface(&args),
+                        ended: $module::run(&args),
+                    })
+                },
             },
         }
     };
@@ -49,54 +63,68 @@ macro_rules! command {
 }
 pub(super) use command;
 
-/// The entry of a command that only leads to others: those of the table `COMMANDS` in `$module`,
-/// which also says what they are `ABOUT`.
+/// The entry of a command that leads to the table `COMMANDS` in `$module`, which also says what
+/// those are `ABOUT`.
 macro_rules! group {
     ($name:literal, $module:ident) => {
         $crate::commands::table::Entry {
             name: $name,
-            define: |line, word| {
-                let line = line
-                    .about($module::ABOUT)
-                    .subcommand_required(true)
-                    .arg_required_else_help(true);
-                $crate::commands::table::define(line, &$module::COMMANDS, word, None)
+            does: $crate::commands::table::Does::Lead {
+                about: $module::ABOUT,
+                table: &$module::COMMANDS,
             },
-            run: |matches| $crate::commands::table::run(&$module::COMMANDS, matches),
         }
     };
 }
 pub(super) use group;
 
-/// The command with this name.
-pub fn find<'a>(table: &'a [Entry], name: &str) -> Option<&'a Entry> {
-    table.iter().find(|entry| entry.name == name)
+/// The command that the first word names, and the words after it.
+fn find<'w, 't>(table: &'t [Entry], words: &'w [&'w str]) -> Option<(&'t Entry, &'w [&'w str])> {
+    let (first, rest) = words.split_first()?;
+    let entry = table.iter().find(|entry| entry.name == *first)?;
+    Some((entry, rest))
 }
 
-/// Adds the commands of a table to `line`: the one that `word` names, else all. `next` is the
-/// word after that.
-pub fn define(
-    line: clap::Command,
-    table: &[Entry],
-    word: Option<&str>,
-    next: Option<&str>,
-) -> clap::Command {
-    let named = word.and_then(|word| find(table, word));
-    let (entries, next) = match named {
-        Some(entry) => (std::slice::from_ref(entry), next),
-        None => (table, None),
+/// Adds commands of a table to `line`: the one that `words` begin with, else all.
+pub fn define(line: clap::Command, table: &[Entry], words: &[&str]) -> clap::Command {
+    let (entries, rest) = match find(table, words) {
+        Some((entry, rest)) => (std::slice::from_ref(entry), rest),
+        None => (table, &[][..]),
     };
-    let defined = entries
-        .iter()
-        .map(|entry| (entry.define)(clap::Command::new(entry.name), next));
+    let defined = entries.iter().map(|entry| {
+        let command = clap::Command::new(entry.name);
+        match &entry.does {
+            Does::Work { define, .. } => define(command),
+            Does::Lead { about, table } => {
+                let command = command.about(*about).subcommand_required(true);
+                define(command.arg_required_else_help(true), table, rest)
+            }
+        }
+    });
     line.subcommands(defined)
 }
 
 /// Runs the command of a table that was typed.
 pub fn run(table: &[Entry], matches: &ArgMatches) -> Result<Ran, clap::Error> {
-    // clap itself refuses a line without a command, before this is reached.
-    let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
-    let (name, given) = matches.subcommand().ok_or_else(missing)?;
-    let entry = find(table, name).ok_or_else(missing)?;
-    (entry.run)(given)
+    let (name, given) = matches.subcommand().unwrap_or(("", matches));
+    match find(table, &[name]).map(|(entry, _)| &entry.does) {
+        Some(Does::Work { run, .. }) => run(given),
+        Some(Does::Lead { table, .. }) => run(table, given),
+        // clap refuses such a line itself, before this is reached.
+        None => Err(clap::Error::new(ErrorKind::MissingSubcommand)),
+    }
+}
+
+/// The names of the commands that `words` begin with, from the outermost on.
+pub fn named(table: &[Entry], words: &[&str]) -> Vec<&'static str> {
+    match find(table, words) {
+        Some((entry, rest)) => {
+            let below = match &entry.does {
+                Does::Work { .. } => Vec::new(),
+                Does::Lead { table, .. } => named(table, rest),
+            };
+            [vec![entry.name], below].concat()
+        }
+        None => Vec::new(),
+    }
 }
