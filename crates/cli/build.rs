@@ -12,6 +12,10 @@ fn main() {
     if !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") {
         return;
     }
+    // A program without any library has nothing to gain, and is linked in another way.
+    if env::var("CARGO_CFG_TARGET_FEATURE").is_ok_and(|has| has.contains("crt-static")) {
+        return;
+    }
     // 26,000 addresses in tables are then written by the linker instead of at every start.
     // SECURITY.md says what is given up, and that RUNSEAL_PIE=1 keeps it.
     if !is("RUNSEAL_PIE", "1") {
