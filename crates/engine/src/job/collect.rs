@@ -263,7 +263,7 @@ fn walk(
     }
 }
 
-pub(super) fn entry_of(kind: FileType) -> EntryFact {
+fn entry_of(kind: FileType) -> EntryFact {
     match kind {
         FileType::RegularFile => EntryFact::File,
         FileType::Directory => EntryFact::Folder,

@@ -6,8 +6,8 @@
 //!
 //! Reading: `statement`, `naming`, `part`, `grammar`, `concept`, `synonym`, `quantity`, `limit`, `spans`, `units`, `cues`,
 //! `patterns`, `stands`. Comparing two statements: `relation`, `acts`, `claims`, `whole`; what lets a found pair go: `cases`, `amounts`,
-//! `narrowing`, `roles`. Detectors: `denial`, `absolute`, `only`,
-//! `stays`, `manner`, `families` (with `kinds`), `bounds` (with `schedule`), `windows`, `values`, `polarity`. The last word: `weigh`.
+//! `narrowing`, `roles`. Detectors: `denial`, `only`, `families` (with `kinds` and `topics`), `bounds` (with `schedule`). The last
+//! word: `weigh`.
 //!
 //! It knows words, not the world: that 22 chargers of 11 kW exceed 60 kW is not seen.
 

@@ -2,7 +2,7 @@
 //!
 //! A sign is there or not; none of them decides. What each is worth stands in `points`.
 
-use super::super::relation::common;
+use super::super::relation::common as words_in_common;
 use super::super::statement::Statement;
 use super::Sides;
 
@@ -115,7 +115,7 @@ pub(crate) fn measure_common(a: &Statement, b: &Statement) -> Common {
     let shared = a.shared_weight(b, &[]);
     let (wa, wb) = (weight_of(a), weight_of(b));
     let percent = |of: usize| (shared * 100).checked_div(of).unwrap_or(0);
-    let all = common(&a.content, &b.content);
+    let all = words_in_common(&a.content, &b.content);
     Common {
         cover: percent(wa.min(wb)),
         whole: percent(wa.max(wb)),
@@ -160,44 +160,21 @@ pub(crate) fn read_signs(
         3 => S::Telling3,
         _ => S::Telling4,
     });
-    let mut when = |holds: bool, sign: Sign| {
-        if holds {
-            tell(sign);
+    let counted = [
+        (a.negative, b.negative, S::OneNegative, S::BothNegative),
+        (a.universal, b.universal, S::OneUniversal, S::BothUniversal),
+        (a.emphatic, b.emphatic, S::OneEmphatic, S::BothEmphatic),
+        (a.limited, b.limited, S::OneLimited, S::BothLimited),
+        (a.measured, b.measured, S::OneMeasured, S::BothMeasured),
+        (a.passive, b.passive, S::OnePassive, S::BothPassive),
+    ];
+    for (here, there, of_one, of_both) in counted {
+        match (here, there) {
+            (true, true) => tell(of_both),
+            (false, false) => {}
+            _ => tell(of_one),
         }
-    };
-    let mut count = |one: bool, other: bool, of_one: Sign, of_both: Option<Sign>| {
-        if one != other {
-            when(true, of_one);
-        } else if let (true, Some(both)) = (one, of_both) {
-            when(true, both);
-        }
-    };
-    count(
-        a.negative,
-        b.negative,
-        S::OneNegative,
-        Some(S::BothNegative),
-    );
-    count(
-        a.universal,
-        b.universal,
-        S::OneUniversal,
-        Some(S::BothUniversal),
-    );
-    count(
-        a.emphatic,
-        b.emphatic,
-        S::OneEmphatic,
-        Some(S::BothEmphatic),
-    );
-    count(a.limited, b.limited, S::OneLimited, Some(S::BothLimited));
-    count(
-        a.measured,
-        b.measured,
-        S::OneMeasured,
-        Some(S::BothMeasured),
-    );
-    count(a.passive, b.passive, S::OnePassive, Some(S::BothPassive));
+    }
     let by_cover = |low, mid, high| match cover {
         0..30 => low,
         30..60 => mid,
@@ -240,7 +217,7 @@ pub(crate) fn read_signs(
         _ => when(true, S::OneConditional),
     }
     let within = |x: &Statement, y: &Statement| {
-        !x.condition.is_empty() && common_all(&x.condition, &y.content)
+        !x.condition.is_empty() && words_in_common(&x.condition, &y.content) == x.condition.len()
     };
     when(within(a, b) || within(b, a), S::ConditionMeets);
     let excepts = |s: &Statement| s.complement || !s.except.is_empty();
@@ -302,9 +279,4 @@ pub(crate) fn read_signs(
     when(opposite, S::Opposite);
     when(opposite && cover >= 20, S::OppositeMid);
     when(opposite && cover >= 45, S::OppositeHigh);
-}
-
-/// Every word of `part` stands in `all`, which is sorted.
-fn common_all(part: &[u64], all: &[u64]) -> bool {
-    part.iter().all(|key| all.binary_search(key).is_ok())
 }
