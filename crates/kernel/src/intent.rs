@@ -2,6 +2,7 @@
 //!
 //! An [`Intent`] is always normalized: there is no other way to make one.
 
+use crate::context::Declared;
 use crate::text::{normalize_constraint, normalize_goal};
 use runseal_core::canon::{
     Dialect, Document, Kind, NoCanonicalForm, Node, Value, canonical_digest, compare_utf16,
@@ -45,7 +46,10 @@ impl Refusal {
 pub struct Intent {
     goal: String,
     constraints: Vec<String>,
+    /// Where each constraint stood as it was given: its first 0-based position.
+    given: Vec<usize>,
     context: Value,
+    declared: Declared,
     hash: Digest,
 }
 
@@ -56,46 +60,19 @@ impl Intent {
         if goal.is_empty() {
             return Err(Refusal::EmptyGoal);
         }
-        let mut constraints: Vec<String> = constraints
+        let declared = Declared::parse(&context)?;
+        let mut numbered: Vec<(String, usize)> = constraints
             .iter()
-            .map(|c| normalize_constraint(c))
-            .filter(|c| !c.is_empty())
+            .enumerate()
+            .map(|(at, c)| (normalize_constraint(c), at))
+            .filter(|(c, _)| !c.is_empty())
             .collect();
-        constraints.sort_by(|a, b| compare_utf16(a, b));
-        constraints.dedup();
-        Self::assemble(goal, constraints, context)
-            .map_err(|e| Refusal::InvalidIntent(format!("the context has no canonical form: {e}")))
-    }
-
-    fn assemble(
-        goal: String,
-        constraints: Vec<String>,
-        context: Value,
-    ) -> Result<Self, NoCanonicalForm> {
-        let value = Value::object([
-            ("goal", Value::from(goal.as_str())),
-            (
-                "constraints",
-                Value::array(constraints.iter().map(String::as_str)),
-            ),
-            ("context", context),
-        ]);
-        let hash = canonical_digest(&value, Dialect::Kernel)?;
-        let Value::Object(mut members) = value else {
-            return Ok(Intent {
-                goal,
-                constraints,
-                context: Value::Null,
-                hash,
-            });
-        };
-        let context = members.remove(&"context".into()).unwrap_or(Value::Null);
-        Ok(Intent {
-            goal,
-            constraints,
-            context,
-            hash,
-        })
+        numbered.sort_by(|a, b| compare_utf16(&a.0, &b.0).then(a.1.cmp(&b.1)));
+        numbered.dedup_by(|later, first| later.0 == first.0);
+        let (constraints, given): (Vec<String>, Vec<usize>) = numbered.into_iter().unzip();
+        let (context, hash) = hash_of(&goal, &constraints, context)
+            .map_err(|e| Refusal::InvalidIntent(format!("the context has no canonical form: {e}")))?;
+        Ok(Intent { goal, constraints, given, context, declared, hash })
     }
 
     /// The goal: not empty, NFC, trimmed.
@@ -106,6 +83,16 @@ impl Intent {
     /// The constraints: sorted by UTF-16 code units, no repeats.
     pub fn constraints(&self) -> &[String] {
         &self.constraints
+    }
+
+    /// Where the constraint with this number stood as it was given, counted from 0.
+    pub fn given_position(&self, constraint: usize) -> usize {
+        self.given.get(constraint).copied().unwrap_or(constraint)
+    }
+
+    /// What the context declares: profile, waivers, findings of assessors.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
     }
 
     /// The context, as given.
@@ -134,6 +121,21 @@ impl Intent {
     pub(crate) fn with_texts(&self, goal: &str, constraints: &[String]) -> Result<Self, Refusal> {
         Intent::new(goal, constraints, self.context.clone())
     }
+}
+
+/// The canonical hash of a normalized intent, with its context given back.
+fn hash_of(goal: &str, constraints: &[String], context: Value) -> Result<(Value, Digest), NoCanonicalForm> {
+    let mut value = Value::object([
+        ("goal", Value::from(goal)),
+        ("constraints", Value::array(constraints.iter().map(String::as_str))),
+        ("context", context),
+    ]);
+    let hash = canonical_digest(&value, Dialect::Kernel)?;
+    let context = match &mut value {
+        Value::Object(members) => members.remove(&"context".into()).unwrap_or(Value::Null),
+        _ => Value::Null,
+    };
+    Ok((context, hash))
 }
 
 /// Reads an intent out of a parsed document.

@@ -1,0 +1,143 @@
+//! Blanks in brackets: `[insert name]`, `{db_name}`, `<your region>`, `%SOURCE%`.
+//!
+//! Brackets have many other uses. What belongs to a longer name or path, stands in quotes, is explained in the text, or
+//! is spelled like an option, a type or an element of markup is no blank.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, MAX_PER_TEXT, Source};
+use crate::rules::{Class, Matcher, Rule, RuleSet};
+use crate::text::token::{TokenKind, key_of};
+
+/// Bytes that a blank may hold.
+const LONGEST: usize = 60;
+/// Words that a blank may hold.
+const MOST_WORDS: usize = 6;
+
+/// Names in brackets that the intent gives a meaning to.
+pub(super) struct KnownNames(BTreeSet<String>);
+
+impl KnownNames {
+    pub fn new(sources: &[Source<'_>]) -> Self {
+        let mut names = BTreeSet::new();
+        for source in sources {
+            for at in 0..source.text.tokens.len() {
+                if let Some(blank) = read_blank(source, at)
+                    && (blank.is_attached || blank.is_defined || source.text.tokens[at].quoted)
+                {
+                    names.insert(blank.inside.to_ascii_lowercase());
+                }
+            }
+        }
+        Self(names)
+    }
+}
+
+/// Something in brackets.
+struct Blank<'t> {
+    open: char,
+    inside: &'t str,
+    /// Tokens from the opening to the closing bracket.
+    to: usize,
+    /// Whether it is a part of a longer name, path or expression.
+    is_attached: bool,
+    /// Whether the text goes on to say what it is.
+    is_defined: bool,
+}
+
+fn closing(open: char) -> Option<char> {
+    match open {
+        '[' => Some(']'),
+        '{' => Some('}'),
+        '<' => Some('>'),
+        '%' => Some('%'),
+        _ => None,
+    }
+}
+
+fn read_blank<'t>(source: &Source<'t>, at: usize) -> Option<Blank<'t>> {
+    let text = &source.text;
+    let token = text.tokens[at];
+    if token.kind != TokenKind::Sign {
+        return None;
+    }
+    let open = text.word(at).chars().next()?;
+    let close = closing(open)?;
+    let from = token.end as usize;
+    let rest = &text.raw[from..];
+    let length = rest.bytes().take(LONGEST).position(|b| b == close as u8)?;
+    let inside = &rest[..length];
+    let after_from = from + length;
+    let after = text.raw[after_from..].trim_start_matches(close);
+    let end = text.raw.len() - after.len();
+    let to = (at + 1..text.tokens.len()).find(|i| text.tokens[*i].start as usize >= end).unwrap_or(text.tokens.len());
+    let before = text.raw[..token.start as usize].chars().next_back();
+    let behind = after.chars().next();
+    let glued = |c: Option<char>, signs: &str| c.is_some_and(|c| c.is_alphanumeric() || signs.contains(c));
+    let next_word = text.tokens.get(to).filter(|next| next.spaced && next.kind == TokenKind::Word);
+    Some(Blank {
+        open,
+        inside,
+        to,
+        is_attached: glued(before, "$/\\_-#&'`]}[{<%@.~*|")
+            || glued(behind, "/\\_([{<`=*|")
+            || behind == Some(':') && open == '['
+            || matches!(behind, Some('.' | '-' | ':' | '@')) && after[1..].starts_with(|c: char| c.is_alphanumeric() || "<{[".contains(c))
+            || behind == Some('}') || behind == Some(']'),
+        is_defined: next_word.is_some() && source.classes[to] & Class::VERB != 0,
+    })
+}
+
+pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, known: &KnownNames, out: &mut Vec<Finding>) {
+    let own: Vec<&Rule> = rules.of_matcher(Matcher::Bracket).collect();
+    for sentence in &source.text.sentences {
+        let mut at = sentence.from;
+        while at < sentence.to && out.len() < MAX_PER_TEXT {
+            let blank = read_blank(source, at).filter(|_| !source.text.tokens[at].quoted);
+            let Some(blank) = blank else {
+                at += 1;
+                continue;
+            };
+            let free = !blank.is_attached && !blank.is_defined && !known.0.contains(&blank.inside.to_ascii_lowercase());
+            for rule in own.iter().filter(|rule| free && rule.bracket == Some(blank.open)) {
+                if is_blank(rule, source, at, &blank) && !super::is_lifted(rule, source, *sentence, at, blank.to) {
+                    out.push(source.finding(rule, *sentence, at, blank.to));
+                }
+            }
+            at = blank.to.max(at + 1);
+        }
+    }
+}
+
+/// Whether the inside asks to be filled in. `words` begin a request (`insert`), the first group are nouns that name a value,
+/// the second are words before which a noun is due, the third never make a blank.
+fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> bool {
+    let inside = blank.inside.trim();
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '\'' | ',' | '/');
+    let words: Vec<&str> = inside.split([' ', '_', '-', '/']).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() || words.len() > MOST_WORDS || !inside.chars().all(plain) || !inside.starts_with(char::is_alphabetic) {
+        return false;
+    }
+    let keys: Vec<u64> = words.iter().map(|word| key_of(word.to_ascii_lowercase().as_bytes())).collect();
+    let whole = key_of(inside.to_ascii_lowercase().as_bytes());
+    let group = |n: usize, key: &u64| rule.groups.get(n).is_some_and(|group| group.contains(key));
+    if keys.iter().any(|key| group(2, key)) || group(2, &whole) {
+        return false;
+    }
+    if blank.open == '%' {
+        return inside.len() > 2 && inside.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    }
+    let asked = keys.first().is_some_and(|key| rule.keys.contains(key)) || keys.last().is_some_and(|key| group(0, key));
+    if blank.open != '[' {
+        return asked || !rule.keys.contains(&0) && at_own_word(source, at);
+    }
+    let lower = inside.bytes().all(|b| b.is_ascii_lowercase() || b == b' ');
+    let noun_due = at > 0 && group(1, &source.text.tokens[at - 1].key);
+    asked || lower && words.len() <= 4 && words.iter().all(|word| word.len() > 2) && noun_due
+}
+
+/// Whether white space or an opening sign stands before the bracket.
+fn at_own_word(source: &Source<'_>, at: usize) -> bool {
+    let token = source.text.tokens[at];
+    token.spaced || at == 0 || matches!(source.text.word(at - 1), "(" | ":" | "=" | "\"" | "," | "“")
+}

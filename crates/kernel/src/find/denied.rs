@@ -1,0 +1,56 @@
+//! One statement denies what another one of the same subject says.
+
+use super::pairs::{Pairs, Statements};
+use super::statement::{Denial, Statement, all_in, count_in};
+use crate::rules::{Class, Matcher, RuleSet};
+
+/// Shared words of denial, subject and condition below which nothing is asked.
+const LEAST_SHARED: usize = 3;
+
+pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out: &mut Pairs) {
+    for rule in rules.of_matcher(Matcher::Denied) {
+        for (number, statement) in statements.all.iter().enumerate() {
+            for denial in &statement.denials {
+                let found = statements
+                    .candidates(number, &denial.keys)
+                    .find(|(_, other)| denies(statement, denial, other));
+                if let Some((other, _)) = found {
+                    out.add(statements, rule, number, other);
+                }
+            }
+        }
+    }
+}
+
+/// Whether `other` asserts what `one` denies: every denied word stands in the other's predicate or subject without being
+/// denied there, the subjects agree, and neither holds in a case that the other does not speak of.
+fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
+    let excepted = Class::EXCEPTION | Class::ONLY;
+    if (one.classes | other.classes) & excepted != 0 || !other.denials.is_empty() {
+        return false;
+    }
+    let covered = count_in(&denial.keys, &other.keys);
+    let missing = denial.keys.len() - covered;
+    let may_miss = usize::from(denial.keys.len() >= 4 || denial.keys.len() == 3 && denial.is_universal);
+    if missing > may_miss || count_in(&denial.keys, &other.predicate) == 0 {
+        return false;
+    }
+    if !same_case(one, denial, other) {
+        return false;
+    }
+    let outside: Vec<u64> = one.subject.iter().copied().filter(|key| denial.keys.binary_search(key).is_err()).collect();
+    let subject = count_in(&outside, &other.keys);
+    if subject < outside.len() || !all_in(&other.subject, &one.keys) && !denial.is_universal {
+        return false;
+    }
+    covered + subject + count_in(&one.condition, &other.condition) >= LEAST_SHARED
+        || covered + subject >= 2 && (!outside.is_empty() || denial.is_universal)
+}
+
+/// Whether both hold in the same case; what is denied without exception holds in every case.
+fn same_case(one: &Statement, denial: &Denial, other: &Statement) -> bool {
+    let inside = |condition: &[u64], of: &Statement| {
+        condition.iter().all(|key| of.condition.binary_search(key).is_ok() || of.keys.binary_search(key).is_ok())
+    };
+    inside(&one.condition, other) && (denial.is_universal || inside(&other.condition, one))
+}

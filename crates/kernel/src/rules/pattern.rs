@@ -1,0 +1,183 @@
+//! Patterns of words, as data files write them:
+//!
+//! | in a pattern | matches |
+//! |---|---|
+//! | `word` | that word, in any letter case |
+//! | `a\|b` | one of the words |
+//! | `@name` | one of the words of a set of the same file |
+//! | `word?` | the word, or nothing |
+//! | `*` | any one word or number; `*?` that, or nothing |
+//! | `...` | up to eight tokens |
+//! | `<` | the beginning of the sentence |
+//! | `>` | the end of a clause: a sign such as `,` or `.` that is not matched itself, or the end of the text |
+//! | `:` `,` `(` `-` `/` `?` | that sign |
+
+use std::collections::BTreeMap;
+
+use super::keys_of;
+use crate::text::token::{Sentence, Text, TokenKind, key_of};
+
+/// Tokens that `...` may leap over.
+const GAP: usize = 8;
+
+#[derive(Debug, Clone)]
+enum Part {
+    /// One of these words; the second member says whether it may be absent.
+    Word(Vec<u64>, bool),
+    Any(bool),
+    Gap,
+    Start,
+    End,
+    Sign(char),
+}
+
+/// A pattern of words.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    parts: Vec<Part>,
+}
+
+impl Pattern {
+    /// Reads a pattern. The first part, apart from `<`, must be a word that cannot be absent, or a sign.
+    pub fn parse(text: &str, sets: &BTreeMap<String, String>) -> Result<Self, String> {
+        let parts = text.split_whitespace().map(|part| parse_part(part, sets));
+        let parts = parts.collect::<Result<Vec<_>, _>>().map_err(|fault| format!("`{text}`: {fault}"))?;
+        let first = parts.iter().find(|part| !matches!(part, Part::Start));
+        match first {
+            Some(Part::Word(_, false) | Part::Sign(_)) => Ok(Self { parts }),
+            _ => Err(format!("`{text}`: begin with a word that cannot be absent")),
+        }
+    }
+
+    /// The words or the sign that a match begins with.
+    pub fn first_keys(&self) -> Vec<u64> {
+        match self.parts.iter().find(|part| !matches!(part, Part::Start)) {
+            Some(Part::Word(keys, _)) => keys.clone(),
+            Some(Part::Sign(sign)) => vec![key_of(sign.encode_utf8(&mut [0; 4]).as_bytes())],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where a match that begins at token `at` ends.
+    pub fn match_at(&self, text: &Text<'_>, sentence: Sentence, at: usize) -> Option<usize> {
+        match_parts(&self.parts, text, sentence, at)
+    }
+
+    /// The first match in a sentence.
+    pub fn find_in(&self, text: &Text<'_>, sentence: Sentence) -> Option<(usize, usize)> {
+        (sentence.from..sentence.to).find_map(|at| Some((at, self.match_at(text, sentence, at)?)))
+    }
+
+    /// Whether a match in the sentence shares a token with `from..to`.
+    pub fn overlaps(&self, text: &Text<'_>, sentence: Sentence, from: usize, to: usize) -> bool {
+        let reach = self.parts.len() + GAP;
+        let begin = from.saturating_sub(reach).max(sentence.from);
+        (begin..to.min(sentence.to)).any(|at| self.match_at(text, sentence, at).is_some_and(|end| end > from))
+    }
+}
+
+fn parse_part(part: &str, sets: &BTreeMap<String, String>) -> Result<Part, String> {
+    Ok(match part {
+        "*" => Part::Any(false),
+        "*?" => Part::Any(true),
+        "..." => Part::Gap,
+        "<" => Part::Start,
+        ">" => Part::End,
+        ":" | "," | "(" | ")" | "-" | "/" | "?" | "–" | "—" => Part::Sign(part.chars().next().unwrap_or(' ')),
+        _ => {
+            let (words, optional) = match part.strip_suffix('?') {
+                Some(words) => (words, true),
+                None => (part, false),
+            };
+            let mut keys = Vec::new();
+            for word in words.split('|') {
+                match word.strip_prefix('@') {
+                    Some(set) => {
+                        let words = sets.get(set).ok_or_else(|| format!("no set is called {set}"))?;
+                        keys.extend(keys_of(words));
+                    }
+                    None => keys.extend(keys_of(word)),
+                }
+            }
+            keys.sort_unstable();
+            keys.dedup();
+            Part::Word(keys, optional)
+        }
+    })
+}
+
+fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -> Option<usize> {
+    let Some((part, rest)) = parts.split_first() else { return Some(at) };
+    let token = text.tokens.get(at).filter(|_| at < sentence.to);
+    match part {
+        Part::Start => {
+            let leading = (sentence.from..at).all(|i| text.tokens[i].kind == TokenKind::Sign);
+            if leading { match_parts(rest, text, sentence, at) } else { None }
+        }
+        Part::End => {
+            let over = token.is_none_or(|token| {
+                token.kind == TokenKind::Sign
+                    && matches!(text.raw.as_bytes()[token.start as usize], b'.' | b',' | b';' | b':' | b')' | b'!' | b'?' | b'\n' | b'(' | b'-')
+            });
+            if over { match_parts(rest, text, sentence, at) } else { None }
+        }
+        Part::Gap => (0..=GAP).find_map(|skip| {
+            if at + skip > sentence.to { return None; }
+            match_parts(rest, text, sentence, at + skip)
+        }),
+        Part::Any(optional) => {
+            if token.is_some_and(|token| token.kind != TokenKind::Sign)
+                && let Some(end) = match_parts(rest, text, sentence, at + 1)
+            {
+                return Some(end);
+            }
+            if *optional { match_parts(rest, text, sentence, at) } else { None }
+        }
+        Part::Sign(sign) => {
+            if token.is_some() && text.is_sign(at, *sign) { match_parts(rest, text, sentence, at + 1) } else { None }
+        }
+        Part::Word(keys, optional) => {
+            if token.is_some_and(|token| keys.binary_search(&token.key).is_ok())
+                && let Some(end) = match_parts(rest, text, sentence, at + 1)
+            {
+                return Some(end);
+            }
+            if *optional { match_parts(rest, text, sentence, at) } else { None }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(pattern: &str, text: &str) -> Option<String> {
+        let sets = BTreeMap::from([("set".to_owned(), "agreed decided".to_owned())]);
+        let pattern = Pattern::parse(pattern, &sets).unwrap();
+        let text = Text::new(text);
+        text.sentences.iter().find_map(|sentence| {
+            let (from, to) = pattern.find_in(&text, *sentence)?;
+            let (start, end) = text.span(from, to);
+            Some(text.raw[start..end].to_owned())
+        })
+    }
+
+    #[test]
+    fn pattern_parts_match_what_the_table_says() {
+        assert_eq!(found("to be @set", "It is to be Decided today").as_deref(), Some("to be Decided"));
+        assert_eq!(found("is|are still? to be @set", "are to be agreed").as_deref(), Some("are to be agreed"));
+        assert_eq!(found("< see attached", "Please see attached"), None);
+        assert_eq!(found("open >", "The limit is open, sorry").as_deref(), Some("open"));
+        assert_eq!(found("open >", "an open question"), None);
+        assert_eq!(found("either ... or", "either this one or that").as_deref(), Some("either this one or"));
+        assert_eq!(found(": tk >", "Provider: TK").as_deref(), Some(": TK"));
+    }
+
+    #[test]
+    fn pattern_malformed_is_refused() {
+        let sets = BTreeMap::new();
+        for text in ["", "maybe? not", "* a", "@unknown", "... a"] {
+            assert!(Pattern::parse(text, &sets).is_err(), "{text}");
+        }
+    }
+}
