@@ -12,6 +12,8 @@ enum Side {
     AtMost,
     AtLeast,
     Exactly,
+    /// A number without a word that bounds it.
+    Plain,
 }
 
 /// A number with what it bounds.
@@ -29,8 +31,6 @@ enum Measured {
     Noun(u64),
 }
 
-const NOT: u64 = key_of(b"not");
-
 pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out: &mut Pairs) {
     let bounds: Vec<Vec<Bound>> = statements
         .all
@@ -43,8 +43,8 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
                 continue;
             }
             let found = statements.candidates(number, &statement.keys).find(|(other, with)| {
-                let excluded = bounds[number].iter().any(|a| bounds[*other].iter().any(|b| exclude(*a, *b)));
-                excluded && same_quantity(statement, with)
+                let pairs = bounds[number].iter().flat_map(|a| bounds[*other].iter().map(move |b| (*a, *b)));
+                pairs.filter(|(a, b)| exclude(*a, *b)).any(|(a, b)| same_quantity(statement, with, a, b))
             });
             if let Some((other, _)) = found {
                 out.add(statements, rule, number, other);
@@ -62,22 +62,36 @@ fn exclude(a: Bound, b: Bound) -> bool {
         (Side::AtMost, Side::AtLeast) => a.value < b.value,
         (Side::Exactly, Side::AtMost) | (Side::AtLeast, Side::Exactly) => a.value > b.value,
         (Side::Exactly, Side::AtLeast) | (Side::AtMost, Side::Exactly) => a.value < b.value,
-        (Side::Exactly, Side::Exactly) => a.value != b.value,
+        (Side::Exactly | Side::Plain, Side::Exactly | Side::Plain) => a.value != b.value,
+        (Side::Plain, Side::AtMost) | (Side::AtLeast, Side::Plain) => a.value > b.value,
+        (Side::Plain, Side::AtLeast) | (Side::AtMost, Side::Plain) => a.value < b.value,
         _ => false,
     }
 }
 
-/// Whether two statements are about the same quantity in the same case.
-fn same_quantity(one: &Statement, other: &Statement) -> bool {
+/// Whether two statements are about the same quantity in the same case. Numbers that nothing bounds have to share more.
+fn same_quantity(one: &Statement, other: &Statement, a: Bound, b: Bound) -> bool {
     if (one.classes | other.classes) & (Class::EXCEPTION | Class::RATE) != 0 {
         return false;
     }
     let shared = count_in(&one.keys, &other.keys);
     let fewer = one.keys.len().min(other.keys.len());
+    if shared >= 3 && (a.side == Side::Exactly || b.side == Side::Exactly) {
+        return true;
+    }
+    if (one.classes | other.classes) & Class::LIMITS != 0 {
+        return false;
+    }
     let same_subject = one.subject == other.subject && !one.subject.is_empty();
-    let same_case = one.condition.is_empty() && other.condition.is_empty()
-        || count_in(&one.condition, &other.condition) == one.condition.len().max(other.condition.len());
-    same_case && (same_subject && shared >= 1 || shared >= 2 && shared * 2 >= fewer)
+    let same_case = count_in(&one.condition, &other.condition) == one.condition.len().max(other.condition.len());
+    let plain = [a, b].iter().filter(|bound| bound.side == Side::Plain).count();
+    let unit = matches!(a.of, Measured::Unit(_));
+    let enough = match plain {
+        0 => same_subject && shared >= 1 || shared >= 2 && shared * 2 >= fewer,
+        1 if unit => shared >= 2 && shared * 2 >= fewer,
+        _ => shared >= 4 && shared * 3 >= fewer * 2,
+    };
+    same_case && enough
 }
 
 fn read_bounds(rules: &RuleSet, source: &Source<'_>, statement: &Statement) -> Vec<Bound> {
@@ -90,9 +104,7 @@ fn read_bounds(rules: &RuleSet, source: &Source<'_>, statement: &Statement) -> V
             None => next.and_then(|j| content_key(source, j)).map(|key| (value, Measured::Noun(key))),
         };
         let Some((value, of)) = of else { continue };
-        if let Some(side) = side_of(source, &statement.body, at) {
-            out.push(Bound { side, value, of });
-        }
+        out.push(Bound { side: side_of(source, &statement.body, at), value, of });
     }
     out
 }
@@ -124,37 +136,24 @@ fn currency_before(rules: &RuleSet, source: &Source<'_>, i: usize) -> Option<cra
     (before.kind == TokenKind::Sign).then(|| rules.lexicon.unit(before.key)).flatten()
 }
 
-/// Which side the words before the number, or right behind its unit, give; a denial turns it round.
-fn side_of(source: &Source<'_>, body: &[usize], at: usize) -> Option<Side> {
-    let mut side = None;
-    let mut denied = false;
-    for &i in body[at.saturating_sub(6)..at].iter() {
+/// Words between a word such as *least* and its number.
+const SIDE_REACH: usize = 5;
+
+/// Which side the words before the number give; a denial in the same clause turns it round. A number by itself counts
+/// things, and only *exactly* another number excludes it.
+fn side_of(source: &Source<'_>, body: &[usize], at: usize) -> Side {
+    let clause = body[..at].iter().rposition(|&i| source.text.tokens[i].kind == TokenKind::Sign).map_or(0, |sign| sign + 1);
+    let near = clause.max(at.saturating_sub(SIDE_REACH));
+    let denied = body[clause..at].iter().any(|&i| source.classes[i] & (Class::NEGATION | Class::NO) != 0);
+    let side = body[near..at].iter().rev().find_map(|&i| {
         let class = source.classes[i];
-        let is_sign = source.text.tokens[i].kind == TokenKind::Sign;
-        if is_sign {
-            side = None;
-            denied = false;
-        }
-        if class & (Class::NEGATION | Class::NO) != 0 || source.text.tokens[i].key == NOT {
-            denied = true;
-        }
-        let own = if class & Class::UPPER != 0 {
-            Some(Side::AtMost)
-        } else if class & Class::LOWER != 0 {
-            Some(Side::AtLeast)
-        } else if class & Class::EXACT != 0 {
-            Some(Side::Exactly)
-        } else {
-            None
-        };
-        if let Some(own) = own {
-            side = Some(match (own, denied) {
-                (Side::AtMost, true) => Side::AtLeast,
-                (Side::AtLeast, true) => Side::AtMost,
-                (own, _) => own,
-            });
-            denied = false;
-        }
+        let sides = [(Class::UPPER, Side::AtMost), (Class::LOWER, Side::AtLeast), (Class::EXACT, Side::Exactly)];
+        sides.into_iter().find(|(bit, _)| class & bit != 0).map(|(_, side)| side)
+    });
+    match (side, denied) {
+        (Some(Side::AtMost), true) => Side::AtLeast,
+        (Some(Side::AtLeast), true) => Side::AtMost,
+        (Some(side), _) => side,
+        (None, _) => Side::Plain,
     }
-    side
 }

@@ -38,7 +38,7 @@ fn find_hedge(rules: &'static RuleSet, source: &Source<'_>, sentence: Sentence, 
         for (number, pattern) in rules.index.find(token.key).into_iter().flatten() {
             let rule = &rules.rules[usize::from(*number)];
             let Some(end) = rule.patterns[usize::from(*pattern)].match_at(&source.text, sentence, at) else { continue };
-            if rule.matcher == Matcher::Hedge && !is_lifted(rule, source, sentence, at, end) {
+            if rule.matcher == Matcher::Hedge && !is_name(source, sentence, at) && !is_lifted(rule, source, sentence, at, end) {
                 consider(&mut best, rule, at, either_options(source, sentence));
             }
         }
@@ -49,6 +49,13 @@ fn find_hedge(rules: &'static RuleSet, source: &Source<'_>, sentence: Sentence, 
         finding.options = options;
         out.push(finding);
     }
+}
+
+/// A capital inside the sentence makes a name of a word: the type `Maybe`.
+fn is_name(source: &Source<'_>, sentence: Sentence, at: usize) -> bool {
+    let word = source.text.word(at).as_bytes();
+    let begins = (sentence.from..at).all(|i| source.text.tokens[i].kind == TokenKind::Sign) || source.text.is_sign(at - 1, ':');
+    !begins && word.len() > 1 && word[0].is_ascii_uppercase() && word[1].is_ascii_lowercase()
 }
 
 /// The rule that asks goes before one that only notes; else the first one stays.

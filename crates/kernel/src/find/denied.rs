@@ -22,20 +22,22 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
     }
 }
 
-/// Whether `other` asserts what `one` denies: every denied word stands in the other's predicate or subject without being
-/// denied there, the subjects agree, and neither holds in a case that the other does not speak of.
+/// Whether `other` asserts what `one` denies: every denied word stands in the other without being denied there, the
+/// subjects agree, and neither holds in a case that the other does not speak of.
 fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
-    let excepted = Class::EXCEPTION | Class::ONLY;
-    if (one.classes | other.classes) & excepted != 0 || !other.denials.is_empty() {
+    if (one.classes | other.classes) & (Class::EXCEPTION | Class::ONLY) != 0 || !other.denials.is_empty() {
         return false;
     }
     let covered = count_in(&denial.keys, &other.keys);
-    let missing = denial.keys.len() - covered;
-    let may_miss = usize::from(denial.keys.len() >= 4 || denial.keys.len() == 3 && denial.is_universal);
-    if missing > may_miss || count_in(&denial.keys, &other.predicate) == 0 {
+    let may_miss = usize::from(denial.keys.len() >= 5);
+    if covered + may_miss < denial.keys.len() || count_in(&denial.keys, &other.predicate) == 0 || !same_case(one, denial, other) {
         return false;
     }
-    if !same_case(one, denial, other) {
+    // Three words or more, denied and asserted, are about one thing whoever does it.
+    if denial.keys.len() >= LEAST_SHARED && covered == denial.keys.len() {
+        return true;
+    }
+    if other.verb.is_none() || (one.classes | other.classes) & Class::LIMITS != 0 {
         return false;
     }
     let outside: Vec<u64> = one.subject.iter().copied().filter(|key| denial.keys.binary_search(key).is_err()).collect();
@@ -47,10 +49,11 @@ fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
         || covered + subject >= 2 && (!outside.is_empty() || denial.is_universal)
 }
 
-/// Whether both hold in the same case; what is denied without exception holds in every case.
+/// Whether both hold in the same case; what is denied without exception, or asserted of all, holds in every case.
 fn same_case(one: &Statement, denial: &Denial, other: &Statement) -> bool {
     let inside = |condition: &[u64], of: &Statement| {
         condition.iter().all(|key| of.condition.binary_search(key).is_ok() || of.keys.binary_search(key).is_ok())
     };
-    inside(&one.condition, other) && (denial.is_universal || inside(&other.condition, one))
+    let always = other.classes & Class::ALWAYS != 0;
+    (always || inside(&one.condition, other)) && (denial.is_universal || inside(&other.condition, one))
 }

@@ -53,9 +53,7 @@ fn read_claim(source: &Source<'_>, statement: &Statement) -> Option<Claim> {
     } else {
         let by = body.iter().position(|&i| source.text.tokens[i].key == BY).filter(|by| *by > only)?;
         let to = body.len().min(by + 1 + ACTOR_WORDS);
-        let mut act = content(&body[..by]);
-        act.retain(|key| *key != 0);
-        (content(&body[by + 1..to]), act)
+        (content(&body[by + 1..to]), content(&body[..by]))
     };
     (!actor.is_empty() && act.len() >= 2).then_some(Claim { actor, act })
 }
@@ -68,15 +66,16 @@ fn is_other_actor(source: &Source<'_>, one: &Statement, claim: &Claim, other: &S
     if !all_in(&claim.act, &other.keys) {
         return false;
     }
-    let actor = actor_of(source, other);
+    let actor = actor_of(source, other, &claim.act);
     !actor.is_empty() && count_in(&actor, &claim.actor) == 0 && count_in(&actor, &claim.act) == 0
 }
 
 /// Who acts: the subject of a permission, who is let or enabled to, or who it is done by.
-fn actor_of(source: &Source<'_>, statement: &Statement) -> Keys {
+fn actor_of(source: &Source<'_>, statement: &Statement, act: &Keys) -> Keys {
     let body = &statement.body;
     let content = |range: &[usize]| sorted(range.iter().filter_map(|&i| content_key(source, i)).collect());
-    if let Some(by) = body.iter().position(|&i| source.text.tokens[i].key == BY) {
+    let does = |i: usize| content_key(source, i).is_some_and(|key| act.binary_search(&key).is_ok());
+    if let Some(by) = body.iter().position(|&i| source.text.tokens[i].key == BY && i > 0 && does(i - 1)) {
         return content(&body[by + 1..body.len().min(by + 1 + ACTOR_WORDS)]);
     }
     let lets = body.iter().position(|&i| source.classes[i] & Class::PERMISSION != 0);

@@ -3,16 +3,15 @@
 use super::pairs::{Pairs, Statements};
 use super::statement::{Statement, count_in};
 use crate::rules::{Class, Matcher, RuleSet};
-use crate::text::token::stem_key;
+use crate::text::token::key_of;
 
 pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out: &mut Pairs) {
     for rule in rules.of_matcher(Matcher::Opposite) {
-        let sides = read_sides(&rule.words);
+        let sides = read_sides(rules, &rule.words);
         for (number, statement) in statements.all.iter().enumerate() {
             for (word, opposite) in sides.iter().filter(|(word, _)| statement.keys.binary_search(word).is_ok()) {
                 let found = statements
-                    .candidates(number, &vec![*opposite])
-                    .chain(Vec::new())
+                    .holding(number, *opposite)
                     .find(|(_, other)| opposes(statement, *word, other, *opposite));
                 if let Some((other, _)) = found {
                     out.add(statements, rule, number, other);
@@ -23,13 +22,14 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
 }
 
 /// `required/optional`: both stems, from the left to the right side.
-fn read_sides(words: &[String]) -> Vec<(u64, u64)> {
-    words.iter().filter_map(|pair| pair.split_once('/')).map(|(one, other)| (stem_key(one), stem_key(other))).collect()
+fn read_sides(rules: &RuleSet, words: &[String]) -> Vec<(u64, u64)> {
+    let canonical = |word: &str| rules.lexicon.look_up(word, key_of(word.as_bytes())).1;
+    words.iter().filter_map(|pair| pair.split_once('/')).map(|(one, other)| (canonical(one), canonical(other))).collect()
 }
 
 /// Whether two statements differ in the opposite words and in little else.
 fn opposes(one: &Statement, word: u64, other: &Statement, opposite: u64) -> bool {
-    let blocking = Class::PERMISSION | Class::EXCEPTION | Class::ONLY;
+    let blocking = Class::PERMISSION | Class::EXCEPTION;
     if (one.classes | other.classes) & blocking != 0 || !one.denials.is_empty() || !other.denials.is_empty() {
         return false;
     }
@@ -43,5 +43,5 @@ fn opposes(one: &Statement, word: u64, other: &Statement, opposite: u64) -> bool
     let (my_subject, their_subject) = (rest(&one.subject), rest(&other.subject));
     let same_subject = my_subject == their_subject && !my_subject.is_empty();
     let same_case = count_in(&one.condition, &other.condition) == one.condition.len().max(other.condition.len());
-    same_case && fewer > 0 && (same_subject && shared * 2 >= fewer || shared >= 3 && shared * 4 >= fewer * 3)
+    same_case && fewer > 0 && (mine == theirs || same_subject && shared * 2 >= fewer || shared >= 3 && shared * 4 >= fewer * 3)
 }

@@ -50,6 +50,13 @@ impl<'s, 't> Statements<'s, 't> {
         others.map(|other| (other, &self.all[other])).filter(move |(_, other)| other.source != own).take(MOST_CANDIDATES)
     }
 
+    /// Statements of other constraints that hold a word.
+    pub fn holding(&self, statement: usize, key: u64) -> impl Iterator<Item = (usize, &Statement)> {
+        let own = self.all[statement].source;
+        let others = self.with(key).iter().map(|(_, other)| *other as usize);
+        others.map(|other| (other, &self.all[other])).filter(move |(_, other)| other.source != own).take(MOST_CANDIDATES)
+    }
+
     /// The finding that two statements contradict each other; places in the order of the constraints.
     pub fn finding(&self, rule: &'static Rule, one: usize, other: usize) -> Finding {
         let place = |number: usize| {

@@ -68,6 +68,11 @@ impl Statement {
 
 const I: u64 = key_of(b"i");
 const WANT: [u64; 4] = [key_of(b"want"), key_of(b"need"), key_of(b"expect"), key_of(b"can")];
+const RELATIVE: [u64; 4] = [key_of(b"that"), key_of(b"which"), key_of(b"who"), key_of(b"whose")];
+const AT: u64 = key_of(b"at");
+const ALL: u64 = key_of(b"all");
+const ANY: u64 = key_of(b"any");
+const WAY: u64 = key_of(b"way");
 const COMMA: u64 = key_of(b",");
 const COLON: u64 = key_of(b":");
 /// Words before a colon that still make a heading.
@@ -88,15 +93,13 @@ pub(super) fn read(_rules: &RuleSet, source: &Source<'_>, number: usize, sentenc
         push_content(source, from..i, &mut statement.subject);
         from = i + 1;
     }
-    let mut in_condition = false;
     let mut body = Vec::with_capacity(end - from);
     let mut i = from;
     while i < end {
         let leads = i == from && class(i) & Class::LEADING != 0;
-        if class(i) & Class::CONDITION != 0 || leads {
+        if class(i) & Class::CONDITION != 0 && !before_number(source, i, end) || leads {
             let stop = condition_end(source, i, end, i == from);
             push_content(source, i + 1..stop, &mut statement.condition);
-            in_condition = true;
             i = stop.max(i + 1);
             continue;
         }
@@ -105,8 +108,9 @@ pub(super) fn read(_rules: &RuleSet, source: &Source<'_>, number: usize, sentenc
         }
         i += 1;
     }
-    let _ = in_condition;
-    statement.verb = body.iter().copied().find(|&i| class(i) & Class::VERB != 0);
+    skip_enumerator(source, &mut body);
+    let is_relative = |i: usize| i > sentence.from && RELATIVE.contains(&key(i - 1));
+    statement.verb = body.iter().copied().find(|&i| class(i) & Class::VERB != 0 && !is_relative(i));
     for &i in &body {
         statement.classes |= class(i);
         let Some(key) = content_key(source, i) else { continue };
@@ -124,6 +128,21 @@ pub(super) fn read(_rules: &RuleSet, source: &Source<'_>, number: usize, sentenc
         keys.dedup();
     }
     (!statement.keys.is_empty()).then_some(statement)
+}
+
+/// The number of a list item says nothing: `(2)`, `3)`.
+fn skip_enumerator(source: &Source<'_>, body: &mut Vec<usize>) {
+    let number = body.iter().take(2).position(|&i| source.text.tokens[i].kind == TokenKind::Number);
+    if let Some(at) = number
+        && body.get(at + 1).is_some_and(|&i| source.text.word(i) == ")")
+    {
+        body.drain(..at + 2);
+    }
+}
+
+/// *before 05:00*, *after 30 days* bound a quantity.
+fn before_number(source: &Source<'_>, i: usize, end: usize) -> bool {
+    (i + 1..end.min(i + 3)).any(|j| source.text.tokens[j].kind == TokenKind::Number)
 }
 
 /// The key of a token that carries content.
@@ -155,10 +174,12 @@ fn condition_end(source: &Source<'_>, at: usize, end: usize, leads: bool) -> usi
 /// subject *nothing* or *nobody*, and *no* before the verb, deny the whole.
 fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
     let class = |i: usize| source.classes[i];
-    let universal = body.iter().any(|&i| class(i) & Class::UNIVERSAL != 0);
+    let universal = body.iter().any(|&i| class(i) & Class::UNIVERSAL != 0 || is_at_all(source, i));
     for (at, &i) in body.iter().enumerate() {
         let denies = class(i) & (Class::NEGATION | Class::NO | Class::PREVENTS) != 0;
-        if !denies {
+        // What is denied of some only ("tests that do not set it") is not denied.
+        let relative = body[at.saturating_sub(3)..at].iter().any(|&j| RELATIVE.contains(&source.text.tokens[j].key));
+        if !denies || relative {
             continue;
         }
         let noun_only = class(i) & Class::NO != 0 && statement.verb.is_some_and(|verb| verb < i);
@@ -176,6 +197,12 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
             statement.denials.push(Denial { keys, is_universal: universal || class(i) & Class::UNIVERSAL != 0 });
         }
     }
+}
+
+/// *at all*, *in any way*: no exception is left.
+fn is_at_all(source: &Source<'_>, i: usize) -> bool {
+    let key = |i: usize| source.text.tokens[i].key;
+    i > 0 && (key(i) == ALL && key(i - 1) == AT || key(i) == WAY && key(i - 1) == ANY)
 }
 
 /// How many keys of `some` are in `of`; both sorted.

@@ -59,6 +59,10 @@ classes! {
     ARTICLE = 17, "article";
     /// Ends the reach of a negation.
     BREAK = 18, "break";
+    /// Speaks of some only: *own*, *different*.
+    LIMITS = 19, "limits";
+    /// Asserts of all cases.
+    ALWAYS = 20, "always";
 }
 
 /// What is measured: the number is the position in the unit table.

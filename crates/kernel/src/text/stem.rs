@@ -59,7 +59,7 @@ pub(crate) fn stem(word: &str) -> &str {
     }
     let mut cut = without_verb_ending(singular(word));
     // encryption, deletion, authentication: the noun of the verb.
-    for (ending, least) in [("ion", 7), ("ment", 8), ("ity", 8), ("ly", 6)] {
+    for (ending, least) in [("ship", 9), ("ion", 7), ("ment", 8), ("ity", 8), ("ly", 6)] {
         if cut.len() >= least && cut.ends_with(ending) {
             cut = &cut[..cut.len() - ending.len()];
             break;
