@@ -44,7 +44,7 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
             }
             let found = statements.candidates(number, &statement.keys).find(|(other, with)| {
                 let pairs = bounds[number].iter().flat_map(|a| bounds[*other].iter().map(move |b| (*a, *b)));
-                pairs.filter(|(a, b)| exclude(*a, *b)).any(|(a, b)| same_quantity(statement, with, a, b))
+                pairs.filter(|(a, b)| exclude(*a, *b)).any(|(a, b)| same_quantity(rules, statement, with, a, b))
             });
             if let Some((other, _)) = found {
                 out.add(statements, rule, number, other);
@@ -70,7 +70,7 @@ fn exclude(a: Bound, b: Bound) -> bool {
 }
 
 /// Whether two statements are about the same quantity in the same case. Numbers that nothing bounds have to share more.
-fn same_quantity(one: &Statement, other: &Statement, a: Bound, b: Bound) -> bool {
+fn same_quantity(rules: &RuleSet, one: &Statement, other: &Statement, a: Bound, b: Bound) -> bool {
     if (one.classes | other.classes) & (Class::EXCEPTION | Class::RATE) != 0 {
         return false;
     }
@@ -85,7 +85,8 @@ fn same_quantity(one: &Statement, other: &Statement, a: Bound, b: Bound) -> bool
     let same_subject = one.subject == other.subject && !one.subject.is_empty();
     let same_case = count_in(&one.condition, &other.condition) == one.condition.len().max(other.condition.len());
     let plain = [a, b].iter().filter(|bound| bound.side == Side::Plain).count();
-    let unit = matches!(a.of, Measured::Unit(_));
+    // A time that nothing bounds is often a rhythm or an age.
+    let unit = matches!(a.of, Measured::Unit(dimension) if Some(dimension) != rules.lexicon.unit(key_of(b"s")).map(|unit| unit.dimension));
     let enough = match plain {
         0 => same_subject && shared >= 1 || shared >= 2 && shared * 2 >= fewer,
         1 if unit => shared >= 2 && shared * 2 >= fewer,

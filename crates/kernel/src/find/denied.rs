@@ -33,6 +33,9 @@ fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
     if covered + may_miss < denial.keys.len() || count_in(&denial.keys, &other.predicate) == 0 || !same_case(one, denial, other) {
         return false;
     }
+    if are_apart(&one.subject, &other.subject) {
+        return false;
+    }
     // Three words or more, denied and asserted, are about one thing whoever does it.
     if denial.keys.len() >= LEAST_SHARED && covered == denial.keys.len() {
         return true;
@@ -47,6 +50,12 @@ fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
     }
     covered + subject + count_in(&one.condition, &other.condition) >= LEAST_SHARED
         || covered + subject >= 2 && (!outside.is_empty() || denial.is_universal)
+}
+
+/// Whether two subjects share a word and each has one of its own: *badges for speakers*, *badges for exhibitors*.
+fn are_apart(one: &[u64], other: &[u64]) -> bool {
+    let shared = count_in(one, other);
+    shared > 0 && shared < one.len() && shared < other.len()
 }
 
 /// Whether both hold in the same case; what is denied without exception, or asserted of all, holds in every case.

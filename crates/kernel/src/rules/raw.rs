@@ -128,7 +128,7 @@ fn make_rule(raw: RawRule, sets: &BTreeMap<String, String>) -> Result<Rule, Stri
         unless_sentence: patterns(&raw.unless_sentence)?,
         unless_intent: keys_of(&raw.unless_intent),
         groups: raw.groups.iter().map(|group| keys_of(group)).collect(),
-        keys: keys_of(&raw.words),
+        keys: sorted(keys_of(&raw.words)),
         words: raw.words.split_whitespace().map(str::to_owned).collect(),
         id: raw.id,
         title: raw.title,
@@ -141,4 +141,9 @@ fn make_rule(raw: RawRule, sets: &BTreeMap<String, String>) -> Result<Rule, Stri
         fills: raw.fills,
         bracket: raw.bracket,
     })
+}
+
+fn sorted(mut keys: Vec<u64>) -> Vec<u64> {
+    keys.sort_unstable();
+    keys
 }

@@ -242,7 +242,8 @@ fn ends_sentence(raw: &str, tokens: &[Token], i: usize) -> bool {
     let next = tokens.get(i + 1);
     match raw.as_bytes()[token.start as usize] {
         b';' | b'\n' => true,
-        b'!' | b'?' => next.is_none_or(|n| n.spaced),
+        b'!' => next.is_none_or(|n| n.spaced),
+        b'?' => ends_question(raw, tokens, i),
         b'.' => {
             let open = next.is_none_or(|n| n.spaced);
             let abbreviated = i > 0 && ABBREVIATIONS.contains(&tokens[i - 1].key) && next.is_some();
@@ -250,6 +251,13 @@ fn ends_sentence(raw: &str, tokens: &[Token], i: usize) -> bool {
         }
         _ => false,
     }
+}
+
+/// A question mark behind a word, before the end or a capital: not one of a pattern, an expression or a type.
+fn ends_question(raw: &str, tokens: &[Token], i: usize) -> bool {
+    let behind_word = i > 0 && !tokens[i].spaced && (tokens[i - 1].kind != TokenKind::Sign || raw[tokens[i - 1].span()].starts_with([')', '"', '”', '`']));
+    let next = tokens.get(i + 1);
+    behind_word && next.is_none_or(|n| n.kind == TokenKind::Sign && !raw[n.span()].starts_with(['.', '?']) || n.spaced && raw[n.span()].starts_with(char::is_uppercase))
 }
 
 #[cfg(test)]
