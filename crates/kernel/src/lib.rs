@@ -22,9 +22,11 @@
 //! the tree unless an answer replaced it; the time is close to linear in the length of the intent.
 
 pub mod answer;
+pub mod assess;
 pub mod context;
 pub mod find;
 pub mod intent;
+pub mod list;
 pub mod measure;
 pub mod output;
 pub mod proposal;

@@ -6,7 +6,7 @@ use runseal_core::formats::policy::Profile;
 use runseal_core::formats::run::{ResultKind, SCHEMA_VERSION};
 use runseal_core::timestamp::format_utc;
 use runseal_kernel::proposal::{ActionKind, Proposal};
-use runseal_kernel::transform::KERNEL_VERSION;
+use runseal_kernel::kernel_version;
 use runseal_sandbox::{FIXED_ENVIRONMENT, Isolation, Limits};
 
 use super::execute::{Executed, Status, Step};
@@ -189,7 +189,7 @@ pub(super) fn make_run(record: &RunRecord<'_>) -> Value {
         ("run_id", Value::from(record.run_id)),
         ("started_at", Value::from(time(record.times.started))),
         ("completed_at", Value::from(time(record.times.completed))),
-        ("kernel_version", Value::from(KERNEL_VERSION)),
+        ("kernel_version", Value::from(kernel_version())),
         ("policy", record.policy.to_value()),
         (
             "intent",
