@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use runseal_core::formats::all_rules;
 use runseal_core::verify::catalogue;
+use runseal_kernel::rules::{catalogue as intent_catalogue, rule_set};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 
@@ -18,7 +19,9 @@ fn bench() -> (tempfile::TempDir, Bench) {
 #[test]
 fn rules_page_is_what_the_table_says() {
     let page = std::fs::read_to_string(project_root().join("docs/rules.md")).unwrap();
-    let made = catalogue::render_markdown(&all_rules());
+    let of_intents: Vec<_> = rule_set().rules.iter().collect();
+    let made =
+        catalogue::render_markdown(&all_rules()) + &intent_catalogue::render_markdown(&of_intents);
     assert!(
         page == made,
         "docs/rules.md is stale: cargo run -- rules --format markdown > docs/rules.md"
@@ -66,6 +69,13 @@ fn rules_command_lists_and_explains_every_rule() {
         assert_eq!(explained.code, Some(0));
         assert!(explained.stdout.contains(rule.explanation), "{}", rule.id);
         assert!(explained.stdout.contains(rule.section), "{}", rule.id);
+    }
+    for rule in &rule_set().rules {
+        assert!(list.contains(&rule.title), "{}", rule.id);
+        let explained = bench.run(&["rules", &rule.id.to_lowercase()]);
+        assert_eq!(explained.code, Some(0));
+        assert!(explained.stdout.contains(&rule.explanation), "{}", rule.id);
+        assert!(explained.stdout.contains("Not flagged:"), "{}", rule.id);
     }
     let json = bench.run(&["rules", "--format", "json"]).stdout;
     assert!(json.starts_with("[{\"explanation\":") && json.ends_with("}]\n"));

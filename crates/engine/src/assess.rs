@@ -46,7 +46,11 @@ pub enum AssessError {
 }
 
 /// Runs `command` with `/bin/sh -c`, writes `prompt` to its standard input, and gives what it wrote to standard output.
-pub fn ask_assessor(command: &str, prompt: &str, patience: Duration) -> Result<String, AssessError> {
+pub fn ask_assessor(
+    command: &str,
+    prompt: &str,
+    patience: Duration,
+) -> Result<String, AssessError> {
     let mut child = Command::new("/bin/sh")
         .args(["-c", command])
         .stdin(Stdio::piped())
@@ -75,13 +79,19 @@ pub fn ask_assessor(command: &str, prompt: &str, patience: Duration) -> Result<S
         }
     };
     // A child of the command may keep the pipe open after the command has ended.
-    let left = deadline.saturating_duration_since(Instant::now()).max(PAUSE);
+    let left = deadline
+        .saturating_duration_since(Instant::now())
+        .max(PAUSE);
     let answer = answer.recv_timeout(left);
     end_group(&mut child);
     if !status.success() {
         let told = told.recv_timeout(PAUSE).unwrap_or_default();
         let told = String::from_utf8_lossy(&told).trim().replace('\n', " ");
-        let told = if told.is_empty() { told } else { format!(": {told}") };
+        let told = if told.is_empty() {
+            told
+        } else {
+            format!(": {told}")
+        };
         return Err(AssessError::Failed { status, told });
     }
     let answer = answer.map_err(|_| AssessError::TimedOut(patience))?;
@@ -129,8 +139,14 @@ fn end_group(child: &mut Child) {
 pub fn record_exchange(assessor: &str, prompt: &str, answer: &str) -> Value {
     let interaction = Value::object([
         ("i", Value::from(0_u64)),
-        ("prompt_hash", Value::from(ContentHash::of(prompt.as_bytes()).to_string())),
-        ("response_hash", Value::from(ContentHash::of(answer.as_bytes()).to_string())),
+        (
+            "prompt_hash",
+            Value::from(ContentHash::of(prompt.as_bytes()).to_string()),
+        ),
+        (
+            "response_hash",
+            Value::from(ContentHash::of(answer.as_bytes()).to_string()),
+        ),
         ("response_content", Value::from(answer)),
     ]);
     Value::object([
@@ -147,7 +163,12 @@ pub fn replay_exchange(recording: Node<'_>, prompt: &str) -> Option<String> {
     let wanted = ContentHash::of(prompt.as_bytes()).to_string();
     let interactions = recording.get("interactions")?;
     let found = interactions.items().find(|node| {
-        node.get("prompt_hash").and_then(|hash| hash.as_str().map(|hash| hash == wanted)).unwrap_or(false)
+        node.get("prompt_hash")
+            .and_then(|hash| hash.as_str().map(|hash| hash == wanted))
+            .unwrap_or(false)
     })?;
-    found.get("response_content")?.as_str().map(|text| text.into_owned())
+    found
+        .get("response_content")?
+        .as_str()
+        .map(|text| text.into_owned())
 }

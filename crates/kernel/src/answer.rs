@@ -31,7 +31,11 @@ pub fn apply_answers(intent: &Intent, answers: &Answers) -> Result<Intent, Kerne
         let questions = derive_questions(&measured.open)?;
         let given: Vec<(&Question, &str)> = questions
             .iter()
-            .filter_map(|question| answers.get(&question.id).map(|answer| (question, answer.as_str())))
+            .filter_map(|question| {
+                answers
+                    .get(&question.id)
+                    .map(|answer| (question, answer.as_str()))
+            })
             .filter(|(_, answer)| !answer.trim().is_empty())
             .collect();
         if given.is_empty() {
@@ -78,7 +82,8 @@ impl Edits {
         };
         match finding.kind() {
             Kind::Gap if finding.message.is_none() => {
-                self.added.push(format!("{DECIDED}{}: {answer}", finding.missing.join(", ")));
+                self.added
+                    .push(format!("{DECIDED}{}: {answer}", finding.missing.join(", ")));
             }
             Kind::Contradiction => self.settle(intent, finding, answer),
             _ if finding.rule.fills && self.fill(intent, finding, answer) => {}
@@ -88,20 +93,30 @@ impl Edits {
 
     /// Puts the answer in place of the blank; not where the text would still ask the same.
     fn fill(&mut self, intent: &Intent, finding: &Finding, answer: &str) -> bool {
-        let Some(place) = finding.places.first() else { return false };
+        let Some(place) = finding.places.first() else {
+            return false;
+        };
         let text = text_of(intent, place.origin);
-        let Some(blank) = text.get(place.start..place.end) else { return false };
+        let Some(blank) = text.get(place.start..place.end) else {
+            return false;
+        };
         let filled = format!("{}{answer}{}", &text[..place.start], &text[place.end..]);
         if is_decision(&filled) || blank == answer || count_open(&filled) >= count_open(text) {
             return false;
         }
-        self.fills.entry(place.origin).or_default().push((place.start, place.end, answer.to_owned()));
+        self.fills.entry(place.origin).or_default().push((
+            place.start,
+            place.end,
+            answer.to_owned(),
+        ));
         true
     }
 
     /// A contradiction: the side that was not chosen gives way where it is a whole constraint.
     fn settle(&mut self, intent: &Intent, finding: &Finding, answer: &str) {
-        let [a, b] = finding.places.as_slice() else { return };
+        let [a, b] = finding.places.as_slice() else {
+            return;
+        };
         let (one, other) = (quoted(&a.quote), quoted(&b.quote));
         let kept = match (answer == a.quote, answer == b.quote) {
             (true, false) => Some((a, b)),
@@ -111,9 +126,15 @@ impl Edits {
         let decision = match kept {
             Some((kept, dropped)) => {
                 self.replace(intent, dropped);
-                format!("{DECIDED}{}, not {}", quoted(&kept.quote), quoted(&dropped.quote))
+                format!(
+                    "{DECIDED}{}, not {}",
+                    quoted(&kept.quote),
+                    quoted(&dropped.quote)
+                )
             }
-            None if answer.eq_ignore_ascii_case(BOTH_HOLD) => format!("{DECIDED}both hold: {one} and {other}"),
+            None if answer.eq_ignore_ascii_case(BOTH_HOLD) => {
+                format!("{DECIDED}both hold: {one} and {other}")
+            }
             None => format!("{DECIDED}about {one} and {other}: {answer}"),
         };
         self.added.push(decision);

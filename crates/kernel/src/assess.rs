@@ -25,14 +25,21 @@ pub struct Assessment {
 /// Reads an answer: `{"findings": […]}`, or the list alone. The error says what is wrong and where.
 pub fn parse_assessment(answer: &Value, intent: &Intent) -> Result<Assessment, String> {
     let list = match answer {
-        Value::Object(_) => answer.get("findings").ok_or("the answer has no member `findings`")?,
+        Value::Object(_) => answer
+            .get("findings")
+            .ok_or("the answer has no member `findings`")?,
         other => other,
     };
     let Value::Array(items) = list else {
-        return Err("the answer must be a list of findings, or an object with one in `findings`".to_owned());
+        return Err(
+            "the answer must be a list of findings, or an object with one in `findings`".to_owned(),
+        );
     };
     if items.len() > MOST_FINDINGS {
-        return Err(format!("the answer holds {} findings, and {MOST_FINDINGS} is the most", items.len()));
+        return Err(format!(
+            "the answer holds {} findings, and {MOST_FINDINGS} is the most",
+            items.len()
+        ));
     }
     let mut assessment = Assessment::default();
     for (at, item) in items.iter().enumerate() {
@@ -41,10 +48,18 @@ pub fn parse_assessment(answer: &Value, intent: &Intent) -> Result<Assessment, S
             assessment.counted.push(assessed);
         } else {
             let alone = |quote: &&String| {
-                let one = Assessed { quotes: vec![(*quote).clone()], ..assessed.clone() };
+                let one = Assessed {
+                    quotes: vec![(*quote).clone()],
+                    ..assessed.clone()
+                };
                 !stands_in(intent.goal(), intent.constraints(), &one)
             };
-            let quote = assessed.quotes.iter().find(alone).cloned().unwrap_or_default();
+            let quote = assessed
+                .quotes
+                .iter()
+                .find(alone)
+                .cloned()
+                .unwrap_or_default();
             assessment.invented.push((at, quote));
         }
     }

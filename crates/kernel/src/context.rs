@@ -40,7 +40,11 @@ impl Waiver {
     pub(crate) fn fits(&self, finding: &Finding) -> bool {
         let quote = one_line(&self.quote);
         self.rule.eq_ignore_ascii_case(&finding.rule.id)
-            && (finding.places.iter().any(|place| place.quote.contains(&quote)) || finding.sentence.quote.contains(&quote))
+            && (finding
+                .places
+                .iter()
+                .any(|place| place.quote.contains(&quote))
+                || finding.sentence.quote.contains(&quote))
     }
 }
 
@@ -62,18 +66,38 @@ impl Assessed {
     pub fn parse(value: &Value, place: &str) -> Result<Self, String> {
         let kind = text(value, "kind", place)?;
         let names = Kind::ALL.map(Kind::name).join(", ");
-        let kind = Kind::parse(&kind).ok_or_else(|| format!("{place}.kind is `{}`, which is none of {names}", one_line(&kind)))?;
-        let quotes = texts(value, "quotes", place)?.ok_or_else(|| format!("{place}.quotes is missing"))?;
+        let kind = Kind::parse(&kind).ok_or_else(|| {
+            format!(
+                "{place}.kind is `{}`, which is none of {names}",
+                one_line(&kind)
+            )
+        })?;
+        let quotes =
+            texts(value, "quotes", place)?.ok_or_else(|| format!("{place}.quotes is missing"))?;
         if quotes.is_empty() || quotes.iter().any(|quote| quote.trim().is_empty()) {
-            return Err(format!("{place}.quotes must hold at least one text, and no blank one"));
+            return Err(format!(
+                "{place}.quotes must hold at least one text, and no blank one"
+            ));
         }
         if kind == Kind::Contradiction && quotes.len() != 2 {
-            return Err(format!("{place}.quotes of a contradiction must be two texts, not {}", quotes.len()));
+            return Err(format!(
+                "{place}.quotes of a contradiction must be two texts, not {}",
+                quotes.len()
+            ));
         }
         let message = text(value, "message", place)?;
         let options = texts(value, "options", place)?.unwrap_or_default();
-        let options: BTreeSet<String> = options.iter().map(|option| one_line(option)).filter(|option| !option.is_empty()).collect();
-        Ok(Self { kind, quotes, message: one_line(&message), options: options.into_iter().collect() })
+        let options: BTreeSet<String> = options
+            .iter()
+            .map(|option| one_line(option))
+            .filter(|option| !option.is_empty())
+            .collect();
+        Ok(Self {
+            kind,
+            quotes,
+            message: one_line(&message),
+            options: options.into_iter().collect(),
+        })
     }
 
     /// As it stands in `context.findings`.
@@ -81,10 +105,16 @@ impl Assessed {
         let mut value = Value::object([
             ("kind", Value::from(self.kind.name())),
             ("message", Value::from(self.message.as_str())),
-            ("quotes", Value::array(self.quotes.iter().map(String::as_str))),
+            (
+                "quotes",
+                Value::array(self.quotes.iter().map(String::as_str)),
+            ),
         ]);
         if !self.options.is_empty() {
-            value.insert("options", Value::array(self.options.iter().map(String::as_str)));
+            value.insert(
+                "options",
+                Value::array(self.options.iter().map(String::as_str)),
+            );
         }
         value
     }
@@ -103,7 +133,10 @@ pub struct Declared {
 impl Declared {
     /// Reads the three members of a context.
     pub fn parse(context: &Value) -> Result<Self, Refusal> {
-        let mut declared = Declared { wanted: parse_profile(context.get("profile")).map_err(Refusal::InvalidIntent)?, ..Self::default() };
+        let mut declared = Declared {
+            wanted: parse_profile(context.get("profile")).map_err(Refusal::InvalidIntent)?,
+            ..Self::default()
+        };
         for (at, value) in list(context, "accepted")?.iter().enumerate() {
             let place = format!("context.accepted[{at}]");
             let waiver = parse_waiver(value, &place).map_err(Refusal::InvalidIntent)?;
@@ -111,7 +144,9 @@ impl Declared {
         }
         for (at, value) in list(context, "findings")?.iter().enumerate() {
             let place = format!("context.findings[{at}]");
-            declared.assessed.push(Assessed::parse(value, &place).map_err(Refusal::InvalidIntent)?);
+            declared
+                .assessed
+                .push(Assessed::parse(value, &place).map_err(Refusal::InvalidIntent)?);
         }
         Ok(declared)
     }
@@ -125,7 +160,9 @@ fn list<'a>(context: &'a Value, name: &str) -> Result<&'a [Value], Refusal> {
             "context.{name} has {} entries, and {MOST_ENTRIES} is the most",
             items.len()
         ))),
-        Some(_) => Err(Refusal::InvalidIntent(format!("context.{name} must be a list"))),
+        Some(_) => Err(Refusal::InvalidIntent(format!(
+            "context.{name} must be a list"
+        ))),
     }
 }
 
@@ -150,7 +187,9 @@ fn texts(value: &Value, name: &str, place: &str) -> Result<Option<Vec<String>>, 
         Some(_) => return Err(format!("{place}.{name} must be a list of strings")),
     };
     let texts = items.iter().enumerate().map(|(at, item)| {
-        item.as_str().map(str::to_owned).ok_or_else(|| format!("{place}.{name}[{at}] must be a string"))
+        item.as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| format!("{place}.{name}[{at}] must be a string"))
     });
     texts.collect::<Result<_, _>>().map(Some)
 }
@@ -170,24 +209,53 @@ fn parse_profile(given: Option<&Value>) -> Result<Wanted, String> {
         Some(Value::Array(items)) => {
             let mut elements = Vec::new();
             for (at, item) in items.iter().enumerate() {
-                let name = item.as_str().ok_or_else(|| format!("context.profile[{at}] must be a string"))?;
-                let found = rules.elements.iter().position(|element| element.name == name);
+                let name = item
+                    .as_str()
+                    .ok_or_else(|| format!("context.profile[{at}] must be a string"))?;
+                let found = rules
+                    .elements
+                    .iter()
+                    .position(|element| element.name == name);
                 elements.push(found.ok_or_else(|| {
-                    let known: Vec<&str> = rules.elements.iter().map(|element| element.name.as_str()).collect();
-                    format!("context.profile[{at}] is `{}`, which is none of {}", one_line(name), known.join(", "))
+                    let known: Vec<&str> = rules
+                        .elements
+                        .iter()
+                        .map(|element| element.name.as_str())
+                        .collect();
+                    format!(
+                        "context.profile[{at}] is `{}`, which is none of {}",
+                        one_line(name),
+                        known.join(", ")
+                    )
                 })?);
             }
-            Ok(Wanted { elements, below_words: None })
+            Ok(Wanted {
+                elements,
+                below_words: None,
+            })
         }
         None | Some(Value::Null | Value::String(_)) => {
             let name = given.and_then(Value::as_str).unwrap_or(DEFAULT_PROFILE);
             let profile = named(name).ok_or_else(|| {
-                let known: Vec<&str> = rules.profiles.iter().map(|profile| profile.name.as_str()).collect();
-                format!("context.profile is `{}`, which is none of {}", one_line(name), known.join(", "))
+                let known: Vec<&str> = rules
+                    .profiles
+                    .iter()
+                    .map(|profile| profile.name.as_str())
+                    .collect();
+                format!(
+                    "context.profile is `{}`, which is none of {}",
+                    one_line(name),
+                    known.join(", ")
+                )
             })?;
-            Ok(Wanted { elements: profile.requires.clone(), below_words: profile.below_words })
+            Ok(Wanted {
+                elements: profile.requires.clone(),
+                below_words: profile.below_words,
+            })
         }
-        Some(_) => Err("context.profile must be the name of a profile or a list of elements".to_owned()),
+        Some(_) => {
+            Err("context.profile must be the name of a profile or a list of elements".to_owned())
+        }
     }
 }
 
@@ -209,12 +277,20 @@ pub(crate) struct Decisions {
 
 impl Decisions {
     pub fn new(constraints: &[String]) -> Self {
-        let mut decisions = Decisions { quotes: BTreeSet::new(), all: false };
-        for constraint in constraints.iter().filter(|constraint| is_decision(constraint)) {
+        let mut decisions = Decisions {
+            quotes: BTreeSet::new(),
+            all: false,
+        };
+        for constraint in constraints
+            .iter()
+            .filter(|constraint| is_decision(constraint))
+        {
             decisions.all |= constraint.starts_with(DECIDED_REST);
             let mut rest = constraint.as_str();
             while let Some((_, behind)) = rest.split_once('“') {
-                let Some((quote, after)) = behind.split_once('”') else { break };
+                let Some((quote, after)) = behind.split_once('”') else {
+                    break;
+                };
                 decisions.quotes.insert(quote.to_owned());
                 rest = after;
             }

@@ -70,9 +70,17 @@ impl Intent {
         numbered.sort_by(|a, b| compare_utf16(&a.0, &b.0).then(a.1.cmp(&b.1)));
         numbered.dedup_by(|later, first| later.0 == first.0);
         let (constraints, given): (Vec<String>, Vec<usize>) = numbered.into_iter().unzip();
-        let (context, hash) = hash_of(&goal, &constraints, context)
-            .map_err(|e| Refusal::InvalidIntent(format!("the context has no canonical form: {e}")))?;
-        Ok(Intent { goal, constraints, given, context, declared, hash })
+        let (context, hash) = hash_of(&goal, &constraints, context).map_err(|e| {
+            Refusal::InvalidIntent(format!("the context has no canonical form: {e}"))
+        })?;
+        Ok(Intent {
+            goal,
+            constraints,
+            given,
+            context,
+            declared,
+            hash,
+        })
     }
 
     /// The goal: not empty, NFC, trimmed.
@@ -124,10 +132,17 @@ impl Intent {
 }
 
 /// The canonical hash of a normalized intent, with its context given back.
-fn hash_of(goal: &str, constraints: &[String], context: Value) -> Result<(Value, Digest), NoCanonicalForm> {
+fn hash_of(
+    goal: &str,
+    constraints: &[String],
+    context: Value,
+) -> Result<(Value, Digest), NoCanonicalForm> {
     let mut value = Value::object([
         ("goal", Value::from(goal)),
-        ("constraints", Value::array(constraints.iter().map(String::as_str))),
+        (
+            "constraints",
+            Value::array(constraints.iter().map(String::as_str)),
+        ),
         ("context", context),
     ]);
     let hash = canonical_digest(&value, Dialect::Kernel)?;

@@ -38,4 +38,6 @@ pub mod tree;
 
 pub use answer::{Answers, answer_round, apply_answers};
 pub use intent::{Intent, Refusal, parse_intent};
-pub use transform::{Bundle, KernelError, ResultKind, kernel_version, result_value, transform, transform_with};
+pub use transform::{
+    Bundle, KernelError, ResultKind, kernel_version, result_value, transform, transform_with,
+};

@@ -34,7 +34,10 @@ pub fn parse_list(text: &str) -> List {
             front_matter = at == 0 || trimmed != "---";
             continue;
         }
-        if let Some(mark) = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark)) {
+        if let Some(mark) = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| trimmed.starts_with(mark))
+        {
             match fence {
                 Some(open) if open == mark => fence = None,
                 None => fence = Some(mark),
@@ -74,13 +77,23 @@ impl Reader {
 
     fn read_line(&mut self, line: &str, number: usize) {
         let trimmed = line.trim();
-        if trimmed.is_empty() || trimmed.starts_with('|') || trimmed.starts_with("<!--") || is_rule(trimmed) {
+        if trimmed.is_empty()
+            || trimmed.starts_with('|')
+            || trimmed.starts_with("<!--")
+            || is_rule(trimmed)
+        {
             self.end_item();
         } else if let Some(title) = heading(trimmed) {
             self.end_item();
-            self.heading.get_or_insert(Item { text: title.to_owned(), line: number });
+            self.heading.get_or_insert(Item {
+                text: title.to_owned(),
+                line: number,
+            });
         } else if let Some(text) = list_item(trimmed) {
-            self.items.push(Item { text: text.to_owned(), line: number });
+            self.items.push(Item {
+                text: text.to_owned(),
+                line: number,
+            });
             self.open = Open::Item;
         } else {
             let list = match self.open {
@@ -93,7 +106,10 @@ impl Reader {
                     last.text.push_str(trimmed);
                 }
                 _ => {
-                    self.paragraphs.push(Item { text: trimmed.to_owned(), line: number });
+                    self.paragraphs.push(Item {
+                        text: trimmed.to_owned(),
+                        line: number,
+                    });
                     self.open = Open::Paragraph;
                 }
             }
@@ -104,23 +120,33 @@ impl Reader {
         let goal = self.heading.take();
         if !self.items.is_empty() {
             let goal = goal.or_else(|| self.paragraphs.into_iter().next());
-            return List { goal, items: self.items };
+            return List {
+                goal,
+                items: self.items,
+            };
         }
         let mut paragraphs = self.paragraphs.into_iter();
         let goal = goal.or_else(|| paragraphs.next());
-        List { goal, items: paragraphs.collect() }
+        List {
+            goal,
+            items: paragraphs.collect(),
+        }
     }
 }
 
 fn heading(line: &str) -> Option<&str> {
     let title = line.trim_start_matches('#');
     let marks = line.len() - title.len();
-    ((1..=6).contains(&marks) && title.starts_with(' ')).then(|| title.trim().trim_end_matches('#').trim_end())
+    ((1..=6).contains(&marks) && title.starts_with(' '))
+        .then(|| title.trim().trim_end_matches('#').trim_end())
 }
 
 /// `---`, `***`, `___`, and the line under a heading.
 fn is_rule(line: &str) -> bool {
-    line.len() >= 3 && ["-", "*", "_", "="].iter().any(|mark| line.split(*mark).all(|between| between.trim().is_empty()))
+    line.len() >= 3
+        && ["-", "*", "_", "="]
+            .iter()
+            .any(|mark| line.split(*mark).all(|between| between.trim().is_empty()))
 }
 
 fn list_item(line: &str) -> Option<&str> {
@@ -132,7 +158,10 @@ fn list_item(line: &str) -> Option<&str> {
     };
     let text = rest.strip_prefix([' ', '\t'])?.trim();
     // Task boxes say nothing about the text.
-    let text = ["[ ] ", "[x] ", "[X] "].iter().find_map(|task| text.strip_prefix(task)).unwrap_or(text);
+    let text = ["[ ] ", "[x] ", "[X] "]
+        .iter()
+        .find_map(|task| text.strip_prefix(task))
+        .unwrap_or(text);
     (!text.is_empty()).then_some(text)
 }
 
@@ -141,20 +170,33 @@ mod tests {
     use super::*;
 
     fn texts(list: &List) -> Vec<(usize, &str)> {
-        list.items.iter().map(|item| (item.line, item.text.as_str())).collect()
+        list.items
+            .iter()
+            .map(|item| (item.line, item.text.as_str()))
+            .collect()
     }
 
     #[test]
     fn list_markdown_heading_is_the_goal_and_items_are_constraints() {
-        let list = parse_list("# Build it\n\nIntro.\n\n- One\n  more\n- [ ] Two\n\n```\n- not this\n```\n1. Three\n");
-        assert_eq!(list.goal.as_ref().map(|goal| (goal.line, goal.text.as_str())), Some((1, "Build it")));
+        let list = parse_list(
+            "# Build it\n\nIntro.\n\n- One\n  more\n- [ ] Two\n\n```\n- not this\n```\n1. Three\n",
+        );
+        assert_eq!(
+            list.goal
+                .as_ref()
+                .map(|goal| (goal.line, goal.text.as_str())),
+            Some((1, "Build it"))
+        );
         assert_eq!(texts(&list), [(5, "One more"), (7, "Two"), (12, "Three")]);
     }
 
     #[test]
     fn list_plain_text_has_a_constraint_a_paragraph() {
         let list = parse_list("Build it\n\nOne\nmore\n\nTwo\n");
-        assert_eq!(list.goal.as_ref().map(|goal| goal.text.as_str()), Some("Build it"));
+        assert_eq!(
+            list.goal.as_ref().map(|goal| goal.text.as_str()),
+            Some("Build it")
+        );
         assert_eq!(texts(&list), [(3, "One more"), (6, "Two")]);
     }
 

@@ -3,13 +3,17 @@
 //! Findings of rules and of assessors become open, noted, waived or decided here. Entropy counts what is open, density
 //! what is said; both are integers from 0 to 100 (000 §3.4).
 
-use crate::context::{Assessed, Declared, Decisions, Waiver, is_decision};
+use crate::context::{Assessed, Decisions, Declared, Waiver, is_decision};
 use crate::find::{Finding, Found, Naming, Origin, Place, clip, find_all};
 use crate::rules::{Kind, Matcher, Rule, Severity, rule_set};
 
 /// Points of entropy for one open finding of each kind.
-const POINTS: [(Kind, usize); 4] =
-    [(Kind::Contradiction, 25), (Kind::Placeholder, 15), (Kind::Gap, 12), (Kind::Choice, 10)];
+const POINTS: [(Kind, usize); 4] = [
+    (Kind::Contradiction, 25),
+    (Kind::Placeholder, 15),
+    (Kind::Gap, 12),
+    (Kind::Choice, 10),
+];
 
 /// How much of an intent is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +64,10 @@ pub struct Measurement {
 
 /// Measures a goal with its constraints (normalized texts).
 pub fn measure(goal: &str, constraints: &[String], declared: &Declared) -> Measurement {
-    let Found { mut findings, naming } = find_all(goal, constraints, is_decision, &declared.wanted);
+    let Found {
+        mut findings,
+        naming,
+    } = find_all(goal, constraints, is_decision, &declared.wanted);
     let mut stale = Vec::new();
     for (at, assessed) in declared.assessed.iter().enumerate() {
         match locate(goal, constraints, assessed) {
@@ -80,7 +87,10 @@ pub fn measure(goal: &str, constraints: &[String], declared: &Declared) -> Measu
     };
     let mut used = vec![false; declared.waivers.len()];
     for finding in findings {
-        let waiver = declared.waivers.iter().position(|waiver: &Waiver| waiver.fits(&finding));
+        let waiver = declared
+            .waivers
+            .iter()
+            .position(|waiver: &Waiver| waiver.fits(&finding));
         if let Some(at) = waiver {
             used[at] = true;
             sorted.waived.push((finding, at));
@@ -98,26 +108,41 @@ pub fn measure(goal: &str, constraints: &[String], declared: &Declared) -> Measu
 /// How many questions a text would raise by itself.
 pub(crate) fn count_open(text: &str) -> usize {
     let found = find_all(text, &[], is_decision, &Default::default());
-    found.findings.iter().filter(|finding| finding.asks()).count()
+    found
+        .findings
+        .iter()
+        .filter(|finding| finding.asks())
+        .count()
 }
 
 /// The rule under which findings of assessors stand.
 fn assessor_rule(kind: Kind) -> Option<&'static Rule> {
-    rule_set().of_matcher(Matcher::Given).find(|rule| rule.kind == kind)
+    rule_set()
+        .of_matcher(Matcher::Given)
+        .find(|rule| rule.kind == kind)
 }
 
 /// The finding of an assessor, where all of its quotes stand in the intent as they are.
 fn locate(goal: &str, constraints: &[String], assessed: &Assessed) -> Option<Finding> {
     let rule = assessor_rule(assessed.kind)?;
     let texts = || {
-        let plain = constraints.iter().enumerate().filter(|(_, constraint)| !is_decision(constraint));
-        std::iter::once((Origin::Goal, goal)).chain(plain.map(|(at, text)| (Origin::Constraint(at), text.as_str())))
+        let plain = constraints
+            .iter()
+            .enumerate()
+            .filter(|(_, constraint)| !is_decision(constraint));
+        std::iter::once((Origin::Goal, goal))
+            .chain(plain.map(|(at, text)| (Origin::Constraint(at), text.as_str())))
     };
     let places = assessed.quotes.iter().map(|quote| {
         texts().find_map(|(origin, text)| {
             let start = text.find(quote.as_str())?;
             let end = start + quote.len();
-            Some(Place { origin, start, end, quote: clip(text, start, end, start) })
+            Some(Place {
+                origin,
+                start,
+                end,
+                quote: clip(text, start, end, start),
+            })
         })
     });
     let places = places.collect::<Option<Vec<Place>>>()?;
@@ -138,10 +163,21 @@ pub fn stands_in(goal: &str, constraints: &[String], assessed: &Assessed) -> boo
 
 fn measure_entropy(open: &[Finding]) -> Entropy {
     let count = |kind: Kind| open.iter().filter(|finding| finding.kind() == kind).count();
-    let gaps: usize = open.iter().filter(|finding| finding.kind() == Kind::Gap).map(|finding| finding.missing.len().max(1)).sum();
+    let gaps: usize = open
+        .iter()
+        .filter(|finding| finding.kind() == Kind::Gap)
+        .map(|finding| finding.missing.len().max(1))
+        .sum();
     let sum: usize = POINTS
         .iter()
-        .map(|(kind, points)| points * if *kind == Kind::Gap { gaps } else { count(*kind) })
+        .map(|(kind, points)| {
+            points
+                * if *kind == Kind::Gap {
+                    gaps
+                } else {
+                    count(*kind)
+                }
+        })
         .sum();
     Entropy {
         unresolved_refs: count(Kind::Placeholder),
@@ -156,7 +192,10 @@ fn measure_entropy(open: &[Finding]) -> Entropy {
 /// 16), and eight for a result.
 fn measure_density(naming: &Naming, constraints: usize) -> Density {
     let depth = naming.words.checked_div(constraints).unwrap_or(0);
-    let score = naming.elements * 8 + (naming.concrete * 6).min(36) + depth.min(16) + usize::from(naming.outputs > 0) * 8;
+    let score = naming.elements * 8
+        + (naming.concrete * 6).min(36)
+        + depth.min(16)
+        + usize::from(naming.outputs > 0) * 8;
     Density {
         concrete_constraints: naming.concrete,
         specified_outputs: naming.outputs,

@@ -104,21 +104,47 @@ fn render_instruction(leaf: &TreeNode, declared: &Declared) -> String {
     out.push_str("# Goal\n\n");
     out.push_str(&leaf.goal);
     out.push('\n');
-    let (decided, plain): (Vec<&String>, Vec<&String>) =
-        leaf.constraints.iter().partition(|constraint| is_decision(constraint));
-    section(&mut out, "Constraints", plain.into_iter().map(String::as_str));
-    section(&mut out, "Decisions", decided.into_iter().map(String::as_str));
+    let (decided, plain): (Vec<&String>, Vec<&String>) = leaf
+        .constraints
+        .iter()
+        .partition(|constraint| is_decision(constraint));
+    section(
+        &mut out,
+        "Constraints",
+        plain.into_iter().map(String::as_str),
+    );
+    section(
+        &mut out,
+        "Decisions",
+        decided.into_iter().map(String::as_str),
+    );
     let accepted: Vec<String> = leaf
         .measured
         .waived
         .iter()
         .map(|(finding, at)| {
-            let reason = declared.waivers.get(*at).map_or("", |waiver| waiver.reason.as_str());
-            format!("{} “{}”: {}", finding.rule.id, finding.quote(0), one_line(reason))
+            let reason = declared
+                .waivers
+                .get(*at)
+                .map_or("", |waiver| waiver.reason.as_str());
+            format!(
+                "{} “{}”: {}",
+                finding.rule.id,
+                finding.quote(0),
+                one_line(reason)
+            )
         })
         .collect();
-    section(&mut out, "Accepted findings", accepted.iter().map(String::as_str));
-    section(&mut out, "Open questions", leaf.questions.iter().map(|question| question.text.as_str()));
+    section(
+        &mut out,
+        "Accepted findings",
+        accepted.iter().map(String::as_str),
+    );
+    section(
+        &mut out,
+        "Open questions",
+        leaf.questions.iter().map(|question| question.text.as_str()),
+    );
     let (e, d) = (&leaf.measured.entropy, &leaf.measured.density);
     let metrics = [
         format!("Entropy: {}/100", e.entropy_score),

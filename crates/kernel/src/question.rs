@@ -80,18 +80,34 @@ impl Question {
     ) -> Result<Self, NoCanonicalForm> {
         options.sort_by(|a, b| compare_utf16(a, b));
         options.dedup();
-        let expected_answer_type = if options.len() >= 2 { AnswerType::Choice } else { AnswerType::Text };
+        let expected_answer_type = if options.len() >= 2 {
+            AnswerType::Choice
+        } else {
+            AnswerType::Text
+        };
         let id = QuestionId::derive(&Value::object([
             ("expected_answer_type", expected_answer_type.name()),
             ("text", text.as_str()),
             ("why_needed", why_needed.as_str()),
         ]))?;
-        Ok(Question { id, text, expected_answer_type, why_needed, information_gain, priority, options, finding })
+        Ok(Question {
+            id,
+            text,
+            expected_answer_type,
+            why_needed,
+            information_gain,
+            priority,
+            options,
+            finding,
+        })
     }
 
     /// Bytes that it takes in a bundle, roughly.
     pub(crate) fn size(&self) -> usize {
-        self.text.len() + self.why_needed.len() + self.options.iter().map(String::len).sum::<usize>() + 128
+        self.text.len()
+            + self.why_needed.len()
+            + self.options.iter().map(String::len).sum::<usize>()
+            + 128
     }
 
     /// The question as it stands in a bundle.
@@ -99,13 +115,19 @@ impl Question {
         let mut value = Value::object([
             ("id", Value::from(self.id.as_str())),
             ("text", Value::from(self.text.as_str())),
-            ("expected_answer_type", Value::from(self.expected_answer_type.name())),
+            (
+                "expected_answer_type",
+                Value::from(self.expected_answer_type.name()),
+            ),
             ("why_needed", Value::from(self.why_needed.as_str())),
             ("information_gain", Value::from(self.information_gain)),
             ("priority", Value::from(self.priority)),
         ]);
         if !self.options.is_empty() {
-            value.insert("options", Value::array(self.options.iter().map(String::as_str)));
+            value.insert(
+                "options",
+                Value::array(self.options.iter().map(String::as_str)),
+            );
         }
         value
     }
@@ -130,7 +152,9 @@ pub fn derive_questions(findings: &[Finding]) -> Result<Vec<Question>, NoCanonic
         }
     }
     if left > 0 {
-        let text = format!("At least {left} further points are open beside these: how should all of them be settled?");
+        let text = format!(
+            "At least {left} further points are open beside these: how should all of them be settled?"
+        );
         let reason = "So many points are open that they cannot be asked one by one.".to_owned();
         out.push(Question::new(text, reason, (100, 100), Vec::new(), None)?);
     }
@@ -141,7 +165,11 @@ pub fn derive_questions(findings: &[Finding]) -> Result<Vec<Question>, NoCanonic
 /// What is told about a finding: the rule's message with the words of the text in it.
 pub fn message_of(finding: &Finding) -> String {
     if let Some(message) = &finding.message {
-        let quotes: Vec<String> = finding.places.iter().map(|place| format!("“{}”", place.quote)).collect();
+        let quotes: Vec<String> = finding
+            .places
+            .iter()
+            .map(|place| format!("“{}”", place.quote))
+            .collect();
         return format!("{}: {message}", quotes.join(" and "));
     }
     let rules = rule_set();
@@ -156,7 +184,9 @@ pub fn message_of(finding: &Finding) -> String {
     let mut rest = finding.rule.message.as_str();
     while let Some((before, behind)) = rest.split_once('{') {
         out.push_str(before);
-        let Some((name, after)) = behind.split_once('}') else { break };
+        let Some((name, after)) = behind.split_once('}') else {
+            break;
+        };
         match name {
             "quote" => out.push_str(finding.quote(0)),
             "other" => out.push_str(finding.quote(1)),
@@ -174,7 +204,11 @@ pub fn message_of(finding: &Finding) -> String {
 fn derive_question(finding: &Finding) -> Result<Question, NoCanonicalForm> {
     let mut options = finding.options.clone();
     if finding.kind() == Kind::Contradiction {
-        options = finding.places.iter().map(|place| place.quote.clone()).collect();
+        options = finding
+            .places
+            .iter()
+            .map(|place| place.quote.clone())
+            .collect();
         options.push(BOTH_HOLD.to_owned());
     }
     Question::new(

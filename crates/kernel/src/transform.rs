@@ -214,7 +214,10 @@ fn node_value(node: &TreeNode) -> Value {
             Value::object([
                 ("branch_id", Value::from(b.branch_id.as_str())),
                 ("answer", Value::from(b.answer.as_str())),
-                ("added_constraints", Value::array(b.added_constraints.iter().map(String::as_str))),
+                (
+                    "added_constraints",
+                    Value::array(b.added_constraints.iter().map(String::as_str)),
+                ),
             ])
         });
         let branches = Value::Array(branches.collect());

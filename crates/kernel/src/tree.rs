@@ -92,7 +92,11 @@ impl TreeNode {
 
     /// The status in the bundle. Leaves are terminal, whether questions are open or not (000 §2.4).
     pub fn status(&self) -> &'static str {
-        if self.is_leaf() { "terminal" } else { "expanding" }
+        if self.is_leaf() {
+            "terminal"
+        } else {
+            "expanding"
+        }
     }
 
     /// The leaves below, from left to right.
@@ -182,9 +186,15 @@ fn make_node(
     let measured = measure(goal, &constraints, declared);
     let questions = derive_questions(&measured.open)?;
     let id = NodeId::derive(&Value::object([
-        ("constraints", Value::array(constraints.iter().map(String::as_str))),
+        (
+            "constraints",
+            Value::array(constraints.iter().map(String::as_str)),
+        ),
         ("goal", Value::from(goal)),
-        ("parent_id", Value::from(parent_id.as_ref().map(NodeId::as_str))),
+        (
+            "parent_id",
+            Value::from(parent_id.as_ref().map(NodeId::as_str)),
+        ),
     ]))?;
     Ok(TreeNode {
         id,
@@ -200,11 +210,19 @@ fn make_node(
 
 /// Whether the options of a question stand in the text that it is about.
 fn stands_in_text(node: &TreeNode, question: &Question) -> bool {
-    let Some(finding) = &question.finding else { return false };
-    let holds = |option: &String| {
-        node.goal.contains(option.as_str()) || node.constraints.iter().any(|text| text.contains(option.as_str()))
+    let Some(finding) = &question.finding else {
+        return false;
     };
-    finding.kind() == Kind::Choice && question.options.len() >= 2 && question.options.iter().all(holds)
+    let holds = |option: &String| {
+        node.goal.contains(option.as_str())
+            || node
+                .constraints
+                .iter()
+                .any(|text| text.contains(option.as_str()))
+    };
+    finding.kind() == Kind::Choice
+        && question.options.len() >= 2
+        && question.options.iter().all(holds)
 }
 
 fn split_node(
@@ -217,7 +235,11 @@ fn split_node(
     if settled || node.questions.len() > limits.max_open {
         return Ok(());
     }
-    let Some(at) = node.questions.iter().position(|question| stands_in_text(node, question)) else {
+    let Some(at) = node
+        .questions
+        .iter()
+        .position(|question| stands_in_text(node, question))
+    else {
         return Ok(());
     };
     let question = node.questions[at].clone();
@@ -226,7 +248,9 @@ fn split_node(
     }
     let mut branches = Vec::new();
     for option in &question.options {
-        let Some(finding) = &question.finding else { continue };
+        let Some(finding) = &question.finding else {
+            continue;
+        };
         let added = decision_of(finding, option);
         let mut constraints = node.constraints.clone();
         constraints.push(added.clone());
@@ -236,11 +260,23 @@ fn split_node(
             ("answer", option.as_str()),
             ("question_id", question.id.as_str()),
         ]))?;
-        branches.push(Branch { branch_id, answer: option.clone(), added_constraints: vec![added] });
-        node.children.push(make_node(&node.goal, constraints, declared, Some(node.id.clone()))?);
+        branches.push(Branch {
+            branch_id,
+            answer: option.clone(),
+            added_constraints: vec![added],
+        });
+        node.children.push(make_node(
+            &node.goal,
+            constraints,
+            declared,
+            Some(node.id.clone()),
+        )?);
     }
     branches.sort_by(|a, b| a.branch_id.cmp(&b.branch_id));
     node.children.sort_by(|a, b| a.id.cmp(&b.id));
-    node.split = Some(Split { question: at, branches });
+    node.split = Some(Split {
+        question: at,
+        branches,
+    });
     Ok(())
 }

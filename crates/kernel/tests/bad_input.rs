@@ -30,13 +30,22 @@ fn transform_goal_of_ten_megabytes_gives_a_bundle() {
 #[test]
 fn transform_goal_of_nothing_but_signs_gives_a_bundle() {
     let units = [
+        "`",
+        "\"",
+        "“",
+        "(",
+        "? ",
+        "not ",
+        "or ",
+        "at most 5 ",
+        "only ",
+        "\u{a0}",
         "TBD ",
         "a or b, maybe c? ",
         "<x> ",
         "{{a}} ",
         "{",
         "[[",
-        "\"",
         "%A",
         "é",
         "either a or b ",
@@ -107,4 +116,34 @@ fn parse_intent_malformed_is_refused_with_a_code() {
         let document = parse_document(text.as_bytes(), &ReadOptions::INTENT).unwrap();
         assert_eq!(parse_intent(&document).unwrap_err().code(), code, "{text}");
     }
+}
+
+#[test]
+fn transform_marker_behind_other_white_space_is_found() {
+    for space in ["\u{a0}", "\u{2003}", "\u{3000}", "\u{85}", "\u{feff} "] {
+        let text = format!("Kosten:{space}TBD");
+        let bundle = transform(&Intent::new("Build it", &[text], nothing()).unwrap()).unwrap();
+        assert!(
+            bundle
+                .questions
+                .iter()
+                .any(|question| question.text.contains("TBD")),
+            "{space:?}"
+        );
+        check(&bundle);
+    }
+}
+
+#[test]
+fn transform_more_points_than_are_asked_says_so() {
+    let constraints: Vec<String> = (0..500).map(|n| format!("Limit {n} is TBD")).collect();
+    let bundle = transform(&Intent::new("Build it", &constraints, nothing()).unwrap()).unwrap();
+    assert!(
+        bundle
+            .questions
+            .iter()
+            .any(|question| question.text.contains("further points are open"))
+    );
+    assert!(bundle.questions.len() <= 51);
+    check(&bundle);
 }

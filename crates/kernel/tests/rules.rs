@@ -14,10 +14,21 @@ fn flagging(rule: &Rule, example: &str, is_flag: bool) -> Vec<String> {
     let mut parts = example.split(" || ").map(str::to_owned);
     let goal = parts.next().unwrap();
     let constraints: Vec<String> = parts.collect();
-    let mut context = Value::object([("profile", if rule.kind == Kind::Gap { "default" } else { "none" })]);
+    let mut context = Value::object([(
+        "profile",
+        if rule.kind == Kind::Gap {
+            "default"
+        } else {
+            "none"
+        },
+    )]);
     if rule.matcher_name() == "given" {
         // What an assessor quoted, word by word or not.
-        let quotes: Vec<String> = if is_flag { constraints.clone() } else { vec!["not there".into(), "nor this".into()] };
+        let quotes: Vec<String> = if is_flag {
+            constraints.clone()
+        } else {
+            vec!["not there".into(), "nor this".into()]
+        };
         let finding = Value::object([
             ("kind", Value::from(rule.kind.name())),
             ("message", Value::from("Which one?")),
@@ -27,7 +38,12 @@ fn flagging(rule: &Rule, example: &str, is_flag: bool) -> Vec<String> {
     }
     let intent = Intent::new(&goal, &constraints, context).unwrap();
     let measured = measure(intent.goal(), intent.constraints(), intent.declared());
-    measured.open.iter().chain(&measured.notes).map(|finding| finding.rule.id.clone()).collect()
+    measured
+        .open
+        .iter()
+        .chain(&measured.notes)
+        .map(|finding| finding.rule.id.clone())
+        .collect()
 }
 
 #[test]
@@ -62,8 +78,18 @@ fn rules_are_complete_and_have_unique_ids() {
             Kind::Gap => "G",
             Kind::Choice => "H",
         };
-        assert!(rule.id.starts_with('K') && letter == expected && rule.id.len() == 4, "{}", rule.id);
-        for text in [&rule.title, &rule.message, &rule.reason, &rule.advice, &rule.explanation] {
+        assert!(
+            rule.id.starts_with('K') && letter == expected && rule.id.len() == 4,
+            "{}",
+            rule.id
+        );
+        for text in [
+            &rule.title,
+            &rule.message,
+            &rule.reason,
+            &rule.advice,
+            &rule.explanation,
+        ] {
             assert!(!text.trim().is_empty(), "{}", rule.id);
         }
         assert!(rule.explanation.ends_with('.'), "{}", rule.id);

@@ -3,6 +3,7 @@
 //! To add one: write the file and add a line to [`COMMANDS`], or to the table of the command that
 //! it stands below. Help, man pages and completions follow from the `Args` types.
 
+mod assess;
 mod bundle;
 mod canon;
 mod clarify;
@@ -16,6 +17,7 @@ mod inspect;
 mod job;
 mod keygen;
 mod ledger;
+mod lint;
 mod man;
 mod model_io;
 mod pack;
@@ -63,7 +65,7 @@ struct Everywhere {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [Entry; 27] = [
+static COMMANDS: [Entry; 29] = [
     command!("demo", demo),
     command!("verify", verify, |_| Surface::Verify),
     command!("inspect", inspect),
@@ -72,6 +74,8 @@ static COMMANDS: [Entry; 27] = [
     command!("replay", replay),
     command!("transform", transform),
     command!("clarify", clarify),
+    command!("lint", lint),
+    command!("assess", assess),
     command!("bundle", bundle, |_| Surface::Format(Format::ContextBundle)),
     command!("proposal", proposal, |_| Surface::Format(Format::Proposal)),
     command!("run", run),

@@ -6,8 +6,8 @@ use runseal_core::formats::pack::derive_sandbox_id;
 use runseal_core::formats::policy::Profile;
 use runseal_core::formats::run::{ResultKind, SCHEMA_VERSION};
 use runseal_core::timestamp::format_utc;
-use runseal_kernel::proposal::{ActionKind, Proposal};
 use runseal_kernel::kernel_version;
+use runseal_kernel::proposal::{ActionKind, Proposal};
 use runseal_sandbox::{FIXED_ENVIRONMENT, Isolation, Limits};
 
 use super::execute::{Executed, Status, Step};

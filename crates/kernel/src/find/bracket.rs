@@ -71,28 +71,43 @@ fn read_blank<'t>(source: &Source<'t>, at: usize) -> Option<Blank<'t>> {
     let after_from = from + length;
     let after = text.raw[after_from..].trim_start_matches(close);
     let end = text.raw.len() - after.len();
-    let to = (at + 1..text.tokens.len()).find(|i| text.tokens[*i].start as usize >= end).unwrap_or(text.tokens.len());
+    let to = (at + 1..text.tokens.len())
+        .find(|i| text.tokens[*i].start as usize >= end)
+        .unwrap_or(text.tokens.len());
     let before = text.raw[..token.start as usize].chars().next_back();
     let behind = after.chars().next();
     // The host of an address is a blank, whatever follows it.
     let is_host = text.raw[..token.start as usize].ends_with("://");
-    let glued = |c: Option<char>, signs: &str| c.is_some_and(|c| c.is_alphanumeric() || signs.contains(c));
-    let next_word = text.tokens.get(to).filter(|next| next.spaced && next.kind == TokenKind::Word);
+    let glued =
+        |c: Option<char>, signs: &str| c.is_some_and(|c| c.is_alphanumeric() || signs.contains(c));
+    let next_word = text
+        .tokens
+        .get(to)
+        .filter(|next| next.spaced && next.kind == TokenKind::Word);
     Some(Blank {
         open,
         inside,
         to,
-        is_attached: !is_host && (glued(before, "$/\\_-#&'`]}[{<%@.~*|=")
-            || glued(behind, "/\\_([{<`=*|")
-            || behind == Some(':') && open == '['
-            || open != '%' && matches!(behind, Some('.' | '-' | ':' | '@')) && after[1..].starts_with(|c: char| c.is_alphanumeric() || "<{[".contains(c))
-            || behind == Some('}') || behind == Some(']')),
+        is_attached: !is_host
+            && (glued(before, "$/\\_-#&'`]}[{<%@.~*|=")
+                || glued(behind, "/\\_([{<`=*|")
+                || behind == Some(':') && open == '['
+                || open != '%'
+                    && matches!(behind, Some('.' | '-' | ':' | '@'))
+                    && after[1..].starts_with(|c: char| c.is_alphanumeric() || "<{[".contains(c))
+                || behind == Some('}')
+                || behind == Some(']')),
         is_defined: next_word.is_some() && source.classes[to] & Class::VERB != 0
             || at > 0 && text.tokens[at - 1].key == WHERE,
     })
 }
 
-pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, known: &KnownNames, out: &mut Vec<Finding>) {
+pub(super) fn find(
+    rules: &'static RuleSet,
+    source: &Source<'_>,
+    known: &KnownNames,
+    out: &mut Vec<Finding>,
+) {
     let own: Vec<&Rule> = rules.of_matcher(Matcher::Bracket).collect();
     for sentence in &source.text.sentences {
         let mut at = sentence.from;
@@ -103,21 +118,36 @@ pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, known: &KnownNa
                 at += 1;
                 continue;
             };
-            let several = blank.open == '<' && out.last().is_some_and(|last| last.sentence.origin == source.origin && last.rule.bracket == Some('<') && last.quote(0) != source.place(at, blank.to).quote);
+            let several = blank.open == '<'
+                && out.last().is_some_and(|last| {
+                    last.sentence.origin == source.origin
+                        && last.rule.bracket == Some('<')
+                        && last.quote(0) != source.place(at, blank.to).quote
+                });
             if several {
                 // Two different names in angle brackets are markup or a grammar.
                 angle_names += 1;
             }
-            let free = !blank.is_attached && !blank.is_defined && !known.0.contains(&blank.inside.to_ascii_lowercase());
-            for rule in own.iter().filter(|rule| free && rule.bracket == Some(blank.open)) {
-                if is_blank(rule, source, at, &blank) && !super::is_lifted(rule, source, *sentence, at, blank.to) {
+            let free = !blank.is_attached
+                && !blank.is_defined
+                && !known.0.contains(&blank.inside.to_ascii_lowercase());
+            for rule in own
+                .iter()
+                .filter(|rule| free && rule.bracket == Some(blank.open))
+            {
+                if is_blank(rule, source, at, &blank)
+                    && !super::is_lifted(rule, source, *sentence, at, blank.to)
+                {
                     out.push(source.finding(rule, *sentence, at, blank.to));
                 }
             }
             at = blank.to.max(at + 1);
         }
         if angle_names > 0 {
-            let kept: Vec<Finding> = out.drain(before..).filter(|finding| finding.rule.bracket != Some('<')).collect();
+            let kept: Vec<Finding> = out
+                .drain(before..)
+                .filter(|finding| finding.rule.bracket != Some('<'))
+                .collect();
             out.extend(kept);
         }
     }
@@ -128,28 +158,46 @@ pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, known: &KnownNa
 fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> bool {
     let inside = blank.inside.trim();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '\'' | ',' | '/');
-    let words: Vec<&str> = inside.split([' ', '_', '-', '/']).filter(|word| !word.is_empty()).collect();
-    if words.is_empty() || words.len() > MOST_WORDS || !inside.chars().all(plain) || !inside.starts_with(char::is_alphabetic) {
+    let words: Vec<&str> = inside
+        .split([' ', '_', '-', '/'])
+        .filter(|word| !word.is_empty())
+        .collect();
+    if words.is_empty()
+        || words.len() > MOST_WORDS
+        || !inside.chars().all(plain)
+        || !inside.starts_with(char::is_alphabetic)
+    {
         return false;
     }
-    let keys: Vec<u64> = words.iter().map(|word| key_of(word.to_ascii_lowercase().as_bytes())).collect();
+    let keys: Vec<u64> = words
+        .iter()
+        .map(|word| key_of(word.to_ascii_lowercase().as_bytes()))
+        .collect();
     let whole = key_of(inside.to_ascii_lowercase().as_bytes());
     let group = |n: usize, key: &u64| rule.groups.get(n).is_some_and(|group| group.contains(key));
-    if words.len() == 1 && keys.iter().any(|key| group(2, key)) || group(2, &whole) || keys.first().is_some_and(|key| blank.open != '[' && group(2, key)) {
+    if words.len() == 1 && keys.iter().any(|key| group(2, key))
+        || group(2, &whole)
+        || keys
+            .first()
+            .is_some_and(|key| blank.open != '[' && group(2, key))
+    {
         return false;
     }
     if blank.open == '{' && inside.contains(',') {
         return false;
     }
     // `<Invoice>`, `<typename T>`: an element or a type.
-    let camel = words.len() == 1 && inside.bytes().any(|b| b.is_ascii_lowercase()) && inside.bytes().any(|b| b.is_ascii_uppercase());
+    let camel = words.len() == 1
+        && inside.bytes().any(|b| b.is_ascii_lowercase())
+        && inside.bytes().any(|b| b.is_ascii_uppercase());
     if blank.open == '<' && camel {
         return false;
     }
     if blank.open == '%' {
         return inside.len() > 2 && inside.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
     }
-    let asked = keys.first().is_some_and(|key| rule.keys.contains(key)) || keys.last().is_some_and(|key| group(0, key));
+    let asked = keys.first().is_some_and(|key| rule.keys.contains(key))
+        || keys.last().is_some_and(|key| group(0, key));
     if blank.open != '[' {
         return asked || at_own_word(source, at);
     }
@@ -161,5 +209,10 @@ fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> b
 /// Whether white space or an opening sign stands before the bracket.
 fn at_own_word(source: &Source<'_>, at: usize) -> bool {
     let token = source.text.tokens[at];
-    token.spaced || at == 0 || matches!(source.text.word(at - 1), "(" | ":" | "\"" | "," | "“" | "//")
+    token.spaced
+        || at == 0
+        || matches!(
+            source.text.word(at - 1),
+            "(" | ":" | "\"" | "," | "“" | "//"
+        )
 }

@@ -21,7 +21,12 @@ pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, out: &mut Vec<F
     }
 }
 
-fn find_hedge(rules: &'static RuleSet, source: &Source<'_>, sentence: Sentence, out: &mut Vec<Finding>) {
+fn find_hedge(
+    rules: &'static RuleSet,
+    source: &Source<'_>,
+    sentence: Sentence,
+    out: &mut Vec<Finding>,
+) {
     let mut best: Option<(&'static Rule, usize, Vec<String>)> = None;
     for at in sentence.from..sentence.to {
         let token = source.text.tokens[at];
@@ -37,8 +42,15 @@ fn find_hedge(rules: &'static RuleSet, source: &Source<'_>, sentence: Sentence, 
         }
         for (number, pattern) in rules.index.find(token.key).into_iter().flatten() {
             let rule = &rules.rules[usize::from(*number)];
-            let Some(end) = rule.patterns[usize::from(*pattern)].match_at(&source.text, sentence, at) else { continue };
-            if rule.matcher == Matcher::Hedge && !is_name(source, sentence, at) && !is_lifted(rule, source, sentence, at, end) {
+            let Some(end) =
+                rule.patterns[usize::from(*pattern)].match_at(&source.text, sentence, at)
+            else {
+                continue;
+            };
+            if rule.matcher == Matcher::Hedge
+                && !is_name(source, sentence, at)
+                && !is_lifted(rule, source, sentence, at, end)
+            {
                 consider(&mut best, rule, at, either_options(source, sentence));
             }
         }
@@ -54,45 +66,79 @@ fn find_hedge(rules: &'static RuleSet, source: &Source<'_>, sentence: Sentence, 
 /// A capital inside the sentence makes a name of a word: the type `Maybe`.
 fn is_name(source: &Source<'_>, sentence: Sentence, at: usize) -> bool {
     let word = source.text.word(at).as_bytes();
-    let begins = (sentence.from..at).all(|i| source.text.tokens[i].kind == TokenKind::Sign) || source.text.is_sign(at - 1, ':');
+    let begins = (sentence.from..at).all(|i| source.text.tokens[i].kind == TokenKind::Sign)
+        || source.text.is_sign(at - 1, ':');
     !begins && word.len() > 1 && word[0].is_ascii_uppercase() && word[1].is_ascii_lowercase()
 }
 
 /// The rule that asks goes before one that only notes; else the first one stays.
-fn consider(best: &mut Option<(&'static Rule, usize, Vec<String>)>, rule: &'static Rule, at: usize, options: Vec<String>) {
-    if best.as_ref().is_none_or(|(known, ..)| rule.severity < known.severity) {
+fn consider(
+    best: &mut Option<(&'static Rule, usize, Vec<String>)>,
+    rule: &'static Rule,
+    at: usize,
+    options: Vec<String>,
+) {
+    if best
+        .as_ref()
+        .is_none_or(|(known, ..)| rule.severity < known.severity)
+    {
         *best = Some((rule, at, options));
     }
 }
 
 /// The names around an `or` that stand in one of the rule's sets, where the clause ends behind the last of them, nothing is
 /// offered, denied or conditional, and one of the rule's patterns leads up to them.
-fn alternatives(rule: &'static Rule, source: &Source<'_>, sentence: Sentence, at: usize) -> Option<Vec<String>> {
+fn alternatives(
+    rule: &'static Rule,
+    source: &Source<'_>,
+    sentence: Sentence,
+    at: usize,
+) -> Option<Vec<String>> {
     let text = &source.text;
     let blocking = Class::PERMISSION | Class::CONDITION | Class::NEGATION | Class::EXCEPTION;
     if source.has_class(sentence, blocking) || at == sentence.from {
         return None;
     }
-    let group_of = |i: usize| rule.groups.iter().position(|group| group.contains(&text.tokens[i].key));
-    let is_article = |i: usize| source.classes.get(i).is_some_and(|class| class & Class::STOP != 0);
+    let group_of = |i: usize| {
+        rule.groups
+            .iter()
+            .position(|group| group.contains(&text.tokens[i].key))
+    };
+    let is_article = |i: usize| {
+        source
+            .classes
+            .get(i)
+            .is_some_and(|class| class & Class::STOP != 0)
+    };
     let right = if is_article(at + 1) { at + 2 } else { at + 1 };
     if right >= sentence.to || text.tokens[right].quoted {
         return None;
     }
     let (left_group, right_group) = (group_of(at - 1)?, group_of(right)?);
-    let ends = text.tokens.get(right + 1).is_none_or(|next| next.kind == TokenKind::Sign) || right + 1 >= sentence.to;
+    let ends = text
+        .tokens
+        .get(right + 1)
+        .is_none_or(|next| next.kind == TokenKind::Sign)
+        || right + 1 >= sentence.to;
     if left_group != right_group || !ends || is_lifted(rule, source, sentence, at - 1, right + 1) {
         return None;
     }
     let mut options = vec![text.word(right).to_owned(), text.word(at - 1).to_owned()];
     let mut before = at - 1;
-    while before >= sentence.from + 2 && text.is_sign(before - 1, ',') && group_of(before - 2) == Some(left_group) {
+    while before >= sentence.from + 2
+        && text.is_sign(before - 1, ',')
+        && group_of(before - 2) == Some(left_group)
+    {
         before -= 2;
         options.push(text.word(before).to_owned());
     }
     let led = rule.patterns.is_empty()
         || rule.patterns.iter().any(|pattern| {
-            (sentence.from..before).any(|from| pattern.match_at(text, sentence, from).is_some_and(|end| end == before))
+            (sentence.from..before).any(|from| {
+                pattern
+                    .match_at(text, sentence, from)
+                    .is_some_and(|end| end == before)
+            })
         });
     led.then(|| tidy(options))
 }
@@ -103,8 +149,14 @@ fn either_options(source: &Source<'_>, sentence: Sentence) -> Vec<String> {
     let start = (sentence.from..sentence.to)
         .find(|&i| text.tokens[i].key == EITHER)
         .map(|i| i + 1)
-        .or_else(|| (sentence.from..sentence.to).find(|&i| text.is_sign(i, ':')).map(|i| i + 1));
-    let Some(start) = start else { return Vec::new() };
+        .or_else(|| {
+            (sentence.from..sentence.to)
+                .find(|&i| text.is_sign(i, ':'))
+                .map(|i| i + 1)
+        });
+    let Some(start) = start else {
+        return Vec::new();
+    };
     let end = (start..sentence.to)
         .find(|&i| matches!(text.word(i), ";" | "." | "," | "(" | "?" | "-" | "–"))
         .unwrap_or(sentence.to);
@@ -112,7 +164,10 @@ fn either_options(source: &Source<'_>, sentence: Sentence) -> Vec<String> {
     let mut from = start;
     for at in start..=end {
         if at == end || text.tokens[at].key == OR {
-            let hedged = source.classes.get(from).is_some_and(|class| class & Class::PERMISSION != 0);
+            let hedged = source
+                .classes
+                .get(from)
+                .is_some_and(|class| class & Class::PERMISSION != 0);
             if at == from || at - from > OPTION_WORDS || hedged {
                 return Vec::new();
             }
@@ -135,7 +190,12 @@ fn tidy(mut options: Vec<String>) -> Vec<String> {
 }
 
 /// A constraint that asks. The goal may be a polite request.
-fn find_question(rule: &'static Rule, source: &Source<'_>, sentence: Sentence, out: &mut Vec<Finding>) {
+fn find_question(
+    rule: &'static Rule,
+    source: &Source<'_>,
+    sentence: Sentence,
+    out: &mut Vec<Finding>,
+) {
     let text = &source.text;
     let last = sentence.to - 1;
     let asks = source.origin != Origin::Goal

@@ -25,12 +25,17 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
 /// Whether `other` asserts what `one` denies: every denied word stands in the other without being denied there, the
 /// subjects agree, and neither holds in a case that the other does not speak of.
 fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
-    if (one.classes | other.classes) & (Class::EXCEPTION | Class::ONLY) != 0 || !other.denials.is_empty() {
+    if (one.classes | other.classes) & (Class::EXCEPTION | Class::ONLY) != 0
+        || !other.denials.is_empty()
+    {
         return false;
     }
     let covered = count_in(&denial.keys, &other.keys);
     let may_miss = usize::from(denial.keys.len() >= 5);
-    if covered + may_miss < denial.keys.len() || count_in(&denial.keys, &other.predicate) == 0 || !same_case(one, denial, other) {
+    if covered + may_miss < denial.keys.len()
+        || count_in(&denial.keys, &other.predicate) == 0
+        || !same_case(one, denial, other)
+    {
         return false;
     }
     if are_apart(&one.subject, &other.subject) {
@@ -43,7 +48,12 @@ fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
     if other.verb.is_none() || (one.classes | other.classes) & Class::LIMITS != 0 {
         return false;
     }
-    let outside: Vec<u64> = one.subject.iter().copied().filter(|key| denial.keys.binary_search(key).is_err()).collect();
+    let outside: Vec<u64> = one
+        .subject
+        .iter()
+        .copied()
+        .filter(|key| denial.keys.binary_search(key).is_err())
+        .collect();
     let subject = count_in(&outside, &other.keys);
     if subject < outside.len() || !all_in(&other.subject, &one.keys) && !denial.is_universal {
         return false;
@@ -61,8 +71,11 @@ fn are_apart(one: &[u64], other: &[u64]) -> bool {
 /// Whether both hold in the same case; what is denied without exception, or asserted of all, holds in every case.
 fn same_case(one: &Statement, denial: &Denial, other: &Statement) -> bool {
     let inside = |condition: &[u64], of: &Statement| {
-        condition.iter().all(|key| of.condition.binary_search(key).is_ok() || of.keys.binary_search(key).is_ok())
+        condition.iter().all(|key| {
+            of.condition.binary_search(key).is_ok() || of.keys.binary_search(key).is_ok()
+        })
     };
     let always = other.classes & Class::ALWAYS != 0;
-    (always || inside(&one.condition, other)) && (denial.is_universal || inside(&other.condition, one))
+    (always || inside(&one.condition, other))
+        && (denial.is_universal || inside(&other.condition, one))
 }

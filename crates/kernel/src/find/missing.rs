@@ -42,13 +42,24 @@ pub(super) fn find(
     let mut named = vec![false; rules.elements.len()];
     let mut naming = Naming::default();
     for source in sources {
-        let words = source.text.tokens.iter().filter(|token| token.kind != TokenKind::Sign).count();
+        let words = source
+            .text
+            .tokens
+            .iter()
+            .filter(|token| token.kind != TokenKind::Sign)
+            .count();
         naming.words += words;
         let mut has_output = false;
         for (number, element) in rules.elements.iter().enumerate() {
-            let hit = source.text.tokens.iter().zip(&source.canonical).any(|(token, canonical)| {
-                element.keys.binary_search(&token.key).is_ok() || element.keys.binary_search(canonical).is_ok()
-            });
+            let hit = source
+                .text
+                .tokens
+                .iter()
+                .zip(&source.canonical)
+                .any(|(token, canonical)| {
+                    element.keys.binary_search(&token.key).is_ok()
+                        || element.keys.binary_search(canonical).is_ok()
+                });
             named[number] |= hit;
             has_output |= hit && element.name == OUTPUT;
         }
@@ -75,14 +86,21 @@ pub(super) fn find(
     if missing.is_empty() {
         return naming;
     }
-    let Some(goal) = sources.first() else { return naming };
+    let Some(goal) = sources.first() else {
+        return naming;
+    };
     for rule in rules.of_matcher(Matcher::Missing) {
         let raw = goal.text.raw;
         let mut end = raw.len().min(GOAL_QUOTE);
         while !raw.is_char_boundary(end) {
             end -= 1;
         }
-        let place = Place { origin: Origin::Goal, start: 0, end, quote: clip(raw, 0, end, 0) };
+        let place = Place {
+            origin: Origin::Goal,
+            start: 0,
+            end,
+            quote: clip(raw, 0, end, 0),
+        };
         out.push(Finding {
             rule,
             places: vec![place.clone()],
@@ -98,9 +116,16 @@ pub(super) fn find(
 /// A number, code in backticks, or a word with a capital or a digit inside the sentence.
 fn is_concrete(source: &Source<'_>) -> bool {
     let text = &source.text;
-    text.tokens.iter().enumerate().any(|(at, token)| match token.kind {
-        TokenKind::Number => true,
-        TokenKind::Sign => text.is_sign(at, '`'),
-        TokenKind::Word => text.word(at).bytes().skip(usize::from(at == 0)).any(|b| b.is_ascii_uppercase() || b.is_ascii_digit()),
-    })
+    text.tokens
+        .iter()
+        .enumerate()
+        .any(|(at, token)| match token.kind {
+            TokenKind::Number => true,
+            TokenKind::Sign => text.is_sign(at, '`'),
+            TokenKind::Word => text
+                .word(at)
+                .bytes()
+                .skip(usize::from(at == 0))
+                .any(|b| b.is_ascii_uppercase() || b.is_ascii_digit()),
+        })
 }

@@ -123,7 +123,12 @@ impl<'t> Source<'t> {
             classes.push(class);
             canonical.push(key);
         }
-        Source { origin, text, classes, canonical }
+        Source {
+            origin,
+            text,
+            classes,
+            canonical,
+        }
     }
 
     /// The place of the tokens `from..to`.
@@ -133,7 +138,12 @@ impl<'t> Source<'t> {
     }
 
     fn place_of(&self, start: usize, end: usize, focus: usize) -> Place {
-        Place { origin: self.origin, start, end, quote: clip(self.text.raw, start, end, focus) }
+        Place {
+            origin: self.origin,
+            start,
+            end,
+            quote: clip(self.text.raw, start, end, focus),
+        }
     }
 
     /// The whole text where it is short, else the sentence, clipped around `at`.
@@ -143,12 +153,22 @@ impl<'t> Source<'t> {
             return self.place_of(0, raw.len(), 0);
         }
         let (start, end) = self.text.span(sentence.from, sentence.to);
-        let focus = self.text.tokens.get(at).map_or(start, |token| token.start as usize);
+        let focus = self
+            .text
+            .tokens
+            .get(at)
+            .map_or(start, |token| token.start as usize);
         self.place_of(start, end.max(start), focus)
     }
 
     /// A finding about the tokens `from..to`.
-    pub fn finding(&self, rule: &'static Rule, sentence: Sentence, from: usize, to: usize) -> Finding {
+    pub fn finding(
+        &self,
+        rule: &'static Rule,
+        sentence: Sentence,
+        from: usize,
+        to: usize,
+    ) -> Finding {
         Finding {
             rule,
             places: vec![self.place(from, to)],
@@ -161,15 +181,28 @@ impl<'t> Source<'t> {
 
     /// Whether any word of the sentence is of one of the classes.
     pub fn has_class(&self, sentence: Sentence, class: u32) -> bool {
-        self.classes[sentence.from..sentence.to].iter().any(|own| own & class != 0)
+        self.classes[sentence.from..sentence.to]
+            .iter()
+            .any(|own| own & class != 0)
     }
 }
 
 /// Whether the rule's exceptions lift a finding about the tokens `from..to`.
-pub(crate) fn is_lifted(rule: &Rule, source: &Source<'_>, sentence: Sentence, from: usize, to: usize) -> bool {
+pub(crate) fn is_lifted(
+    rule: &Rule,
+    source: &Source<'_>,
+    sentence: Sentence,
+    from: usize,
+    to: usize,
+) -> bool {
     let text = &source.text;
-    rule.unless.iter().any(|pattern| pattern.overlaps(text, sentence, from, to))
-        || rule.unless_sentence.iter().any(|pattern| pattern.find_in(text, sentence).is_some())
+    rule.unless
+        .iter()
+        .any(|pattern| pattern.overlaps(text, sentence, from, to))
+        || rule
+            .unless_sentence
+            .iter()
+            .any(|pattern| pattern.find_in(text, sentence).is_some())
 }
 
 /// What was found in an intent.
@@ -181,7 +214,12 @@ pub(crate) struct Found {
 }
 
 /// Looks for everything that the rules know, apart from what assessors found.
-pub(crate) fn find_all(goal: &str, constraints: &[String], is_closed: impl Fn(&str) -> bool, wanted: &Wanted) -> Found {
+pub(crate) fn find_all(
+    goal: &str,
+    constraints: &[String],
+    is_closed: impl Fn(&str) -> bool,
+    wanted: &Wanted,
+) -> Found {
     let rules = rule_set();
     let mut sources = vec![Source::new(Origin::Goal, goal, rules)];
     for (at, constraint) in constraints.iter().enumerate() {
@@ -209,13 +247,23 @@ pub(crate) fn find_all(goal: &str, constraints: &[String], is_closed: impl Fn(&s
 fn keep_apart(findings: &mut Vec<Finding>) {
     findings.sort_by(|a, b| {
         let start = |f: &Finding| f.places.first().map_or(0, |p| p.start);
-        (a.rule.severity, a.kind(), start(a), &a.rule.id).cmp(&(b.rule.severity, b.kind(), start(b), &b.rule.id))
+        (a.rule.severity, a.kind(), start(a), &a.rule.id).cmp(&(
+            b.rule.severity,
+            b.kind(),
+            start(b),
+            &b.rule.id,
+        ))
     });
     let mut taken: std::collections::BTreeMap<usize, usize> = std::collections::BTreeMap::new();
     findings.retain(|finding| {
-        let Some(place) = finding.places.first() else { return true };
+        let Some(place) = finding.places.first() else {
+            return true;
+        };
         let (start, end) = (place.start, place.end.max(place.start + 1));
-        let overlaps = taken.range(..end).next_back().is_some_and(|(_, to)| *to > start);
+        let overlaps = taken
+            .range(..end)
+            .next_back()
+            .is_some_and(|(_, to)| *to > start);
         if !overlaps {
             taken.insert(start, end);
         }
@@ -223,4 +271,3 @@ fn keep_apart(findings: &mut Vec<Finding>) {
     });
     findings.truncate(MAX_PER_TEXT);
 }
-

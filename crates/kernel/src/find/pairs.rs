@@ -24,14 +24,24 @@ impl<'s, 't> Statements<'s, 't> {
     fn new(rules: &RuleSet, sources: &'s [Source<'t>]) -> Self {
         let mut all = Vec::new();
         for (number, source) in sources.iter().enumerate() {
-            all.extend(source.text.sentences.iter().filter_map(|sentence| read(rules, source, number, *sentence)));
+            all.extend(
+                source
+                    .text
+                    .sentences
+                    .iter()
+                    .filter_map(|sentence| read(rules, source, number, *sentence)),
+            );
         }
         let mut postings = Vec::new();
         for (number, statement) in all.iter().enumerate() {
             postings.extend(statement.keys.iter().map(|key| (*key, number as u32)));
         }
         postings.sort_unstable();
-        Self { sources, all, postings }
+        Self {
+            sources,
+            all,
+            postings,
+        }
     }
 
     /// The statements that hold a word.
@@ -42,19 +52,32 @@ impl<'s, 't> Statements<'s, 't> {
     }
 
     /// Statements of other constraints that share the rarest of these words that is shared at all.
-    pub fn candidates(&self, statement: usize, keys: &Keys) -> impl Iterator<Item = (usize, &Statement)> {
+    pub fn candidates(
+        &self,
+        statement: usize,
+        keys: &Keys,
+    ) -> impl Iterator<Item = (usize, &Statement)> {
         let own = self.all[statement].source;
-        let shared = keys.iter().map(|key| self.with(*key)).filter(|list| list.len() > 1);
+        let shared = keys
+            .iter()
+            .map(|key| self.with(*key))
+            .filter(|list| list.len() > 1);
         let rarest = shared.min_by_key(|list| list.len()).unwrap_or(&[]);
         let others = rarest.iter().map(|(_, other)| *other as usize);
-        others.map(|other| (other, &self.all[other])).filter(move |(_, other)| other.source != own).take(MOST_CANDIDATES)
+        others
+            .map(|other| (other, &self.all[other]))
+            .filter(move |(_, other)| other.source != own)
+            .take(MOST_CANDIDATES)
     }
 
     /// Statements of other constraints that hold a word.
     pub fn holding(&self, statement: usize, key: u64) -> impl Iterator<Item = (usize, &Statement)> {
         let own = self.all[statement].source;
         let others = self.with(key).iter().map(|(_, other)| *other as usize);
-        others.map(|other| (other, &self.all[other])).filter(move |(_, other)| other.source != own).take(MOST_CANDIDATES)
+        others
+            .map(|other| (other, &self.all[other]))
+            .filter(move |(_, other)| other.source != own)
+            .take(MOST_CANDIDATES)
     }
 
     /// The finding that two statements contradict each other; places in the order of the constraints.
@@ -83,7 +106,13 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub fn add(&mut self, statements: &Statements<'_, '_>, rule: &'static Rule, one: usize, other: usize) {
+    pub fn add(
+        &mut self,
+        statements: &Statements<'_, '_>,
+        rule: &'static Rule,
+        one: usize,
+        other: usize,
+    ) {
         let (a, b) = (statements.all[one].source, statements.all[other].source);
         if self.findings.len() < MOST_FOUND && self.seen.insert((a.min(b), a.max(b))) {
             self.findings.push(statements.finding(rule, one, other));
@@ -96,7 +125,10 @@ pub(super) fn find(rules: &'static RuleSet, sources: &[Source<'_>], out: &mut Ve
         return;
     }
     let statements = Statements::new(rules, sources);
-    let mut pairs = Pairs { seen: BTreeSet::new(), findings: Vec::new() };
+    let mut pairs = Pairs {
+        seen: BTreeSet::new(),
+        findings: Vec::new(),
+    };
     super::denied::find(rules, &statements, &mut pairs);
     super::bound::find(rules, &statements, &mut pairs);
     super::exclusive::find(rules, &statements, &mut pairs);

@@ -62,13 +62,26 @@ pub(super) struct Statement {
 
 impl Statement {
     pub fn sentence(&self) -> Sentence {
-        Sentence { from: self.tokens.0, to: self.tokens.1 }
+        Sentence {
+            from: self.tokens.0,
+            to: self.tokens.1,
+        }
     }
 }
 
 const I: u64 = key_of(b"i");
-const WANT: [u64; 4] = [key_of(b"want"), key_of(b"need"), key_of(b"expect"), key_of(b"can")];
-const RELATIVE: [u64; 4] = [key_of(b"that"), key_of(b"which"), key_of(b"who"), key_of(b"whose")];
+const WANT: [u64; 4] = [
+    key_of(b"want"),
+    key_of(b"need"),
+    key_of(b"expect"),
+    key_of(b"can"),
+];
+const RELATIVE: [u64; 4] = [
+    key_of(b"that"),
+    key_of(b"which"),
+    key_of(b"who"),
+    key_of(b"whose"),
+];
 const AT: u64 = key_of(b"at");
 const ALL: u64 = key_of(b"all");
 const ANY: u64 = key_of(b"any");
@@ -79,14 +92,27 @@ const COLON: u64 = key_of(b":");
 const HEADING: usize = 6;
 
 /// Takes a sentence apart; `None` where it says nothing to compare.
-pub(super) fn read(_rules: &RuleSet, source: &Source<'_>, number: usize, sentence: Sentence) -> Option<Statement> {
-    let mut statement = Statement { source: number, tokens: (sentence.from, sentence.to), ..Statement::default() };
+pub(super) fn read(
+    _rules: &RuleSet,
+    source: &Source<'_>,
+    number: usize,
+    sentence: Sentence,
+) -> Option<Statement> {
+    let mut statement = Statement {
+        source: number,
+        tokens: (sentence.from, sentence.to),
+        ..Statement::default()
+    };
     let class = |i: usize| source.classes[i];
     let key = |i: usize| source.text.tokens[i].key;
-    let end = (sentence.from..sentence.to).find(|&i| class(i) & Class::PURPOSE != 0).unwrap_or(sentence.to);
+    let end = (sentence.from..sentence.to)
+        .find(|&i| class(i) & Class::PURPOSE != 0)
+        .unwrap_or(sentence.to);
     let mut from = sentence.from;
     // "As an editor, I want …": the role is the subject.
-    if let Some(i) = (from..end.min(from + 24)).find(|&i| key(i) == I && i + 1 < end && WANT.contains(&key(i + 1))) {
+    if let Some(i) = (from..end.min(from + 24))
+        .find(|&i| key(i) == I && i + 1 < end && WANT.contains(&key(i + 1)))
+    {
         push_content(source, from..i, &mut statement.subject);
         from = i + 2;
     } else if let Some(i) = (from..end.min(from + HEADING + 1)).find(|&i| key(i) == COLON) {
@@ -103,27 +129,42 @@ pub(super) fn read(_rules: &RuleSet, source: &Source<'_>, number: usize, sentenc
             i = stop.max(i + 1);
             continue;
         }
-        if source.text.tokens[i].kind != TokenKind::Sign || key(i) == COMMA || matches!(source.text.word(i), "(" | ")" | "-" | "–" | "—" | ":") {
+        if source.text.tokens[i].kind != TokenKind::Sign
+            || key(i) == COMMA
+            || matches!(source.text.word(i), "(" | ")" | "-" | "–" | "—" | ":")
+        {
             body.push(i);
         }
         i += 1;
     }
     skip_enumerator(source, &mut body);
     let is_relative = |i: usize| i > sentence.from && RELATIVE.contains(&key(i - 1));
-    statement.verb = body.iter().copied().find(|&i| class(i) & Class::VERB != 0 && !is_relative(i));
+    statement.verb = body
+        .iter()
+        .copied()
+        .find(|&i| class(i) & Class::VERB != 0 && !is_relative(i));
     for &i in &body {
         statement.classes |= class(i);
-        let Some(key) = content_key(source, i) else { continue };
+        let Some(key) = content_key(source, i) else {
+            continue;
+        };
         match statement.verb {
             Some(verb) if i < verb => statement.subject.push(key),
             _ => statement.predicate.push(key),
         }
         statement.keys.push(key);
     }
-    statement.classes |= (sentence.from..end).filter(|&i| class(i) & (Class::CONDITION | Class::EXCEPTION) != 0).fold(0, |all, i| all | class(i));
+    statement.classes |= (sentence.from..end)
+        .filter(|&i| class(i) & (Class::CONDITION | Class::EXCEPTION) != 0)
+        .fold(0, |all, i| all | class(i));
     read_denials(source, &body, &mut statement);
     statement.body = body;
-    for keys in [&mut statement.keys, &mut statement.subject, &mut statement.predicate, &mut statement.condition] {
+    for keys in [
+        &mut statement.keys,
+        &mut statement.subject,
+        &mut statement.predicate,
+        &mut statement.condition,
+    ] {
         keys.sort_unstable();
         keys.dedup();
     }
@@ -132,9 +173,14 @@ pub(super) fn read(_rules: &RuleSet, source: &Source<'_>, number: usize, sentenc
 
 /// The number of a list item says nothing: `(2)`, `3)`.
 fn skip_enumerator(source: &Source<'_>, body: &mut Vec<usize>) {
-    let number = body.iter().take(2).position(|&i| source.text.tokens[i].kind == TokenKind::Number);
+    let number = body
+        .iter()
+        .take(2)
+        .position(|&i| source.text.tokens[i].kind == TokenKind::Number);
     if let Some(at) = number
-        && body.get(at + 1).is_some_and(|&i| source.text.word(i) == ")")
+        && body
+            .get(at + 1)
+            .is_some_and(|&i| source.text.word(i) == ")")
     {
         body.drain(..at + 2);
     }
@@ -165,28 +211,43 @@ fn condition_end(source: &Source<'_>, at: usize, end: usize, leads: bool) -> usi
     if !leads {
         return end;
     }
-    let verb = (at + 1..end).rev().find(|&i| source.classes[i] & Class::VERB != 0 && source.classes[i] & Class::PERMISSION == 0);
+    let verb = (at + 1..end).rev().find(|&i| {
+        source.classes[i] & Class::VERB != 0 && source.classes[i] & Class::PERMISSION == 0
+    });
     let Some(verb) = verb else { return end };
-    (at + 2..verb).rev().find(|&i| source.classes[i] & Class::ARTICLE != 0).unwrap_or(verb)
+    (at + 2..verb)
+        .rev()
+        .find(|&i| source.classes[i] & Class::ARTICLE != 0)
+        .unwrap_or(verb)
 }
 
 /// *not* and *never* deny up to the end of the clause; *no* and *without* the words up to the next verb or preposition; a
 /// subject *nothing* or *nobody*, and *no* before the verb, deny the whole.
 fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
     let class = |i: usize| source.classes[i];
-    let universal = body.iter().any(|&i| class(i) & Class::UNIVERSAL != 0 || is_at_all(source, i));
+    let universal = body
+        .iter()
+        .any(|&i| class(i) & Class::UNIVERSAL != 0 || is_at_all(source, i));
     for (at, &i) in body.iter().enumerate() {
         let denies = class(i) & (Class::NEGATION | Class::NO | Class::PREVENTS) != 0;
         // What is denied of some only ("tests that do not set it") is not denied.
-        let relative = body[at.saturating_sub(3)..at].iter().any(|&j| RELATIVE.contains(&source.text.tokens[j].key));
+        let relative = body[at.saturating_sub(3)..at]
+            .iter()
+            .any(|&j| RELATIVE.contains(&source.text.tokens[j].key));
         if !denies || relative {
             continue;
         }
         let noun_only = class(i) & Class::NO != 0 && statement.verb.is_some_and(|verb| verb < i);
         let mut keys = Vec::new();
         for &j in &body[at + 1..] {
-            let broken = class(j) & Class::BREAK != 0 || matches!(source.text.word(j), "," | "(" | ")" | "—" | "–" | ":");
-            if broken || noun_only && !keys.is_empty() && class(j) & (Class::VERB | Class::STOP) != 0 && class(j) & Class::ARTICLE == 0 {
+            let broken = class(j) & Class::BREAK != 0
+                || matches!(source.text.word(j), "," | "(" | ")" | "—" | "–" | ":");
+            if broken
+                || noun_only
+                    && !keys.is_empty()
+                    && class(j) & (Class::VERB | Class::STOP) != 0
+                    && class(j) & Class::ARTICLE == 0
+            {
                 break;
             }
             keys.extend(content_key(source, j));
@@ -194,7 +255,10 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
         keys.sort_unstable();
         keys.dedup();
         if !keys.is_empty() {
-            statement.denials.push(Denial { keys, is_universal: universal || class(i) & Class::UNIVERSAL != 0 });
+            statement.denials.push(Denial {
+                keys,
+                is_universal: universal || class(i) & Class::UNIVERSAL != 0,
+            });
         }
     }
 }
@@ -207,7 +271,9 @@ fn is_at_all(source: &Source<'_>, i: usize) -> bool {
 
 /// How many keys of `some` are in `of`; both sorted.
 pub(super) fn count_in(some: &[u64], of: &[u64]) -> usize {
-    some.iter().filter(|key| of.binary_search(key).is_ok()).count()
+    some.iter()
+        .filter(|key| of.binary_search(key).is_ok())
+        .count()
 }
 
 /// Whether all of `some` are in `of`.

@@ -4,7 +4,12 @@ use super::{Finding, MAX_PER_TEXT, Source, is_lifted};
 use crate::rules::{Matcher, Rule, RuleSet};
 use crate::text::token::{Sentence, TokenKind};
 
-pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, all: &[Source<'_>], out: &mut Vec<Finding>) {
+pub(super) fn find(
+    rules: &'static RuleSet,
+    source: &Source<'_>,
+    all: &[Source<'_>],
+    out: &mut Vec<Finding>,
+) {
     let markers: Vec<&Rule> = rules.of_matcher(Matcher::Marker).collect();
     for sentence in &source.text.sentences {
         if out.len() >= MAX_PER_TEXT {
@@ -16,14 +21,20 @@ pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, all: &[Source<'
                 continue;
             }
             for rule in &markers {
-                if is_marker(rule, source, at) && !is_group_of_masks(rule, source, at) && !is_lifted(rule, source, *sentence, at, at + 1) && !is_lifted_by_intent(rule, all) {
+                if is_marker(rule, source, at)
+                    && !is_group_of_masks(rule, source, at)
+                    && !is_lifted(rule, source, *sentence, at, at + 1)
+                    && !is_lifted_by_intent(rule, all)
+                {
                     out.push(source.finding(rule, *sentence, at, at + 1));
                     break;
                 }
             }
             for (number, pattern) in rules.index.find(token.key).into_iter().flatten() {
                 let rule = &rules.rules[usize::from(*number)];
-                if let Some(end) = rule.patterns[usize::from(*pattern)].match_at(&source.text, *sentence, at) {
+                if let Some(end) =
+                    rule.patterns[usize::from(*pattern)].match_at(&source.text, *sentence, at)
+                {
                     let found = match_rule(rule, source, all, *sentence, at, end);
                     out.extend(found);
                 }
@@ -32,11 +43,19 @@ pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, all: &[Source<'
     }
 }
 
-fn match_rule(rule: &'static Rule, source: &Source<'_>, all: &[Source<'_>], sentence: Sentence, at: usize, end: usize) -> Option<Finding> {
+fn match_rule(
+    rule: &'static Rule,
+    source: &Source<'_>,
+    all: &[Source<'_>],
+    sentence: Sentence,
+    at: usize,
+    end: usize,
+) -> Option<Finding> {
     let (at, end) = match rule.matcher {
         Matcher::Phrase => (at, end),
         Matcher::Mask => {
-            let mask = (at..end).find(|i| rule.words.iter().any(|word| word == source.text.word(*i)))?;
+            let mask =
+                (at..end).find(|i| rule.words.iter().any(|word| word == source.text.word(*i)))?;
             if is_used_elsewhere(source, all, mask) {
                 return None;
             }
@@ -54,7 +73,13 @@ fn match_rule(rule: &'static Rule, source: &Source<'_>, all: &[Source<'_>], sent
 
 fn is_lifted_by_intent(rule: &Rule, all: &[Source<'_>]) -> bool {
     !rule.unless_intent.is_empty()
-        && all.iter().any(|source| source.text.tokens.iter().any(|token| rule.unless_intent.contains(&token.key)))
+        && all.iter().any(|source| {
+            source
+                .text
+                .tokens
+                .iter()
+                .any(|token| rule.unless_intent.contains(&token.key))
+        })
 }
 
 /// A letter that occurs again is a name that the text gives meaning to.
@@ -63,7 +88,9 @@ fn is_used_elsewhere(source: &Source<'_>, all: &[Source<'_>], mask: usize) -> bo
     let key = source.text.tokens[mask].key;
     let uses = all.iter().map(|other| {
         let tokens = other.text.tokens.iter();
-        tokens.filter(|token| token.key == key && &other.text.raw[token.span()] == word).count()
+        tokens
+            .filter(|token| token.key == key && &other.text.raw[token.span()] == word)
+            .count()
     });
     word.len() == 1 && uses.sum::<usize>() > 1
 }
@@ -75,7 +102,8 @@ fn is_group_of_masks(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
             && (source.text.tokens[i].kind == TokenKind::Number || is_marker(rule, source, i))
             && rule.words.iter().any(|known| known == "XXX")
     };
-    is_part(at + 1) || at > 0 && is_part(at - 1) && source.text.tokens[at - 1].kind != TokenKind::Number
+    is_part(at + 1)
+        || at > 0 && is_part(at - 1) && source.text.tokens[at - 1].kind != TokenKind::Number
 }
 
 /// Whether the token, or a part of it between dots or hyphens, is one of the rule's words as written.
@@ -83,11 +111,16 @@ fn is_marker(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
     let token = source.text.tokens[at];
     let word = source.text.word(at);
     if token.kind == TokenKind::Sign {
-        return word.len() >= 2 && rule.words.iter().any(|known| is_sign_run(source, at, known));
+        return word.len() >= 2
+            && rule
+                .words
+                .iter()
+                .any(|known| is_sign_run(source, at, known));
     }
     let plain = word.bytes().all(|b| b.is_ascii_lowercase());
     if plain && !word.starts_with("xx") {
-        return rule.keys.binary_search(&token.key).is_ok() && rule.words.iter().any(|known| known == word);
+        return rule.keys.binary_search(&token.key).is_ok()
+            && rule.words.iter().any(|known| known == word);
     }
     rule.words.iter().any(|known| is_written_as(word, known))
 }
@@ -99,7 +132,12 @@ fn is_sign_run(source: &Source<'_>, at: usize, known: &str) -> bool {
     if !word.starts_with(known) {
         return false;
     }
-    let spaced = text.tokens[at].spaced || at > 0 && matches!(text.word(at - 1), ":" | "=" | "(" | "$" | "€" | "<" | ">" | "~");
+    let spaced = text.tokens[at].spaced
+        || at > 0
+            && matches!(
+                text.word(at - 1),
+                ":" | "=" | "(" | "$" | "€" | "<" | ">" | "~"
+            );
     let next = text.tokens.get(at + 1);
     match word.len() {
         2 => spaced && next.is_none_or(|next| next.spaced && next.kind == TokenKind::Word),
@@ -110,7 +148,10 @@ fn is_sign_run(source: &Source<'_>, at: usize, known: &str) -> bool {
 /// `YOUR_*` and `*_HERE` stand for names that begin or end so; `XXX` for three or more of the letter. Masks of a number of
 /// several groups, and parts of a file's name, are a format.
 fn is_written_as(word: &str, known: &str) -> bool {
-    let shouts = |known: &str| known.bytes().any(|b| b.is_ascii_lowercase()) || !word.bytes().any(|b| b.is_ascii_lowercase());
+    let shouts = |known: &str| {
+        known.bytes().any(|b| b.is_ascii_lowercase())
+            || !word.bytes().any(|b| b.is_ascii_lowercase())
+    };
     if let Some(begin) = known.strip_suffix('*') {
         return word.len() > begin.len() && word.starts_with(begin) && shouts(begin);
     }
@@ -122,12 +163,22 @@ fn is_written_as(word: &str, known: &str) -> bool {
     }
     let first = known.as_bytes()[0];
     let repeats = known.len() >= 2 && known.bytes().all(|b| b == first);
-    let is_run = |part: &str| repeats && part.len() >= known.len() && part.bytes().all(|b| b == first);
+    let is_run =
+        |part: &str| repeats && part.len() >= known.len() && part.bytes().all(|b| b == first);
     if word.len() <= known.len() || !word.contains(known) {
         return false;
     }
-    let is_mask = |part: &&str| part.len() > 1 && part.bytes().all(|b| b == part.as_bytes()[0] && b.is_ascii_alphabetic());
+    let is_mask = |part: &&str| {
+        part.len() > 1
+            && part
+                .bytes()
+                .all(|b| b == part.as_bytes()[0] && b.is_ascii_alphabetic())
+    };
     let parts = || word.split(['.', '-']);
-    let format = repeats && (parts().filter(is_mask).count() > 1 || parts().next_back().is_some_and(|last| word.contains('.') && last.len() <= 4 && !is_run(last)));
+    let format = repeats
+        && (parts().filter(is_mask).count() > 1
+            || parts()
+                .next_back()
+                .is_some_and(|last| word.contains('.') && last.len() <= 4 && !is_run(last)));
     !format && parts().any(|part| part == known || is_run(part))
 }

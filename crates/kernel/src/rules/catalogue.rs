@@ -11,7 +11,14 @@ pub fn render_list(rules: &[&Rule]) -> String {
     let mut text = String::from("intent\n");
     for rule in rules {
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "  {:<7} {}  [{}, {}]", rule.id, rule.title, rule.kind.name(), rule.severity.name());
+        let _ = writeln!(
+            text,
+            "  {:<7} {}  [{}, {}]",
+            rule.id,
+            rule.title,
+            rule.kind.name(),
+            rule.severity.name()
+        );
     }
     text
 }
@@ -82,9 +89,15 @@ pub fn render_markdown(rules: &[&Rule]) -> String {
 /// The rules and profiles as the tables of `docs/kernel.md`.
 pub fn render_tables() -> String {
     let set = rule_set();
-    let mut text = String::from("| rule | kind | severity | what it finds | for example |\n|---|---|---|---|---|\n");
+    let mut text = String::from(
+        "| rule | kind | severity | what it finds | for example |\n|---|---|---|---|---|\n",
+    );
     for rule in &set.rules {
-        let example = rule.flags.first().map(|example| shown(example)).unwrap_or_default();
+        let example = rule
+            .flags
+            .first()
+            .map(|example| shown(example))
+            .unwrap_or_default();
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} |",
@@ -97,13 +110,23 @@ pub fn render_tables() -> String {
     }
     text.push_str("\n| profile | asked for | when |\n|---|---|---|\n");
     for profile in &set.profiles {
-        let names: Vec<&str> = profile.requires.iter().filter_map(|at| set.elements.get(*at)).map(|e| e.name.as_str()).collect();
+        let names: Vec<&str> = profile
+            .requires
+            .iter()
+            .filter_map(|at| set.elements.get(*at))
+            .map(|e| e.name.as_str())
+            .collect();
         let when = match profile.below_words {
             _ if names.is_empty() => "never".to_owned(),
             Some(words) => format!("goal and constraints have fewer than {words} words"),
             None => "always".to_owned(),
         };
-        let _ = writeln!(text, "| `{}` | {} | {when} |", profile.name, names.join(", "));
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {when} |",
+            profile.name,
+            names.join(", ")
+        );
     }
     text
 }

@@ -102,7 +102,11 @@ pub(crate) struct Lexicon {
 
 impl Default for Lexicon {
     fn default() -> Self {
-        Self { entries: Keyed::new(Vec::new()), numbers: Keyed::new(Vec::new()), units: Keyed::new(Vec::new()) }
+        Self {
+            entries: Keyed::new(Vec::new()),
+            numbers: Keyed::new(Vec::new()),
+            units: Keyed::new(Vec::new()),
+        }
     }
 }
 
@@ -132,9 +136,22 @@ impl Lexicon {
             }
         }
         self.entries = Keyed::new(entries.into_iter().collect());
-        self.numbers = Keyed::new(raw.numbers.iter().map(|(word, value)| (key_of(word.as_bytes()), *value)).collect());
+        self.numbers = Keyed::new(
+            raw.numbers
+                .iter()
+                .map(|(word, value)| (key_of(word.as_bytes()), *value))
+                .collect(),
+        );
         let units = raw.units.values().zip(0..).flat_map(|(units, dimension)| {
-            units.iter().map(move |(word, factor)| (key_of(word.as_bytes()), Unit { dimension, factor: *factor }))
+            units.iter().map(move |(word, factor)| {
+                (
+                    key_of(word.as_bytes()),
+                    Unit {
+                        dimension,
+                        factor: *factor,
+                    },
+                )
+            })
         });
         self.units = Keyed::new(units.collect());
         Ok(())
@@ -143,7 +160,10 @@ impl Lexicon {
     /// The classes of a lower-case word, and the key under which it is compared.
     pub fn look_up(&self, word: &str, key: u64) -> (u32, u64) {
         if let Some(entry) = self.entries.find(key) {
-            return (entry.classes, entry.canonical.unwrap_or_else(|| stem_key(word)));
+            return (
+                entry.classes,
+                entry.canonical.unwrap_or_else(|| stem_key(word)),
+            );
         }
         let stem = stem_key(word);
         match self.entries.find(stem) {

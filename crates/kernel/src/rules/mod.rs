@@ -22,9 +22,15 @@ pub use profile::{DEFAULT_PROFILE, Element, Profile};
 
 /// The files, in the order in which they are digested.
 const FILES: [(&str, &str); 6] = [
-    ("placeholders.toml", include_str!("../../rules/placeholders.toml")),
+    (
+        "placeholders.toml",
+        include_str!("../../rules/placeholders.toml"),
+    ),
     ("choices.toml", include_str!("../../rules/choices.toml")),
-    ("contradictions.toml", include_str!("../../rules/contradictions.toml")),
+    (
+        "contradictions.toml",
+        include_str!("../../rules/contradictions.toml"),
+    ),
     ("gaps.toml", include_str!("../../rules/gaps.toml")),
     ("others.toml", include_str!("../../rules/others.toml")),
     ("words.toml", include_str!("../../rules/words.toml")),
@@ -45,7 +51,12 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Contradiction, Self::Placeholder, Self::Gap, Self::Choice];
+    pub const ALL: [Self; 4] = [
+        Self::Contradiction,
+        Self::Placeholder,
+        Self::Gap,
+        Self::Choice,
+    ];
 
     /// The name in rules, findings and reports.
     pub const fn name(self) -> &'static str {
@@ -71,7 +82,8 @@ impl Kind {
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| {
             text.eq_ignore_ascii_case(kind.name())
-                || text.len() == 1 && text.starts_with(|c: char| c.eq_ignore_ascii_case(&kind.letter()))
+                || text.len() == 1
+                    && text.starts_with(|c: char| c.eq_ignore_ascii_case(&kind.letter()))
         })
     }
 }
@@ -147,11 +159,17 @@ impl Matcher {
     ];
 
     fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(own, _)| *own == name).map(|(_, matcher)| matcher)
+        Self::ALL
+            .into_iter()
+            .find(|(own, _)| *own == name)
+            .map(|(_, matcher)| matcher)
     }
 
     pub(crate) fn name(self) -> &'static str {
-        Self::ALL.into_iter().find(|(_, own)| *own == self).map_or("", |(name, _)| name)
+        Self::ALL
+            .into_iter()
+            .find(|(_, own)| *own == self)
+            .map_or("", |(name, _)| name)
     }
 }
 
@@ -232,11 +250,15 @@ impl RuleSet {
 
     /// The rule with this id.
     pub fn rule(&self, id: &str) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.id.eq_ignore_ascii_case(id))
+        self.rules
+            .iter()
+            .find(|rule| rule.id.eq_ignore_ascii_case(id))
     }
 
     pub(crate) fn of_matcher(&self, matcher: Matcher) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().filter(move |rule| rule.matcher == matcher && rule.severity != Severity::Off)
+        self.rules
+            .iter()
+            .filter(move |rule| rule.matcher == matcher && rule.severity != Severity::Off)
     }
 
     fn load() -> Self {
@@ -248,7 +270,11 @@ impl RuleSet {
             bytes.push(0);
         }
         let digest = Digest::of(&bytes);
-        let version = format!("{}+{}", crate::transform::KERNEL_BASE_VERSION, digest.hex_prefix(8));
+        let version = format!(
+            "{}+{}",
+            crate::transform::KERNEL_BASE_VERSION,
+            digest.hex_prefix(8)
+        );
         let mut set = RuleSet {
             rules: Vec::new(),
             elements: Vec::new(),
@@ -271,14 +297,18 @@ impl RuleSet {
 }
 
 fn index_patterns(rules: &[Rule]) -> Keyed<Vec<PatternAt>> {
-    let mut first: std::collections::BTreeMap<u64, Vec<PatternAt>> = std::collections::BTreeMap::new();
+    let mut first: std::collections::BTreeMap<u64, Vec<PatternAt>> =
+        std::collections::BTreeMap::new();
     for (number, rule) in rules.iter().enumerate() {
         if rule.severity == Severity::Off {
             continue;
         }
         for (at, pattern) in rule.patterns.iter().enumerate() {
             for key in pattern.first_keys() {
-                first.entry(key).or_default().push((number as u16, at as u16));
+                first
+                    .entry(key)
+                    .or_default()
+                    .push((number as u16, at as u16));
             }
         }
     }
@@ -293,5 +323,8 @@ pub fn rule_set() -> &'static RuleSet {
 
 /// The keys of words separated by white space, in lower case.
 pub(crate) fn keys_of(words: &str) -> Vec<u64> {
-    words.split_whitespace().map(|word| key_of(word.to_lowercase().as_bytes())).collect()
+    words
+        .split_whitespace()
+        .map(|word| key_of(word.to_lowercase().as_bytes()))
+        .collect()
 }

@@ -41,7 +41,9 @@ impl Pattern {
     /// Reads a pattern. The first part, apart from `<`, must be a word that cannot be absent, or a sign.
     pub fn parse(text: &str, sets: &BTreeMap<String, String>) -> Result<Self, String> {
         let parts = text.split_whitespace().map(|part| parse_part(part, sets));
-        let parts = parts.collect::<Result<Vec<_>, _>>().map_err(|fault| format!("`{text}`: {fault}"))?;
+        let parts = parts
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|fault| format!("`{text}`: {fault}"))?;
         let first = parts.iter().find(|part| !matches!(part, Part::Start));
         match first {
             Some(Part::Word(_, false) | Part::Sign(_)) => Ok(Self { parts }),
@@ -72,7 +74,10 @@ impl Pattern {
     pub fn overlaps(&self, text: &Text<'_>, sentence: Sentence, from: usize, to: usize) -> bool {
         let reach = self.parts.len() + GAP;
         let begin = from.saturating_sub(reach).max(sentence.from);
-        (begin..to.min(sentence.to)).any(|at| self.match_at(text, sentence, at).is_some_and(|end| end > from))
+        (begin..to.min(sentence.to)).any(|at| {
+            self.match_at(text, sentence, at)
+                .is_some_and(|end| end > from)
+        })
     }
 }
 
@@ -83,7 +88,9 @@ fn parse_part(part: &str, sets: &BTreeMap<String, String>) -> Result<Part, Strin
         "..." => Part::Gap,
         "<" => Part::Start,
         ">" => Part::End,
-        ":" | "," | "(" | ")" | "-" | "/" | "?" | "–" | "—" => Part::Sign(part.chars().next().unwrap_or(' ')),
+        ":" | "," | "(" | ")" | "-" | "/" | "?" | "–" | "—" => {
+            Part::Sign(part.chars().next().unwrap_or(' '))
+        }
         _ => {
             let (words, optional) = match part.strip_suffix('?') {
                 Some(words) => (words, true),
@@ -93,7 +100,9 @@ fn parse_part(part: &str, sets: &BTreeMap<String, String>) -> Result<Part, Strin
             for word in words.split('|') {
                 match word.strip_prefix('@') {
                     Some(set) => {
-                        let words = sets.get(set).ok_or_else(|| format!("no set is called {set}"))?;
+                        let words = sets
+                            .get(set)
+                            .ok_or_else(|| format!("no set is called {set}"))?;
                         keys.extend(keys_of(words));
                     }
                     None => keys.extend(keys_of(word)),
@@ -107,22 +116,37 @@ fn parse_part(part: &str, sets: &BTreeMap<String, String>) -> Result<Part, Strin
 }
 
 fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -> Option<usize> {
-    let Some((part, rest)) = parts.split_first() else { return Some(at) };
+    let Some((part, rest)) = parts.split_first() else {
+        return Some(at);
+    };
     let token = text.tokens.get(at).filter(|_| at < sentence.to);
     match part {
         Part::Start => {
             let leading = (sentence.from..at).all(|i| text.tokens[i].kind == TokenKind::Sign);
-            if leading { match_parts(rest, text, sentence, at) } else { None }
+            if leading {
+                match_parts(rest, text, sentence, at)
+            } else {
+                None
+            }
         }
         Part::End => {
             let over = token.is_none_or(|token| {
                 token.kind == TokenKind::Sign
-                    && matches!(text.raw.as_bytes()[token.start as usize], b'.' | b',' | b';' | b':' | b')' | b'!' | b'?' | b'\n' | b'(' | b'-')
+                    && matches!(
+                        text.raw.as_bytes()[token.start as usize],
+                        b'.' | b',' | b';' | b':' | b')' | b'!' | b'?' | b'\n' | b'(' | b'-'
+                    )
             });
-            if over { match_parts(rest, text, sentence, at) } else { None }
+            if over {
+                match_parts(rest, text, sentence, at)
+            } else {
+                None
+            }
         }
         Part::Gap => (0..=GAP).find_map(|skip| {
-            if at + skip > sentence.to { return None; }
+            if at + skip > sentence.to {
+                return None;
+            }
             match_parts(rest, text, sentence, at + skip)
         }),
         Part::Any(optional) => {
@@ -131,10 +155,18 @@ fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -
             {
                 return Some(end);
             }
-            if *optional { match_parts(rest, text, sentence, at) } else { None }
+            if *optional {
+                match_parts(rest, text, sentence, at)
+            } else {
+                None
+            }
         }
         Part::Sign(sign) => {
-            if token.is_some() && text.is_sign(at, *sign) { match_parts(rest, text, sentence, at + 1) } else { None }
+            if token.is_some() && text.is_sign(at, *sign) {
+                match_parts(rest, text, sentence, at + 1)
+            } else {
+                None
+            }
         }
         Part::Word(keys, optional) => {
             if token.is_some_and(|token| keys.binary_search(&token.key).is_ok())
@@ -142,7 +174,11 @@ fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -
             {
                 return Some(end);
             }
-            if *optional { match_parts(rest, text, sentence, at) } else { None }
+            if *optional {
+                match_parts(rest, text, sentence, at)
+            } else {
+                None
+            }
         }
     }
 }
@@ -164,12 +200,24 @@ mod tests {
 
     #[test]
     fn pattern_parts_match_what_the_table_says() {
-        assert_eq!(found("to be @set", "It is to be Decided today").as_deref(), Some("to be Decided"));
-        assert_eq!(found("is|are still? to be @set", "are to be agreed").as_deref(), Some("are to be agreed"));
+        assert_eq!(
+            found("to be @set", "It is to be Decided today").as_deref(),
+            Some("to be Decided")
+        );
+        assert_eq!(
+            found("is|are still? to be @set", "are to be agreed").as_deref(),
+            Some("are to be agreed")
+        );
         assert_eq!(found("< see attached", "Please see attached"), None);
-        assert_eq!(found("open >", "The limit is open, sorry").as_deref(), Some("open"));
+        assert_eq!(
+            found("open >", "The limit is open, sorry").as_deref(),
+            Some("open")
+        );
         assert_eq!(found("open >", "an open question"), None);
-        assert_eq!(found("either ... or", "either this one or that").as_deref(), Some("either this one or"));
+        assert_eq!(
+            found("either ... or", "either this one or that").as_deref(),
+            Some("either this one or")
+        );
         assert_eq!(found(": tk >", "Provider: TK").as_deref(), Some(": TK"));
     }
 

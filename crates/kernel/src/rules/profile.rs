@@ -17,7 +17,11 @@ impl Element {
     pub(super) fn new(name: String, question: String, words: &str) -> Self {
         let mut keys = keys_of(words);
         keys.sort_unstable();
-        Self { name, question, keys }
+        Self {
+            name,
+            question,
+            keys,
+        }
     }
 }
 

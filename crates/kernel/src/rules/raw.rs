@@ -85,11 +85,15 @@ pub(super) fn read_file(set: &mut RuleSet, text: &str) -> Result<(), String> {
         set.rules.push(rule);
     }
     for raw in file.element {
-        set.elements.push(Element::new(raw.name, raw.question, &raw.words));
+        set.elements
+            .push(Element::new(raw.name, raw.question, &raw.words));
     }
     for raw in file.profile {
         let requires = raw.requires.iter().map(|name| {
-            let found = set.elements.iter().position(|element| element.name == *name);
+            let found = set
+                .elements
+                .iter()
+                .position(|element| element.name == *name);
             found.ok_or_else(|| format!("profile {}: no element is called {name}", raw.name))
         });
         let requires = requires.collect::<Result<Vec<_>, _>>()?;
@@ -112,7 +116,8 @@ fn make_rule(raw: RawRule, sets: &BTreeMap<String, String>) -> Result<Rule, Stri
         .into_iter()
         .find(|severity| severity.name() == raw.severity)
         .ok_or_else(|| format!("no severity is called {}", raw.severity))?;
-    let matcher = Matcher::parse(&raw.matcher).ok_or_else(|| format!("no matcher is called {}", raw.matcher))?;
+    let matcher = Matcher::parse(&raw.matcher)
+        .ok_or_else(|| format!("no matcher is called {}", raw.matcher))?;
     if raw.flags.len() < 2 || raw.passes.len() < 2 {
         return Err("it needs two texts that it flags and two that it does not".to_owned());
     }

@@ -82,8 +82,20 @@ const QUOTE_REACH: usize = 400;
 
 /// Abbreviations whose dot does not end a sentence, as [`key_of`] sees them.
 const ABBREVIATIONS: [u64; 14] = [
-    key_of(b"e.g"), key_of(b"i.e"), key_of(b"eg"), key_of(b"ie"), key_of(b"etc"), key_of(b"vs"), key_of(b"cf"),
-    key_of(b"approx"), key_of(b"incl"), key_of(b"no"), key_of(b"fig"), key_of(b"resp"), key_of(b"max"), key_of(b"min"),
+    key_of(b"e.g"),
+    key_of(b"i.e"),
+    key_of(b"eg"),
+    key_of(b"ie"),
+    key_of(b"etc"),
+    key_of(b"vs"),
+    key_of(b"cf"),
+    key_of(b"approx"),
+    key_of(b"incl"),
+    key_of(b"no"),
+    key_of(b"fig"),
+    key_of(b"resp"),
+    key_of(b"max"),
+    key_of(b"min"),
 ];
 
 impl<'t> Text<'t> {
@@ -93,17 +105,26 @@ impl<'t> Text<'t> {
         let mut tokens = scan(raw, &lower);
         mark_quotes(raw, &mut tokens);
         let sentences = split_sentences(raw, &tokens);
-        Text { raw, lower, tokens, sentences }
+        Text {
+            raw,
+            lower,
+            tokens,
+            sentences,
+        }
     }
 
     /// The token as written.
     pub fn word(&self, at: usize) -> &'t str {
-        self.tokens.get(at).map_or("", |token| &self.raw[token.span()])
+        self.tokens
+            .get(at)
+            .map_or("", |token| &self.raw[token.span()])
     }
 
     /// The token in lower case.
     pub fn lower_word(&self, at: usize) -> &str {
-        self.tokens.get(at).map_or("", |token| &self.lower[token.span()])
+        self.tokens
+            .get(at)
+            .map_or("", |token| &self.lower[token.span()])
     }
 
     /// Whether the token at `at` is this sign.
@@ -136,7 +157,13 @@ fn word_end(raw: &str, start: usize, numeric: bool) -> usize {
             continue;
         }
         let joins = is_joiner(c) || numeric && matches!(c, ',' | ':');
-        let next = chars.peek().is_some_and(|&(_, d)| if matches!(c, ',' | ':') { d.is_ascii_digit() } else { d.is_alphanumeric() });
+        let next = chars.peek().is_some_and(|&(_, d)| {
+            if matches!(c, ',' | ':') {
+                d.is_ascii_digit()
+            } else {
+                d.is_alphanumeric()
+            }
+        });
         if !(joins && next) {
             break;
         }
@@ -165,14 +192,15 @@ fn scan(raw: &str, lower: &str) -> Vec<Token> {
             at += c.len_utf8();
             continue;
         }
-        let (kind, end) = if c.is_alphabetic() || c == '_' && raw[at + 1..].starts_with(char::is_alphanumeric) {
-            (TokenKind::Word, word_end(raw, at, false))
-        } else if c.is_numeric() {
-            (TokenKind::Number, word_end(raw, at, true))
-        } else {
-            let run = raw[at..].chars().take_while(|d| *d == c).count();
-            (TokenKind::Sign, at + run * c.len_utf8())
-        };
+        let (kind, end) =
+            if c.is_alphabetic() || c == '_' && raw[at + 1..].starts_with(char::is_alphanumeric) {
+                (TokenKind::Word, word_end(raw, at, false))
+            } else if c.is_numeric() {
+                (TokenKind::Number, word_end(raw, at, true))
+            } else {
+                let run = raw[at..].chars().take_while(|d| *d == c).count();
+                (TokenKind::Sign, at + run * c.len_utf8())
+            };
         tokens.push(Token {
             start: at as u32,
             end: end as u32,
@@ -197,7 +225,9 @@ fn mark_quotes(raw: &str, tokens: &mut [Token]) {
         if token.kind != TokenKind::Sign {
             continue;
         }
-        let Some(mark) = raw[token.span()].chars().next() else { continue };
+        let Some(mark) = raw[token.span()].chars().next() else {
+            continue;
+        };
         let (slot, opens, closes) = match mark {
             '"' => (0, true, true),
             '`' => (1, true, true),
@@ -207,14 +237,17 @@ fn mark_quotes(raw: &str, tokens: &mut [Token]) {
             '»' => (3, false, true),
             _ => continue,
         };
-        let near = open[slot].filter(|&from| (token.start - tokens[from].end) as usize <= QUOTE_REACH);
+        let near =
+            open[slot].filter(|&from| (token.start - tokens[from].end) as usize <= QUOTE_REACH);
         match near {
             Some(from) if closes => {
                 tokens[from..=i].iter_mut().for_each(|t| t.quoted = true);
                 open[slot] = None;
             }
             // An inch mark behind a number opens nothing.
-            _ if opens && (token.spaced || i == 0 || tokens[i - 1].kind == TokenKind::Sign) => open[slot] = Some(i),
+            _ if opens && (token.spaced || i == 0 || tokens[i - 1].kind == TokenKind::Sign) => {
+                open[slot] = Some(i)
+            }
             _ => {}
         }
     }
@@ -232,7 +265,10 @@ fn split_sentences(raw: &str, tokens: &[Token]) -> Vec<Sentence> {
         }
     }
     if from < tokens.len() {
-        out.push(Sentence { from, to: tokens.len() });
+        out.push(Sentence {
+            from,
+            to: tokens.len(),
+        });
     }
     out
 }
@@ -255,9 +291,16 @@ fn ends_sentence(raw: &str, tokens: &[Token], i: usize) -> bool {
 
 /// A question mark behind a word, before the end or a capital: not one of a pattern, an expression or a type.
 fn ends_question(raw: &str, tokens: &[Token], i: usize) -> bool {
-    let behind_word = i > 0 && !tokens[i].spaced && (tokens[i - 1].kind != TokenKind::Sign || raw[tokens[i - 1].span()].starts_with([')', '"', '”', '`']));
+    let behind_word = i > 0
+        && !tokens[i].spaced
+        && (tokens[i - 1].kind != TokenKind::Sign
+            || raw[tokens[i - 1].span()].starts_with([')', '"', '”', '`']));
     let next = tokens.get(i + 1);
-    behind_word && next.is_none_or(|n| n.kind == TokenKind::Sign && !raw[n.span()].starts_with(['.', '?']) || n.spaced && raw[n.span()].starts_with(char::is_uppercase))
+    behind_word
+        && next.is_none_or(|n| {
+            n.kind == TokenKind::Sign && !raw[n.span()].starts_with(['.', '?'])
+                || n.spaced && raw[n.span()].starts_with(char::is_uppercase)
+        })
 }
 
 #[cfg(test)]
@@ -266,14 +309,34 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         let text = Text::new(text);
-        (0..text.tokens.len()).map(|i| text.lower_word(i).to_owned()).collect()
+        (0..text.tokens.len())
+            .map(|i| text.lower_word(i).to_owned())
+            .collect()
     }
 
     #[test]
     fn scan_codes_names_and_numbers_stay_whole() {
         assert_eq!(
             words("64KB, 4xx node.js C++ read-only 3,100 04:00 a/b don't ??? ${HOME}"),
-            ["64kb", ",", "4xx", "node.js", "c++", "read-only", "3,100", "04:00", "a", "/", "b", "don't", "???", "$", "{", "home", "}"]
+            [
+                "64kb",
+                ",",
+                "4xx",
+                "node.js",
+                "c++",
+                "read-only",
+                "3,100",
+                "04:00",
+                "a",
+                "/",
+                "b",
+                "don't",
+                "???",
+                "$",
+                "{",
+                "home",
+                "}"
+            ]
         );
     }
 
@@ -286,9 +349,14 @@ mod tests {
     #[test]
     fn quotes_inch_mark_opens_nothing() {
         let text = Text::new("a 19\" rack and \"x y\" z `code` “said” out");
-        let quoted: Vec<&str> =
-            (0..text.tokens.len()).filter(|&i| text.tokens[i].quoted).map(|i| text.word(i)).collect();
-        assert_eq!(quoted, ["\"", "x", "y", "\"", "`", "code", "`", "“", "said", "”"]);
+        let quoted: Vec<&str> = (0..text.tokens.len())
+            .filter(|&i| text.tokens[i].quoted)
+            .map(|i| text.word(i))
+            .collect();
+        assert_eq!(
+            quoted,
+            ["\"", "x", "y", "\"", "`", "code", "`", "“", "said", "”"]
+        );
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! What several tests share: the requirement lists that nobody here wrote, and the labelled intents.
 
-#![allow(clippy::unwrap_used, dead_code, reason = "shared by several tests, of which each uses a part; a failure is meant to stop it")]
+#![allow(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "shared by several tests, of which each uses a part; a failure is meant to stop it"
+)]
 
 use runseal_core::canon::{Node, Value};
 use runseal_kernel::question::Question;
@@ -29,7 +33,12 @@ pub struct Plant {
 }
 
 pub fn strings(list: Option<Node<'_>>) -> Vec<String> {
-    list.map(|list| list.items().map(|item| item.as_str().unwrap().into_owned()).collect()).unwrap_or_default()
+    list.map(|list| {
+        list.items()
+            .map(|item| item.as_str().unwrap().into_owned())
+            .collect()
+    })
+    .unwrap_or_default()
 }
 
 fn read_lists(name: &str) -> Option<Vec<List>> {
@@ -59,17 +68,24 @@ pub fn labelled() -> Option<Vec<List>> {
 /// Faults to put into the lists.
 pub fn plants() -> Option<Vec<Plant>> {
     let mut plants = Vec::new();
-    for_each_line(&conformance()?.join("kernel/outside/plants.jsonl"), |line| {
-        let at = line.get("at").and_then(|node| node.as_number()).and_then(|n| n.to_exact_i64()).unwrap();
-        plants.push(Plant {
-            id: text(line, "id").unwrap(),
-            host: text(line, "host").unwrap(),
-            kind: text(line, "kind").unwrap().chars().next().unwrap(),
-            insert: text(line, "insert").unwrap(),
-            at: at as usize,
-            quote: text(line, "quote").unwrap(),
-        });
-    });
+    for_each_line(
+        &conformance()?.join("kernel/outside/plants.jsonl"),
+        |line| {
+            let at = line
+                .get("at")
+                .and_then(|node| node.as_number())
+                .and_then(|n| n.to_exact_i64())
+                .unwrap();
+            plants.push(Plant {
+                id: text(line, "id").unwrap(),
+                host: text(line, "host").unwrap(),
+                kind: text(line, "kind").unwrap().chars().next().unwrap(),
+                insert: text(line, "insert").unwrap(),
+                at: at as usize,
+                quote: text(line, "quote").unwrap(),
+            });
+        },
+    );
     Some(plants)
 }
 
@@ -84,5 +100,8 @@ pub fn bundle_of(goal: &str, constraints: &[String]) -> Bundle {
 
 /// The letter of a question's kind.
 pub fn letter(question: &Question) -> char {
-    question.finding.as_ref().map_or('-', |finding| finding.kind().letter())
+    question
+        .finding
+        .as_ref()
+        .map_or('-', |finding| finding.kind().letter())
 }
