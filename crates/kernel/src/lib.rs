@@ -26,7 +26,6 @@ pub mod assess;
 pub mod context;
 pub mod find;
 pub mod intent;
-pub mod list;
 pub mod measure;
 pub mod output;
 pub mod proposal;

@@ -6,7 +6,7 @@ mod support;
 
 use runseal_core::canon::Value;
 use runseal_kernel::measure::measure;
-use runseal_kernel::rules::{Kind, Rule, rule_set};
+use runseal_kernel::rules::{Kind, Matcher, Rule, rule_set};
 use runseal_kernel::{Intent, kernel_version};
 
 /// The ids of the rules that flag an example: ` || ` parts the goal and the constraints.
@@ -22,7 +22,7 @@ fn flagging(rule: &Rule, example: &str, is_flag: bool) -> Vec<String> {
             "none"
         },
     )]);
-    if rule.matcher_name() == "given" {
+    if rule.matcher == Matcher::Given {
         // What an assessor quoted, word by word or not.
         let quotes: Vec<String> = if is_flag {
             constraints.clone()
@@ -72,7 +72,7 @@ fn rules_are_complete_and_have_unique_ids() {
     for rule in &set.rules {
         let letter = &rule.id[1..2];
         let expected = match rule.kind {
-            _ if rule.matcher_name() == "given" => "A",
+            _ if rule.matcher == Matcher::Given => "A",
             Kind::Contradiction => "C",
             Kind::Placeholder => "P",
             Kind::Gap => "G",

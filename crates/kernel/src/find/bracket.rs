@@ -174,7 +174,7 @@ fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> b
         .map(|word| key_of(word.to_ascii_lowercase().as_bytes()))
         .collect();
     let whole = key_of(inside.to_ascii_lowercase().as_bytes());
-    let group = |n: usize, key: &u64| rule.groups.get(n).is_some_and(|group| group.contains(key));
+    let group = |n: usize, key: &u64| rule.groups.get(n).is_some_and(|group| group.has(*key));
     if words.len() == 1 && keys.iter().any(|key| group(2, key))
         || group(2, &whole)
         || keys
@@ -196,7 +196,7 @@ fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> b
     if blank.open == '%' {
         return inside.len() > 2 && inside.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
     }
-    let asked = keys.first().is_some_and(|key| rule.keys.contains(key))
+    let asked = keys.first().is_some_and(|key| rule.words.has(*key))
         || keys.last().is_some_and(|key| group(0, key));
     if blank.open != '[' {
         return asked || at_own_word(source, at);

@@ -102,7 +102,7 @@ fn alternatives(
     let group_of = |i: usize| {
         rule.groups
             .iter()
-            .position(|group| group.contains(&text.tokens[i].key))
+            .position(|group| group.has(text.tokens[i].key))
     };
     let is_article = |i: usize| {
         source

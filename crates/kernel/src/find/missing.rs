@@ -57,8 +57,7 @@ pub(super) fn find(
                 .iter()
                 .zip(&source.canonical)
                 .any(|(token, canonical)| {
-                    element.keys.binary_search(&token.key).is_ok()
-                        || element.keys.binary_search(canonical).is_ok()
+                    element.words.has(token.key) || element.words.has(*canonical)
                 });
             named[number] |= hit;
             has_output |= hit && element.name == OUTPUT;

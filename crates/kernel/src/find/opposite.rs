@@ -7,7 +7,7 @@ use crate::text::token::key_of;
 
 pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out: &mut Pairs) {
     for rule in rules.of_matcher(Matcher::Opposite) {
-        let sides = read_sides(rules, &rule.words);
+        let sides = read_sides(rules, &rule.words.list);
         for (number, statement) in statements.all.iter().enumerate() {
             for (word, opposite) in sides
                 .iter()

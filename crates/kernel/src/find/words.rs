@@ -24,7 +24,6 @@ pub(super) fn find(
                 if is_marker(rule, source, at)
                     && !is_group_of_masks(rule, source, at)
                     && !is_lifted(rule, source, *sentence, at, at + 1)
-                    && !is_lifted_by_intent(rule, all)
                 {
                     out.push(source.finding(rule, *sentence, at, at + 1));
                     break;
@@ -54,8 +53,12 @@ fn match_rule(
     let (at, end) = match rule.matcher {
         Matcher::Phrase => (at, end),
         Matcher::Mask => {
-            let mask =
-                (at..end).find(|i| rule.words.iter().any(|word| word == source.text.word(*i)))?;
+            let mask = (at..end).find(|i| {
+                rule.words
+                    .list
+                    .iter()
+                    .any(|word| word == source.text.word(*i))
+            })?;
             if is_used_elsewhere(source, all, mask) {
                 return None;
             }
@@ -65,21 +68,10 @@ fn match_rule(
         _ => return None,
     };
     let quoted = source.text.tokens[at..end].iter().all(|token| token.quoted);
-    if quoted || is_lifted(rule, source, sentence, at, end) || is_lifted_by_intent(rule, all) {
+    if quoted || is_lifted(rule, source, sentence, at, end) {
         return None;
     }
     Some(source.finding(rule, sentence, at, end))
-}
-
-fn is_lifted_by_intent(rule: &Rule, all: &[Source<'_>]) -> bool {
-    !rule.unless_intent.is_empty()
-        && all.iter().any(|source| {
-            source
-                .text
-                .tokens
-                .iter()
-                .any(|token| rule.unless_intent.contains(&token.key))
-        })
 }
 
 /// A letter that occurs again is a name that the text gives meaning to.
@@ -100,7 +92,7 @@ fn is_group_of_masks(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
     let is_part = |i: usize| {
         i < source.text.tokens.len()
             && (source.text.tokens[i].kind == TokenKind::Number || is_marker(rule, source, i))
-            && rule.words.iter().any(|known| known == "XXX")
+            && rule.words.list.iter().any(|known| known == "XXX")
     };
     is_part(at + 1)
         || at > 0 && is_part(at - 1) && source.text.tokens[at - 1].kind != TokenKind::Number
@@ -114,15 +106,18 @@ fn is_marker(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
         return word.len() >= 2
             && rule
                 .words
+                .list
                 .iter()
                 .any(|known| is_sign_run(source, at, known));
     }
     let plain = word.bytes().all(|b| b.is_ascii_lowercase());
     if plain && !word.starts_with("xx") {
-        return rule.keys.binary_search(&token.key).is_ok()
-            && rule.words.iter().any(|known| known == word);
+        return rule.words.has(token.key) && rule.words.list.iter().any(|known| known == word);
     }
-    rule.words.iter().any(|known| is_written_as(word, known))
+    rule.words
+        .list
+        .iter()
+        .any(|known| is_written_as(word, known))
 }
 
 /// A run of signs at least as long as the word. Question marks that belong to a name or an expression are a pattern or an

@@ -31,7 +31,7 @@ pub fn explain(rule: &Rule) -> String {
         rule.title,
         rule.kind.name(),
         rule.severity.name(),
-        rule.matcher_name(),
+        format!("{:?}", rule.matcher).to_lowercase(),
         rule.explanation,
         rule.advice,
     );

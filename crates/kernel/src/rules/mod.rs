@@ -13,6 +13,7 @@ mod raw;
 use std::sync::LazyLock;
 
 use runseal_core::digest::Digest;
+use serde::Deserialize;
 
 use crate::text::keyed::Keyed;
 use crate::text::token::key_of;
@@ -37,7 +38,8 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// What kind of thing a rule finds, in the order in which questions prefer them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Two constraints that cannot both hold (C).
     Contradiction,
@@ -89,7 +91,8 @@ impl Kind {
 }
 
 /// What a finding of a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// It becomes a question; the bundle is incomplete until it is answered.
     Ask,
@@ -111,8 +114,9 @@ impl Severity {
 }
 
 /// The piece of code that reads a rule's data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Matcher {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Matcher {
     /// Words that stand for a missing value, as written.
     Marker,
     /// Blanks in brackets.
@@ -141,40 +145,9 @@ pub(crate) enum Matcher {
     Given,
 }
 
-impl Matcher {
-    const ALL: [(&'static str, Self); 13] = [
-        ("marker", Self::Marker),
-        ("bracket", Self::Bracket),
-        ("mask", Self::Mask),
-        ("phrase", Self::Phrase),
-        ("hedge", Self::Hedge),
-        ("alternative", Self::Alternative),
-        ("question", Self::Question),
-        ("missing", Self::Missing),
-        ("denied", Self::Denied),
-        ("bound", Self::Bound),
-        ("exclusive", Self::Exclusive),
-        ("opposite", Self::Opposite),
-        ("given", Self::Given),
-    ];
-
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|(own, _)| *own == name)
-            .map(|(_, matcher)| matcher)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        Self::ALL
-            .into_iter()
-            .find(|(_, own)| *own == self)
-            .map_or("", |(name, _)| name)
-    }
-}
-
 /// A rule as its data file has it.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rule {
     /// `KP01` and so on.
     pub id: String,
@@ -182,6 +155,8 @@ pub struct Rule {
     pub kind: Kind,
     /// What a finding does.
     pub severity: Severity,
+    /// The piece of code that reads it.
+    pub matcher: Matcher,
     /// One line about it.
     pub title: String,
     /// The question or remark; `{quote}`, `{sentence}` and `{other}` stand for words of the text.
@@ -196,28 +171,51 @@ pub struct Rule {
     pub flags: Vec<String>,
     /// Texts that it must not flag.
     pub passes: Vec<String>,
-    pub(crate) matcher: Matcher,
     /// Whether an answer can take the place of the quoted words.
+    #[serde(default)]
     pub(crate) fills: bool,
     /// The sign that opens the brackets of a bracket rule.
     pub(crate) bracket: Option<char>,
-    pub(crate) words: Vec<String>,
-    pub(crate) keys: Vec<u64>,
+    /// Words as written.
+    #[serde(default)]
+    pub(crate) words: Words,
+    /// Patterns of words that make a finding.
+    #[serde(default)]
     pub(crate) patterns: Vec<Pattern>,
     /// A match of one of these that overlaps the finding lifts it.
+    #[serde(default)]
     pub(crate) unless: Vec<Pattern>,
     /// A match anywhere in the sentence lifts the finding.
+    #[serde(default)]
     pub(crate) unless_sentence: Vec<Pattern>,
-    /// One of these words anywhere in the intent lifts the finding.
-    pub(crate) unless_intent: Vec<u64>,
-    /// Groups of words: sets of alternatives, or pairs of opposites.
-    pub(crate) groups: Vec<Vec<u64>>,
+    /// Groups of words: sets of alternatives, or what a bracket may hold.
+    #[serde(default)]
+    pub(crate) groups: Vec<Words>,
 }
 
-impl Rule {
-    /// The name of the matcher that reads the rule.
-    pub fn matcher_name(&self) -> &'static str {
-        self.matcher.name()
+/// A list of words, separated by white space in the data.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "String")]
+pub(crate) struct Words {
+    /// As written.
+    pub list: Vec<String>,
+    /// In lower case, as numbers, sorted.
+    keys: Vec<u64>,
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Self {
+        let mut keys = keys_of(&text);
+        keys.sort_unstable();
+        let list = text.split_whitespace().map(str::to_owned).collect();
+        Self { list, keys }
+    }
+}
+
+impl Words {
+    /// Whether the word with this key is one of them, in any letter case.
+    pub fn has(&self, key: u64) -> bool {
+        self.keys.binary_search(&key).is_ok()
     }
 }
 

@@ -14,7 +14,9 @@
 
 use std::collections::BTreeMap;
 
-use super::keys_of;
+use serde::Deserialize;
+
+use super::{Words, keys_of};
 use crate::text::token::{Sentence, Text, TokenKind, key_of};
 
 /// Tokens that `...` may leap over.
@@ -24,6 +26,8 @@ const GAP: usize = 8;
 enum Part {
     /// One of these words; the second member says whether it may be absent.
     Word(Vec<u64>, bool),
+    /// One of the words of a named set, until [`Pattern::fill_in`] puts them in.
+    Sets(Vec<String>, Vec<u64>, bool),
     Any(bool),
     Gap,
     Start,
@@ -32,23 +36,45 @@ enum Part {
 }
 
 /// A pattern of words.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub(crate) struct Pattern {
     parts: Vec<Part>,
 }
 
-impl Pattern {
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
     /// Reads a pattern. The first part, apart from `<`, must be a word that cannot be absent, or a sign.
-    pub fn parse(text: &str, sets: &BTreeMap<String, String>) -> Result<Self, String> {
-        let parts = text.split_whitespace().map(|part| parse_part(part, sets));
-        let parts = parts
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|fault| format!("`{text}`: {fault}"))?;
+    fn try_from(text: String) -> Result<Self, String> {
+        let parts: Vec<Part> = text.split_whitespace().map(parse_part).collect();
         let first = parts.iter().find(|part| !matches!(part, Part::Start));
         match first {
-            Some(Part::Word(_, false) | Part::Sign(_)) => Ok(Self { parts }),
+            Some(Part::Word(_, false) | Part::Sets(_, _, false) | Part::Sign(_)) => {
+                Ok(Self { parts })
+            }
             _ => Err(format!("`{text}`: begin with a word that cannot be absent")),
         }
+    }
+}
+
+impl Pattern {
+    /// Puts the words of the sets in.
+    pub fn fill_in(&mut self, sets: &BTreeMap<String, Words>) -> Result<(), String> {
+        for part in &mut self.parts {
+            if let Part::Sets(names, keys, optional) = part {
+                let mut all = std::mem::take(keys);
+                for name in names {
+                    let set = sets
+                        .get(name)
+                        .ok_or_else(|| format!("no set is called {name}"))?;
+                    all.extend(&set.keys);
+                }
+                all.sort_unstable();
+                *part = Part::Word(all, *optional);
+            }
+        }
+        Ok(())
     }
 
     /// The words or the sign that a match begins with.
@@ -81,14 +107,14 @@ impl Pattern {
     }
 }
 
-fn parse_part(part: &str, sets: &BTreeMap<String, String>) -> Result<Part, String> {
-    Ok(match part {
+fn parse_part(part: &str) -> Part {
+    match part {
         "*" => Part::Any(false),
         "*?" => Part::Any(true),
         "..." => Part::Gap,
         "<" => Part::Start,
         ">" => Part::End,
-        ":" | "," | "(" | ")" | "-" | "/" | "?" | "–" | "—" => {
+        ":" | "," | "(" | ")" | "[" | "-" | "/" | "?" | "–" | "—" => {
             Part::Sign(part.chars().next().unwrap_or(' '))
         }
         _ => {
@@ -96,23 +122,17 @@ fn parse_part(part: &str, sets: &BTreeMap<String, String>) -> Result<Part, Strin
                 Some(words) => (words, true),
                 None => (part, false),
             };
-            let mut keys = Vec::new();
-            for word in words.split('|') {
-                match word.strip_prefix('@') {
-                    Some(set) => {
-                        let words = sets
-                            .get(set)
-                            .ok_or_else(|| format!("no set is called {set}"))?;
-                        keys.extend(keys_of(words));
-                    }
-                    None => keys.extend(keys_of(word)),
-                }
-            }
+            let (sets, plain): (Vec<&str>, Vec<&str>) =
+                words.split('|').partition(|word| word.starts_with('@'));
+            let mut keys = keys_of(&plain.join(" "));
             keys.sort_unstable();
-            keys.dedup();
-            Part::Word(keys, optional)
+            if sets.is_empty() {
+                return Part::Word(keys, optional);
+            }
+            let names = sets.iter().map(|set| set[1..].to_owned()).collect();
+            Part::Sets(names, keys, optional)
         }
-    })
+    }
 }
 
 fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -> Option<usize> {
@@ -143,6 +163,7 @@ fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -
                 None
             }
         }
+        Part::Sets(..) => None,
         Part::Gap => (0..=GAP).find_map(|skip| {
             if at + skip > sentence.to {
                 return None;
@@ -188,8 +209,9 @@ mod tests {
     use super::*;
 
     fn found(pattern: &str, text: &str) -> Option<String> {
-        let sets = BTreeMap::from([("set".to_owned(), "agreed decided".to_owned())]);
-        let pattern = Pattern::parse(pattern, &sets).unwrap();
+        let sets = BTreeMap::from([("set".to_owned(), Words::from("agreed decided".to_owned()))]);
+        let mut pattern = Pattern::try_from(pattern.to_owned()).unwrap();
+        pattern.fill_in(&sets).unwrap();
         let text = Text::new(text);
         text.sentences.iter().find_map(|sentence| {
             let (from, to) = pattern.find_in(&text, *sentence)?;
@@ -223,9 +245,10 @@ mod tests {
 
     #[test]
     fn pattern_malformed_is_refused() {
-        let sets = BTreeMap::new();
-        for text in ["", "maybe? not", "* a", "@unknown", "... a"] {
-            assert!(Pattern::parse(text, &sets).is_err(), "{text}");
+        for text in ["", "maybe? not", "* a", "... a"] {
+            assert!(Pattern::try_from(text.to_owned()).is_err(), "{text}");
         }
+        let mut unknown = Pattern::try_from("@unknown".to_owned()).unwrap();
+        assert!(unknown.fill_in(&BTreeMap::new()).is_err());
     }
 }

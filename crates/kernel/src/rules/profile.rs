@@ -1,28 +1,19 @@
 //! Profiles: what an intent must name. The elements and the profiles stand in `rules/gaps.toml`.
 
-use super::keys_of;
+use serde::Deserialize;
+
+use super::Words;
 
 /// Something an intent can name, such as its users.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Element {
     /// Its name in profiles and questions.
     pub name: String,
     /// What is asked where nobody named it.
     pub question: String,
     /// Words of which one is enough to count as named.
-    pub(crate) keys: Vec<u64>,
-}
-
-impl Element {
-    pub(super) fn new(name: String, question: String, words: &str) -> Self {
-        let mut keys = keys_of(words);
-        keys.sort_unstable();
-        Self {
-            name,
-            question,
-            keys,
-        }
-    }
+    pub(crate) words: Words,
 }
 
 /// A short list of elements that an intent must name.
@@ -34,7 +25,7 @@ pub struct Profile {
     pub about: String,
     /// Positions in [`super::RuleSet::elements`].
     pub(crate) requires: Vec<usize>,
-    /// Asked only where goal and constraints have fewer words.
+    /// Asked only where goal and constraints have fewer words; always where there is no number.
     pub below_words: Option<usize>,
 }
 

@@ -1,66 +1,25 @@
-//! The shape of the data files, and how they become rules. An unknown member or an unknown name is a fault.
+//! The shape of the data files. An unknown member or an unknown name is a fault.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::pattern::Pattern;
 use super::profile::{Element, Profile};
-use super::{Kind, Matcher, Rule, RuleSet, Severity, keys_of};
+use super::{Rule, RuleSet, Words};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     /// Named lists of words that patterns refer to as `@name`.
     #[serde(default)]
-    sets: BTreeMap<String, String>,
+    sets: BTreeMap<String, Words>,
     #[serde(default)]
-    rule: Vec<RawRule>,
+    rule: Vec<Rule>,
     #[serde(default)]
-    element: Vec<RawElement>,
+    element: Vec<Element>,
     #[serde(default)]
     profile: Vec<RawProfile>,
     words: Option<super::lexicon::RawWords>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRule {
-    id: String,
-    kind: String,
-    severity: String,
-    matcher: String,
-    title: String,
-    message: String,
-    reason: String,
-    advice: String,
-    explanation: String,
-    flags: Vec<String>,
-    passes: Vec<String>,
-    #[serde(default)]
-    fills: bool,
-    /// The sign that opens the brackets of a bracket rule.
-    bracket: Option<char>,
-    #[serde(default)]
-    words: String,
-    #[serde(default)]
-    patterns: Vec<String>,
-    #[serde(default)]
-    unless: Vec<String>,
-    #[serde(default)]
-    unless_sentence: Vec<String>,
-    #[serde(default)]
-    unless_intent: String,
-    #[serde(default)]
-    groups: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawElement {
-    name: String,
-    question: String,
-    words: String,
 }
 
 #[derive(Deserialize)]
@@ -69,25 +28,20 @@ struct RawProfile {
     name: String,
     about: String,
     requires: Vec<String>,
-    /// Asked only where goal and constraints have fewer words than this; always where it is left out.
     below_words: Option<usize>,
 }
 
 /// Adds what stands in one file.
 pub(super) fn read_file(set: &mut RuleSet, text: &str) -> Result<(), String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-    for raw in file.rule {
-        let id = raw.id.clone();
-        let rule = make_rule(raw, &file.sets).map_err(|fault| format!("{id}: {fault}"))?;
+    for mut rule in file.rule {
+        prepare(&mut rule, &file.sets).map_err(|fault| format!("{}: {fault}", rule.id))?;
         if set.rules.iter().any(|known| known.id == rule.id) {
-            return Err(format!("{id}: there are two of it"));
+            return Err(format!("{}: there are two of it", rule.id));
         }
         set.rules.push(rule);
     }
-    for raw in file.element {
-        set.elements
-            .push(Element::new(raw.name, raw.question, &raw.words));
-    }
+    set.elements.extend(file.element);
     for raw in file.profile {
         let requires = raw.requires.iter().map(|name| {
             let found = set
@@ -110,45 +64,19 @@ pub(super) fn read_file(set: &mut RuleSet, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn make_rule(raw: RawRule, sets: &BTreeMap<String, String>) -> Result<Rule, String> {
-    let kind = Kind::parse(&raw.kind).ok_or_else(|| format!("no kind is called {}", raw.kind))?;
-    let severity = [Severity::Ask, Severity::Note, Severity::Off]
-        .into_iter()
-        .find(|severity| severity.name() == raw.severity)
-        .ok_or_else(|| format!("no severity is called {}", raw.severity))?;
-    let matcher = Matcher::parse(&raw.matcher)
-        .ok_or_else(|| format!("no matcher is called {}", raw.matcher))?;
-    if raw.flags.len() < 2 || raw.passes.len() < 2 {
+/// Fills in the sets that patterns refer to.
+fn prepare(rule: &mut Rule, sets: &BTreeMap<String, Words>) -> Result<(), String> {
+    if rule.flags.len() < 2 || rule.passes.len() < 2 {
         return Err("it needs two texts that it flags and two that it does not".to_owned());
     }
-    let patterns = |list: &[String]| -> Result<Vec<Pattern>, String> {
-        list.iter().map(|text| Pattern::parse(text, sets)).collect()
-    };
-    Ok(Rule {
-        kind,
-        severity,
-        matcher,
-        patterns: patterns(&raw.patterns)?,
-        unless: patterns(&raw.unless)?,
-        unless_sentence: patterns(&raw.unless_sentence)?,
-        unless_intent: keys_of(&raw.unless_intent),
-        groups: raw.groups.iter().map(|group| keys_of(group)).collect(),
-        keys: sorted(keys_of(&raw.words)),
-        words: raw.words.split_whitespace().map(str::to_owned).collect(),
-        id: raw.id,
-        title: raw.title,
-        message: raw.message,
-        reason: raw.reason,
-        advice: raw.advice,
-        explanation: raw.explanation.trim().to_owned(),
-        flags: raw.flags,
-        passes: raw.passes,
-        fills: raw.fills,
-        bracket: raw.bracket,
-    })
-}
-
-fn sorted(mut keys: Vec<u64>) -> Vec<u64> {
-    keys.sort_unstable();
-    keys
+    rule.explanation = rule.explanation.trim().to_owned();
+    let lists = [
+        &mut rule.patterns,
+        &mut rule.unless,
+        &mut rule.unless_sentence,
+    ];
+    lists
+        .into_iter()
+        .flatten()
+        .try_for_each(|pattern| pattern.fill_in(sets))
 }

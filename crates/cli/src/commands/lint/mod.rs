@@ -2,6 +2,7 @@
 //!
 //! `source` reads a file as an intent and remembers where everything stood, `render` prints what was found.
 
+mod list;
 mod render;
 mod source;
 

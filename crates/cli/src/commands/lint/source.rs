@@ -6,9 +6,10 @@ use runseal_core::canon::{ReadOptions, Value, parse_document};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
 use runseal_kernel::find::Origin;
-use runseal_kernel::list::parse_list;
+
 use runseal_kernel::{Intent, parse_intent};
 
+use super::list::parse_list;
 use crate::error::CliError;
 
 /// An intent, and where its texts stood.
