@@ -14,7 +14,7 @@ use runseal_core::canon::Value;
 use crate::find::{Finding, Wanted};
 use crate::intent::Refusal;
 use crate::rules::{DEFAULT_PROFILE, Kind, rule_set};
-use crate::text::{normalize_constraint, one_line};
+use crate::text::{normalize_constraint, one_line, strings};
 
 /// How a recorded decision begins.
 pub(crate) const DECIDED: &str = "Decided: ";
@@ -105,16 +105,10 @@ impl Assessed {
         let mut value = Value::object([
             ("kind", Value::from(self.kind.name())),
             ("message", Value::from(self.message.as_str())),
-            (
-                "quotes",
-                Value::array(self.quotes.iter().map(String::as_str)),
-            ),
+            ("quotes", strings(&self.quotes)),
         ]);
         if !self.options.is_empty() {
-            value.insert(
-                "options",
-                Value::array(self.options.iter().map(String::as_str)),
-            );
+            value.insert("options", strings(&self.options));
         }
         value
     }

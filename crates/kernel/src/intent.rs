@@ -3,7 +3,7 @@
 //! An [`Intent`] is always normalized: there is no other way to make one.
 
 use crate::context::Declared;
-use crate::text::{normalize_constraint, normalize_goal};
+use crate::text::{normalize_constraint, normalize_goal, strings};
 use runseal_core::canon::{
     Dialect, Document, Kind, NoCanonicalForm, Node, Value, canonical_digest, compare_utf16,
 };
@@ -117,10 +117,7 @@ impl Intent {
     pub fn to_value(&self) -> Value {
         Value::object([
             ("goal", Value::from(self.goal.as_str())),
-            (
-                "constraints",
-                Value::array(self.constraints.iter().map(String::as_str)),
-            ),
+            ("constraints", strings(&self.constraints)),
             ("context", self.context.clone()),
         ])
     }
@@ -139,10 +136,7 @@ fn hash_of(
 ) -> Result<(Value, Digest), NoCanonicalForm> {
     let mut value = Value::object([
         ("goal", Value::from(goal)),
-        (
-            "constraints",
-            Value::array(constraints.iter().map(String::as_str)),
-        ),
+        ("constraints", strings(constraints)),
         ("context", context),
     ]);
     let hash = canonical_digest(&value, Dialect::Kernel)?;

@@ -4,8 +4,8 @@
 //! what is said; both are integers from 0 to 100 (000 §3.4).
 
 use crate::context::{Assessed, Decisions, Declared, Waiver, is_decision};
-use crate::find::{Finding, Found, Naming, Origin, Place, clip, find_all};
-use crate::rules::{Kind, Matcher, Rule, Severity, rule_set};
+use crate::find::{Finding, Naming, Origin, Place, Wanted, clip, find_all};
+use crate::rules::{Kind, Matcher, Severity, rule_set};
 
 /// Points of entropy for one open finding of each kind.
 const POINTS: [(Kind, usize); 4] = [
@@ -44,7 +44,7 @@ pub struct Density {
 }
 
 /// What was found in an intent, sorted by what becomes of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measurement {
     /// Open: each becomes a question.
     pub open: Vec<Finding>,
@@ -64,10 +64,7 @@ pub struct Measurement {
 
 /// Measures a goal with its constraints (normalized texts).
 pub fn measure(goal: &str, constraints: &[String], declared: &Declared) -> Measurement {
-    let Found {
-        mut findings,
-        naming,
-    } = find_all(goal, constraints, is_decision, &declared.wanted);
+    let (mut findings, naming) = find_all(goal, constraints, &declared.wanted);
     let mut stale = Vec::new();
     for (at, assessed) in declared.assessed.iter().enumerate() {
         match locate(goal, constraints, assessed) {
@@ -77,20 +74,14 @@ pub fn measure(goal: &str, constraints: &[String], declared: &Declared) -> Measu
     }
     let decisions = Decisions::new(constraints);
     let mut sorted = Measurement {
-        open: Vec::new(),
-        notes: Vec::new(),
-        waived: Vec::new(),
-        unused_waivers: Vec::new(),
         stale,
-        entropy: Entropy::default(),
         density: measure_density(&naming, constraints.len()),
+        ..Measurement::default()
     };
     let mut used = vec![false; declared.waivers.len()];
     for finding in findings {
-        let waiver = declared
-            .waivers
-            .iter()
-            .position(|waiver: &Waiver| waiver.fits(&finding));
+        let mut waivers = declared.waivers.iter();
+        let waiver = waivers.position(|waiver: &Waiver| waiver.fits(&finding));
         if let Some(at) = waiver {
             used[at] = true;
             sorted.waived.push((finding, at));
@@ -107,24 +98,14 @@ pub fn measure(goal: &str, constraints: &[String], declared: &Declared) -> Measu
 
 /// How many questions a text would raise by itself.
 pub(crate) fn count_open(text: &str) -> usize {
-    let found = find_all(text, &[], is_decision, &Default::default());
-    found
-        .findings
-        .iter()
-        .filter(|finding| finding.asks())
-        .count()
-}
-
-/// The rule under which findings of assessors stand.
-fn assessor_rule(kind: Kind) -> Option<&'static Rule> {
-    rule_set()
-        .of_matcher(Matcher::Given)
-        .find(|rule| rule.kind == kind)
+    let (findings, _) = find_all(text, &[], &Wanted::default());
+    findings.iter().filter(|finding| finding.asks()).count()
 }
 
 /// The finding of an assessor, where all of its quotes stand in the intent as they are.
 fn locate(goal: &str, constraints: &[String], assessed: &Assessed) -> Option<Finding> {
-    let rule = assessor_rule(assessed.kind)?;
+    let mut rules = rule_set().of_matcher(Matcher::Given);
+    let rule = rules.find(|rule| rule.kind == assessed.kind)?;
     let texts = || {
         let plain = constraints
             .iter()
@@ -146,14 +127,10 @@ fn locate(goal: &str, constraints: &[String], assessed: &Assessed) -> Option<Fin
         })
     });
     let places = places.collect::<Option<Vec<Place>>>()?;
-    Some(Finding {
-        rule,
-        sentence: places.first()?.clone(),
-        places,
-        options: assessed.options.clone(),
-        missing: Vec::new(),
-        message: Some(assessed.message.clone()),
-    })
+    let mut finding = Finding::new(rule, places);
+    finding.options = assessed.options.clone();
+    finding.message = Some(assessed.message.clone());
+    Some(finding)
 }
 
 /// Whether all quotes of an assessor's finding stand in the intent.

@@ -1,7 +1,7 @@
 //! Outputs: for every leaf an instruction that a person or an agent can work from (000 §2.3).
 
 use crate::context::{Declared, is_decision};
-use crate::text::one_line;
+use crate::text::{one_line, strings};
 use crate::tree::TreeNode;
 use runseal_core::canon::{NoCanonicalForm, Value};
 use runseal_core::digest::ContentHash;
@@ -34,10 +34,7 @@ impl Output {
             ("path", Value::from(self.path.as_str())),
             ("content", Value::from(self.content.as_str())),
             ("content_hash", Value::from(self.content_hash.to_string())),
-            (
-                "source_constraints",
-                Value::array(self.source_constraints.iter().map(String::as_str)),
-            ),
+            ("source_constraints", strings(&self.source_constraints)),
             ("confidence", Value::from(self.confidence)),
         ])
     }

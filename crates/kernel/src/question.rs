@@ -4,6 +4,7 @@
 //! first: contradictions, placeholders, gaps, choices. A round asks a bounded number of questions of a bounded size; what
 //! is beyond is asked for in one question that says so.
 
+use crate::text::strings;
 use std::collections::BTreeSet;
 
 use runseal_core::canon::{NoCanonicalForm, Value, compare_utf16};
@@ -11,25 +12,6 @@ use runseal_core::ids::QuestionId;
 
 use crate::find::Finding;
 use crate::rules::{Kind, rule_set};
-
-/// What kind of answer a question expects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerType {
-    /// One of the options.
-    Choice,
-    /// Any text.
-    Text,
-}
-
-impl AnswerType {
-    /// The name in the bundle.
-    pub fn name(self) -> &'static str {
-        match self {
-            AnswerType::Choice => "choice",
-            AnswerType::Text => "text",
-        }
-    }
-}
 
 /// The option of every contradiction that keeps both sides.
 pub const BOTH_HOLD: &str = "Both hold";
@@ -41,8 +23,8 @@ pub struct Question {
     pub id: QuestionId,
     /// The question.
     pub text: String,
-    /// What to answer with.
-    pub expected_answer_type: AnswerType,
+    /// What to answer with: `choice` where there are options, else `text`.
+    pub expected_answer_type: &'static str,
     /// Why it matters.
     pub why_needed: String,
     /// How much an answer settles, 0 to 100.
@@ -80,13 +62,9 @@ impl Question {
     ) -> Result<Self, NoCanonicalForm> {
         options.sort_by(|a, b| compare_utf16(a, b));
         options.dedup();
-        let expected_answer_type = if options.len() >= 2 {
-            AnswerType::Choice
-        } else {
-            AnswerType::Text
-        };
+        let expected_answer_type = if options.len() >= 2 { "choice" } else { "text" };
         let id = QuestionId::derive(&Value::object([
-            ("expected_answer_type", expected_answer_type.name()),
+            ("expected_answer_type", expected_answer_type),
             ("text", text.as_str()),
             ("why_needed", why_needed.as_str()),
         ]))?;
@@ -117,17 +95,14 @@ impl Question {
             ("text", Value::from(self.text.as_str())),
             (
                 "expected_answer_type",
-                Value::from(self.expected_answer_type.name()),
+                Value::from(self.expected_answer_type),
             ),
             ("why_needed", Value::from(self.why_needed.as_str())),
             ("information_gain", Value::from(self.information_gain)),
             ("priority", Value::from(self.priority)),
         ]);
         if !self.options.is_empty() {
-            value.insert(
-                "options",
-                Value::array(self.options.iter().map(String::as_str)),
-            );
+            value.insert("options", strings(&self.options));
         }
         value
     }

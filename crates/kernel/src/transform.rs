@@ -7,6 +7,7 @@ use crate::intent::{Intent, Refusal};
 use crate::output::{Output, make_output};
 use crate::question::Question;
 use crate::rules::rule_set;
+use crate::text::strings;
 use crate::tree::{TreeLimits, TreeNode, build_tree};
 use runseal_core::canon::{Dialect, NoCanonicalForm, Value, canonical_digest};
 use runseal_core::digest::Digest;
@@ -14,10 +15,7 @@ use runseal_core::ids::BundleId;
 
 /// Version of the bundle's schema (000).
 pub const SCHEMA_VERSION: &str = "0.1.0";
-/// Version of the kernel's code; [`kernel_version`] adds what rules it had.
-pub const KERNEL_BASE_VERSION: &str = "0.2.0";
-
-/// Version of the kernel as bundles carry it: the code's version, and eight hex digits of the digest over the rule data
+/// Version of the kernel as bundles carry it: the program's version, and eight hex digits of the digest over the rule data
 /// as SemVer build metadata.
 pub fn kernel_version() -> &'static str {
     rule_set().version()
@@ -175,10 +173,7 @@ fn node_value(node: &TreeNode) -> Value {
         ),
         ("status", Value::from(node.status())),
         ("goal", Value::from(node.goal.as_str())),
-        (
-            "constraints",
-            Value::array(node.constraints.iter().map(String::as_str)),
-        ),
+        ("constraints", strings(&node.constraints)),
         (
             "entropy",
             Value::object([
@@ -214,10 +209,7 @@ fn node_value(node: &TreeNode) -> Value {
             Value::object([
                 ("branch_id", Value::from(b.branch_id.as_str())),
                 ("answer", Value::from(b.answer.as_str())),
-                (
-                    "added_constraints",
-                    Value::array(b.added_constraints.iter().map(String::as_str)),
-                ),
+                ("added_constraints", strings(&b.added_constraints)),
             ])
         });
         let branches = Value::Array(branches.collect());

@@ -10,6 +10,7 @@ use crate::context::Declared;
 use crate::measure::{Measurement, measure};
 use crate::question::{Question, derive_questions};
 use crate::rules::Kind;
+use crate::text::strings;
 use runseal_core::canon::{NoCanonicalForm, Value, compare_utf16};
 use runseal_core::ids::{BranchId, NodeId};
 
@@ -186,10 +187,7 @@ fn make_node(
     let measured = measure(goal, &constraints, declared);
     let questions = derive_questions(&measured.open)?;
     let id = NodeId::derive(&Value::object([
-        (
-            "constraints",
-            Value::array(constraints.iter().map(String::as_str)),
-        ),
+        ("constraints", strings(&constraints)),
         ("goal", Value::from(goal)),
         (
             "parent_id",

@@ -80,6 +80,13 @@ fn cost_of_a_megabyte_of_repeated_text() {
         "a.",
         "a-",
         "Decided: “a” ",
+        "TODO list ",
+        "at most N s. ",
+        "might stay open ",
+        "is to be seen by the user ",
+        "[a ",
+        "<a ",
+        "a? ",
     ];
     for unit in units {
         let text = format!("x {}", unit.repeat((1 << 20) / unit.len()));

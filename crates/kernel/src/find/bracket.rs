@@ -3,7 +3,7 @@
 //! Brackets have many other uses. What belongs to a longer name or path, stands in quotes, is explained in the text, or
 //! is spelled like an option, a type or an element of markup is no blank.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, MAX_PER_TEXT, Source};
 use crate::rules::{Class, Matcher, Rule, RuleSet};
@@ -15,23 +15,42 @@ const WHERE: u64 = key_of(b"where");
 /// Words that a blank may hold.
 const MOST_WORDS: usize = 6;
 
-/// Names in brackets that the intent gives a meaning to.
-pub(super) struct KnownNames(BTreeSet<String>);
+/// Names that the intent gives a meaning to: those in brackets, and single letters with how often they occur.
+#[derive(Default)]
+pub(super) struct KnownNames {
+    names: BTreeSet<String>,
+    letters: BTreeMap<char, usize>,
+}
 
 impl KnownNames {
     pub fn new(sources: &[Source<'_>]) -> Self {
-        let mut names = BTreeSet::new();
+        let mut known = Self::default();
         for source in sources {
-            for at in 0..source.text.tokens.len() {
-                if let Some(blank) = read_blank(source, at)
-                    && (blank.is_attached || blank.is_defined || source.text.tokens[at].quoted)
+            for (at, token) in source.text.tokens.iter().enumerate() {
+                if let Some(letter) = single_letter(source.text.word(at)) {
+                    *known.letters.entry(letter).or_default() += 1;
+                } else if let Some(blank) = read_blank(source, at)
+                    && (blank.is_attached || blank.is_defined || token.quoted)
                 {
-                    names.insert(blank.inside.to_ascii_lowercase());
+                    known.names.insert(blank.inside.to_ascii_lowercase());
                 }
             }
         }
-        Self(names)
+        known
     }
+
+    /// A letter that occurs again is a name that the text gives meaning to.
+    pub fn is_letter_used_again(&self, word: &str) -> bool {
+        single_letter(word)
+            .is_some_and(|letter| self.letters.get(&letter).is_some_and(|uses| *uses > 1))
+    }
+}
+
+fn single_letter(word: &str) -> Option<char> {
+    let mut chars = word.chars();
+    chars
+        .next()
+        .filter(|c| c.is_alphabetic() && chars.next().is_none())
 }
 
 /// Something in brackets.
@@ -46,16 +65,6 @@ struct Blank<'t> {
     is_defined: bool,
 }
 
-fn closing(open: char) -> Option<char> {
-    match open {
-        '[' => Some(']'),
-        '{' => Some('}'),
-        '<' => Some('>'),
-        '%' => Some('%'),
-        _ => None,
-    }
-}
-
 fn read_blank<'t>(source: &Source<'t>, at: usize) -> Option<Blank<'t>> {
     let text = &source.text;
     let token = text.tokens[at];
@@ -63,7 +72,9 @@ fn read_blank<'t>(source: &Source<'t>, at: usize) -> Option<Blank<'t>> {
         return None;
     }
     let open = text.word(at).chars().next()?;
-    let close = closing(open)?;
+    let (_, close) = [('[', ']'), ('{', '}'), ('<', '>'), ('%', '%')]
+        .into_iter()
+        .find(|pair| pair.0 == open)?;
     let from = token.end as usize;
     let rest = &text.raw[from..];
     let length = rest.bytes().take(LONGEST).position(|b| b == close as u8)?;
@@ -130,7 +141,7 @@ pub(super) fn find(
             }
             let free = !blank.is_attached
                 && !blank.is_defined
-                && !known.0.contains(&blank.inside.to_ascii_lowercase());
+                && !known.names.contains(&blank.inside.to_ascii_lowercase());
             for rule in own
                 .iter()
                 .filter(|rule| free && rule.bracket == Some(blank.open))

@@ -1,7 +1,7 @@
 //! Choices left open: hedges, alternatives, questions. The sentence is what is asked about.
 
 use super::{Finding, MAX_PER_TEXT, Origin, Source, is_lifted};
-use crate::rules::{Class, Matcher, Rule, RuleSet};
+use crate::rules::{Class, Matcher, Rule, RuleSet, Severity};
 use crate::text::token::{Sentence, TokenKind, key_of};
 
 const OR: u64 = key_of(b"or");
@@ -30,7 +30,10 @@ fn find_hedge(
     let mut best: Option<(&'static Rule, usize, Vec<String>)> = None;
     for at in sentence.from..sentence.to {
         let token = source.text.tokens[at];
-        if token.quoted {
+        let decided = best
+            .as_ref()
+            .is_some_and(|(rule, ..)| rule.severity == Severity::Ask);
+        if token.quoted || decided {
             continue;
         }
         if token.key == OR {

@@ -100,14 +100,9 @@ pub(super) fn find(
             end,
             quote: clip(raw, 0, end, 0),
         };
-        out.push(Finding {
-            rule,
-            places: vec![place.clone()],
-            sentence: place,
-            options: Vec::new(),
-            missing: missing.clone(),
-            message: None,
-        });
+        let mut finding = Finding::new(rule, vec![place]);
+        finding.missing = missing.clone();
+        out.push(finding);
     }
     naming
 }

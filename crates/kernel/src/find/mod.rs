@@ -16,6 +16,7 @@ mod pairs;
 mod statement;
 mod words;
 
+use crate::context::is_decision;
 use crate::rules::{Kind, Rule, RuleSet, Severity, rule_set};
 use crate::text::one_line;
 use crate::text::token::{Sentence, Text, TokenKind};
@@ -62,6 +63,20 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding at one place or more, the first of which is its surroundings too.
+    pub(crate) fn new(rule: &'static Rule, places: Vec<Place>) -> Self {
+        let (options, missing) = (Vec::new(), Vec::new());
+        let sentence = places[0].clone();
+        Self {
+            rule,
+            places,
+            sentence,
+            options,
+            missing,
+            message: None,
+        }
+    }
+
     /// What kind of thing it is.
     pub fn kind(&self) -> Kind {
         self.rule.kind
@@ -169,14 +184,9 @@ impl<'t> Source<'t> {
         from: usize,
         to: usize,
     ) -> Finding {
-        Finding {
-            rule,
-            places: vec![self.place(from, to)],
-            sentence: self.around(sentence, from),
-            options: Vec::new(),
-            missing: Vec::new(),
-            message: None,
-        }
+        let mut finding = Finding::new(rule, vec![self.place(from, to)]);
+        finding.sentence = self.around(sentence, from);
+        finding
     }
 
     /// Whether any word of the sentence is of one of the classes.
@@ -205,25 +215,17 @@ pub(crate) fn is_lifted(
             .any(|pattern| pattern.find_in(text, sentence).is_some())
 }
 
-/// What was found in an intent.
-pub(crate) struct Found {
-    /// Text by text, then pairs, then the gap.
-    pub findings: Vec<Finding>,
-    /// What the intent names, for the measurement.
-    pub naming: Naming,
-}
-
-/// Looks for everything that the rules know, apart from what assessors found.
+/// Looks for everything that the rules know, apart from what assessors found: findings text by text, then pairs, then the
+/// gap; and what the intent names.
 pub(crate) fn find_all(
     goal: &str,
     constraints: &[String],
-    is_closed: impl Fn(&str) -> bool,
     wanted: &Wanted,
-) -> Found {
+) -> (Vec<Finding>, Naming) {
     let rules = rule_set();
     let mut sources = vec![Source::new(Origin::Goal, goal, rules)];
     for (at, constraint) in constraints.iter().enumerate() {
-        if !is_closed(constraint) {
+        if !is_decision(constraint) {
             sources.push(Source::new(Origin::Constraint(at), constraint, rules));
         }
     }
@@ -231,7 +233,7 @@ pub(crate) fn find_all(
     let known = bracket::KnownNames::new(&sources);
     for source in &sources {
         let mut own = Vec::new();
-        words::find(rules, source, &sources, &mut own);
+        words::find(rules, source, &known, &mut own);
         bracket::find(rules, source, &known, &mut own);
         choice::find(rules, source, &mut own);
         keep_apart(&mut own);
@@ -239,7 +241,7 @@ pub(crate) fn find_all(
     }
     pairs::find(rules, &sources[1..], &mut findings);
     let naming = missing::find(rules, &sources, constraints, wanted, &mut findings);
-    Found { findings, naming }
+    (findings, naming)
 }
 
 /// Of findings that overlap, the one of the earlier rule stays; a sentence leaves at most one choice open, and none where

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::statement::{Keys, Statement, read};
+use super::statement::{Statement, read};
 use super::{Finding, Source};
 use crate::rules::{Rule, RuleSet};
 
@@ -21,7 +21,7 @@ pub(super) struct Statements<'s, 't> {
 }
 
 impl<'s, 't> Statements<'s, 't> {
-    fn new(rules: &RuleSet, sources: &'s [Source<'t>]) -> Self {
+    fn new(sources: &'s [Source<'t>]) -> Self {
         let mut all = Vec::new();
         for (number, source) in sources.iter().enumerate() {
             all.extend(
@@ -29,7 +29,7 @@ impl<'s, 't> Statements<'s, 't> {
                     .text
                     .sentences
                     .iter()
-                    .filter_map(|sentence| read(rules, source, number, *sentence)),
+                    .filter_map(|sentence| read(source, number, *sentence)),
             );
         }
         let mut postings = Vec::new();
@@ -51,51 +51,50 @@ impl<'s, 't> Statements<'s, 't> {
         &self.postings[from..to]
     }
 
-    /// Statements of other constraints that share the rarest of these words that is shared at all.
-    pub fn candidates(
-        &self,
+    /// Statements of other constraints in a list of postings.
+    fn others<'a>(
+        &'a self,
         statement: usize,
-        keys: &Keys,
-    ) -> impl Iterator<Item = (usize, &Statement)> {
+        list: &'a [(u64, u32)],
+    ) -> impl Iterator<Item = (usize, &'a Statement)> {
         let own = self.all[statement].source;
-        let shared = keys
-            .iter()
-            .map(|key| self.with(*key))
-            .filter(|list| list.len() > 1);
-        let rarest = shared.min_by_key(|list| list.len()).unwrap_or(&[]);
-        let others = rarest.iter().map(|(_, other)| *other as usize);
+        let numbers = list.iter().map(|(_, other)| *other as usize);
+        let others = numbers.map(|other| (other, &self.all[other]));
         others
-            .map(|other| (other, &self.all[other]))
             .filter(move |(_, other)| other.source != own)
             .take(MOST_CANDIDATES)
     }
 
+    /// Statements of other constraints that share the rarest of these words that is shared at all.
+    pub fn candidates(
+        &self,
+        statement: usize,
+        keys: &[u64],
+    ) -> impl Iterator<Item = (usize, &Statement)> {
+        let shared = keys
+            .iter()
+            .map(|key| self.with(*key))
+            .filter(|list| list.len() > 1);
+        self.others(
+            statement,
+            shared.min_by_key(|list| list.len()).unwrap_or(&[]),
+        )
+    }
+
     /// Statements of other constraints that hold a word.
     pub fn holding(&self, statement: usize, key: u64) -> impl Iterator<Item = (usize, &Statement)> {
-        let own = self.all[statement].source;
-        let others = self.with(key).iter().map(|(_, other)| *other as usize);
-        others
-            .map(|other| (other, &self.all[other]))
-            .filter(move |(_, other)| other.source != own)
-            .take(MOST_CANDIDATES)
+        self.others(statement, self.with(key))
     }
 
     /// The finding that two statements contradict each other; places in the order of the constraints.
     pub fn finding(&self, rule: &'static Rule, one: usize, other: usize) -> Finding {
         let place = |number: usize| {
             let statement = &self.all[number];
-            self.sources[statement.source].around(statement.sentence(), statement.tokens.0)
+            self.sources[statement.source].around(statement.sentence, statement.sentence.from)
         };
         let mut places = vec![place(one), place(other)];
         places.sort();
-        Finding {
-            rule,
-            sentence: places[0].clone(),
-            options: Vec::new(),
-            places,
-            missing: Vec::new(),
-            message: None,
-        }
+        Finding::new(rule, places)
     }
 }
 
@@ -124,7 +123,7 @@ pub(super) fn find(rules: &'static RuleSet, sources: &[Source<'_>], out: &mut Ve
     if sources.len() < 2 {
         return;
     }
-    let statements = Statements::new(rules, sources);
+    let statements = Statements::new(sources);
     let mut pairs = Pairs {
         seen: BTreeSet::new(),
         findings: Vec::new(),

@@ -4,7 +4,7 @@
 //! (*so that …*), reasons and examples assert nothing and are left out. Words are compared by [`Source::canonical`].
 
 use super::Source;
-use crate::rules::{Class, RuleSet};
+use crate::rules::Class;
 use crate::text::token::{Sentence, TokenKind, key_of};
 
 /// Words that carry no content of their own.
@@ -43,8 +43,7 @@ pub(super) struct Denial {
 pub(super) struct Statement {
     /// Position of its source.
     pub source: usize,
-    /// Its sentence.
-    pub tokens: (usize, usize),
+    pub sentence: Sentence,
     /// All content words that it asserts or denies.
     pub keys: Keys,
     pub subject: Keys,
@@ -60,27 +59,12 @@ pub(super) struct Statement {
     pub body: Vec<usize>,
 }
 
-impl Statement {
-    pub fn sentence(&self) -> Sentence {
-        Sentence {
-            from: self.tokens.0,
-            to: self.tokens.1,
-        }
-    }
-}
-
 const I: u64 = key_of(b"i");
 const WANT: [u64; 4] = [
     key_of(b"want"),
     key_of(b"need"),
     key_of(b"expect"),
     key_of(b"can"),
-];
-const RELATIVE: [u64; 4] = [
-    key_of(b"that"),
-    key_of(b"which"),
-    key_of(b"who"),
-    key_of(b"whose"),
 ];
 const AT: u64 = key_of(b"at");
 const ALL: u64 = key_of(b"all");
@@ -92,15 +76,10 @@ const COLON: u64 = key_of(b":");
 const HEADING: usize = 6;
 
 /// Takes a sentence apart; `None` where it says nothing to compare.
-pub(super) fn read(
-    _rules: &RuleSet,
-    source: &Source<'_>,
-    number: usize,
-    sentence: Sentence,
-) -> Option<Statement> {
+pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Option<Statement> {
     let mut statement = Statement {
         source: number,
-        tokens: (sentence.from, sentence.to),
+        sentence,
         ..Statement::default()
     };
     let class = |i: usize| source.classes[i];
@@ -138,7 +117,7 @@ pub(super) fn read(
         i += 1;
     }
     skip_enumerator(source, &mut body);
-    let is_relative = |i: usize| i > sentence.from && RELATIVE.contains(&key(i - 1));
+    let is_relative = |i: usize| i > sentence.from && class(i - 1) & Class::RELATIVE != 0;
     statement.verb = body
         .iter()
         .copied()
@@ -233,7 +212,7 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
         // What is denied of some only ("tests that do not set it") is not denied.
         let relative = body[at.saturating_sub(3)..at]
             .iter()
-            .any(|&j| RELATIVE.contains(&source.text.tokens[j].key));
+            .any(|&j| class(j) & Class::RELATIVE != 0);
         if !denies || relative {
             continue;
         }

@@ -1,5 +1,6 @@
 //! Markers, masks and phrases: words that stand where a value belongs, or that put it off.
 
+use super::bracket::KnownNames;
 use super::{Finding, MAX_PER_TEXT, Source, is_lifted};
 use crate::rules::{Matcher, Rule, RuleSet};
 use crate::text::token::{Sentence, TokenKind};
@@ -7,7 +8,7 @@ use crate::text::token::{Sentence, TokenKind};
 pub(super) fn find(
     rules: &'static RuleSet,
     source: &Source<'_>,
-    all: &[Source<'_>],
+    known: &KnownNames,
     out: &mut Vec<Finding>,
 ) {
     let markers: Vec<&Rule> = rules.of_matcher(Matcher::Marker).collect();
@@ -34,7 +35,7 @@ pub(super) fn find(
                 if let Some(end) =
                     rule.patterns[usize::from(*pattern)].match_at(&source.text, *sentence, at)
                 {
-                    let found = match_rule(rule, source, all, *sentence, at, end);
+                    let found = match_rule(rule, source, known, *sentence, at, end);
                     out.extend(found);
                 }
             }
@@ -45,7 +46,7 @@ pub(super) fn find(
 fn match_rule(
     rule: &'static Rule,
     source: &Source<'_>,
-    all: &[Source<'_>],
+    known: &KnownNames,
     sentence: Sentence,
     at: usize,
     end: usize,
@@ -53,13 +54,8 @@ fn match_rule(
     let (at, end) = match rule.matcher {
         Matcher::Phrase => (at, end),
         Matcher::Mask => {
-            let mask = (at..end).find(|i| {
-                rule.words
-                    .list
-                    .iter()
-                    .any(|word| word == source.text.word(*i))
-            })?;
-            if is_used_elsewhere(source, all, mask) {
+            let mask = (at..end).find(|i| rule.words.lists(source.text.word(*i)))?;
+            if known.is_letter_used_again(source.text.word(mask)) {
                 return None;
             }
             (mask, mask + 1)
@@ -74,25 +70,12 @@ fn match_rule(
     Some(source.finding(rule, sentence, at, end))
 }
 
-/// A letter that occurs again is a name that the text gives meaning to.
-fn is_used_elsewhere(source: &Source<'_>, all: &[Source<'_>], mask: usize) -> bool {
-    let word = source.text.word(mask);
-    let key = source.text.tokens[mask].key;
-    let uses = all.iter().map(|other| {
-        let tokens = other.text.tokens.iter();
-        tokens
-            .filter(|token| token.key == key && &other.text.raw[token.span()] == word)
-            .count()
-    });
-    word.len() == 1 && uses.sum::<usize>() > 1
-}
-
 /// `XXXX XXXX 1234`: how a number is shown.
 fn is_group_of_masks(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
     let is_part = |i: usize| {
         i < source.text.tokens.len()
             && (source.text.tokens[i].kind == TokenKind::Number || is_marker(rule, source, i))
-            && rule.words.list.iter().any(|known| known == "XXX")
+            && rule.words.lists("XXX")
     };
     is_part(at + 1)
         || at > 0 && is_part(at - 1) && source.text.tokens[at - 1].kind != TokenKind::Number
@@ -112,7 +95,7 @@ fn is_marker(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
     }
     let plain = word.bytes().all(|b| b.is_ascii_lowercase());
     if plain && !word.starts_with("xx") {
-        return rule.words.has(token.key) && rule.words.list.iter().any(|known| known == word);
+        return rule.words.has(token.key) && rule.words.lists(word);
     }
     rule.words
         .list

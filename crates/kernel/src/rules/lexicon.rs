@@ -63,6 +63,8 @@ classes! {
     LIMITS = 19, "limits";
     /// Asserts of all cases.
     ALWAYS = 20, "always";
+    /// Begins a clause about a noun.
+    RELATIVE = 21, "relative";
 }
 
 /// What is measured: the number is the position in the unit table.

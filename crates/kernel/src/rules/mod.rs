@@ -4,7 +4,6 @@
 //! needs, what is told to people, and texts that it must and must not flag. Nothing in the matchers knows a rule by name.
 //! [`RuleSet::digest`] is over the bytes of all files, so that a bundle can say which rules made it.
 
-pub mod catalogue;
 mod lexicon;
 pub(crate) mod pattern;
 mod profile;
@@ -213,6 +212,11 @@ impl From<String> for Words {
 }
 
 impl Words {
+    /// Whether the word is one of them as written.
+    pub fn lists(&self, word: &str) -> bool {
+        self.list.iter().any(|known| known == word)
+    }
+
     /// Whether the word with this key is one of them, in any letter case.
     pub fn has(&self, key: u64) -> bool {
         self.keys.binary_search(&key).is_ok()
@@ -253,6 +257,14 @@ impl RuleSet {
             .find(|rule| rule.id.eq_ignore_ascii_case(id))
     }
 
+    /// The names of the elements that a profile asks for.
+    pub fn required<'s>(&'s self, profile: &'s Profile) -> impl Iterator<Item = &'s str> {
+        profile
+            .requires
+            .iter()
+            .map(|at| self.elements[*at].name.as_str())
+    }
+
     pub(crate) fn of_matcher(&self, matcher: Matcher) -> impl Iterator<Item = &Rule> {
         self.rules
             .iter()
@@ -268,11 +280,7 @@ impl RuleSet {
             bytes.push(0);
         }
         let digest = Digest::of(&bytes);
-        let version = format!(
-            "{}+{}",
-            crate::transform::KERNEL_BASE_VERSION,
-            digest.hex_prefix(8)
-        );
+        let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), digest.hex_prefix(8));
         let mut set = RuleSet {
             rules: Vec::new(),
             elements: Vec::new(),

@@ -2,6 +2,8 @@
 //!
 //! Pure string functions; every pass over a text is linear in its length.
 
+use runseal_core::canon::Value;
+
 pub(crate) mod keyed;
 mod normalize;
 pub(crate) mod stem;
@@ -21,4 +23,9 @@ pub(crate) fn one_line(text: &str) -> String {
         out.push_str(word);
     }
     out
+}
+
+/// Strings as a JSON list.
+pub(crate) fn strings(list: &[String]) -> Value {
+    Value::array(list.iter().map(String::as_str))
 }

@@ -58,7 +58,7 @@ impl Token {
 }
 
 /// A sentence: tokens from `from` up to `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sentence {
     pub from: usize,
     pub to: usize,
@@ -137,7 +137,7 @@ fn word_end(raw: &str, start: usize, numeric: bool) -> usize {
     let mut end = start;
     let mut chars = raw[start..].char_indices().peekable();
     while let Some((at, c)) = chars.next() {
-        if c.is_alphanumeric() || c == '_' || is_mark(c) {
+        if c.is_alphanumeric() || matches!(c, '_' | '\u{300}'..='\u{36f}') {
             end = start + at + c.len_utf8();
             continue;
         }
@@ -160,11 +160,6 @@ fn word_end(raw: &str, start: usize, numeric: bool) -> usize {
         end += plus.max(1);
     }
     end
-}
-
-/// Combining marks belong to the letter before them.
-fn is_mark(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}')
 }
 
 fn scan(raw: &str, lower: &str) -> Vec<Token> {

@@ -1,10 +1,10 @@
-//! The kernel's rules as people read them: for `runseal rules`, and for the reference pages.
+//! The rules of intents as people read them: for `runseal rules`, and for the reference pages.
 
 use std::fmt::Write as _;
 
 use runseal_core::canon::Value;
 
-use super::{Rule, rule_set};
+use runseal_kernel::rules::{Rule, rule_set};
 
 /// One line a rule.
 pub fn render_list(rules: &[&Rule]) -> String {
@@ -110,12 +110,7 @@ pub fn render_tables() -> String {
     }
     text.push_str("\n| profile | asked for | when |\n|---|---|---|\n");
     for profile in &set.profiles {
-        let names: Vec<&str> = profile
-            .requires
-            .iter()
-            .filter_map(|at| set.elements.get(*at))
-            .map(|e| e.name.as_str())
-            .collect();
+        let names: Vec<&str> = set.required(profile).collect();
         let when = match profile.below_words {
             _ if names.is_empty() => "never".to_owned(),
             Some(words) => format!("goal and constraints have fewer than {words} words"),
