@@ -98,8 +98,7 @@ fn alternatives(
     at: usize,
 ) -> Option<Vec<String>> {
     let text = &source.text;
-    let blocking = Class::PERMISSION | Class::CONDITION | Class::NEGATION | Class::EXCEPTION;
-    if source.has_class(sentence, blocking) || at == sentence.from {
+    if at == sentence.from {
         return None;
     }
     let group_of = |i: usize| {
@@ -124,6 +123,10 @@ fn alternatives(
         .is_none_or(|next| next.kind == TokenKind::Sign)
         || right + 1 >= sentence.to;
     if left_group != right_group || !ends || is_lifted(rule, source, sentence, at - 1, right + 1) {
+        return None;
+    }
+    let blocking = Class::PERMISSION | Class::CONDITION | Class::NEGATION | Class::EXCEPTION;
+    if source.has_class(sentence, blocking) {
         return None;
     }
     let mut options = vec![text.word(right).to_owned(), text.word(at - 1).to_owned()];

@@ -8,7 +8,7 @@ use crate::rules::{Rule, RuleSet};
 
 /// How many statements one is compared with for a rule, at most; enough for lists that people write, and a bound on
 /// those that nobody did.
-const MOST_CANDIDATES: usize = 64;
+const MOST_CANDIDATES: usize = 32;
 /// Contradictions that are told for one intent.
 const MOST_FOUND: usize = 200;
 
