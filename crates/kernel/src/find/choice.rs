@@ -98,9 +98,7 @@ fn alternatives(
     at: usize,
 ) -> Option<Vec<String>> {
     let text = &source.text;
-    if at == sentence.from {
-        return None;
-    }
+    at.checked_sub(sentence.from + 1)?;
     let group_of = |i: usize| {
         rule.groups
             .iter()
