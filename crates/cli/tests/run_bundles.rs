@@ -8,7 +8,6 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use runseal_sandbox::Sandbox;
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::project_root;
 
@@ -26,19 +25,7 @@ fn example(name: &str) -> String {
 }
 
 fn has_isolation() -> bool {
-    match Sandbox::probe() {
-        Ok(_) => true,
-        Err(missing) => {
-            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(
-                !in_ci,
-                "CI must offer isolation: {missing}; {}",
-                missing.hint()
-            );
-            println!("skipped: {missing}");
-            false
-        }
-    }
+    runseal_testkit::isolation::sandbox().is_some()
 }
 
 /// Runs with the clock fixed.

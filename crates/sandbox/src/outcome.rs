@@ -72,6 +72,16 @@ pub struct Enforcement {
     pub work_folder: Enforcer,
 }
 
+impl Enforcement {
+    /// What can be said of two commands together.
+    pub fn weakest(self, other: Enforcement) -> Enforcement {
+        Enforcement {
+            memory: self.memory.min(other.memory),
+            work_folder: self.work_folder.min(other.work_folder),
+        }
+    }
+}
+
 /// How a command ended and what it printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {

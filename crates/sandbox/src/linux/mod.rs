@@ -250,6 +250,13 @@ fn read_records(pipe: &OwnedFd) -> Result<Vec<Record>, SandboxError> {
 fn judge(spec: &Spec, seen: Option<Limit>, records: &[Record]) -> Result<Ending, SandboxError> {
     for record in records {
         match *record {
+            // The machine is not to blame for what the caller's folder holds.
+            Record::SetUpFailed(Layer::WorkFolder, errno) => {
+                return Err(SandboxError::System {
+                    what: "fill the work folder",
+                    source: io::Error::from_raw_os_error(errno),
+                });
+            }
             Record::SetUpFailed(layer, errno) => {
                 let reason = io::Error::from_raw_os_error(errno).to_string();
                 return Err(Missing { layer, reason }.into());

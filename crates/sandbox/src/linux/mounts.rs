@@ -71,7 +71,6 @@ struct Bind {
 
 /// A folder in memory of bounded size and with bounded entries.
 struct MemoryFolder {
-    layer: Layer,
     inside: &'static str,
     options: Vec<(&'static str, String)>,
 }
@@ -143,12 +142,12 @@ pub(super) fn memory_bytes(limits: &Limits, storage: Storage) -> u64 {
 
 fn shared_folder(inside: &'static str, bytes: u64) -> MemoryFolder {
     MemoryFolder {
-        layer: Layer::Root,
         inside,
         options: vec![
             ("mode", "1777".to_owned()),
             ("size", bytes.to_string()),
-            ("nr_inodes", "65536".to_owned()),
+            // An empty file takes about a kilobyte of the kernel's memory.
+            ("nr_inodes", (bytes >> 10).clamp(64, 65_536).to_string()),
         ],
     }
 }
@@ -164,7 +163,6 @@ fn work_folder(limits: &Limits, owner: Option<(u32, u32)>) -> MemoryFolder {
         options.extend([("uid", uid.to_string()), ("gid", gid.to_string())]);
     }
     MemoryFolder {
-        layer: Layer::WorkFolder,
         inside: INSIDE_WORK,
         options,
     }
@@ -267,7 +265,7 @@ pub(super) fn build(plan: &MountPlan) -> Result<(), Failure> {
     make_target(root.as_fd(), Path::new("/proc"), true).at(Layer::Proc)?;
     attach(proc.as_fd(), root.as_fd(), "proc").at(Layer::Proc)?;
     for folder in &plan.memory_folders {
-        add_memory_folder(root.as_fd(), folder).at(folder.layer)?;
+        add_memory_folder(root.as_fd(), folder).at(Layer::Root)?;
     }
     make_target(root.as_fd(), Path::new(INSIDE_HOME), true).at(Layer::Root)?;
     if let Some((uid, gid)) = plan.owner {

@@ -396,6 +396,20 @@ static int page_tables(char **a) {
     return works_after_a_while();
 }
 
+/* So many empty files. */
+static int files(char **a) {
+    char name[4096];
+    int wanted = atoi(a[1]), i;
+    for (i = 0; i < wanted; i++) {
+        int file;
+        snprintf(name, sizeof name, "%s/%d", a[0], i);
+        file = open(name, O_CREAT | O_WRONLY, 0600);
+        if (file < 0) return refused_after_a_while("open");
+        close(file);
+    }
+    return works_after_a_while();
+}
+
 /* Puts a page of its own into a pipe, where it stays when the memory is given back. */
 static int splice_memory(void) {
     char *memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -474,6 +488,7 @@ int main(int count, char **arguments) {
     if (IS("socket-buffer")) return socket_buffer(rest);
     if (IS("pipes")) return pipes(rest);
     if (IS("page-tables")) return page_tables(rest);
+    if (IS("files")) return files(rest);
     if (IS("vmsplice")) return splice_memory();
     if (IS("wait")) return wait_long();
     if (IS("daemon")) return daemonize(rest);
