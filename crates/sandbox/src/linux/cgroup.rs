@@ -30,7 +30,8 @@ enum Version {
 pub(super) enum Entrance {
     /// It is started there: the group's folder.
     StartIn(OwnedFd),
-    /// It moves itself: the group's `cgroup.procs`.
+    /// It moves itself: the group's `tasks`. Unlike `cgroup.procs` that takes a single thread,
+    /// which is all it has, and the kernel need not wait for every processor first.
     Join(OwnedFd),
 }
 
@@ -84,7 +85,7 @@ impl Group {
                 set("memory.limit_in_bytes", &most)?;
                 ignore_absence(set("memory.memsw.limit_in_bytes", &most))?;
                 let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-                let file = rustix::fs::open(self.path.join("cgroup.procs"), flags, Mode::empty())?;
+                let file = rustix::fs::open(self.path.join("tasks"), flags, Mode::empty())?;
                 Ok(Entrance::Join(file))
             }
         }
