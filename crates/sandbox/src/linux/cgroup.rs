@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::Pid;
 
 /// Groups are named after the process that made them, so that those of a caller that was killed
-/// can be told from those in use.
+/// can be distinguished from those in use.
 const PREFIX: &str = "runseal-";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -45,7 +45,7 @@ use work::WorkFolder;
 /// reaching it means that the system hangs, not that a layer is missing.
 const PROBE_TIME: Duration = Duration::from_secs(300);
 
-/// What can be told without starting a process.
+/// What can be found out without starting a process.
 pub(crate) fn find_capabilities() -> Result<Capabilities, Missing> {
     let landlock = fence::find_version()?;
     let drop_to = ownership::find_unprivileged_ids()?;
