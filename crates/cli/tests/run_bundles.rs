@@ -78,6 +78,30 @@ fn sealed(bench: &Bench) -> Ran {
 }
 
 #[test]
+fn engine_that_writes_more_artifacts_than_allowed_seals_nothing() {
+    if !has_isolation() {
+        return;
+    }
+    let (_folder, bench) = bench();
+    let engine = example("resonance-sweep");
+    let input = format!("{engine}/input.json");
+    let run = ["engine", "run", &engine, &input, "--out", "out"];
+    let ran = bench.run(&[&run[..], &["--artifact-bytes", "10"]].concat());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("more than 10 bytes"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    assert!(!bench.path("out").exists());
+    // More than the kernel can hold it to: on disk, and the same bundle.
+    let more = (runseal_sandbox::MOST_IN_MEMORY + 1).to_string();
+    let ran = bench.run(&[&run[..], &["--artifact-bytes", &more]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+#[test]
 fn example_engines_run_verify_and_replay() {
     if !has_isolation() {
         return;

@@ -401,3 +401,22 @@ fn signal_name(signal: i32) -> String {
     let name = known.iter().find(|(number, _)| *number == signal);
     name.map_or_else(|| format!("SIG{signal}"), |(_, name)| (*name).to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_the_kernel_did_not_keep_are_warned_of() {
+        let warnings = |memory, work_folder| {
+            watched_limits(Enforcement {
+                memory,
+                work_folder,
+            })
+            .len()
+        };
+        assert_eq!(warnings(Enforcer::Kernel, Enforcer::Kernel), 0);
+        assert_eq!(warnings(Enforcer::Watcher, Enforcer::Kernel), 1);
+        assert_eq!(warnings(Enforcer::Watcher, Enforcer::Watcher), 2);
+    }
+}
