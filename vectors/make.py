@@ -80,7 +80,8 @@ def edit_document(format_name, base, case, edit, finish=lambda value: None):
     """A case that is `base` with one edit; `finish` puts right what is derived."""
     value = read_json(format_name, base)
     edited = edit(value)
-    value = value if edited is None else edited
+    # An edit that changes the value in place gives nothing, or a tuple of its steps.
+    value = edited if isinstance(edited, (dict, list)) else value
     finish(value)
     write_text(format_name, case, kernel(value) + "\n")
 
@@ -192,6 +193,19 @@ def make_context_bundles():
     case("bs21-leaf-missing", drop("terminal_nodes", 0), base="ok-branching")
     case("bs21-leaf-differs", put(["terminal_nodes", 0, "entropy", "unresolved_refs"], 9),
          base="ok-branching")
+    case("bs21-leaf-twice", lambda b: (
+        b["terminal_nodes"].insert(0, copy.deepcopy(b["terminal_nodes"][0])),
+        b["stats"].update(terminal_nodes=len(b["terminal_nodes"]))), base="ok-branching")
+    root = read_json("context-bundle", "ok-branching")["root_node"]
+    case("bs22-parent-missing", put(["root_node", "children", 0, "parent_id"], None),
+         base="ok-branching")
+    case("bs22-node-twice", lambda b: b["root_node"]["children"].insert(
+        0, copy.deepcopy(b["root_node"]["children"][0])), base="ok-branching")
+    case("bs23-branch-id-of-another-answer", put(
+        ["root_node", "splitting_question", "branches", 0, "branch_id"], "00000000"),
+        base="ok-branching")
+    case("outside-children-as-ids", put(
+        ["root_node", "children"], [child["id"] for child in root["children"]]), base="ok-branching")
     bundle = read_json("context-bundle", "ok-complete")
     for output in bundle["outputs"]:
         output["content_hash"] = output["content_hash"].removeprefix("sha256:")
@@ -373,6 +387,22 @@ def make_ledgers():
                 entry[key] = value
         write(name, lines[:at] + [kernel(entry)] + lines[at + 1:])
 
+    def chained(lines):
+        """The lines with the hash of the one before in each."""
+        made = []
+        for line in lines:
+            previous = content_hash(made[-1]) if made else None
+            made.append(kernel({**json.loads(line), "previous": previous}))
+        return made
+
+    chain = chained(lines)
+    write("ok-chain", chain)
+    write("ok-chain-begins-later", [kernel(without(json.loads(lines[0]), "previous")), kernel(
+        {**json.loads(lines[1]), "previous": content_hash(
+            kernel(without(json.loads(lines[0]), "previous")))})])
+    write("ld5-line-changed", [chain[0].replace("true", "false", 1), *chain[1:]])
+    write("ld5-line-dropped", [chain[0], chain[2]])
+    write("ld5-hash-missing", [*chain[:2], kernel(without(json.loads(chain[2]), "previous"))])
     first = json.loads(lines[0])
     write("ok-one-run", lines[:1])
     write("ok-blank-line", [lines[0], " \t"])
@@ -473,7 +503,7 @@ def make_runners():
 def rewrite(path, edit, write=kernel):
     value = json.loads(path.read_text())
     edited = edit(value)
-    path.write_text(write(value if edited is None else edited) + "\n")
+    path.write_text(write(edited if isinstance(edited, (dict, list)) else value) + "\n")
 
 
 def seal_pack(folder):
@@ -540,6 +570,13 @@ def make_packs():
     case("pk13-ledger-of-another-run", member("ledger.jsonl", put(["run_id"], "run_0000000000000000")))
     case("pk13-evidence-of-another-proposal", member(
         "evidence.json", put(["proposal_id"], "prop_0123456789abcdef")))
+    case("pk14-reasons-changed", member("run.json", put(["decision", "reasons"], ["fine"])), seal=False)
+    case("pk14-file-changed", lambda f: (f / "bundle.json").write_text(
+        (f / "bundle.json").read_text() + "\n"), seal=False)
+    case("pk14-file-not-listed", lambda f: (
+        rewrite(f / "run.json", drop("files", "policy.json")), seal_pack(f)), seal=False)
+    case("pk15-runner-of-another-time", member("runner.json", lambda r: r["timing"].update(
+        started_at="2001-01-01T00:00:00.000Z", completed_at="2001-01-01T00:00:00.000Z")))
     case("rs1-version-unknown", member("run.json", put(["run_schema_version"], "2.0.0")))
     case("rs3-sizes-do-not-add-up", member("run.json", put(["execution", "total_output_bytes"], 1)))
     case("rs3-questions-of-a-bundle", member("run.json", put(["clarify_questions"], ["Why?"])))
