@@ -99,19 +99,20 @@ def edit_folder(format_name, base, case, edit):
     edit(target)
 
 
-def put(path, *keys):
-    """An edit that sets a member: put("a", 0, "b")(value)."""
+def put(path, new):
+    """An edit that sets the member at a path: put(["a", 0, "b"], 7)."""
     *way, last = path
 
     def edit(value):
         for key in way:
             value = value[key]
-        value[last] = keys[0]
+        value[last] = new
 
     return edit
 
 
 def drop(*path):
+    """An edit that takes the member at a path away: drop("a", 0, "b")."""
     *way, last = path
 
     def edit(value):
@@ -599,9 +600,9 @@ def make_packs():
 # Job bundles
 
 def seal_manifest(manifest):
-    for name in ("artifacts",):
-        lines = "".join(f"{a['artifact_id']}:{a['sha256']}\n" for a in manifest[name])
-        manifest["hashes"]["root_hash"] = sha(lines or "\n")
+    """Puts root hash and bundle id right."""
+    lines = "".join(f"{a['artifact_id']}:{a['sha256']}\n" for a in manifest["artifacts"])
+    manifest["hashes"]["root_hash"] = sha(lines or "\n")
     blank = copy.deepcopy(manifest)
     blank["bundle_id"] = blank["hashes"]["root_hash"] = ""
     manifest["bundle_id"] = sha(job(blank))
