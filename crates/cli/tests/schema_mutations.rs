@@ -148,7 +148,11 @@ fn schema_rejections_of_single_documents_are_the_verifiers_too() {
     ] {
         try_mutations(schema, &vector(base), |document| {
             bench.write("input", format!("{document}\n"));
-            let level = if command == "ledger" { "--strict" } else { "--quiet" };
+            let level = if command == "ledger" {
+                "--strict"
+            } else {
+                "--quiet"
+            };
             bench.run(&[command, "verify", "input", level]).code == Some(3)
         });
     }
