@@ -139,7 +139,7 @@ impl Findings {
         self.found.push(Finding {
             rule_id: self.rule_id,
             place: if self.names_files {
-                place.as_file()
+                place.named_as_file()
             } else {
                 place
             },
