@@ -12,7 +12,6 @@ pub mod harness;
 pub mod input;
 pub mod job;
 pub mod keys;
-pub mod processor;
 pub mod run;
 pub mod store;
 pub mod stream;

@@ -19,7 +19,6 @@ use rustix::io::Errno;
 
 use super::collect::{BundleFolder, Listing, READ};
 use super::content::{SMALL, read_content};
-use crate::processor::spawn_beside;
 
 /// Artifacts a thread takes at a time: few, so that threads end together.
 const SHARE: usize = 16;
@@ -44,7 +43,7 @@ pub fn read_beside<T>(
     let (result, go) = thread::scope(|scope| {
         let reading = &reading;
         if threads > 1 {
-            spawn_beside(scope, move || {
+            scope.spawn(move || {
                 let shares = reading.found().facts.len().div_ceil(SHARE);
                 for _ in 2..threads.min(shares) {
                     scope.spawn(|| reading.read_shares());

@@ -22,8 +22,6 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 
-use crate::processor::spawn_beside;
-
 /// The documents that rules read, so that their bytes are kept.
 pub const DOCUMENTS: [&str; 9] = [
     INPUT_SCHEMA,
@@ -78,7 +76,7 @@ pub fn collect(source: &dyn Source, threads: usize) -> Result<Collected, SourceE
         let shares = Mutex::new(read.chunks_mut(SHARE));
         thread::scope(|scope| {
             for _ in 1..threads {
-                spawn_beside(scope, || read_shares(source, &keys, &shares));
+                scope.spawn(|| read_shares(source, &keys, &shares));
             }
             read_shares(source, &keys, &shares);
         });
