@@ -13,6 +13,8 @@ pub mod input;
 pub mod job;
 pub mod keys;
 pub mod run;
+pub mod staging;
 pub mod store;
 pub mod stream;
 pub mod survey;
+pub mod unfinished;

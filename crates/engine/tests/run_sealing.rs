@@ -18,7 +18,8 @@ use run_support::{
 };
 use runseal_core::digest::Digest;
 use runseal_engine::run::seal::{SealError, seal_output};
-use runseal_engine::run::staging::StagingError;
+use runseal_engine::run::staging::RunFilesError;
+use runseal_engine::staging::StagingError;
 
 #[test]
 fn seal_input_that_breaks_its_schema_is_rejected_with_every_pointer() {
@@ -162,7 +163,12 @@ fn seal_target_that_exists_is_never_touched() {
     let before = Files::read(&first.path).0;
     let again = seal(&bench, INPUT, OUTPUT);
     assert!(
-        matches!(again, Err(SealError::Staging(StagingError::Exists(_)))),
+        matches!(
+            again,
+            Err(SealError::Files(RunFilesError::Staging(
+                StagingError::Exists(_)
+            )))
+        ),
         "{again:?}"
     );
     assert_eq!(Files::read(&first.path).0, before);

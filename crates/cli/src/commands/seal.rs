@@ -10,7 +10,8 @@ use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
 use runseal_engine::run::contracts::{Engine, check_engine};
 use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
-use runseal_engine::run::staging::StagingError;
+use runseal_engine::run::staging::RunFilesError;
+use runseal_engine::staging::StagingError;
 use runseal_sandbox::SandboxError;
 
 use crate::clock;
@@ -141,14 +142,17 @@ pub fn seal_error(error: SealError) -> CliError {
     let message = error.to_string();
     match error {
         SealError::Read(error) => error.into(),
-        SealError::Staging(StagingError::Read(error)) => error.into(),
-        SealError::Staging(StagingError::Write(error)) => error.into(),
-        SealError::Staging(StagingError::Exists(_)) => {
+        SealError::Files(RunFilesError::Read(error)) => error.into(),
+        SealError::Files(RunFilesError::Staging(StagingError::Write(error))) => error.into(),
+        SealError::Files(RunFilesError::Staging(StagingError::Exists(_))) => {
             CliError::new(Outcome::Unreadable, "EXISTS", message)
                 .hint("choose another `--run-id` or another `--out`")
         }
-        SealError::Staging(StagingError::Json { .. } | StagingError::NoForm(_)) => {
+        SealError::Files(RunFilesError::Json { .. } | RunFilesError::NoForm(_)) => {
             CliError::new(Outcome::Invalid, "JSON", message)
+        }
+        SealError::Files(RunFilesError::Changed { .. }) => {
+            CliError::new(Outcome::Invalid, "CHANGED", message)
         }
         SealError::Sandbox(error) => sandbox_error(&error),
         SealError::Rejected(_) => CliError::new(Outcome::Invalid, "REJECTED", message),

@@ -1,13 +1,10 @@
 //! Builds the bundle of a completed job.
 //!
 //! The sources are read again, and only if they still are what was indexed; so the same job
-//! gives the same bytes whoever builds it. The folder is written beside its target, flushed,
-//! verified and renamed: it appears whole or not at all.
+//! gives the same bytes whoever builds it. The bundle is verified strictly before it appears.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use runseal_core::canon::{
     Dialect, NoCanonicalForm, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
@@ -18,10 +15,12 @@ use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifa
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
 use runseal_core::source::SourceError;
+use runseal_core::verify::Strictness;
 use thiserror::Error;
 
 use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_range};
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
+use crate::staging::{Place, Rights, Staging, StagingError, check_place};
 use crate::store::{JobRecord, StepRecord, StoreError, StoreReader};
 
 /// The version of the protocol that is written.
@@ -36,18 +35,10 @@ pub enum BuildError {
     /// Steps of a complete job cannot be bundled; every reason, by step.
     #[error("the job cannot be bundled")]
     Unbundled(Vec<String>),
-    /// The target is taken.
-    #[error("`{0}` exists and is not an empty folder")]
-    Taken(PathBuf),
-    /// Something could not be written.
-    #[error("cannot write `{path}`")]
-    Write {
-        /// What.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// What was written does not verify; the disk did not keep it.
+    /// The target is taken, or something could not be written.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// What was written does not verify.
     #[error("the bundle that was written does not verify: {0}")]
     Corrupt(String),
     /// The manifest has no canonical form.
@@ -87,48 +78,33 @@ pub fn build_job_bundle(
     let (job, steps) = check_complete(store, run_id, job_id)?;
     let reads = prepare_reads(store, &steps)?;
     let tree = SourceTree::open(root)?;
-    require_free(target)?;
-    let parent = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let fail = |path: &Path| {
-        let path = path.to_owned();
-        move |source| BuildError::Write { path, source }
-    };
-    fs::create_dir_all(parent).map_err(fail(parent))?;
-    let staging = tempfile::Builder::new()
-        .prefix(".runseal-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
-        .tempdir_in(parent)
-        .map_err(fail(parent))?;
-    let artifacts = staging.path().join("artifacts");
-    fs::create_dir(&artifacts).map_err(fail(&artifacts))?;
-    let written = write_artifacts(&tree, &reads, &artifacts)?;
+    check_place(target, Place::FreeOrEmptyFolder)?;
+    let mut staging = Staging::begin_beside(target).map_err(StagingError::from)?;
+    let written = write_artifacts(&tree, &reads, &mut staging)?;
     let manifest = make_manifest(&job, &reads, &written)?;
-    let path = staging.path().join("bundle.json");
     let mut bytes = canonical_bytes(&manifest, Dialect::Job)?;
     bytes.push(b'\n');
-    fs::write(&path, bytes).map_err(fail(&path))?;
-    // One call flushes every file of the bundle; one call a file would take minutes.
-    let handle = fs::File::open(staging.path()).map_err(fail(staging.path()))?;
-    rustix::fs::syncfs(&handle).map_err(|errno| fail(staging.path())(errno.into()))?;
-    let verified = verify_job_bundle(staging.path(), VerifyOptions::default());
-    let Some(summary) = verified.summary else {
-        let first = verified
-            .report
-            .findings()
-            .first()
-            .map(|finding| finding.message.clone());
-        return Err(BuildError::Corrupt(first.unwrap_or_default()));
+    staging
+        .put("bundle.json", &bytes)
+        .map_err(StagingError::from)?;
+    // Verifying takes as much memory again.
+    drop((bytes, manifest, written, reads, steps));
+    let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
+    staging.publish(target, how, verify_staged)
+}
+
+/// Judges the bundle that is about to be published as strictly as anybody may.
+fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
+    let options = VerifyOptions {
+        strictness: Strictness::Strict,
+        ..VerifyOptions::default()
     };
-    fs::rename(staging.path(), target).map_err(fail(target))?;
-    // The folder has moved: there is nothing left to clean up.
-    let _ = staging.keep();
-    fs::File::open(parent)
-        .and_then(|folder| folder.sync_all())
-        .map_err(fail(parent))?;
-    Ok(summary)
+    let verified = verify_job_bundle(folder, options);
+    verified.summary.ok_or_else(|| {
+        let first = verified.report.findings().first();
+        let message = first.map(|finding| finding.message.clone());
+        BuildError::Corrupt(message.unwrap_or_default())
+    })
 }
 
 /// The completeness gate (001 §5): every step committed, each with one receipt.
@@ -212,7 +188,7 @@ fn prepare_reads(store: &StoreReader, steps: &[StepRecord]) -> Result<Vec<Read>,
 fn write_artifacts(
     tree: &SourceTree,
     reads: &[Read],
-    folder: &Path,
+    staging: &mut Staging,
 ) -> Result<BTreeMap<String, Written>, BuildError> {
     let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, read) in reads.iter().enumerate() {
@@ -242,9 +218,8 @@ fn write_artifacts(
             });
             match cut {
                 Ok(cut) => {
-                    let name = folder.join(format!("{}.txt", read.artifact_id));
-                    let result = write_artifact(&name, cut)
-                        .map_err(|source| BuildError::Write { path: name, source })?;
+                    let name = format!("artifacts/{}.txt", read.artifact_id);
+                    let result = write_artifact(staging, &name, cut)?;
                     written.insert(read.artifact_id.clone(), result);
                 }
                 Err(failure) => {
@@ -263,8 +238,7 @@ fn write_artifacts(
 }
 
 /// Writes a slice, with a newline where it has none at its end (001 §3.3).
-fn write_artifact(path: &Path, text: &str) -> io::Result<Written> {
-    let mut file = fs::File::create_new(path)?;
+fn write_artifact(staging: &mut Staging, name: &str, text: &str) -> Result<Written, StagingError> {
     let ended;
     let content = if text.ends_with('\n') {
         text
@@ -272,7 +246,7 @@ fn write_artifact(path: &Path, text: &str) -> io::Result<Written> {
         ended = format!("{text}\n");
         &ended
     };
-    file.write_all(content.as_bytes())?;
+    staging.put(name, content.as_bytes())?;
     Ok(Written {
         sha256: Digest::of(content.as_bytes()),
         bytes: content.len() as u64,
@@ -354,26 +328,4 @@ fn make_manifest(
         Value::object([("root_hash", root_hash.to_string().as_str())]),
     );
     Ok(manifest)
-}
-
-fn require_free(target: &Path) -> Result<(), BuildError> {
-    let taken = || BuildError::Taken(target.to_owned());
-    match fs::symlink_metadata(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(BuildError::Write {
-            path: target.to_owned(),
-            source,
-        }),
-        Ok(metadata) if !metadata.is_dir() => Err(taken()),
-        Ok(_) => match fs::read_dir(target) {
-            Ok(mut entries) => {
-                if entries.next().is_none() {
-                    Ok(())
-                } else {
-                    Err(taken())
-                }
-            }
-            Err(_) => Err(taken()),
-        },
-    }
 }

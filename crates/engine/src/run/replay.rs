@@ -21,7 +21,7 @@ use super::complete::complete_output;
 use super::contracts::Engine;
 use super::execute::{ExecuteError, Given, Ran, execute};
 use super::seal::SealError;
-use super::staging::Staging;
+use super::staging::RunFiles;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
 
 /// Characters of a value that a divergence shows.
@@ -246,7 +246,7 @@ struct SealedRun {
     upstream: Option<std::path::PathBuf>,
     parameters: Option<std::path::PathBuf>,
     /// Holds what the engine is given; taken away with this.
-    _given: Staging,
+    _given: RunFiles,
 }
 
 impl SealedRun {
@@ -261,7 +261,7 @@ impl SealedRun {
         let upstream_list = run
             .document(INPUT_ARTIFACT_INDEX)
             .and_then(|list| parse_input_artifacts(list.root().get("artifacts")?));
-        let mut given = Staging::begin(&std::env::temp_dir())?;
+        let mut given = RunFiles::begin(&std::env::temp_dir())?;
         let mut artifacts = BTreeMap::new();
         for (path, entry) in &run.collected().facts.entries {
             let EntryFact::File(fact) = entry else {
@@ -271,8 +271,9 @@ impl SealedRun {
                 artifacts.extend(fact.sha256().map(|digest| (path.clone(), digest)));
             } else if (path.starts_with("upstream/") || path == RUN_PARAMETERS)
                 && let Ok(from) = SafePath::parse(path)
+                && let Some(digest) = fact.sha256()
             {
-                given.copy(run.source(), &from, path)?;
+                given.copy_verified(run.source(), &from, path, digest)?;
             }
         }
         given.open_up(given.path())?;
