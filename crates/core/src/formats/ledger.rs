@@ -53,6 +53,11 @@ pub fn parse_lines(bytes: &[u8]) -> Vec<Line<'_>> {
         .collect()
 }
 
+/// The hash of a line as the next line's `previous` names it, over the line without its LF.
+pub fn line_hash(line_without_lf: &[u8]) -> ContentHash {
+    ContentHash::of(line_without_lf)
+}
+
 /// A ledger as the rules see it.
 pub struct LedgerView<'a> {
     /// Its lines.
