@@ -3,6 +3,7 @@
 mod attest;
 mod load;
 pub mod signer;
+mod trusted;
 mod verify;
 
 use runseal_core::formats::Format;
