@@ -8,7 +8,7 @@ use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
-use runseal_engine::run::contracts::{Engine, check_engine};
+use runseal_engine::run::contracts::{Engine, Program, check_engine};
 use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
 use runseal_engine::run::staging::RunFilesError;
 use runseal_engine::staging::StagingError;
@@ -75,8 +75,8 @@ impl SealingArgs {
     }
 
     /// The engine, or nothing where its contracts do not hold; the verdict is printed then.
-    pub fn engine(&self) -> Result<Option<Engine>, CliError> {
-        let (report, engine) = check_engine(&self.engine)?;
+    pub fn engine(&self, program: Program) -> Result<Option<Engine>, CliError> {
+        let (report, engine) = check_engine(&self.engine, program)?;
         if engine.is_none() {
             verdict::print_verdict(&report, &self.engine.display().to_string())?;
         }
@@ -99,7 +99,7 @@ fn read_value(path: &Path) -> Result<Value, CliError> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let Some(engine) = args.sealing.engine()? else {
+    let Some(engine) = args.sealing.engine(Program::NotAsked)? else {
         return Ok(Outcome::Invalid);
     };
     let request = args.sealing.request(&engine)?;

@@ -29,6 +29,6 @@ pub use reader::{ReadOptions, parse_document};
 pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
 pub use writer::{
-    AnyJson, CanonError, canonical_bytes, canonical_digest, canonicalize, compute_text_digest,
-    update_digest,
+    AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_text, canonicalize,
+    compute_text_digest, update_digest,
 };

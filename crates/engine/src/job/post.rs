@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_bytes};
+use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_text};
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::{Plan, PlanFault, derive_job_digits};
 use runseal_core::formats::job_bundle::slice::parse_slice;
@@ -85,8 +85,7 @@ pub fn post_plan(store: &mut Store, plan: &Plan) -> Result<Posted, PostError> {
             Some(step_id) => step_id.clone(),
             None => format!("step_{}", digits(Some(step.ordinal), None)?),
         };
-        let payload = canonical_bytes(&body.to_step(&step_id, step.ordinal), Dialect::Job)?;
-        let payload_json = String::from_utf8(payload).unwrap_or_default();
+        let payload_json = canonical_text(&body.to_step(&step_id, step.ordinal), Dialect::Job)?;
         steps.push(NewStep {
             step_id,
             ordinal: step.ordinal,

@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::canon::{
+    Dialect, NoCanonicalForm, ReadOptions, Value, canonical_text, parse_document,
+};
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::{StepBody, derive_job_digits};
@@ -213,7 +215,10 @@ fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
 }
 
 /// The id and JSON of a step's receipt.
-fn describe_receipt(result: &StepResult, outcome: &Outcome) -> (String, String) {
+fn describe_receipt(
+    result: &StepResult,
+    outcome: &Outcome,
+) -> Result<(String, String), NoCanonicalForm> {
     let step = &result.step;
     let mut receipt = Value::object([("step_id", step.step_id.as_str())]);
     if let Some((op, reference)) = &result.target {
@@ -237,23 +242,21 @@ fn describe_receipt(result: &StepResult, outcome: &Outcome) -> (String, String) 
             receipt.insert("error", error);
         }
     }
-    // Texts and 64-bit numbers always have a canonical form.
-    let json = canonical_bytes(&receipt, Dialect::Job).unwrap_or_default();
-    (
-        receipt_id(step),
-        String::from_utf8(json).unwrap_or_default(),
-    )
+    Ok((
+        derive_receipt_id(step)?,
+        canonical_text(&receipt, Dialect::Job)?,
+    ))
 }
 
-fn receipt_id(step: &ClaimedStep) -> String {
+fn derive_receipt_id(step: &ClaimedStep) -> Result<String, NoCanonicalForm> {
     let digits = |own: Option<&str>| {
         let ordinal = Some(step.ordinal);
-        derive_job_digits(&step.run_id, &step.idempotency_key, ordinal, own).unwrap_or_default()
+        derive_job_digits(&step.run_id, &step.idempotency_key, ordinal, own)
     };
-    let derived = digits(None);
+    let derived = digits(None)?;
     if step.step_id == format!("step_{derived}") {
-        format!("rcpt_{derived}")
+        Ok(format!("rcpt_{derived}"))
     } else {
-        format!("rcpt_{}", digits(Some(&step.step_id)))
+        Ok(format!("rcpt_{}", digits(Some(&step.step_id))?))
     }
 }

@@ -17,7 +17,7 @@ use runseal_sandbox::{Limits, Sandbox};
 
 use super::collect::collect;
 use super::command::{compute_executable, permits_version};
-use super::complete::complete_output;
+use super::complete::{complete_output, reject};
 use super::contracts::Engine;
 use super::execute::{ExecuteError, Given, Ran, execute};
 use super::seal::SealError;
@@ -251,13 +251,15 @@ struct SealedRun {
 
 impl SealedRun {
     fn read(run: &VerifiedRun<'_>) -> Result<Self, SealError> {
-        let canonical = |name: &str| {
-            let document = run.document(name)?;
-            canonical_bytes(document.root(), Dialect::Jcs).ok()
+        // A bundle that holds has both, so nothing else is to be expected; and what cannot be had
+        // is never replaced by something empty, which would then be hashed.
+        let document = |name: &'static str, rule_id| {
+            let missing = || reject(rule_id, name, "it cannot be read");
+            run.document(name).ok_or_else(missing)
         };
-        let input = canonical(RUN_INPUT).unwrap_or_default();
-        let output = canonical(RUN_OUTPUT).unwrap_or_default();
-        let output = super::seal::parse_value(&output).unwrap_or(Value::Null);
+        let input = canonical_bytes(document(RUN_INPUT, "RB3")?.root(), Dialect::Jcs)
+            .map_err(|error| reject("RB3", RUN_INPUT, error.to_string()))?;
+        let output = document(RUN_OUTPUT, "RB4")?.root().to_value();
         let upstream_list = run
             .document(INPUT_ARTIFACT_INDEX)
             .and_then(|list| parse_input_artifacts(list.root().get("artifacts")?));

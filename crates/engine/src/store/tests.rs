@@ -1,3 +1,4 @@
+use runseal_core::canon::NoCanonicalForm;
 use runseal_core::formats::job_bundle::op::Op;
 use tempfile::TempDir;
 
@@ -45,11 +46,11 @@ fn read(step: &ClaimedStep, bytes: u64, is_symbol: bool) -> StepResult {
     }
 }
 
-fn describe(result: &StepResult, outcome: &Outcome) -> (String, String) {
-    (
+fn describe(result: &StepResult, outcome: &Outcome) -> Result<(String, String), NoCanonicalForm> {
+    Ok((
         format!("rcpt_{}", result.step.step_id),
         format!("{outcome:?}"),
-    )
+    ))
 }
 
 fn refused(result: rusqlite::Result<usize>) -> String {
@@ -307,8 +308,6 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
         CREATE TABLE sections(section_id TEXT NOT NULL PRIMARY KEY, file_path TEXT,
             heading_path TEXT, line_start INTEGER, line_end INTEGER, content_hash TEXT,
             created_at TEXT);
-        CREATE TABLE symbols(symbol_id TEXT NOT NULL PRIMARY KEY, target_type TEXT,
-            target_ref TEXT, default_slice TEXT, created_at TEXT, updated_at TEXT);
         INSERT INTO cassette_messages VALUES('m', 'r', 'USER', 'k', 'no json', 'then');
         INSERT INTO cassette_jobs VALUES('j', 'm', 'read', 1, 'then');
         INSERT INTO cassette_steps VALUES('s1', 'j', 0, 'COMMITTED', 'w', 'then', 1, '{}', '');
@@ -334,6 +333,15 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
             }
         );
         assert_eq!(status.workers, ["w"]);
+        // A job that reads no symbol needs no table of them; one that does is told so.
+        assert_eq!(reader.symbols().unwrap(), []);
+        assert!(matches!(
+            reader.symbol("@a"),
+            Err(StoreError::Foreign {
+                table: "symbols",
+                ..
+            })
+        ));
     }
     assert_eq!(fs::read(&path).unwrap(), before);
     let mut store = Store::open(&path).unwrap();

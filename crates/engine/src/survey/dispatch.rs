@@ -25,7 +25,7 @@ use crate::archive::{Archive, ArchiveSource, HEAD, read_archive_file, read_archi
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::{fill, read_file};
 use crate::job::verify::{VerifyOptions, verify_archived_job_bundle, verify_job_bundle};
-use crate::run::contracts::examine_engine;
+use crate::run::contracts::{Program, examine_engine};
 use crate::run::verify::verify_run_source;
 
 /// Looks at one unit, on up to `threads` threads.
@@ -298,7 +298,9 @@ fn report_source(
             let verified = verify_run_source(source, options);
             Ok(verified.map_err(|error| why(&error))?.0)
         }
-        Format::Engine => Ok(examine_engine(source).map_err(|error| why(&error))?.0),
+        Format::Engine => Ok(examine_engine(source, Program::NotAsked)
+            .map_err(|error| why(&error))?
+            .0),
         Format::ContextBundle
         | Format::JobBundle
         | Format::Proposal
