@@ -12,6 +12,7 @@ pub mod harness;
 pub mod input;
 pub mod job;
 pub mod keys;
+pub mod programs;
 pub mod run;
 pub mod staging;
 pub mod store;

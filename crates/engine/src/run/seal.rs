@@ -286,7 +286,7 @@ fn finish(
             }
         }
     }
-    let meta = run_meta(engine, &run_id, now, executable);
+    let meta = run_meta(engine, &run_id, &now, executable);
     files.put_json(RUN_META, &meta)?;
     files.put_lists()?;
     let outputs_hash = completed.get("outputs_hash").and_then(Value::as_str);
@@ -321,7 +321,7 @@ fn unsealable(error: RunFilesError, rule_id: &'static str, path: &str) -> SealEr
     }
 }
 
-fn run_meta(engine: &Engine, run_id: &RunId, now: Moment, executable: Option<Digest>) -> Value {
+fn run_meta(engine: &Engine, run_id: &RunId, now: &Moment, executable: Option<Digest>) -> Value {
     let hashes = engine.contract_hashes();
     let hashes = hashes
         .iter()

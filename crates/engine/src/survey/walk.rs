@@ -19,6 +19,7 @@ use runseal_core::verify::{Checked, NO_FORMAT};
 use super::detect::{Detected, Markers, detect_root, detect_text, is_candidate, several};
 use super::{Named, SurveyOptions, Unit, shown};
 use crate::input::{open_regular, read_file};
+use crate::unfinished::{is_unfinished, names_unfinished};
 
 /// Calls `each` with everything to look at for one path that a person named.
 pub(super) fn walk_path(path: &Path, options: SurveyOptions, each: &mut dyn FnMut(Unit)) {
@@ -26,6 +27,10 @@ pub(super) fn walk_path(path: &Path, options: SurveyOptions, each: &mut dyn FnMu
         return each(Unit::Standard);
     }
     match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() && names_unfinished(path) => {
+            let why = "it was being made when its run ended, and is no evidence".to_owned();
+            each(Unit::Known(Checked::not_checked(shown(path), None, why)));
+        }
         Ok(metadata) if metadata.is_dir() => walk_folder(path, options, each),
         // What is neither is refused when it is opened.
         Ok(_) => each(Unit::File(path.to_owned(), Named::Yes)),
@@ -166,6 +171,10 @@ pub(super) fn list(folder: &Path) -> io::Result<Listed> {
         let kind = entry.file_type()?;
         let name = entry.file_name();
         let name = name.as_bytes();
+        // What a killed run left, or a running one makes, is no evidence.
+        if is_unfinished(name) {
+            continue;
+        }
         let kind = match (kind.is_dir(), kind.is_file(), kind.is_symlink()) {
             (true, ..) => EntryKind::Directory,
             (_, true, _) => EntryKind::File,
