@@ -579,8 +579,8 @@ fn private_key_that_others_can_read_is_warned_about() {
     };
     assert_eq!(ok(replay("1.json")).stderr, "");
     let mode = |mode| {
-        let permissions = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(bench.path("key.pem"), permissions).unwrap();
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(bench.path("key.pem"), permissions).unwrap();
     };
     mode(0o644);
     let warned = ok(replay("2.json")).stderr;

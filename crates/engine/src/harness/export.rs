@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 
 use super::error::HarnessError;
 use super::plan::first_finding;
@@ -12,16 +11,12 @@ use crate::atomic::WriteError;
 use crate::directory::{DirectorySource, RootLink};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
 
-/// Writes a pack of the given files. JSON files are stored canonically with one LF. A pack that
-/// does not verify is not published.
-pub(super) fn export_pack(target: &Path, files: &[(&str, &Value)]) -> Result<(), HarnessError> {
+/// Writes a pack of the given files. A pack that does not verify is not published.
+pub(super) fn export_pack(target: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), HarnessError> {
     check_target(target)?;
     let mut staging = Staging::begin_beside(target).map_err(StagingError::from)?;
-    for (name, value) in files {
-        let mut bytes = canonical_bytes(*value, Dialect::Kernel)
-            .map_err(|error| HarnessError::Internal(format!("{name}: {error}")))?;
-        bytes.push(b'\n');
-        staging.put(name, &bytes).map_err(StagingError::from)?;
+    for (name, bytes) in files {
+        staging.put(name, bytes).map_err(StagingError::from)?;
     }
     let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
     staging.publish(target, how, verify_staged)
@@ -32,7 +27,7 @@ fn verify_staged(folder: &Path) -> Result<(), HarnessError> {
     let unreadable = |error| HarnessError::Evidence(format!("the pack cannot be read: {error}"));
     let source = DirectorySource::open(folder, RootLink::Refuse).map_err(unreadable)?;
     let files = PackFiles::read(&source).map_err(unreadable)?;
-    let view = PackView::new("pack", &files, Strictness::Strict);
+    let view = PackView::new("pack", &files, Level::Form);
     let report = verify_pack(&view);
     if report.is_valid() {
         Ok(())
@@ -68,8 +63,8 @@ mod tests {
     fn pack_that_does_not_verify_is_not_published() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("out/pack");
-        let run = Value::object([("run_id", "r")]);
-        let refused = export_pack(&target, &[("run.json", &run)]);
+        let run = b"{\"run_id\":\"r\"}\n".to_vec();
+        let refused = export_pack(&target, &[("run.json", run)]);
         assert!(matches!(refused, Err(HarnessError::Evidence(_))));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

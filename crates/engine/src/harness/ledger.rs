@@ -193,7 +193,7 @@ fn last_line(bytes: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
     use runseal_core::formats::ledger::{LedgerView, verify_ledger};
-    use runseal_core::verify::Strictness;
+    use runseal_core::verify::Level;
 
     fn entry(run: &str, time: &str) -> Value {
         let hash = ContentHash::of(b"").to_string();
@@ -230,7 +230,7 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         let lines = parse_lines(&bytes);
         assert_eq!(lines.len(), 160);
-        let report = verify_ledger(&LedgerView { lines: &lines }, Strictness::Strict);
+        let report = verify_ledger(&LedgerView { lines: &lines }, Level::Form);
         assert_eq!(report.findings(), []);
     }
 

@@ -15,7 +15,7 @@ use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifa
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
 use runseal_core::source::SourceError;
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use thiserror::Error;
 
 use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_range};
@@ -96,7 +96,7 @@ pub fn build_job_bundle(
 /// Judges the bundle that is about to be published as strictly as anybody may.
 fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
     let options = VerifyOptions {
-        strictness: Strictness::Strict,
+        level: Level::Form,
         ..VerifyOptions::default()
     };
     let verified = verify_job_bundle(folder, options);

@@ -18,7 +18,7 @@ use runseal_core::formats::run_bundle::layout::{
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
-use runseal_core::verify::{Finding, Strictness};
+use runseal_core::verify::{Finding, Level};
 use runseal_sandbox::{Limits, Sandbox, SandboxError};
 
 use super::command::compute_executable;
@@ -157,12 +157,7 @@ pub fn seal_output(
 
 fn rejected_run(error: ExecuteError) -> SealError {
     match error {
-        ExecuteError::Ended(how) => SealError::Rejected(vec![Finding {
-            rule_id: RUN,
-            path: None,
-            message: how,
-            difference: None,
-        }]),
+        ExecuteError::Ended(how) => SealError::Rejected(vec![Finding::about_whole(RUN, how)]),
         ExecuteError::Left { path, why } => reject("RB2", &path, why),
         ExecuteError::Sandbox(error) => error.into(),
         ExecuteError::Work(source) => SealError::Read(SourceError::Io {
@@ -303,7 +298,7 @@ fn finish(
 fn verify_staged(folder: &Path) -> Result<(), SealError> {
     let source = DirectorySource::open(folder, RootLink::Refuse)?;
     let options = VerifyOptions {
-        strictness: Strictness::Strict,
+        level: Level::Form,
         ..VerifyOptions::default()
     };
     let (report, _) = verify_run_source(&source, options)?;
