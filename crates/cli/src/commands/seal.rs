@@ -148,9 +148,9 @@ pub fn seal_error(error: SealError) -> CliError {
             CliError::new(Outcome::Unreadable, "EXISTS", message)
                 .hint("choose another `--run-id` or another `--out`")
         }
-        SealError::Files(RunFilesError::Json { .. } | RunFilesError::NoForm(_)) => {
-            CliError::new(Outcome::Invalid, "JSON", message)
-        }
+        SealError::Files(
+            RunFilesError::Json { .. } | RunFilesError::NoForm(_) | RunFilesError::Canon(_),
+        ) => CliError::new(Outcome::Invalid, "JSON", message),
         SealError::Files(RunFilesError::Changed { .. }) => {
             CliError::new(Outcome::Invalid, "CHANGED", message)
         }

@@ -34,6 +34,9 @@ pub enum CanonError {
     /// The value has no form in the dialect.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
+    /// A member that was to be written does not come behind the one before it.
+    #[error("the member `{0}` is out of order")]
+    Order(&'static str),
     /// The sink did not take the bytes.
     #[error("the output could not be written")]
     Sink(#[from] io::Error),

@@ -19,7 +19,9 @@ use runseal_core::formats::job_bundle::plan::{StepBody, derive_job_digits};
 use runseal_core::source::SourceError;
 use thiserror::Error;
 
-use super::source::{ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_range};
+use super::source::{
+    ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_record_range,
+};
 use crate::store::{ClaimedStep, Commit, Outcome, StepResult, Store, StoreError};
 
 /// The most steps a worker holds at once.
@@ -191,7 +193,10 @@ fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
             }
             let text = file.1.as_ref().map_err(Clone::clone)?;
             if section.0 != wanted.section_id {
-                section = (wanted.section_id.clone(), section_range(text, wanted));
+                section = (
+                    wanted.section_id.clone(),
+                    section_record_range(text, wanted),
+                );
             }
             let range = section.1.clone()?;
             let cut = cut_slice(&text[range], &resolved.slice)?;

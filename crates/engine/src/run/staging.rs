@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
+use runseal_core::canon::{CanonError, Dialect, NoCanonicalForm, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::index::write_index;
 use runseal_core::formats::run_bundle::layout::{ARTIFACT_INDEX, RunId, SUMS, is_json};
@@ -50,6 +50,9 @@ pub enum RunFilesError {
     /// A value that JCS has no form for.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
+    /// The index could not be written.
+    #[error(transparent)]
+    Canon(#[from] CanonError),
 }
 
 impl From<WriteError> for RunFilesError {
@@ -176,7 +179,10 @@ impl RunFiles {
 
     /// Adds the index and the sums over everything stored so far.
     pub fn put_lists(&mut self) -> Result<(), RunFilesError> {
-        self.put_json(ARTIFACT_INDEX, &write_index(&self.files))?;
+        let mut index = Vec::new();
+        write_index(&self.files, &mut index)?;
+        self.put_bytes(ARTIFACT_INDEX, &index)?;
+        drop(index);
         let sums = write_sums(&self.files);
         self.put_bytes(SUMS, sums.as_bytes())
     }

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use runseal_core::canon::NoCanonicalForm;
+use runseal_core::formats::job_bundle::plan::PlanFault;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use thiserror::Error;
 
@@ -68,7 +69,10 @@ pub enum StoreError {
         /// The job that has it.
         job_id: String,
     },
-    /// A receipt has no canonical form.
+    /// A step of a plan cannot be read.
+    #[error(transparent)]
+    Step(#[from] PlanFault),
+    /// A step or a receipt has no canonical form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
     /// SQLite refused or failed.

@@ -262,11 +262,10 @@ impl Files {
     }
 
     pub fn reindex(self) -> Self {
-        let index = write_index(&self.hashes(&["ARTIFACT_INDEX.json", "SHA256SUMS.txt"]));
-        self.put(
-            "ARTIFACT_INDEX.json",
-            canonical_bytes(&index, Dialect::Jcs).unwrap(),
-        )
+        let mut index = Vec::new();
+        let hashes = self.hashes(&["ARTIFACT_INDEX.json", "SHA256SUMS.txt"]);
+        write_index(&hashes, &mut index).unwrap();
+        self.put("ARTIFACT_INDEX.json", index)
     }
 
     pub fn resum(self) -> Self {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use runseal_core::canon::Dialect;
+use runseal_core::canon::{CanonError, Dialect};
 use runseal_core::verify::Outcome;
 use runseal_engine::job::build::{BuildError, build_job_bundle};
 use runseal_engine::staging::StagingError;
@@ -50,9 +50,11 @@ fn told(error: &BuildError) -> CliError {
         }
         BuildError::Unbundled(reasons) => reasons_told("UNBUNDLED", reasons)
             .hint("index again, post a plan that can be read, and work it"),
-        BuildError::NoForm(error) => {
-            CliError::new(Outcome::Invalid, "UNBUNDLED", error.to_string())
+        BuildError::Canon(CanonError::Sink(error)) => {
+            CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
+                .hint("nothing was left behind; check the folder, its rights and its space")
         }
+        BuildError::Canon(error) => CliError::new(Outcome::Invalid, "UNBUNDLED", error.to_string()),
         BuildError::Staging(StagingError::Exists(_)) => {
             CliError::new(Outcome::Unreadable, "TAKEN", error.to_string())
                 .hint("name a folder that does not exist yet")

@@ -255,7 +255,9 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
             continue;
         };
         let is_file = matches!(action.as_deref(), Some("create" | "modify" | "delete"));
-        let has_run = !matches!(text(*result, "status").as_deref(), Some("skipped"));
+        // A command that the policy refused was never started, and has no exit code.
+        let has_run = text(*result, "status").as_deref() == Some("success")
+            || result.get("exit_code").is_some_and(|code| !code.is_null());
         if is_execute(result) && has_run && execution(run).is_some() && !commands.contains(&path) {
             findings.add(here(), format!("`{path}` is not among the run's commands"));
         }
