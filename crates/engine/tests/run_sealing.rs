@@ -370,7 +370,12 @@ fn seal_of_an_engine_whose_program_is_absent_seals_what_others_produced() {
     assert_ne!(absent, manifest);
     bench.write("engine/ENGINE_MANIFEST.json", &absent);
     let folder = bench.path("engine");
-    assert!(check_engine(&folder, Program::MustExist).unwrap().1.is_none());
+    assert!(
+        check_engine(&folder, Program::MustExist)
+            .unwrap()
+            .1
+            .is_none()
+    );
     let engine = check_engine(&folder, Program::NotAsked).unwrap().1.unwrap();
     let out = bench.out();
     let sealed = seal_output(
