@@ -16,7 +16,7 @@ use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
 use serde_json::Value;
 
-use super::contracts::examine_engine;
+use super::contracts::{Program, examine_engine};
 
 /// Characters of a message that are kept; a violation quotes the value it is about.
 const LONGEST_MESSAGE: usize = 300;
@@ -102,7 +102,7 @@ impl SchemaJudge for LocalTools {
 
 impl Tools for LocalTools {
     fn judge_engine(&self, source: &dyn Source) -> Result<Report, SourceError> {
-        Ok(examine_engine(source)?.0)
+        Ok(examine_engine(source, Program::NotAsked)?.0)
     }
 }
 
