@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::canon::{Kind, Node, compare_utf16};
+use crate::canon::{Kind, Node};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::path::{has_drive_prefix, is_control};
@@ -430,19 +430,20 @@ fn check_total(view: &PatchView<'_>, findings: &mut Findings) {
 }
 
 fn check_order(view: &PatchView<'_>, findings: &mut Findings) {
-    let mut before: Option<(f64, std::borrow::Cow<'_, str>)> = None;
+    let mut before: Option<(f64, Node<'_>)> = None;
     for operation in operations(view) {
-        let Some(path) = operation.text("path") else {
+        let Some(path) = operation.node.get("path").filter(Node::is_string) else {
             continue;
         };
         let order = operation.order();
         if let Some((last_order, last_path)) = &before {
             let descends = order < *last_order
-                || (order == *last_order && compare_utf16(&path, last_path).is_lt());
+                || (order == *last_order && path.compare_utf16(last_path).is_lt());
             if descends {
+                let shown = |path: &Node<'_>| path.as_lossy_str().unwrap_or_default().into_owned();
                 findings.add(
                     &operation.place,
-                    format!("`{path}` sorts before `{last_path}`"),
+                    format!("`{}` sorts before `{}`", shown(&path), shown(last_path)),
                 );
             }
         }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::canon::compare_utf16;
+use crate::limits::{FINDING_TEXT, FINDING_TEXT_A_RULE, FINDINGS_A_RULE};
 
 /// One violation: which rule, where, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,14 @@ impl Finding {
             None => &self.message,
         }
     }
+
+    /// Bytes of all its texts.
+    fn text_bytes(&self) -> usize {
+        let path = self.path.as_ref().map_or(0, String::len);
+        let difference = self.difference.as_ref();
+        let values = difference.map_or(0, |values| values.expected.len() + values.actual.len());
+        path + self.message.len() + values
+    }
 }
 
 /// By rule, then path (none first), then message; each by UTF-16 code units (002 §6.2).
@@ -56,10 +65,16 @@ impl PartialOrd for Finding {
 }
 
 /// Where a rule puts what it finds; stamps each finding with the rule's id.
+///
+/// Keeps the first ones, up to the bounds of [`crate::limits`], and counts the others, so that a
+/// report never grows with what is wrong. How many there are does not touch the verdict.
 #[derive(Debug)]
 pub struct Findings {
     rule_id: &'static str,
     found: Vec<Finding>,
+    /// Bytes of text that the kept ones have.
+    kept_text: usize,
+    not_kept: u64,
 }
 
 impl Findings {
@@ -67,6 +82,8 @@ impl Findings {
         Self {
             rule_id,
             found: Vec::new(),
+            kept_text: 0,
+            not_kept: 0,
         }
     }
 
@@ -109,23 +126,102 @@ impl Findings {
         self.found.is_empty()
     }
 
-    pub(super) fn into_vec(self) -> Vec<Finding> {
+    /// The findings that were kept, and one that gives the number of all where some were not.
+    pub(super) fn into_vec(mut self) -> Vec<Finding> {
+        if self.not_kept > 0 {
+            let listed = self.found.len() as u64;
+            let message = format!(
+                "{} findings of this rule, of which {listed} are listed: the limit is \
+                 {FINDINGS_A_RULE} findings and {FINDING_TEXT_A_RULE} bytes of text a rule",
+                listed + self.not_kept
+            );
+            self.found.push(Finding {
+                rule_id: self.rule_id,
+                path: None,
+                message,
+                difference: None,
+            });
+        }
         self.found
     }
 
     fn push(&mut self, path: Option<String>, message: String, difference: Option<Difference>) {
-        self.found.push(Finding {
+        if self.found.len() == FINDINGS_A_RULE || self.kept_text > FINDING_TEXT_A_RULE {
+            self.not_kept += 1;
+            return;
+        }
+        let finding = Finding {
             rule_id: self.rule_id,
-            path,
-            message,
-            difference,
-        });
+            path: path.map(cut),
+            message: cut(message),
+            difference: difference.map(|difference| Difference {
+                expected: cut(difference.expected),
+                actual: cut(difference.actual),
+            }),
+        };
+        self.kept_text += finding.text_bytes();
+        self.found.push(finding);
     }
+}
+
+/// A text of a bounded length: the end of what is longer is dropped.
+fn cut(mut text: String) -> String {
+    if text.len() > FINDING_TEXT {
+        text.truncate(text.floor_char_boundary(FINDING_TEXT));
+        text.push('…');
+        text.shrink_to_fit();
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn findings_beyond_the_limit_are_counted_and_the_count_is_told() {
+        let mut findings = Findings::of_rule("PK1");
+        for at in 0..FINDINGS_A_RULE + 700 {
+            findings.add(format!("[{at}]"), "wrong");
+        }
+        let found = findings.into_vec();
+        assert_eq!(found.len(), FINDINGS_A_RULE + 1);
+        assert_eq!(found[FINDINGS_A_RULE - 1].path.as_deref(), Some("[999]"));
+        let last = &found[FINDINGS_A_RULE];
+        assert_eq!((last.rule_id, last.path.as_deref()), ("PK1", None));
+        assert!(
+            last.message
+                .starts_with("1700 findings of this rule, of which 1000 are listed")
+        );
+    }
+
+    #[test]
+    fn findings_of_just_the_limit_are_all_there_is() {
+        let mut findings = Findings::of_rule("PK1");
+        (0..FINDINGS_A_RULE).for_each(|_| findings.add_without_path("wrong"));
+        assert_eq!(findings.into_vec().len(), FINDINGS_A_RULE);
+    }
+
+    #[test]
+    fn findings_that_quote_long_texts_are_cut_and_bounded_together() {
+        let long = "é".repeat(FINDING_TEXT);
+        let mut findings = Findings::of_rule("PK1");
+        for _ in 0..500 {
+            findings.add_difference(&*long, "another", &*long, &*long);
+        }
+        let found = findings.into_vec();
+        let first = &found[0];
+        assert!(first.path.as_ref().is_some_and(|path| path.ends_with("é…")));
+        let most = FINDING_TEXT + "…".len();
+        assert!(found.iter().all(|finding| finding.text_bytes() <= 4 * most));
+        let kept: usize = found.iter().map(Finding::text_bytes).sum();
+        assert!(kept <= FINDING_TEXT_A_RULE + 5 * most, "{kept}");
+        assert!(
+            found
+                .last()
+                .is_some_and(|last| last.message.starts_with("500 findings"))
+        );
+    }
 
     #[test]
     fn findings_order_by_rule_path_message_in_utf16() {

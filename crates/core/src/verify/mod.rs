@@ -9,6 +9,7 @@ pub mod answer;
 pub mod catalogue;
 mod exit;
 mod finding;
+mod listing;
 mod render;
 mod report;
 mod rule;
@@ -16,6 +17,8 @@ mod survey;
 
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
+pub(crate) use listing::add_faults;
+pub use listing::{count_findings, drop_unlisted_findings};
 pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Strictness, Subject, run_rules};

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 
 use super::exit::Outcome;
 use super::finding::Finding;
+use super::listing::drop_unlisted_findings;
 use super::report::{Report, RuleState};
 use crate::canon::compare_utf16;
 use crate::formats::Format;
@@ -152,16 +153,32 @@ pub struct Survey {
     results: Vec<Checked>,
     /// Files that could have been a document and are of no known format.
     passed_over: u64,
+    /// Findings that were dropped because there are too many.
+    unlisted: u64,
 }
 
 impl Survey {
     /// A survey of these results, in any order.
     pub fn new(mut results: Vec<Checked>, passed_over: u64) -> Self {
-        results.sort();
+        let unlisted = drop_unlisted_findings(&mut results);
         Self {
             results,
             passed_over,
+            unlisted,
         }
+    }
+
+    /// Counts findings that were dropped before.
+    #[must_use]
+    pub fn and_unlisted(mut self, more: u64) -> Self {
+        self.unlisted += more;
+        self
+    }
+
+    /// Findings that are not listed because there are more than
+    /// [`FINDINGS_A_SURVEY`](crate::limits::FINDINGS_A_SURVEY).
+    pub fn unlisted(&self) -> u64 {
+        self.unlisted
     }
 
     /// The results, sorted by path.

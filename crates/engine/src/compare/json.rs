@@ -123,14 +123,16 @@ fn compare_values(old: &[Node<'_>], new: &[Node<'_>], pointer: &str, add: &mut A
         return;
     }
     let before = old.len() + new.len();
+    let in_old: BTreeSet<&String> = old.iter().collect();
+    let in_new: BTreeSet<&String> = new.iter().collect();
     let (gone, come): (Vec<_>, Vec<_>) = (
         old.iter()
             .enumerate()
-            .filter(|(_, text)| !new.contains(text))
+            .filter(|(_, text)| !in_new.contains(text))
             .collect(),
         new.iter()
             .enumerate()
-            .filter(|(_, text)| !old.contains(text))
+            .filter(|(_, text)| !in_old.contains(text))
             .collect(),
     );
     if gone.is_empty() && come.is_empty() && before > 0 {

@@ -19,8 +19,11 @@ use std::thread;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::pack::PackFiles;
+use runseal_core::limits::FINDINGS_A_SURVEY;
 use runseal_core::source::SourceError;
-use runseal_core::verify::{Checked, Finding, Strictness, Survey};
+use runseal_core::verify::{
+    Checked, Finding, Strictness, Survey, count_findings, drop_unlisted_findings,
+};
 
 use crate::archive::{ArchiveSource, read_archive_file};
 use crate::directory::{DirectorySource, RootLink};
@@ -85,26 +88,36 @@ struct Looked {
     results: Vec<Checked>,
     /// Files of no known format that nobody named.
     passed_over: u64,
+    /// Findings of the results, and those that were dropped because there are too many.
+    findings: usize,
+    unlisted: u64,
 }
 
 impl Looked {
     fn one(result: Checked) -> Self {
         Self {
+            findings: result.findings().len(),
             results: vec![result],
-            passed_over: 0,
+            ..Self::default()
         }
     }
 
     fn nothing() -> Self {
         Self {
-            results: Vec::new(),
             passed_over: 1,
+            ..Self::default()
         }
     }
 
     fn add(&mut self, other: Self) {
         self.results.extend(other.results);
         self.passed_over += other.passed_over;
+        self.unlisted += other.unlisted;
+        self.findings += other.findings;
+        if self.findings > 2 * FINDINGS_A_SURVEY {
+            self.unlisted += drop_unlisted_findings(&mut self.results);
+            self.findings = count_findings(&self.results);
+        }
     }
 }
 
@@ -115,7 +128,7 @@ pub fn survey_paths(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) ->
         ([path], false) => survey_one(path, options, tally),
         _ => survey_many(paths, options, tally),
     };
-    Survey::new(looked.results, looked.passed_over)
+    Survey::new(looked.results, looked.passed_over).and_unlisted(looked.unlisted)
 }
 
 fn survey_one(path: &Path, options: SurveyOptions, tally: &Tally) -> Looked {

@@ -1,6 +1,8 @@
 //! What strict mode adds: the companion texts in full (RS, PL, EV, LD), and that the records of
 //! one pack agree with each other.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::PackView;
 use crate::canon::Node;
 use crate::digest::ContentHash;
@@ -153,14 +155,26 @@ fn check_outputs(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
     let files: Vec<&Node<'_>> = results.iter().filter(is_file).collect();
     if let Some(patch) = view.document("patch.json") {
         let operations = list(patch, "operations");
-        let same = |operation: &Node<'_>, result: &Node<'_>| {
-            text(*operation, "path") == text(*result, "path")
-                && text(*operation, "op") == text(*result, "action")
-                && (text(*result, "sha256").is_none()
-                    || text(*operation, "expected_hash").is_none()
-                    || text(*operation, "expected_hash") == text(*result, "sha256"))
+        // The hashes that results give, by what was done to which path.
+        let mut results: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for result in &files {
+            let key = (text(**result, "path"), text(**result, "action"));
+            results
+                .entry(key)
+                .or_default()
+                .push(text(**result, "sha256"));
+        }
+        results.values_mut().for_each(|hashes| hashes.sort());
+        let is_told = |operation: &Node<'_>| {
+            let expected = text(*operation, "expected_hash");
+            let key = (text(*operation, "path"), text(*operation, "op"));
+            // None sorts first: a result without a hash fits every operation.
+            results.get(&key).is_some_and(|hashes| {
+                expected.is_none()
+                    || hashes.first().is_some_and(Option::is_none)
+                    || hashes.binary_search(&expected).is_ok()
+            })
         };
-        let is_told = |operation: &Node<'_>| files.iter().any(|result| same(operation, result));
         if operations.len() != files.len() || !operations.iter().all(is_told) {
             findings.add(
                 "evidence.json",
@@ -175,15 +189,15 @@ fn check_outputs(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
     let ran_commands = results
         .iter()
         .any(|result| text(*result, "action").as_deref() == Some("execute"));
+    let outputs: BTreeSet<_> = outputs
+        .iter()
+        .map(|output| (text(*output, "path"), text(*output, "sha256")))
+        .collect();
     for result in files.iter().filter(|_| !ran_commands) {
         let (Some(path), Some(hash)) = (text(**result, "path"), text(**result, "sha256")) else {
             continue;
         };
-        let is_there = outputs.iter().any(|output| {
-            text(*output, "path").as_ref() == Some(&path)
-                && text(*output, "sha256").as_ref() == Some(&hash)
-        });
-        if !is_there {
+        if !outputs.contains(&(Some(path.clone()), Some(hash))) {
             findings.add(
                 "evidence.json",
                 format!("`{path}` is not among the run's outputs so"),

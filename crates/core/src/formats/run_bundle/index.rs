@@ -7,6 +7,7 @@ use super::layout::{Role, content_type_of};
 use crate::canon::{Node, Value};
 use crate::digest::Digest;
 use crate::path::SafePath;
+use crate::verify::add_faults;
 
 /// One well-formed entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +98,7 @@ pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
                 index.entries.insert(path, IndexEntry { sha256, role });
             }
         }
-        index.faults.append(&mut faults);
+        add_faults(&mut index.faults, faults);
     }
     index
 }

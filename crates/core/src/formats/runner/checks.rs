@@ -1,9 +1,10 @@
 //! The checks of a runner record, one function a rule.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::{PARTS, RunnerView, SCHEMA_VERSION};
-use crate::canon::{Dialect, Kind, Node, canonical_bytes, compare_utf16};
+use crate::canon::{Dialect, Kind, Node, canonical_bytes};
 use crate::formats::policy::BOUNDS;
 use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
@@ -40,8 +41,9 @@ fn strings<'a>(list: Node<'a>) -> Vec<Cow<'a, str>> {
         .collect()
 }
 
-fn is_sorted(strings: &[Cow<'_, str>]) -> bool {
-    strings.is_sorted_by(|a, b| compare_utf16(a, b).is_le())
+fn is_sorted(list: Node<'_>) -> bool {
+    let strings: Vec<Node<'_>> = list.items().filter(Node::is_string).collect();
+    strings.is_sorted_by(|a, b| a.compare_utf16(b).is_le())
 }
 
 pub(super) fn check_schema(view: &RunnerView<'_>, findings: &mut Findings) {
@@ -75,7 +77,7 @@ pub(super) fn check_schema(view: &RunnerView<'_>, findings: &mut Findings) {
     if let Some(warnings) = view.root.get("warnings") {
         let is_list = warnings.kind() == Kind::Array;
         let all_strings = warnings.items().all(|item| item.is_string());
-        if !is_list || !all_strings || !is_sorted(&strings(warnings)) {
+        if !is_list || !all_strings || !is_sorted(warnings) {
             findings.add("warnings", "warnings is not a sorted list of strings");
         }
     }
@@ -231,14 +233,15 @@ pub(super) fn check_commands(view: &RunnerView<'_>, findings: &mut Findings) {
     let Some(commands) = part_of(view, "commands") else {
         return;
     };
-    let list = |name: &str| commands.get(name).map(strings).unwrap_or_default();
-    let (allowed, blocked) = (list("allowlist"), list("blocklist"));
-    for (name, found) in [("allowlist", &allowed), ("blocklist", &blocked)] {
-        if !is_sorted(found) {
+    for name in ["allowlist", "blocklist"] {
+        if commands.get(name).is_some_and(|list| !is_sorted(list)) {
             findings.add(format!("commands.{name}"), "the list is not sorted");
         }
     }
-    if let Some(both) = allowed.iter().find(|name| blocked.contains(name)) {
+    let list = |name: &str| commands.get(name).map(strings).unwrap_or_default();
+    let blocked: BTreeSet<_> = list("blocklist").into_iter().collect();
+    let allowed = list("allowlist");
+    if let Some(both) = allowed.iter().find(|name| blocked.contains(*name)) {
         findings.add("commands", format!("`{both}` is both allowed and blocked"));
     }
     if text(commands, "shell").is_none_or(|shell| shell.is_empty()) {
@@ -250,7 +253,7 @@ pub(super) fn check_write_roots(view: &RunnerView<'_>, findings: &mut Findings) 
     let Some(roots) = part_of(view, "write_roots") else {
         return;
     };
-    if !is_sorted(&strings(roots)) {
+    if !is_sorted(roots) {
         findings.add("write_roots", "the list is not sorted");
     }
     for (at, root) in roots.items().enumerate() {
@@ -275,7 +278,7 @@ pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
         findings.add("context.working_dir", "`working_dir` is not `.`");
     }
     if let Some(list) = context.get("env_allowlist") {
-        if !is_sorted(&strings(list)) {
+        if !is_sorted(list) {
             findings.add("context.env_allowlist", "the list is not sorted");
         }
         for (at, name) in list.items().enumerate() {
