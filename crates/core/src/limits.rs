@@ -98,7 +98,7 @@ pub const SCHEMA_LARGEST_PATTERN: usize = 1 << 20;
 
 /// Steps that a regular expression with look-around or back-references may take to match one
 /// string. Stops backtracking that would try every way to split it.
-pub const SCHEMA_BACKTRACKING: usize = 10_000;
+pub const SCHEMA_BACKTRACKING: usize = 2_000;
 
 /// Subschemas that apply to one value: those that `allOf`, `$ref` and the like lead to, each as
 /// often as it is reached. Stops references that double at every level.

@@ -291,10 +291,7 @@ fn pack_report(files: &[(&str, String)]) -> Report {
         (path, text.clone().into_bytes())
     }));
     let files = PackFiles::read(&source).unwrap();
-    verify_pack(
-        &PackView::new("p", &files, Strictness::Strict),
-        Strictness::Strict,
-    )
+    verify_pack(&PackView::new("p", &files, Strictness::Strict))
 }
 
 /// A pack of `count` operations whose results and outputs are as `path` names them; whether its

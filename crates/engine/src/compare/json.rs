@@ -189,6 +189,16 @@ mod tests {
     }
 
     #[test]
+    fn long_lists_of_plain_values_are_compared_as_collections() {
+        let list = |from: usize| {
+            let numbers: Vec<String> = (from..from + 60_000).map(|n| n.to_string()).collect();
+            format!("[{}]", numbers.join(","))
+        };
+        let found = changes(&list(0), &list(59_999));
+        assert_eq!(found.len(), 2 * 59_999, "one of them is in both");
+    }
+
+    #[test]
     fn elements_with_an_id_are_matched_by_it() {
         let a = r#"{"steps":[{"step_id":"x","op":1},{"step_id":"y","op":2}]}"#;
         let b = r#"{"steps":[{"step_id":"y","op":3},{"step_id":"x","op":1},{"step_id":"z"}]}"#;

@@ -170,7 +170,7 @@ impl Schema {
             steps: self.steps,
             violations: SCHEMA_MAX_VIOLATIONS.min((SCHEMA_MAX_PLACES / longest) as u64),
             steps_a_child: 1 + (self.extent.expansion / SUBSCHEMAS_A_STEP) as u64,
-            whole_values: self.extent.backtracks,
+            backtracks: self.extent.backtracks,
         }
     }
 }

@@ -10,7 +10,7 @@ use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
-use runseal_core::limits::JsonLimits;
+use runseal_core::limits::{JsonLimits, max_ledger_lines};
 use runseal_core::page::FileLine;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError, read_bounded};
@@ -171,7 +171,8 @@ fn load_document(
     let mut documents = BTreeMap::new();
     let report = match (format, parsed) {
         (Format::Ledger, _) => {
-            for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            let most = max_ledger_lines(bytes.len());
+            for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().take(most) {
                 if !line.trim_ascii().is_empty() {
                     documents.insert(format!("line {:06}", at + 1), line.to_vec());
                 }

@@ -42,6 +42,10 @@ impl Json for Counted {
     }
 }
 
+/// Steps for a string where the schema has patterns that may backtrack: what they do themselves
+/// is bounded for each match, and cannot be counted.
+const STEPS_A_MATCH: u64 = 400;
+
 /// Takes the steps for a text that is looked through.
 fn read_text(text: &str) {
     meter::step(1 + text.len() as u64 / 16);
@@ -73,6 +77,9 @@ impl<'a> JsonNode<'a, Counted> for Instance<'a> {
             Self::Node(node) => node.as_lossy_str(),
             Self::Name(name) => Some(Cow::Borrowed(*name)),
         };
+        if text.is_some() && meter::backtracks() {
+            meter::step(STEPS_A_MATCH);
+        }
         read_text(text.as_deref().unwrap_or_default());
         text
     }
@@ -135,7 +142,7 @@ impl<'a> JsonNode<'a, Counted> for Instance<'a> {
     fn to_value(&self) -> Cow<'a, Value> {
         meter::violation();
         Cow::Owned(match self {
-            Self::Node(node) if meter::quotes_whole_values() => {
+            Self::Node(node) if meter::backtracks() => {
                 meter::step(STEPS_A_DIGEST);
                 read_all(*node);
                 to_json(*node)

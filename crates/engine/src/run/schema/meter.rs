@@ -16,9 +16,9 @@ pub(super) struct Budget {
     pub violations: u64,
     /// Steps that handing out one element or member takes: more where many subschemas apply to it.
     pub steps_a_child: u64,
-    /// Whether violations quote values to their end: the validator looks for the place of a match
-    /// that it gave up in what it quotes.
-    pub whole_values: bool,
+    /// Whether patterns may backtrack. Then a match takes more steps, and violations quote values
+    /// to their end: the validator looks in them for the place of a match that it gave up.
+    pub backtracks: bool,
 }
 
 /// Which bound was reached.
@@ -30,7 +30,7 @@ pub(super) enum Exhausted {
 
 thread_local! {
     static LEFT: Cell<Budget> = const {
-        Cell::new(Budget { steps: 0, violations: 0, steps_a_child: 0, whole_values: false })
+        Cell::new(Budget { steps: 0, violations: 0, steps_a_child: 0, backtracks: false })
     };
 }
 
@@ -62,9 +62,9 @@ pub(super) fn child() {
     step(LEFT.get().steps_a_child);
 }
 
-/// Whether violations quote values to their end.
-pub(super) fn quotes_whole_values() -> bool {
-    LEFT.get().whole_values
+/// Whether patterns may backtrack.
+pub(super) fn backtracks() -> bool {
+    LEFT.get().backtracks
 }
 
 /// Notes that a violation is described.
