@@ -18,7 +18,7 @@ use runseal_core::formats::runner::{RunnerView, verify_runner};
 use runseal_core::limits::{FINDINGS_A_RULE, JsonLimits};
 use runseal_core::path::SafePath;
 use runseal_core::source::MemorySource;
-use runseal_core::verify::{Finding, Report, Strictness};
+use runseal_core::verify::{Finding, Level, Report};
 
 /// At most ten elements and members, or one for each 100 bytes.
 const TEN: ReadOptions = ReadOptions {
@@ -136,22 +136,19 @@ fn reader_keys_with_escapes_are_sorted_and_compared_by_what_they_mean() {
     }
 }
 
-fn patch_report(text: &str, strictness: Strictness) -> Report {
+fn patch_report(text: &str, level: Level) -> Report {
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
     let view = PatchView {
         root: document.root(),
         max_total_bytes: MAX_TOTAL_BYTES,
     };
-    verify_patch(&view, strictness)
+    verify_patch(&view, level)
 }
 
 #[test]
 fn report_of_a_document_that_is_wrong_everywhere_is_bounded_and_gives_the_number() {
     let operations = vec!["[]"; 100_000].join(",");
-    let report = patch_report(
-        &format!("{{\"operations\":[{operations}]}}"),
-        Strictness::Strict,
-    );
+    let report = patch_report(&format!("{{\"operations\":[{operations}]}}"), Level::Form);
     assert!(!report.is_valid());
     for rule in ["SCHEMA"] {
         let of_rule = report
@@ -176,7 +173,7 @@ fn descends(first: &str, second: &str) -> bool {
         operation(first),
         operation(second)
     );
-    let report = patch_report(&text, Strictness::Default);
+    let report = patch_report(&text, Level::Document);
     report
         .findings()
         .iter()
@@ -213,7 +210,7 @@ fn order_of_lone_surrogates_is_that_of_their_code_units() {
             root: document.root(),
             transformed: None,
         };
-        let report = verify_bundle(&view, Strictness::Default);
+        let report = verify_bundle(&view, Level::Document);
         report
             .findings()
             .iter()
@@ -239,7 +236,7 @@ fn ledger_of_too_many_lines_is_read_to_the_bound_and_says_so() {
     let text = "1\n".repeat(100_007);
     let lines = parse_lines(text.as_bytes());
     assert_eq!(lines.len(), 100_001);
-    let report = verify_ledger(&LedgerView { lines: &lines }, Strictness::Default);
+    let report = verify_ledger(&LedgerView { lines: &lines }, Level::Document);
     let told = lines[100_000].entry.as_ref().err().unwrap();
     assert!(told.contains("more than 100000 lines, the limit"), "{told}");
     assert!(!report.is_valid());
@@ -276,7 +273,7 @@ fn runner_command_lists_are_compared_by_name_not_pair_by_pair() {
         &RunnerView {
             root: document.root(),
         },
-        Strictness::Default,
+        Level::Document,
     );
     let both = report
         .findings()
@@ -291,7 +288,7 @@ fn pack_report(files: &[(&str, String)]) -> Report {
         (path, text.clone().into_bytes())
     }));
     let files = PackFiles::read(&source).unwrap();
-    verify_pack(&PackView::new("p", &files, Strictness::Strict))
+    verify_pack(&PackView::new("p", &files, Level::Form))
 }
 
 /// A pack of `count` operations whose results and outputs are as `path` names them; whether its

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::place::{Place, cut_text};
 use crate::canon::compare_utf16;
 use crate::limits::{FINDING_TEXT, FINDING_TEXT_A_RULE, FINDINGS_A_RULE};
 
@@ -10,17 +11,19 @@ use crate::limits::{FINDING_TEXT, FINDING_TEXT_A_RULE, FINDINGS_A_RULE};
 pub struct Finding {
     /// The rule's id.
     pub rule_id: &'static str,
-    /// The place, in the form the format uses: a file's name, a JSON path, an id.
-    pub path: Option<String>,
+    /// Where it is.
+    pub place: Place,
     /// What is wrong, for people, with expected and actual where there are such.
     pub message: String,
-    /// Expected and actual again, for renderers that set them apart.
+    /// The parts of the message, where it is about something that is not what it should be.
     pub difference: Option<Difference>,
 }
 
 /// What should be and what is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
+    /// What differs.
+    pub subject: String,
     /// What the document asks for or the record declares.
     pub expected: String,
     /// What is there.
@@ -28,27 +31,41 @@ pub struct Difference {
 }
 
 impl Finding {
+    /// A finding about a unit as a whole.
+    pub fn about_whole(rule_id: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            rule_id,
+            place: Place::whole(),
+            message: message.into(),
+            difference: None,
+        }
+    }
+
+    /// The place as the format's document names it.
+    pub fn path(&self) -> Option<&str> {
+        self.place.label()
+    }
+
     /// What is wrong, without the values that differ where those are kept beside it.
-    pub fn what(&self) -> &str {
-        match self.difference {
-            Some(_) => self.message.split(": expected ").next().unwrap_or_default(),
+    pub fn headline(&self) -> &str {
+        match &self.difference {
+            Some(difference) => &difference.subject,
             None => &self.message,
         }
     }
 
     /// Bytes of all its texts.
     fn text_bytes(&self) -> usize {
-        let path = self.path.as_ref().map_or(0, String::len);
         let difference = self.difference.as_ref();
         let values = difference.map_or(0, |values| values.expected.len() + values.actual.len());
-        path + self.message.len() + values
+        self.place.text_bytes() + self.message.len() + values
     }
 }
 
 /// By rule, then path (none first), then message; each by UTF-16 code units (002 §6.2).
 impl Ord for Finding {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_path = || match (&self.path, &other.path) {
+        let by_path = || match (self.path(), other.path()) {
             (Some(a), Some(b)) => compare_utf16(a, b),
             (a, b) => a.is_some().cmp(&b.is_some()),
         };
@@ -71,6 +88,7 @@ impl PartialOrd for Finding {
 #[derive(Debug)]
 pub struct Findings {
     rule_id: &'static str,
+    names_files: bool,
     found: Vec<Finding>,
     /// Bytes of text that the kept ones have.
     kept_text: usize,
@@ -78,47 +96,50 @@ pub struct Findings {
 }
 
 impl Findings {
-    pub(super) fn of_rule(rule_id: &'static str) -> Self {
+    pub(super) fn of_rule(rule_id: &'static str, names_files: bool) -> Self {
         Self {
             rule_id,
+            names_files,
             found: Vec::new(),
             kept_text: 0,
             not_kept: 0,
         }
     }
 
-    /// Adds a finding at `path`.
-    pub fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        self.push(Some(path.into()), message.into(), None);
+    /// Adds a finding at `place`.
+    pub fn add(&mut self, place: impl Into<Place>, message: impl Into<String>) {
+        self.push(place.into(), message.into(), None);
     }
 
-    /// Adds a finding that has no place of its own.
+    /// Adds a finding about the whole.
     pub fn add_without_path(&mut self, message: impl Into<String>) {
-        self.push(None, message.into(), None);
+        self.push(Place::whole(), message.into(), None);
     }
 
-    /// Adds a finding at `path`, if there is one.
-    pub fn add_at(&mut self, path: Option<String>, message: impl Into<String>) {
-        self.push(path, message.into(), None);
+    /// Adds a finding at `place`, about the whole where there is none.
+    pub fn add_at(&mut self, place: Option<impl Into<Place>>, message: impl Into<String>) {
+        let place = place.map_or_else(Place::whole, Into::into);
+        self.push(place, message.into(), None);
     }
 
     /// Adds a finding about something that is not what it should be.
     pub fn add_difference(
         &mut self,
-        path: impl Into<String>,
-        what: &str,
+        place: impl Into<Place>,
+        subject: &str,
         expected: impl Into<String>,
         actual: impl Into<String>,
     ) {
         let difference = Difference {
+            subject: subject.to_owned(),
             expected: expected.into(),
             actual: actual.into(),
         };
         let message = format!(
-            "{what}: expected `{}`, actual `{}`",
+            "{subject}: expected `{}`, actual `{}`",
             difference.expected, difference.actual
         );
-        self.push(Some(path.into()), message, Some(difference));
+        self.push(place.into(), message, Some(difference));
     }
 
     /// Whether nothing was found so far.
@@ -135,26 +156,27 @@ impl Findings {
                  {FINDINGS_A_RULE} findings and {FINDING_TEXT_A_RULE} bytes of text a rule",
                 listed + self.not_kept
             );
-            self.found.push(Finding {
-                rule_id: self.rule_id,
-                path: None,
-                message,
-                difference: None,
-            });
+            self.found.push(Finding::about_whole(self.rule_id, message));
         }
         self.found
     }
 
-    fn push(&mut self, path: Option<String>, message: String, difference: Option<Difference>) {
+    fn push(&mut self, place: Place, message: String, difference: Option<Difference>) {
         if self.found.len() == FINDINGS_A_RULE || self.kept_text > FINDING_TEXT_A_RULE {
             self.not_kept += 1;
             return;
         }
+        let place = if self.names_files {
+            place.as_file()
+        } else {
+            place
+        };
         let finding = Finding {
             rule_id: self.rule_id,
-            path: path.map(cut),
+            place: place.cut_to(FINDING_TEXT),
             message: cut(message),
             difference: difference.map(|difference| Difference {
+                subject: cut(difference.subject),
                 expected: cut(difference.expected),
                 actual: cut(difference.actual),
             }),
@@ -164,14 +186,8 @@ impl Findings {
     }
 }
 
-/// A text of a bounded length: the end of what is longer is dropped.
-fn cut(mut text: String) -> String {
-    if text.len() > FINDING_TEXT {
-        text.truncate(text.floor_char_boundary(FINDING_TEXT));
-        text.push('…');
-        text.shrink_to_fit();
-    }
-    text
+fn cut(text: String) -> String {
+    cut_text(text, FINDING_TEXT)
 }
 
 #[cfg(test)]
@@ -180,15 +196,15 @@ mod tests {
 
     #[test]
     fn findings_beyond_the_limit_are_counted_and_the_count_is_told() {
-        let mut findings = Findings::of_rule("PK1");
+        let mut findings = Findings::of_rule("PK1", false);
         for at in 0..FINDINGS_A_RULE + 700 {
             findings.add(format!("[{at}]"), "wrong");
         }
         let found = findings.into_vec();
         assert_eq!(found.len(), FINDINGS_A_RULE + 1);
-        assert_eq!(found[FINDINGS_A_RULE - 1].path.as_deref(), Some("[999]"));
+        assert_eq!(found[FINDINGS_A_RULE - 1].path(), Some("[999]"));
         let last = &found[FINDINGS_A_RULE];
-        assert_eq!((last.rule_id, last.path.as_deref()), ("PK1", None));
+        assert_eq!((last.rule_id, last.path()), ("PK1", None));
         assert!(
             last.message
                 .starts_with("1700 findings of this rule, of which 1000 are listed")
@@ -197,7 +213,7 @@ mod tests {
 
     #[test]
     fn findings_of_just_the_limit_are_all_there_is() {
-        let mut findings = Findings::of_rule("PK1");
+        let mut findings = Findings::of_rule("PK1", false);
         (0..FINDINGS_A_RULE).for_each(|_| findings.add_without_path("wrong"));
         assert_eq!(findings.into_vec().len(), FINDINGS_A_RULE);
     }
@@ -205,13 +221,13 @@ mod tests {
     #[test]
     fn findings_that_quote_long_texts_are_cut_and_bounded_together() {
         let long = "é".repeat(FINDING_TEXT);
-        let mut findings = Findings::of_rule("PK1");
+        let mut findings = Findings::of_rule("PK1", false);
         for _ in 0..500 {
             findings.add_difference(&*long, "another", &*long, &*long);
         }
         let found = findings.into_vec();
         let first = &found[0];
-        assert!(first.path.as_ref().is_some_and(|path| path.ends_with("é…")));
+        assert!(first.path().is_some_and(|path| path.ends_with("é…")));
         let most = FINDING_TEXT + "…".len();
         assert!(found.iter().all(|finding| finding.text_bytes() <= 4 * most));
         let kept: usize = found.iter().map(Finding::text_bytes).sum();
@@ -227,7 +243,7 @@ mod tests {
     fn findings_order_by_rule_path_message_in_utf16() {
         let finding = |rule_id, path: Option<&str>, message: &str| Finding {
             rule_id,
-            path: path.map(str::to_owned),
+            place: path.map_or_else(Place::whole, Place::named),
             message: message.to_owned(),
             difference: None,
         };

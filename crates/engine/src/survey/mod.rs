@@ -22,7 +22,7 @@ use runseal_core::formats::pack::PackFiles;
 use runseal_core::limits::FINDINGS_A_SURVEY;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{
-    Checked, Finding, Strictness, Survey, count_findings, drop_unlisted_findings,
+    Checked, Finding, Level, Survey, count_findings, drop_unlisted_findings,
 };
 
 use crate::archive::{ArchiveSource, read_archive_file};
@@ -36,7 +36,7 @@ pub use walk::detect_path;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SurveyOptions {
     /// Which rules must hold.
-    pub strictness: Strictness,
+    pub level: Level,
     /// Whether to look below folders.
     pub recursive: bool,
     /// How many threads; as many as there are processors where not said.
