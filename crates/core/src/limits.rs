@@ -107,7 +107,7 @@ pub const SCHEMA_MAX_EXPANSION: usize = 20_000;
 /// Steps that validating one document against its JSON Schema may take: values looked at, names
 /// looked up, elements compared, every 16 bytes of a string. Counted, not timed, so that the
 /// verdict is the same on every machine. Stops a small schema that is costly for a large document.
-pub const SCHEMA_MAX_STEPS: u64 = 50_000_000;
+pub const SCHEMA_MAX_STEPS: u64 = 30_000_000;
 
 /// Violations of a JSON Schema that one document may have before validating it stops; fewer where
 /// the document has names so long that their places would take more than

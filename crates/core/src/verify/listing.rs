@@ -47,7 +47,7 @@ pub fn drop_unlisted_findings(results: &mut [Checked]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::Survey;
+    use crate::verify::{Level, Survey};
 
     fn invalid(count: usize) -> Vec<Checked> {
         (0..count)
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn findings_dropped_in_parts_leave_the_same_list() {
-        let whole = Survey::new(invalid(2 * FINDINGS_A_SURVEY + 7), 0);
+        let whole = Survey::new(Level::Document, invalid(2 * FINDINGS_A_SURVEY + 7), 0);
         let mut even = invalid(2 * FINDINGS_A_SURVEY + 7);
         let odd = even.split_off(FINDINGS_A_SURVEY + 3);
         let mut dropped = 0;
@@ -77,7 +77,10 @@ mod tests {
             dropped += drop_unlisted_findings(&mut part);
             parts.extend(part);
         }
-        assert_eq!(Survey::new(parts, 0).and_unlisted(dropped), whole);
+        assert_eq!(
+            Survey::new(Level::Document, parts, 0).and_unlisted(dropped),
+            whole
+        );
         assert_eq!(whole.unlisted(), (FINDINGS_A_SURVEY + 7) as u64);
     }
 }

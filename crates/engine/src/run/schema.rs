@@ -19,12 +19,17 @@ use std::fmt::{self, Write as _};
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use runseal_core::canon::{Node, Number};
+use runseal_core::formats::definition::Tools;
+use runseal_core::formats::run_bundle::SchemaJudge;
 use runseal_core::formats::run_bundle::facts::{SchemaVerdict, SchemaViolation};
 use runseal_core::limits::{
     SCHEMA_BACKTRACKING, SCHEMA_MAX_PLACES, SCHEMA_MAX_STEPS, SCHEMA_MAX_VIOLATIONS,
 };
+use runseal_core::source::{Source, SourceError};
+use runseal_core::verify::Report;
 use serde_json::Value;
 
+use super::contracts::examine_engine;
 use instance::{Counted, Instance};
 use meter::{Budget, Exhausted};
 
@@ -222,6 +227,22 @@ impl fmt::Write for Shortened {
 impl Shortened {
     fn finish(self) -> String {
         shorten(&self.text)
+    }
+}
+
+/// JSON Schema and engines' contracts, judged the same on every machine.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalTools;
+
+impl SchemaJudge for LocalTools {
+    fn judge(&self, document: Option<Node<'_>>, schema: Option<Node<'_>>) -> SchemaVerdict {
+        judge(document, schema)
+    }
+}
+
+impl Tools for LocalTools {
+    fn judge_engine(&self, source: &dyn Source) -> Result<Report, SourceError> {
+        Ok(examine_engine(source)?.0)
     }
 }
 
