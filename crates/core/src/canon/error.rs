@@ -70,6 +70,16 @@ pub enum JsonErrorKind {
         /// The brackets that may be open at once.
         limit: u32,
     },
+    /// There are more elements and members than a text of this size may hold.
+    #[error(
+        "there are more than {limit} elements and members, the limit for a text of {bytes} bytes"
+    )]
+    TooManyValues {
+        /// The elements and members it may hold.
+        limit: usize,
+        /// The bytes it has.
+        bytes: usize,
+    },
     /// One string has more bytes than the limit.
     #[error("a string has more than {limit} bytes")]
     StringTooLong {
@@ -136,6 +146,7 @@ impl JsonErrorKind {
             Self::ByteOrderMark => "JSON_BOM",
             Self::TooLarge { .. } => "JSON_TOO_LARGE",
             Self::TooDeep { .. } => "JSON_TOO_DEEP",
+            Self::TooManyValues { .. } => "JSON_TOO_MANY_VALUES",
             Self::StringTooLong { .. } => "JSON_STRING_TOO_LONG",
             Self::DuplicateKey { .. } => "JSON_DUPLICATE_KEY",
             Self::UnexpectedEnd { .. } => "JSON_UNEXPECTED_END",
@@ -156,6 +167,9 @@ impl JsonErrorKind {
             Self::ByteOrderMark => "remove the first three bytes (EF BB BF)",
             Self::TooLarge { .. } => "split the document, or hash the file's raw bytes instead",
             Self::TooDeep { .. } => "flatten the document; no format here nests this deep",
+            Self::TooManyValues { .. } => {
+                "split the document, or keep long lists in files of their own"
+            }
             Self::StringTooLong { .. } => "keep large content in a file of its own, named by hash",
             Self::DuplicateKey { .. } => {
                 "keep one of the two; readers disagree about which of them counts"

@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use super::demands::Demands;
 use super::exit::Outcome;
 use super::finding::Finding;
+use super::listing::drop_unlisted_findings;
 use super::report::RuleState;
 use super::rule::Level;
 use crate::canon::compare_utf16;
@@ -159,17 +160,33 @@ pub struct Survey {
     results: Vec<Checked>,
     /// Files that could have been a document and are of no known format.
     passed_over: u64,
+    /// Findings that were dropped because there are too many.
+    unlisted: u64,
 }
 
 impl Survey {
     /// A survey of these results, in any order, judged up to `level`.
     pub fn new(level: Level, mut results: Vec<Checked>, passed_over: u64) -> Self {
-        results.sort();
+        let unlisted = drop_unlisted_findings(&mut results);
         Self {
             level,
             results,
             passed_over,
+            unlisted,
         }
+    }
+
+    /// Counts findings that were dropped before.
+    #[must_use]
+    pub fn and_unlisted(mut self, more: u64) -> Self {
+        self.unlisted += more;
+        self
+    }
+
+    /// Findings that are not listed because there are more than
+    /// [`FINDINGS_A_SURVEY`](crate::limits::FINDINGS_A_SURVEY).
+    pub fn unlisted(&self) -> u64 {
+        self.unlisted
     }
 
     /// The same survey with what a caller demands of it.
@@ -178,7 +195,7 @@ impl Survey {
         let missing = demands.missing_from(&self.results);
         let mut results = self.results;
         results.extend(missing);
-        Self::new(self.level, results, self.passed_over)
+        Self::new(self.level, results, self.passed_over).and_unlisted(self.unlisted)
     }
 
     /// Up to which level the rules were asked.

@@ -8,6 +8,7 @@ use super::layout::{Role, content_type_of};
 use crate::canon::{CanonError, Dialect, Node, ObjectWriter, Value};
 use crate::digest::Digest;
 use crate::path::SafePath;
+use crate::verify::add_faults;
 
 /// One well-formed entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +99,7 @@ pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
                 index.entries.insert(path, IndexEntry { sha256, role });
             }
         }
-        index.faults.append(&mut faults);
+        add_faults(&mut index.faults, faults);
     }
     index
 }
