@@ -13,7 +13,7 @@ pub(super) type ManifestBytes<'a> = Result<&'a [u8], &'static str>;
 /// The manifest and the facts of the bundle in `folder` (empty: the archive itself).
 pub(super) fn collect_archived<'a>(
     archive: &'a Archive,
-    folder: &'a str,
+    folder: &str,
 ) -> (ManifestBytes<'a>, BundleFacts) {
     let mut manifest = Err("there is none");
     let mut facts = BundleFacts::empty();
@@ -56,11 +56,10 @@ fn artifact_key(name: &[u8]) -> Option<ArtifactKey> {
     ArtifactKey::parse_file_name(name.strip_prefix(b"artifacts/")?)
 }
 
-fn manifest_of(record: &Record) -> ManifestBytes<'_> {
+fn manifest_of(record: Record<'_>) -> ManifestBytes<'_> {
     match record {
         Record::File(file) => file
             .kept
-            .as_deref()
             .ok_or("it is longer than what is kept of an archive"),
         Record::Other(EntryKind::Symlink) => Err("it is a symbolic link"),
         Record::Folder | Record::Other(_) => Err("it is no regular file"),

@@ -229,7 +229,7 @@ fn load_archive(
     let mut loaded = match (&detected, candidates.as_slice()) {
         (Detected::Unknown, [only]) => {
             let kept = match archive.get(only) {
-                Some(Record::File(file)) => file.kept.clone(),
+                Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
                 _ => None,
             };
             let name = only.rsplit('/').next().unwrap_or(only);
