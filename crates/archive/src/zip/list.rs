@@ -6,6 +6,8 @@ use runseal_core::formats::archive::FaultKind;
 use runseal_core::limits::ARCHIVE_MAX_NAME;
 use runseal_core::source::EntryKind;
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::end::End;
 use super::extra::{self, Extra};
 use super::{Failure, ambiguous, damaged, failure, has_end_mark, u16_at, u32_at};
@@ -146,15 +148,45 @@ fn read_listed(bytes: &mut impl Read, list: &mut List, scan: &mut Scan<'_>) -> R
         return Err(refuse("it has flags that are not read"));
     }
     entry.kind = kind_of(name, u16_at(&fixed, 4), u32_at(&fixed, 38)).map_err(refuse)?;
-    if !name.is_ascii() && entry.flags & UTF8 == 0 {
+    if let Some((kind, message)) = name_fault(name, entry.flags) {
         // The entry is read on, so that what else is wrong with it is named.
-        let message = "the name is not marked as UTF-8, so unpackers disagree on its letters; pack \
-                       it with a tool that marks names (7z, Python, bsdtar)";
-        scan.fault(FaultKind::Ambiguous, Some(shown(name)), message);
+        scan.fault(kind, Some(shown(name)), message);
     }
     list.names.extend_from_slice(name);
     list.entries.push(entry);
     Ok(())
+}
+
+/// What unpackers of zips make of a name that would mean the same in a tar.
+fn name_fault(name: &[u8], flags: u16) -> Option<(FaultKind, &'static str)> {
+    let is_version = |segment: &[u8]| {
+        let digits = segment
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_digit());
+        let end = segment.len() - digits.count();
+        end > 0 && segment[end - 1] == b';'
+    };
+    if name
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .is_some_and(is_version)
+    {
+        let message = "the name ends with `;` and a number, which unzip takes for a version and \
+                       leaves out";
+        return Some((FaultKind::Name, message));
+    }
+    if name.is_ascii() {
+        return None;
+    }
+    if flags & UTF8 == 0 {
+        let message = "the name is not marked as UTF-8, so unpackers disagree on its letters; pack \
+                       it with a tool that marks names (7z, Python, bsdtar)";
+        return Some((FaultKind::Ambiguous, message));
+    }
+    let is_composed = str::from_utf8(name).is_ok_and(|name| name.nfc().eq(name.chars()));
+    let message = "the name is not in composed form (NFC), into which some unpackers bring it";
+    (!is_composed).then_some((FaultKind::Name, message))
 }
 
 /// Unpackers pass over entries that say they need a later version of the format.
