@@ -123,9 +123,8 @@ pub static RULES: [Rule<Archive>; 8] = [
     rule(
         "AR5",
         "it is whole",
-        "The archive does not break off, its checksums hold, both of a zip's lists of entries \
-         agree, and nothing follows its end. What is of a kind that is not read (sparse files, \
-         rare compressions) is named.",
+        "The archive does not break off, and its sizes and checksums hold. What is of a kind that \
+         is not read (sparse files, rare compressions) is named.",
         |view, findings| add(FaultKind::Damaged, view, findings),
     ),
     rule(
