@@ -108,7 +108,8 @@ pub(crate) fn is_beyond_ratio(packed: u64, unpacked: u64) -> bool {
     unpacked > ARCHIVE_FREE_BYTES && unpacked > packed.saturating_mul(ARCHIVE_MAX_RATIO)
 }
 
-/// How many packed bytes were read so far. Clones count together, also across threads.
+/// How many packed bytes there are, or were read so far. Clones count together, also across
+/// threads.
 #[derive(Debug, Clone, Default)]
 pub struct PackedBytes(Arc<AtomicU64>);
 
@@ -198,8 +199,10 @@ struct Counted<R> {
 }
 
 impl<R: Read> Read for Counted<R> {
+    /// Fills the buffer as long as there is something to read: a pipe gives more or less at a time
+    /// as it happens, and what a bound says must not depend on that.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
+        let count = fill(&mut self.inner, buffer)?;
         self.count.add(count as u64);
         Ok(count)
     }

@@ -42,7 +42,8 @@ use scan::Scan;
 /// Unpacked bytes that are asked for at a time: headers are small and decoders like large pieces.
 const BUFFER: usize = 128 << 10;
 
-/// Reads a tar, packed or not, from bytes that arrive once.
+/// Reads a tar from its unpacked bytes, which arrive once. Bounds grow with `packed`: the size of the
+/// packed archive where it is known, else what was read of it so far.
 ///
 /// # Errors
 /// When reading fails. An archive that breaks off is no error but a fault of it.

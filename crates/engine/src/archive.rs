@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 pub use runseal_archive::{Archive, ArchiveSource, Container, FileRecord, HEAD, Record, sniff};
-use runseal_archive::{ContentDigester, Unpacked, read_stream, read_tar, read_zip};
+use runseal_archive::{ContentDigester, PackedBytes, Unpacked, read_stream, read_tar, read_zip};
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
 use runseal_core::source::SourceError;
@@ -57,16 +57,17 @@ pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
 
 fn read_container(file: File, container: Container, size: u64) -> io::Result<Archive> {
     let mut digester = ThreadedDigester::default();
+    // Known from the start, so that bounds do not depend on how far the other thread has come.
+    let packed = PackedBytes::default();
+    packed.add(size);
     match container {
         Container::Zip => read_zip(file, size, &mut digester),
         Container::Tar => {
             let mut plain = Unpacked::new(container, file);
-            let packed = plain.packed();
             read_tar(&mut plain, packed, &mut digester)
         }
         Container::TarGz | Container::TarZst => {
             let unpacked = Unpacked::new(container, file);
-            let packed = unpacked.packed();
             thread::scope(|scope| {
                 let (pieces, mut reader) = pipe();
                 scope.spawn(move || send_all(unpacked, &pieces));

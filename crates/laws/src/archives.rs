@@ -51,13 +51,8 @@ pub fn check_archive(container: Container, bytes: &[u8]) {
         }
     };
     let other_way = other_way.expect("bytes in memory can be read");
-    assert_eq!(
-        is_accepted(&archive),
-        is_accepted(&other_way),
-        "read in another way"
-    );
+    assert_eq!(listed, listing(&other_way), "read in another way");
     if is_accepted(&archive) {
-        assert_eq!(listed, listing(&other_way), "read in another way");
         let shorter = &bytes[..bytes.len() - 1];
         assert!(!is_accepted(&read(container, shorter)), "a byte less");
         let longer = [bytes, &[0]].concat();

@@ -8,6 +8,8 @@
 #[path = "../../archive/tests/hostile/mod.rs"]
 mod hostile;
 
+use std::sync::LazyLock;
+
 use hostile::{Case, hostile, unusual};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -28,10 +30,10 @@ fn check(case: &Case, bytes: &[u8]) {
     }
 }
 
-fn seeds() -> Vec<Case> {
+static SEEDS: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let cases = unusual().into_iter().chain(hostile());
     cases.filter(|case| case.bytes.len() < 10_000).collect()
-}
+});
 
 #[test]
 fn archives_made_by_hand_keep_the_laws() {
@@ -53,8 +55,7 @@ proptest! {
         which in any::<prop::sample::Index>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let seeds = seeds();
-        let case = which.get(&seeds);
+        let case = which.get(&SEEDS);
         let mut bytes = case.bytes.clone();
         for (at, value) in changes {
             let at = at.index(bytes.len());
