@@ -295,7 +295,7 @@ pub fn add_hostile(cases: &mut Cases) {
         ("time that is no number", time, b"9999999999\0\0"),
         ("time in base 64", time, b"+AAAAAAAAAA\0"),
         ("size with blanks in front", size, b"          2\0"),
-        ("size with a tail", size, b"2\0000000000000"),
+        ("size with a tail", size, b"2\x000000000000"),
         ("size with digits of ten", size, b"00000000008\0"),
         ("size that is empty", size, b"\0\0\0\0\0\0\0\0\0\0\0\0"),
         (
