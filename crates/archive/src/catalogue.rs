@@ -4,8 +4,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
-use runseal_core::formats::job_bundle::facts::ContentFact;
-use runseal_core::source::EntryKind;
+use runseal_core::source::{ContentFact, EntryKind};
 
 use crate::names::fold;
 use crate::scan::shown;

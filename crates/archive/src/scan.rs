@@ -2,16 +2,14 @@
 
 use std::io::{self, Read};
 
-use runseal_core::content::TextCheck;
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
-use runseal_core::formats::job_bundle::facts::ContentFact;
 use runseal_core::limits::{
     ARCHIVE_BYTES_PER_ENTRY, ARCHIVE_FREE_ENTRIES, ARCHIVE_FREE_NAMES, ARCHIVE_KEPT_DOCUMENTS,
     ARCHIVE_KEPT_FREE, ARCHIVE_KEPT_OTHERS, ARCHIVE_KEPT_RATIO, ARCHIVE_MAX_ENTRIES,
     ARCHIVE_MAX_FAULTS, ARCHIVE_MAX_NAMES, JsonLimits,
 };
-use runseal_core::source::{EntryKind, EntryName};
+use runseal_core::source::{ContentFact, EntryKind, EntryName, TextCheck};
 
 use crate::catalogue::{Archive, Catalogue};
 use crate::container::PackedBytes;

@@ -5,7 +5,6 @@
 //! input gives the same bytes on every machine. The effects live in `runseal-engine`.
 
 pub mod canon;
-pub mod content;
 pub mod describe;
 pub mod digest;
 pub mod formats;

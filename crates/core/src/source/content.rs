@@ -1,7 +1,46 @@
-//! What rules ask of a file's bytes besides their digest, gathered while they go by.
+//! What a file's bytes are, summed up while they pass by: size, SHA-256, UTF-8, final newlines.
 
-use crate::digest::Digest;
-use crate::formats::job_bundle::facts::ContentFact;
+use std::io::{self, Read};
+
+use crate::digest::{Digest, Hasher};
+
+/// The bytes of a file, summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentFact {
+    /// How many there are.
+    pub bytes: u64,
+    /// Their digest.
+    pub sha256: Digest,
+    /// Where they stop being UTF-8, if they do.
+    pub bad_utf8: Option<u64>,
+    /// How many LF stand at the end: none, one, or two for more than one.
+    pub final_newlines: u8,
+}
+
+impl ContentFact {
+    /// Reads everything that `file` still has.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn read(mut file: impl Read) -> io::Result<Self> {
+        let mut hasher = Hasher::new();
+        let mut text = TextCheck::default();
+        let mut buffer = vec![0; 64 << 10];
+        let mut bytes = 0u64;
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(text.finish((hasher.finish(), bytes))),
+                Ok(count) => {
+                    hasher.update(&buffer[..count]);
+                    text.update(&buffer[..count]);
+                    bytes += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
 
 /// Checks that bytes arriving in pieces are UTF-8.
 #[derive(Debug, Default)]
@@ -26,7 +65,7 @@ impl Utf8Check {
             while let Some((&byte, rest)) = piece.split_first() {
                 self.tail.push(byte);
                 piece = rest;
-                match std::str::from_utf8(&self.tail) {
+                match str::from_utf8(&self.tail) {
                     Ok(_) => {
                         self.tail.clear();
                         break;
@@ -43,7 +82,7 @@ impl Utf8Check {
             }
         }
         if simdutf8::basic::from_utf8(piece).is_err()
-            && let Err(error) = std::str::from_utf8(piece)
+            && let Err(error) = str::from_utf8(piece)
         {
             let place = self.seen - piece.len() as u64 + error.valid_up_to() as u64;
             match error.error_len() {
@@ -78,13 +117,13 @@ pub struct TextCheck {
 }
 
 impl TextCheck {
-    /// Takes the next piece.
+    /// Takes note of the next piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.utf8.update(piece);
         self.newlines = final_newlines(self.newlines, piece);
     }
 
-    /// The facts of the whole, whose digest and size the caller computed on the way.
+    /// The fact of all pieces, whose digest and size are given.
     pub fn finish(self, (sha256, bytes): (Digest, u64)) -> ContentFact {
         ContentFact {
             bytes,
@@ -137,5 +176,15 @@ mod tests {
         assert_eq!(final_newlines(1, b"\n"), 2);
         assert_eq!(final_newlines(2, b"x"), 0);
         assert_eq!(final_newlines(0, b"a\n\n\n"), 2);
+    }
+
+    #[test]
+    fn content_fact_of_a_reader_is_that_of_its_bytes() {
+        let fact = ContentFact::read("é\n\n".as_bytes()).unwrap();
+        assert_eq!(fact.sha256, Digest::of("é\n\n".as_bytes()));
+        assert_eq!(
+            (fact.bytes, fact.bad_utf8, fact.final_newlines),
+            (4, None, 2)
+        );
     }
 }

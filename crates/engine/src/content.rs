@@ -3,20 +3,19 @@
 use std::fs::File;
 use std::io;
 
-use runseal_core::content::TextCheck;
-use runseal_core::formats::job_bundle::facts::ContentFact;
+use runseal_core::source::{ContentFact, TextCheck};
 
 use crate::stream::digest_through;
 
-/// Scratch space for reading: most artifacts are one read of it.
-pub(super) const SMALL: usize = 32 << 10;
+/// Scratch space for reading: most files are one read of it.
+pub(crate) const SMALL: usize = 32 << 10;
 
 /// Reads a file that was listed as a regular one to its end. `buffer` is scratch space.
 ///
 /// Another file may have taken its place since. What is read of it is judged by its hash like
 /// anything else, so a small file is not asked again what it is, which would be a fifth of its
 /// cost; but where the buffer was filled it is, because a device has no end.
-pub(super) fn read_content(file: &File, buffer: &mut [u8]) -> io::Result<ContentFact> {
+pub(crate) fn read_content(file: &File, buffer: &mut [u8]) -> io::Result<ContentFact> {
     let mut text = TextCheck::default();
     let room = buffer.len();
     let mut is_asked = false;
@@ -37,9 +36,8 @@ pub(super) fn read_content(file: &File, buffer: &mut [u8]) -> io::Result<Content
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Seek, SeekFrom, Write};
-
     use runseal_core::digest::Digest;
+    use std::io::{Seek, SeekFrom, Write};
 
     use super::*;
 
