@@ -1,10 +1,8 @@
 //! Lists an archive's files with their digests, and what is wrong with it:
 //! `cargo run -p runseal-archive --example list -- evidence.zip`.
 
-#![allow(clippy::print_stdout, reason = "an example that prints what it found")]
-
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, BufWriter, Read as _, Seek as _, Write as _};
 
 use runseal_archive::{Container, HEAD, InlineDigester, Record, read_stream, read_zip, sniff};
 
@@ -12,7 +10,7 @@ fn main() -> io::Result<()> {
     let path = std::env::args().nth(1).unwrap_or_default();
     let mut file = File::open(&path)?;
     let mut head = Vec::new();
-    file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    (&file).take(HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;
     let mut digester = InlineDigester::default();
     let archive = match sniff(&head) {
@@ -25,14 +23,15 @@ fn main() -> io::Result<()> {
             read_stream(container, file, &path, &mut digester).map_err(io::Error::other)?
         }
     };
+    let mut output = BufWriter::new(io::stdout().lock());
     for (name, record) in archive.below("") {
         if let Record::File(entry) = record {
-            println!("{}  {}", entry.content.sha256, name.escape_ascii());
+            writeln!(output, "{}  {}", entry.content.sha256, name.escape_ascii())?;
         }
     }
     for fault in archive.faults() {
         let place = fault.path.as_deref().unwrap_or(&path);
-        println!("{place}: {}", fault.message);
+        writeln!(output, "{place}: {}", fault.message)?;
     }
-    Ok(())
+    output.flush()
 }

@@ -145,10 +145,9 @@ fn check_end(block: &[u8; BLOCK], layout: Layout) -> Result<(), &'static str> {
 
 /// Whether the block holds the sum of its own bytes, as unsigned numbers.
 pub(crate) fn has_checksum(block: &[u8; BLOCK]) -> bool {
-    let in_field = |at: usize| (148..156).contains(&at);
-    let sum: u64 = (block.iter().enumerate())
-        .map(|(at, byte)| u64::from(if in_field(at) { b' ' } else { *byte }))
-        .sum();
+    let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+    // The field itself counts as blanks.
+    let sum = sum(&block[..148]) + 8 * u64::from(b' ') + sum(&block[156..]);
     parse_number(&block[148..156]) == Some(sum)
 }
 
