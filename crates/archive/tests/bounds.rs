@@ -80,7 +80,7 @@ fn documents() -> Vec<u8> {
 
 fn zeros() -> Vec<u8> {
     gz(|tar| {
-        tar.write_all(&header(b"zeros", b'0', 1 << 33)).unwrap();
+        tar.write_all(&header(b"zeros", b'0', (1 << 33) - 1)).unwrap();
         let zeros = vec![0; 1 << 20];
         for _ in 0..2000 {
             tar.write_all(&zeros).unwrap();
