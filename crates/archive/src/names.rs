@@ -47,8 +47,10 @@ fn refusal(name: &[u8]) -> Option<&'static str> {
     if name.contains(&0) {
         return Some("the name holds NUL");
     }
-    let mut climbing = name.split(|byte| matches!(byte, b'/' | b'\\'));
-    if climbing.any(|segment| segment == b"..") {
+    if name
+        .split(|byte| *byte == b'/')
+        .any(|segment| segment == b"..")
+    {
         return Some("the name climbs out of the folder it is unpacked in");
     }
     let mut segments = name.split(|byte| *byte == b'/');
@@ -108,8 +110,6 @@ mod tests {
             "a//b",
             "a/./b",
             "a/..",
-            "..\\x",
-            "a\\..\\b",
             "a\0b",
             "a/",
         ] {
@@ -126,6 +126,8 @@ mod tests {
     fn names_that_unpackers_write_differently_are_unsteady() {
         for name in [
             b"a\\b".as_slice(),
+            b"..\\x",
+            b"a\\..\\b",
             b"a\nb",
             b"\x7f",
             b"C:x",

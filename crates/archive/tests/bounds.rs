@@ -114,6 +114,9 @@ fn colliding_zip() -> Vec<u8> {
     Zip::of(&parts).bytes()
 }
 
+/// Words of the finding, the ending, what makes the archive, the kind of fault.
+type Bound = (&'static str, &'static str, fn() -> Vec<u8>, FaultKind);
+
 /// The most memory that this process ever had.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -128,7 +131,7 @@ fn peak() -> u64 {
 #[test]
 fn archives_of_ten_megabytes_are_read_in_bounded_memory() {
     use FaultKind::{Bomb, Duplicate, Limit};
-    let cases: [(&str, &'static str, fn() -> Vec<u8>, FaultKind); 8] = [
+    let cases: [Bound; 8] = [
         ("entries", "tar.gz", many_entries, Limit),
         ("names", "tar.gz", long_names, Limit),
         ("folders above them", "tar.gz", deep_folders, Limit),
