@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use runseal_core::describe::{Documents, describe};
+use runseal_core::describe::Documents;
+use runseal_core::formats::definition::describe_documents;
 use runseal_core::page::Page;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::survey::load::{LoadError, Loaded, load};
@@ -33,7 +34,7 @@ pub fn with_page<T>(loaded: &Loaded, level: Level, show: impl FnOnce(&Page<'_>) 
     for (name, document) in &parsed {
         documents.insert(name.clone(), document.root());
     }
-    let description = describe(loaded.format, &documents);
+    let description = describe_documents(loaded.format, &documents);
     show(&Page {
         path: &loaded.path,
         description: &description,

@@ -9,7 +9,7 @@ use runseal_core::verify::Outcome;
 use crate::error::CliError;
 use crate::loaded::{load_path, with_page};
 use crate::ui;
-use crate::verdict::StrictArgs;
+use crate::verdict::LevelArgs;
 
 /// Show what something is: ids, inputs, steps, outputs, hashes, who made it, and whether it holds.
 ///
@@ -20,7 +20,7 @@ pub struct Args {
     /// A folder, file or archive; standard input where `-`.
     path: PathBuf,
     #[command(flatten)]
-    strict: StrictArgs,
+    level: LevelArgs,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -50,7 +50,7 @@ impl FormatArgs {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let level = args.strict.level();
+    let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
     with_page(&loaded, level, |page| {
         if args.format.is_json() {

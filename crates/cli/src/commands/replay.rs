@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::Format;
+use runseal_core::formats::detect::Detected;
 use runseal_core::formats::receipt::receipt_bytes;
 use runseal_core::verify::{Outcome, one_line};
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::job::replay::replay_job_bundle;
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
-use runseal_engine::run::contracts::check_engine;
+use runseal_engine::run::contracts::{Program, check_engine};
 use runseal_engine::run::replay::{
     Comparison, REPLAY_RULES, Replay, ReplayOptions, Verdict, replay_run,
 };
 use runseal_engine::run::seal::SealError;
-use runseal_engine::survey::detect::{Detected, several};
-use runseal_engine::survey::detect_path;
+use runseal_engine::survey::{detect_path, name_several};
 use runseal_sandbox::{Sandbox, SandboxError};
 
 use super::engine::PolicyArgs;
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let format = match detect_path(&args.path)? {
         Detected::Is(format) => format,
-        Detected::Several(formats) => return Err(unknown(several(&formats))),
+        Detected::Several(formats) => return Err(unknown(name_several(&formats))),
         Detected::Unknown => {
             let message = "it is none of the formats that can be replayed";
             return Err(unknown(message.to_owned()));
@@ -115,7 +115,7 @@ fn replay_run_bundle(args: &Args) -> Result<Outcome, CliError> {
         ));
     };
     let source = DirectorySource::open(&args.path, RootLink::Follow)?;
-    let (report, engine) = check_engine(folder)?;
+    let (report, engine) = check_engine(folder, Program::MustExist)?;
     let Some(engine) = engine else {
         return verdict::print_verdict(&report, &folder.display().to_string());
     };
@@ -124,11 +124,11 @@ fn replay_run_bundle(args: &Args) -> Result<Outcome, CliError> {
         times: args.times,
         policy: &policy,
     };
-    let probe = || {
-        let sandbox = Sandbox::probe();
+    let sandbox = || {
+        let sandbox = Sandbox::with_isolation();
         sandbox.map_err(|missing| SealError::Sandbox(SandboxError::Missing(missing)))
     };
-    let replay = replay_run(&source, &engine, options, probe).map_err(seal_error)?;
+    let replay = replay_run(&source, &engine, options, sandbox).map_err(seal_error)?;
     if args.format == "json" {
         ui::print_json(&render_json(&replay), Dialect::Kernel)?;
     } else {

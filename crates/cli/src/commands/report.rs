@@ -9,7 +9,7 @@ use runseal_engine::atomic::write_bytes;
 use crate::error::CliError;
 use crate::loaded::{load_path, with_page};
 use crate::ui;
-use crate::verdict::StrictArgs;
+use crate::verdict::LevelArgs;
 
 /// Write one self-contained HTML page: verdict, picture, contents, files, every rule.
 ///
@@ -24,12 +24,12 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE.html")]
     output: PathBuf,
     #[command(flatten)]
-    strict: StrictArgs,
+    level: LevelArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let level = args.strict.level();
+    let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
     let html = with_page(&loaded, level, render_page);
     if args.output.as_os_str() == "-" {

@@ -3,12 +3,17 @@
 //! Findings name a line as `line N`, counted from 1. Blank lines (space, tab, CR only) are
 //! skipped.
 
+use crate::canon::JsonError;
+use crate::describe::pack::describe_ledger;
+use crate::describe::{Description, Documents};
+use crate::formats::definition::{FormatDefinition, Identity, Judgement, infos};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::canon::{Document, Kind, Node, ReadOptions, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
+use crate::limits::max_ledger_lines;
 use crate::timestamp::parse_utc;
 use crate::verify::{Findings, Gate, Level, Place, Report, Rule, RuleInfo, Subject, run_rules};
 
@@ -35,21 +40,32 @@ pub struct Line<'a> {
     pub is_unfinished: bool,
 }
 
-/// Reads the lines of a ledger.
+/// Reads the lines of a ledger. Of more than it may have, the first one too many stands for all
+/// that follow, and says so.
 pub fn parse_lines(bytes: &[u8]) -> Vec<Line<'_>> {
+    let most = max_ledger_lines(bytes.len());
     let is_blank = |line: &[u8]| line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
     let ends_whole = bytes.last() == Some(&b'\n');
     let count = bytes.split(|byte| *byte == b'\n').count();
-    bytes
-        .split(|byte| *byte == b'\n')
-        .enumerate()
+    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
+    lines
         .filter(|(_, line)| !is_blank(line))
-        .map(|(at, line)| Line {
+        .take(most + 1)
+        .enumerate()
+        .map(|(before, (at, line))| Line {
             number: at + 1,
             text: line,
-            entry: parse_document(line, &ReadOptions::default())
-                .map_err(|error| format!("{} {}", error.kind, error.position)),
-            is_unfinished: !ends_whole && at + 1 == count,
+            entry: if before < most {
+                parse_document(line, &ReadOptions::default())
+                    .map_err(|error| format!("{} {}", error.kind, error.position))
+            } else {
+                Err(format!(
+                    "there are more than {most} lines, the limit for {} bytes; this one and those \
+                     below it were not read",
+                    bytes.len()
+                ))
+            },
+            is_unfinished: before < most && !ends_whole && at + 1 == count,
         })
         .collect()
 }
@@ -301,5 +317,47 @@ fn check_hashes(view: &LedgerView<'_>, findings: &mut Findings) {
                 );
             }
         }
+    }
+}
+
+/// The ledger as the rest of the program knows it.
+pub static DEFINITION: LedgerFormat = LedgerFormat;
+
+/// A ledger is a document a line.
+pub struct LedgerFormat;
+
+impl FormatDefinition for LedgerFormat {
+    fn format(&self) -> Format {
+        Format::Ledger
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+
+    fn members(&self) -> &'static [&'static str] {
+        &["intent_sha256", "result_kind", "bundle_sha256"]
+    }
+
+    fn file_name(&self) -> Option<&'static str> {
+        Some("ledger.jsonl")
+    }
+
+    fn judge_text(&self, bytes: &[u8], level: Level) -> Option<Result<Judgement, JsonError>> {
+        let lines = parse_lines(bytes);
+        let report = verify_ledger(&LedgerView { lines: &lines }, level);
+        let run_id = |line: &Line<'_>| {
+            let root = line.entry.as_ref().ok()?.root();
+            Some(text(root, "run_id")?.into_owned())
+        };
+        let identity = Identity {
+            ids: lines.iter().filter_map(run_id).collect(),
+            outcome: None,
+        };
+        Some(Ok(Judgement { report, identity }))
+    }
+
+    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
+        describe_ledger(description, documents);
     }
 }

@@ -3,9 +3,11 @@
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
+use crate::describe::describe_plainly;
+use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::collections::BTreeMap;
 
-use crate::canon::{JsonPath, Kind, Node, compare_utf16};
+use crate::canon::{JsonPath, Kind, Node};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::path::{has_drive_prefix, is_control};
@@ -431,19 +433,20 @@ fn check_total(view: &PatchView<'_>, findings: &mut Findings) {
 }
 
 fn check_order(view: &PatchView<'_>, findings: &mut Findings) {
-    let mut before: Option<(f64, std::borrow::Cow<'_, str>)> = None;
+    let mut before: Option<(f64, Node<'_>)> = None;
     for operation in operations(view) {
-        let Some(path) = operation.text("path") else {
+        let Some(path) = operation.node.get("path").filter(Node::is_string) else {
             continue;
         };
         let order = operation.order();
         if let Some((last_order, last_path)) = &before {
             let descends = order < *last_order
-                || (order == *last_order && compare_utf16(&path, last_path).is_lt());
+                || (order == *last_order && path.compare_utf16(last_path).is_lt());
             if descends {
+                let shown = |path: &Node<'_>| path.as_lossy_str().unwrap_or_default().into_owned();
                 findings.add(
                     &operation.place,
-                    format!("`{path}` sorts before `{last_path}`"),
+                    format!("`{}` sorts before `{}`", shown(&path), shown(last_path)),
                 );
             }
         }
@@ -483,3 +486,26 @@ fn check_declared(view: &PatchView<'_>, findings: &mut Findings) {
         }
     }
 }
+
+/// The patch set as the rest of the program knows it.
+pub static DEFINITION: DocumentFormat = DocumentFormat {
+    format: Format::Patch,
+    rules: || infos(&RULES),
+    members: &[
+        "patch_schema_version",
+        "source_proposal_id",
+        "source_proposal_hash",
+        "operations",
+        "total_bytes",
+    ],
+    file_name: "patch.json",
+    judge: |root, level| {
+        let view = PatchView {
+            root,
+            max_total_bytes: MAX_TOTAL_BYTES,
+        };
+        verify_patch(&view, level)
+    },
+    identify: |root| Identity::of_members(root, &["source_proposal_id"]),
+    describe: describe_plainly,
+};

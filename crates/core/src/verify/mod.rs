@@ -7,18 +7,23 @@
 
 pub mod answer;
 pub mod catalogue;
+mod demands;
 mod exit;
 mod finding;
+mod listing;
 mod place;
 mod render;
 mod report;
 mod rule;
 mod survey;
 
+pub use demands::Demands;
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
+pub(crate) use listing::add_faults;
+pub use listing::{count_findings, drop_unlisted_findings};
 pub use place::{Place, Span};
 pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Subject, run_rules};
-pub use survey::{Checked, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};
+pub use survey::{Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};

@@ -4,18 +4,24 @@
 
 use std::cmp::Ordering;
 
+use super::demands::Demands;
 use super::exit::Outcome;
 use super::finding::Finding;
-use super::report::{Report, RuleState};
+use super::listing::drop_unlisted_findings;
+use super::report::RuleState;
+use super::rule::Level;
 use crate::canon::compare_utf16;
 use crate::formats::Format;
+use crate::formats::definition::{Identity, Judgement};
 
 /// The id of findings about a text that is no JSON.
 pub const NO_JSON: &str = "JSON";
 /// The id of findings about something that is of no known format, or of several.
 pub const NO_FORMAT: &str = "FORMAT";
-/// The id under which what could not be read is told.
+/// The id under which what could not be read is named.
 pub const NO_ACCESS: &str = "IO";
+/// The id of findings about something that was expected and is not there.
+pub const EXPECTED: &str = "EXPECT";
 
 /// What became of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +35,7 @@ pub enum Verdict {
         /// Required rules that could not be run, and because of what.
         not_run: Vec<(&'static str, &'static str)>,
     },
-    /// It could not be looked at; why.
+    /// It could not be looked at, for this reason.
     NotChecked(String),
 }
 
@@ -42,11 +48,14 @@ pub struct Checked {
     pub format: Option<Format>,
     /// What became of it.
     pub verdict: Verdict,
+    /// What it calls itself, as far as it was read.
+    pub identity: Identity,
 }
 
 impl Checked {
-    /// What a report says.
-    pub fn of_report(path: impl Into<String>, report: &Report) -> Self {
+    /// What judging it gave.
+    pub fn of_judgement(path: impl Into<String>, judgement: Judgement) -> Self {
+        let report = &judgement.report;
         let not_run = |result: &super::RuleResult| match result.state {
             RuleState::NotRun(because) if result.required => Some((result.rule.id, because)),
             _ => None,
@@ -63,6 +72,7 @@ impl Checked {
             path: path.into(),
             format: Some(report.format()),
             verdict,
+            identity: judgement.identity,
         }
     }
 
@@ -81,6 +91,7 @@ impl Checked {
                 findings: vec![finding],
                 not_run: Vec::new(),
             },
+            identity: Identity::default(),
         }
     }
 
@@ -88,12 +99,13 @@ impl Checked {
     pub fn not_checked(
         path: impl Into<String>,
         format: Option<Format>,
-        why: impl Into<String>,
+        reason: impl Into<String>,
     ) -> Self {
         Self {
             path: path.into(),
             format,
-            verdict: Verdict::NotChecked(why.into()),
+            verdict: Verdict::NotChecked(reason.into()),
+            identity: Identity::default(),
         }
     }
 
@@ -144,19 +156,51 @@ impl PartialOrd for Checked {
 /// Everything that was looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
+    level: Level,
     results: Vec<Checked>,
     /// Files that could have been a document and are of no known format.
     passed_over: u64,
+    /// Findings that were dropped because there are too many.
+    unlisted: u64,
 }
 
 impl Survey {
-    /// A survey of these results, in any order.
-    pub fn new(mut results: Vec<Checked>, passed_over: u64) -> Self {
-        results.sort();
+    /// A survey of these results, in any order, judged up to `level`.
+    pub fn new(level: Level, mut results: Vec<Checked>, passed_over: u64) -> Self {
+        let unlisted = drop_unlisted_findings(&mut results);
         Self {
+            level,
             results,
             passed_over,
+            unlisted,
         }
+    }
+
+    /// Counts findings that were dropped before.
+    #[must_use]
+    pub fn and_unlisted(mut self, more: u64) -> Self {
+        self.unlisted += more;
+        self
+    }
+
+    /// Findings that are not listed because there are more than
+    /// [`FINDINGS_A_SURVEY`](crate::limits::FINDINGS_A_SURVEY).
+    pub fn unlisted(&self) -> u64 {
+        self.unlisted
+    }
+
+    /// The same survey with what a caller demands of it.
+    #[must_use]
+    pub fn demanding(self, demands: &Demands) -> Self {
+        let missing = demands.missing_from(&self.results);
+        let mut results = self.results;
+        results.extend(missing);
+        Self::new(self.level, results, self.passed_over).and_unlisted(self.unlisted)
+    }
+
+    /// Up to which level the rules were asked.
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// The results, sorted by path.
@@ -207,6 +251,7 @@ mod tests {
             path: path.to_owned(),
             format: None,
             verdict,
+            identity: Identity::default(),
         }
     }
 
@@ -220,11 +265,11 @@ mod tests {
         let valid = || checked("c", Verdict::Valid);
         let invalid = || Checked::invalid("b", None, NO_FORMAT, "unknown");
         let lost = || Checked::not_checked("a", None, "no permission");
-        let survey = Survey::new(vec![valid()], 0);
+        let survey = Survey::new(Level::Document, vec![valid()], 0);
         assert_eq!(survey.outcome(), Outcome::Valid);
-        let survey = Survey::new(vec![valid(), invalid()], 0);
+        let survey = Survey::new(Level::Document, vec![valid(), invalid()], 0);
         assert_eq!(survey.outcome(), Outcome::Invalid);
-        let survey = Survey::new(vec![valid(), invalid(), lost()], 0);
+        let survey = Survey::new(Level::Document, vec![valid(), invalid(), lost()], 0);
         assert_eq!(survey.outcome(), Outcome::Unreadable);
         assert_eq!(
             (survey.checked(), survey.invalid(), survey.not_checked()),

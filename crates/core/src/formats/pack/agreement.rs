@@ -6,7 +6,7 @@
 //! lists its files (PK14), and at any pack when form is asked for.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::PackView;
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_bytes, canonical_digest};
@@ -184,8 +184,9 @@ fn is_required(result: Node<'_>) -> bool {
 
 fn has_failed(result: Node<'_>) -> bool {
     let status = text(result, "status");
+    let is_command = text(result, "action").as_deref() == Some("execute");
     let code = number(result, "exit_code").unwrap_or(0.0);
-    !matches!(status.as_deref(), Some("success" | "skipped")) || code != 0.0
+    !matches!(status.as_deref(), Some("success" | "skipped")) || (is_command && code != 0.0)
 }
 
 /// The decision and the exit code against what the evidence says of actions and tests.
@@ -240,7 +241,7 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
         .into_iter()
         .filter_map(|output| Some((text(output, "path")?, text(output, "sha256"))))
         .collect();
-    let commands: Vec<_> = execution(run)
+    let commands: BTreeSet<_> = execution(run)
         .map(|execution| list(execution, "cmd"))
         .unwrap_or_default()
         .into_iter()
@@ -255,7 +256,8 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
             continue;
         };
         let is_file = matches!(action.as_deref(), Some("create" | "modify" | "delete"));
-        let has_run = !matches!(text(*result, "status").as_deref(), Some("skipped"));
+        // A command that was refused, or never begun, has no exit code and is not the run's.
+        let has_run = number(*result, "exit_code").is_some();
         if is_execute(result) && has_run && execution(run).is_some() && !commands.contains(&path) {
             findings.add(here(), format!("`{path}` is not among the run's commands"));
         }
@@ -366,6 +368,7 @@ fn check_runner(run: Node<'_>, runner: Node<'_>, findings: &mut Findings) {
         texts.map(Cow::into_owned).collect()
     };
     let allowed = texts(policy.and_then(|policy| policy.get("allowed_write_roots")));
+    let allowed: BTreeSet<String> = allowed.into_iter().collect();
     for (at, root) in texts(runner.get("write_roots")).iter().enumerate() {
         if !allowed.is_empty() && !allowed.contains(root) {
             findings.add(

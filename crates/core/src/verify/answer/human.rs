@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::rule_of;
+use super::{rule_of, unlisted_note};
 use crate::formats::Format;
 use crate::verify::finding::Finding;
 use crate::verify::render::one_line;
-use crate::verify::survey::{Checked, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};
+use crate::verify::survey::{Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};
 
 /// Valid things are listed one by one up to this number.
 const FEW: usize = 20;
@@ -23,31 +23,40 @@ pub fn render_survey_human(survey: &Survey) -> String {
             Verdict::Valid if few => line(
                 &mut text,
                 0,
-                &format!("ok       {path} ({})", title(result)),
+                &format!("ok       {path} ({}{})", title(result), ended(result)),
             ),
             Verdict::Valid => {}
             Verdict::Invalid { findings, not_run } => {
                 line(
                     &mut text,
                     0,
-                    &format!("INVALID  {path} ({})", title(result)),
+                    &format!("INVALID  {path} ({}{})", title(result), ended(result)),
                 );
                 write_findings(&mut text, result.format, findings);
                 for (rule, because) in not_run {
                     line(&mut text, 1, &format!("{rule} was not checked: {because}"));
                 }
             }
-            Verdict::NotChecked(why) => {
+            Verdict::NotChecked(reason) => {
                 line(
                     &mut text,
                     0,
-                    &format!("NOT CHECKED  {path}: {}", one_line(why)),
+                    &format!("NOT CHECKED  {path}: {}", one_line(reason)),
                 );
             }
         }
     }
     line(&mut text, 0, &summary(survey));
+    if let Some(words) = survey.level().unchecked_words() {
+        line(&mut text, 0, words);
+    }
     text
+}
+
+/// How what it records ended: a valid record of a failed run is still of a failed run.
+fn ended(result: &Checked) -> String {
+    let outcome = result.identity.outcome.as_deref();
+    outcome.map_or(String::new(), |outcome| format!(", {}", one_line(outcome)))
 }
 
 fn title(result: &Checked) -> &'static str {
@@ -117,6 +126,9 @@ fn advice(format: Option<Format>, findings: &[Finding]) -> Option<String> {
         let again = "get the archive again from whoever made it, or pack the folder anew";
         return Some(again.to_owned());
     }
+    if findings.iter().any(|finding| finding.rule_id == EXPECTED) {
+        return None;
+    }
     let title = format?.title();
     Some(format!(
         "do not rely on this {title}; ask its maker for it, or make it again and compare with \
@@ -135,6 +147,10 @@ pub(super) fn meaning_of(id: &str) -> (&'static str, &'static str) {
             "it is of no known format, or of several",
             "name the folder or file itself; `runseal verify --help` lists the formats",
         ),
+        EXPECTED => (
+            "something that must be there is not",
+            "ask whoever handed this over for what is missing",
+        ),
         NO_ACCESS => (
             "it could not be read",
             "check the name and the rights, and run again",
@@ -152,6 +168,9 @@ fn summary(survey: &Survey) -> String {
     );
     if survey.not_checked() > 0 {
         let _ = write!(text, "; {} NOT CHECKED", survey.not_checked());
+    }
+    if let Some(note) = unlisted_note(survey) {
+        let _ = write!(text, "; {note}");
     }
     if survey.passed_over() > 0 {
         let _ = write!(text, "; {} other files passed over", survey.passed_over());

@@ -11,10 +11,11 @@ pub use junit::render_survey_junit;
 pub use sarif::render_survey_sarif;
 
 use super::render::violations_json;
-use super::rule::RuleInfo;
+use super::rule::{Level, RuleInfo};
 use super::survey::{Checked, NO_ACCESS, Survey, Verdict};
 use crate::canon::Value;
 use crate::formats::{Format, all_rules};
+use crate::limits::FINDINGS_A_SURVEY;
 
 /// What `format` says where it is not known.
 const UNKNOWN: &str = "unknown";
@@ -34,8 +35,18 @@ fn rule_of(format: Option<Format>, rule_id: &str) -> Option<&'static RuleInfo> {
     })
 }
 
-/// `{"checked","invalid","not_checked","ok","results":[{"format","ok","path","violations"}]}`,
-/// sorted by path.
+/// How many findings are not listed, and which bound that is; nothing where all are.
+fn unlisted_note(survey: &Survey) -> Option<String> {
+    (survey.unlisted() > 0).then(|| {
+        format!(
+            "{} more findings not listed: the limit is {FINDINGS_A_SURVEY}",
+            survey.unlisted()
+        )
+    })
+}
+
+/// `{"checked","invalid","not_checked","ok","level","unchecked","results":[{"format","ok","path",
+/// "outcome","violations"}]}`, sorted by path. `unchecked` are the levels that were not asked for.
 pub fn render_survey_json(survey: &Survey) -> Value {
     let mut object = Value::object([("checked", survey.checked() as u64)]);
     object.insert("invalid", survey.invalid() as u64);
@@ -43,7 +54,16 @@ pub fn render_survey_json(survey: &Survey) -> Value {
     if survey.not_checked() > 0 {
         object.insert("not_checked", survey.not_checked() as u64);
     }
+    // The same holds for what is too much to list.
+    if survey.unlisted() > 0 {
+        object.insert("unlisted_violations", survey.unlisted());
+    }
     object.insert("ok", survey.outcome() == super::Outcome::Valid);
+    object.insert("level", survey.level().name());
+    let unchecked = Level::ALL
+        .into_iter()
+        .filter(|level| *level > survey.level());
+    object.insert("unchecked", Value::array(unchecked.map(Level::name)));
     object.insert(
         "results",
         Value::array(survey.results().iter().map(result_json)),
@@ -53,9 +73,9 @@ pub fn render_survey_json(survey: &Survey) -> Value {
 
 fn result_json(result: &Checked) -> Value {
     let violations = match &result.verdict {
-        Verdict::NotChecked(why) => Value::array([Value::object([
+        Verdict::NotChecked(reason) => Value::array([Value::object([
             ("rule_id", NO_ACCESS),
-            ("message", why.as_str()),
+            ("message", reason.as_str()),
         ])]),
         _ => violations_json(result.findings()),
     };
@@ -64,6 +84,9 @@ fn result_json(result: &Checked) -> Value {
         ("path", result.path.as_str()),
     ]);
     object.insert("ok", result.is_valid());
+    if let Some(outcome) = &result.identity.outcome {
+        object.insert("outcome", outcome.as_str());
+    }
     object.insert("violations", violations);
     object
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::human::meaning_of;
-use super::{UNKNOWN, rule_of};
+use super::{UNKNOWN, rule_of, unlisted_note};
 use crate::canon::Value;
 use crate::formats::Format;
 use crate::verify::finding::Finding;
@@ -31,10 +31,16 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
             .map(move |finding| finding_json(result, finding, index))
     });
     let results: Vec<Value> = results.collect();
-    let notifications: Vec<Value> = survey.results().iter().filter_map(notification).collect();
+    let mut notifications: Vec<Value> = survey.results().iter().filter_map(notification).collect();
+    let is_successful = notifications.is_empty();
+    notifications.extend(
+        unlisted_note(survey).map(|note| {
+            Value::object([("level", Value::from("warning")), ("message", text(&note))])
+        }),
+    );
     let mut driver = Value::object([("name", "runseal"), ("version", env!("CARGO_PKG_VERSION"))]);
     driver.insert("rules", Value::array(rules.into_values()));
-    let mut invocation = Value::object([("executionSuccessful", notifications.is_empty())]);
+    let mut invocation = Value::object([("executionSuccessful", is_successful)]);
     invocation.insert("toolExecutionNotifications", Value::array(notifications));
     let run = Value::object([
         ("columnKind", Value::from("unicodeCodePoints")),
@@ -118,10 +124,10 @@ fn region(finding: &Finding) -> Option<Value> {
 }
 
 fn notification(result: &Checked) -> Option<Value> {
-    let Verdict::NotChecked(why) = &result.verdict else {
+    let Verdict::NotChecked(reason) = &result.verdict else {
         return None;
     };
-    let message = format!("{} was not checked: {why}", result.path);
+    let message = format!("{} was not checked: {reason}", result.path);
     Some(Value::object([
         ("level", Value::from("error")),
         ("message", text(&message)),

@@ -1,5 +1,6 @@
 use super::*;
 use crate::canon::{Dialect, canonical_bytes};
+use crate::formats::definition::Identity;
 use crate::verify::{Difference, Finding, Place};
 
 fn survey() -> Survey {
@@ -21,14 +22,16 @@ fn survey() -> Survey {
             findings: vec![finding("artifacts/x.txt", Some(difference))],
             not_run: vec![],
         },
+        identity: Identity::default(),
     };
     let valid = Checked {
         path: "runs/a".to_owned(),
         format: Some(Format::Patch),
         verdict: Verdict::Valid,
+        identity: Identity::default(),
     };
     let lost = Checked::not_checked("runs/c", None, "no permission");
-    Survey::new(vec![lost, invalid, valid], 3)
+    Survey::new(Level::Integrity, vec![lost, invalid, valid], 3)
 }
 
 fn json(value: &Value) -> String {
@@ -39,7 +42,7 @@ fn json(value: &Value) -> String {
 fn survey_json_has_the_promised_shape() {
     assert_eq!(
         json(&render_survey_json(&survey())),
-        r#"{"checked":2,"invalid":1,"not_checked":1,"ok":false,"results":[{"format":"job-bundle","ok":false,"path":"runs/<b> & c\u0001","violations":[{"message":"the SHA-256 is not the declared one: expected `aa`, actual `bb`","path":"artifacts/x.txt","rule_id":"JB4"}]},{"format":"patch","ok":true,"path":"runs/a","violations":[]},{"format":"unknown","ok":false,"path":"runs/c","violations":[{"message":"no permission","rule_id":"IO"}]}]}"#
+        r#"{"checked":2,"invalid":1,"level":"integrity","not_checked":1,"ok":false,"results":[{"format":"job-bundle","ok":false,"path":"runs/<b> & c\u0001","violations":[{"message":"the SHA-256 is not the declared one: expected `aa`, actual `bb`","path":"artifacts/x.txt","rule_id":"JB4"}]},{"format":"patch","ok":true,"path":"runs/a","violations":[]},{"format":"unknown","ok":false,"path":"runs/c","violations":[{"message":"no permission","rule_id":"IO"}]}],"unchecked":["form"]}"#
     );
 }
 
@@ -85,4 +88,27 @@ fn survey_junit_escapes_markup_and_control_characters() {
     ] {
         assert!(xml.contains(wanted), "{wanted}\n{xml}");
     }
+}
+
+#[test]
+fn survey_findings_beyond_the_bound_are_told_in_every_answer() {
+    let more = FINDINGS_A_SURVEY + 3;
+    let results = (0..more).map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "what"));
+    let survey = Survey::new(Level::Document, results.collect(), 0);
+    let note = "3 more findings not listed: the limit is 20000";
+    let human = render_survey_human(&survey);
+    assert!(human.contains(note));
+    assert_eq!(human.matches("INVALID").count(), more);
+    let answer = render_survey_json(&survey);
+    assert_eq!(answer.get("unlisted_violations"), Some(&Value::from(3)));
+    let sarif = json(&render_survey_sarif(&survey));
+    assert!(sarif.contains(note));
+    assert_eq!(sarif.matches("\"ruleId\"").count(), FINDINGS_A_SURVEY);
+    let junit = render_survey_junit(&survey);
+    assert_eq!(
+        junit.matches("<failure ").count(),
+        more,
+        "none looks like a success"
+    );
+    assert_eq!(junit.matches("type=\"LIMIT\"").count(), 3);
 }

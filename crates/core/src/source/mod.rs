@@ -1,0 +1,360 @@
+//! How verification sees files: a list of entries with their kinds, and bytes of one of them.
+//!
+//! Rules never see a source. What collects facts for them asks a source, which may be a folder,
+//! an archive or memory; it gets the same answers from each. A source never follows a link, and
+//! nothing that could not be read is taken as absent or empty.
+
+mod content;
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use crate::digest::Digest;
+use crate::path::{SafePath, UnsafePath};
+
+pub use content::{ContentFact, TextCheck};
+
+/// What an entry is. Only a file has bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Directory,
+    /// A symbolic link; never followed.
+    Symlink,
+    /// A named pipe.
+    Fifo,
+    /// A socket, a device, or something stranger.
+    Special,
+}
+
+impl EntryKind {
+    /// The kind with its article, for messages.
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Self::File => "a file",
+            Self::Directory => "a folder",
+            Self::Symlink => "a symbolic link",
+            Self::Fifo => "a named pipe",
+            Self::Special => "a device or socket",
+        }
+    }
+}
+
+/// The name of an entry, below the source's root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryName {
+    /// A name that can be asked for.
+    Safe(SafePath),
+    /// A name that is shown and refused.
+    Unsafe {
+        /// The name with all that is not printable escaped.
+        shown: String,
+        /// What is wrong with it; `None` where it is no UTF-8.
+        fault: Option<UnsafePath>,
+        /// The name itself, where it is UTF-8.
+        text: Option<String>,
+    },
+}
+
+impl EntryName {
+    /// The name from what a system or an archive gives.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        match str::from_utf8(bytes) {
+            Ok(text) => match SafePath::parse(text) {
+                Ok(path) => Self::Safe(path),
+                Err(fault) => Self::Unsafe {
+                    shown: text.escape_debug().to_string(),
+                    fault: Some(fault),
+                    text: Some(text.to_owned()),
+                },
+            },
+            Err(_) => Self::Unsafe {
+                shown: bytes.escape_ascii().to_string(),
+                fault: None,
+                text: None,
+            },
+        }
+    }
+
+    /// The name as it is, for machine output, where it is UTF-8; else as it is shown.
+    pub fn exact(&self) -> &str {
+        match self {
+            Self::Unsafe {
+                text: Some(text), ..
+            } => text,
+            other => other.shown(),
+        }
+    }
+
+    /// The name as it is shown in reports.
+    pub fn shown(&self) -> &str {
+        match self {
+            Self::Safe(path) => path.as_str(),
+            Self::Unsafe { shown, .. } => shown,
+        }
+    }
+}
+
+/// One thing below the source's root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: EntryName,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// Why something could not be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// Nothing has this name.
+    #[error("`{path}` does not exist")]
+    NotFound {
+        /// The name.
+        path: String,
+    },
+    /// It is no regular file, so it is not opened.
+    #[error("`{path}` is {}, not a file", .kind.with_article())]
+    NotAFile {
+        /// The name.
+        path: String,
+        /// What it is.
+        kind: EntryKind,
+    },
+    /// It is no folder, so there is nothing to list.
+    #[error("`{path}` is {}, not a folder", .kind.with_article())]
+    NotAFolder {
+        /// The name.
+        path: String,
+        /// What it is.
+        kind: EntryKind,
+    },
+    /// It has more bytes than the caller wants to read.
+    #[error("`{path}` has more than {limit} bytes")]
+    TooLarge {
+        /// The name.
+        path: String,
+        /// The bytes that are read at the most.
+        limit: u64,
+    },
+    /// There are more entries than the limit.
+    #[error("`{path}` holds more than {limit} entries")]
+    TooMany {
+        /// The folder that was being listed.
+        path: String,
+        /// The entries that are listed at the most.
+        limit: u64,
+    },
+    /// The system said no.
+    #[error("`{path}` could not be read")]
+    Io {
+        /// The name.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Files as verification sees them.
+pub trait Source: Sync {
+    /// Everything below the root, folders included, ordered by name.
+    fn entries(&self) -> Result<Vec<Entry>, SourceError>;
+
+    /// Opens a regular file for reading from its beginning.
+    fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError>;
+
+    /// Reads a regular file whole, if it has at most `limit` bytes.
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let file = self.open(path)?;
+        read_bounded(file, path.as_str(), 0, limit)
+    }
+
+    /// What the bytes of a regular file of any size are. A source that read it before, as a
+    /// stream that cannot be read twice, answers from what it noted then.
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let file = self.open(path)?;
+        ContentFact::read(file).map_err(|source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        })
+    }
+
+    /// The size and digest of a regular file of any size.
+    fn digest(&self, path: &SafePath) -> Result<(u64, Digest), SourceError> {
+        let content = self.content(path)?;
+        Ok((content.bytes, content.sha256))
+    }
+
+    /// Looks at many files, each opened once, and shows each to `see` with its index. A source
+    /// that can does so on several threads, in any order.
+    fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
+        for (at, (path, want)) in files.iter().enumerate() {
+            see(at, look(self, path, *want));
+        }
+    }
+}
+
+/// What is wanted of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// All its bytes, if they are at most this many.
+    Whole(u64),
+    /// What its bytes are, of any size.
+    Fact,
+}
+
+/// What was got of a file.
+#[derive(Debug)]
+pub enum Got {
+    /// Its bytes.
+    Whole(Vec<u8>),
+    /// What its bytes are.
+    Fact(ContentFact),
+}
+
+/// What became of a file that was visited.
+pub type Seen = Result<Got, SourceError>;
+
+/// Looks at one file.
+pub fn look<S: Source + ?Sized>(source: &S, path: &SafePath, want: Want) -> Seen {
+    match want {
+        Want::Whole(limit) => source.read(path, limit).map(Got::Whole),
+        Want::Fact => source.content(path).map(Got::Fact),
+    }
+}
+
+/// Reads everything `file` has, if that is at most `limit` bytes. `expected` is the size it is
+/// believed to have, so that memory is taken once; `path` is for messages.
+pub fn read_bounded(
+    file: impl Read,
+    path: &str,
+    expected: u64,
+    limit: u64,
+) -> Result<Vec<u8>, SourceError> {
+    let fail = |source| SourceError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    let expected = usize::try_from(expected.min(limit)).unwrap_or(usize::MAX);
+    // One more byte, so that the end is seen without growing.
+    bytes
+        .try_reserve_exact(expected.saturating_add(1))
+        .map_err(|error| fail(error.into()))?;
+    file.take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(fail)?;
+    if bytes.len() as u64 > limit {
+        return Err(SourceError::TooLarge {
+            path: path.to_owned(),
+            limit,
+        });
+    }
+    Ok(bytes)
+}
+
+/// Files held in memory.
+#[derive(Debug, Clone, Default)]
+pub struct MemorySource {
+    files: BTreeMap<SafePath, Vec<u8>>,
+}
+
+impl MemorySource {
+    /// A source of the given files.
+    pub fn new(files: impl IntoIterator<Item = (SafePath, Vec<u8>)>) -> Self {
+        Self {
+            files: files.into_iter().collect(),
+        }
+    }
+
+    /// Adds or replaces a file.
+    pub fn insert(&mut self, path: SafePath, bytes: Vec<u8>) {
+        self.files.insert(path, bytes);
+    }
+}
+
+impl Source for MemorySource {
+    fn entries(&self) -> Result<Vec<Entry>, SourceError> {
+        let mut entries: BTreeMap<String, EntryKind> = BTreeMap::new();
+        for path in self.files.keys() {
+            for (at, _) in path.as_str().match_indices('/') {
+                entries.insert(path.as_str()[..at].to_owned(), EntryKind::Directory);
+            }
+            entries.insert(path.to_string(), EntryKind::File);
+        }
+        let entry = |(name, kind): (String, _)| Entry {
+            name: EntryName::from_bytes(name.as_bytes()),
+            kind,
+        };
+        Ok(entries.into_iter().map(entry).collect())
+    }
+
+    fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
+        match self.files.get(path) {
+            Some(bytes) => Ok(Box::new(bytes.as_slice())),
+            None => Err(SourceError::NotFound {
+                path: path.to_string(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> SafePath {
+        SafePath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn memory_source_lists_files_and_the_folders_above_them() {
+        let source = MemorySource::new([(path("a/b/c"), vec![1]), (path("d"), vec![])]);
+        let listed: Vec<_> = source
+            .entries()
+            .unwrap()
+            .into_iter()
+            .map(|entry| (entry.name.shown().to_owned(), entry.kind))
+            .collect();
+        assert_eq!(
+            listed,
+            [
+                ("a".to_owned(), EntryKind::Directory),
+                ("a/b".to_owned(), EntryKind::Directory),
+                ("a/b/c".to_owned(), EntryKind::File),
+                ("d".to_owned(), EntryKind::File),
+            ]
+        );
+    }
+
+    #[test]
+    fn source_read_is_bounded() {
+        let source = MemorySource::new([(path("a"), vec![7; 10])]);
+        assert_eq!(source.read(&path("a"), 10).unwrap(), [7; 10]);
+        assert!(matches!(
+            source.read(&path("a"), 9),
+            Err(SourceError::TooLarge { limit: 9, .. })
+        ));
+        assert!(matches!(
+            source.read(&path("b"), 9),
+            Err(SourceError::NotFound { .. })
+        ));
+    }
+
+    #[test]
+    fn entry_name_strange_is_shown_escaped_and_not_safe() {
+        for (bytes, shown) in [
+            (b"a\nb".as_slice(), "a\\nb"),
+            (b"\xff\xfe", "\\xff\\xfe"),
+            (b"..", ".."),
+            (b"a\\b", "a\\\\b"),
+        ] {
+            let name = EntryName::from_bytes(bytes);
+            assert!(matches!(name, EntryName::Unsafe { .. }));
+            assert_eq!(name.shown(), shown);
+        }
+    }
+}
