@@ -35,18 +35,19 @@ pub fn summarize_bundle(root: Node<'_>) -> Result<Value, NoCanonicalForm> {
 /// priority comes last.
 fn ids_by_priority(bundle: &Part<'_>) -> Value {
     let questions = bundle.elements("unresolved_questions").into_iter();
-    let mut ids: Vec<(f64, String)> = questions
+    let mut ids: Vec<(f64, Node<'_>)> = questions
         .filter_map(|question| {
+            let id = question.node.get("id").filter(Node::is_string)?;
             let priority = question
                 .node
                 .get("priority")
-                .and_then(|node| node.as_number())
-                .map_or(f64::NEG_INFINITY, |number| number.to_f64());
-            Some((priority, question.text("id")?))
+                .and_then(|node| node.as_number());
+            let priority = priority.map_or(f64::NEG_INFINITY, |number| number.to_f64());
+            Some((priority, id))
         })
         .collect();
-    ids.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| compare_utf16(&a.1, &b.1)));
-    Value::array(ids.into_iter().map(|(_, id)| id))
+    ids.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.compare_utf16(&b.1)));
+    Value::array(ids.iter().map(|(_, id)| id.to_value()))
 }
 
 fn sorted(bundle: &Part<'_>, list: &str, member: &str) -> Value {
