@@ -127,6 +127,7 @@ fn locate(goal: &str, constraints: &[String], assessed: &Assessed) -> Option<Fin
         })
     });
     let places = places.collect::<Option<Vec<Place>>>()?;
+    places.first()?;
     let mut finding = Finding::new(rule, places);
     finding.options = assessed.options.clone();
     finding.message = Some(assessed.message.clone());

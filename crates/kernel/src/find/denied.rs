@@ -11,10 +11,8 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
     for rule in rules.of_matcher(Matcher::Denied) {
         for (number, statement) in statements.all.iter().enumerate() {
             for denial in &statement.denials {
-                let found = statements
-                    .candidates(number, &denial.keys)
-                    .find(|(_, other)| denies(statement, denial, other));
-                if let Some((other, _)) = found {
+                let mut others = statements.candidates(number, &denial.keys);
+                if let Some((other, _)) = others.find(|(_, it)| denies(statement, denial, it)) {
                     out.add(statements, rule, number, other);
                 }
             }

@@ -191,9 +191,8 @@ impl<'t> Source<'t> {
 
     /// Whether any word of the sentence is of one of the classes.
     pub fn has_class(&self, sentence: Sentence, class: u32) -> bool {
-        self.classes[sentence.from..sentence.to]
-            .iter()
-            .any(|own| own & class != 0)
+        let mut classes = self.classes[sentence.from..sentence.to].iter();
+        classes.any(|own| own & class != 0)
     }
 }
 
