@@ -79,11 +79,16 @@ pub fn render_markdown(rules: &[&Rule]) -> String {
             rule.title,
             rule.kind.name(),
             rule.severity.name(),
-            rule.explanation,
+            escape(&rule.explanation),
             rule.advice
         );
     }
     text
+}
+
+/// A text inside Markdown: no table cell ends in it, and no angle bracket is taken for HTML.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
 }
 
 /// The rules and profiles as the tables of `docs/kernel.md`.
@@ -105,7 +110,7 @@ pub fn render_tables() -> String {
             rule.kind.name(),
             rule.severity.name(),
             rule.title,
-            example.replace('|', "\\|")
+            escape(&example)
         );
     }
     text.push_str("\n| profile | asked for | when |\n|---|---|---|\n");
