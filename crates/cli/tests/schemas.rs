@@ -184,6 +184,7 @@ fn check_answers(bench: &Bench, demo: &Path, check: &mut impl FnMut(&str, &Value
     let (bundle, bad_bundle) = (good("bundle.json"), tampered("bundle.json"));
     let all = demo.join("good").display().to_string();
     let nothing = demo.join("nothing").display().to_string();
+    let vague = demo.join("vague.json").display().to_string();
     let json = ["--format", "json"];
     for (schema, command) in [
         ("verify-answer", vec!["verify", "-r", &all]),
@@ -196,6 +197,7 @@ fn check_answers(bench: &Bench, demo: &Path, check: &mut impl FnMut(&str, &Value
         ("inspect-answer", vec!["inspect", &bundle]),
         ("diff-answer", vec!["diff", &job, &bad_job]),
         ("diff-answer", vec!["diff", &pack, &pack]),
+        ("lint-answer", vec!["lint", &vague]),
     ] {
         let line: Vec<&str> = command.iter().copied().chain(json).collect();
         let ran = bench.run(&line);

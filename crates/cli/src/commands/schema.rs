@@ -15,7 +15,7 @@ macro_rules! schemas {
 static SCHEMAS: [(&str, &str); 30] = schemas![
     "answers",
     "artifact-index",
-    "assessment",
+    "assessor-answer",
     "context-bundle",
     "coupling-rules",
     "diff-answer",
