@@ -28,6 +28,7 @@ mod report;
 mod rules;
 mod run;
 mod runner;
+mod schema;
 mod seal;
 mod table;
 mod transform;
@@ -63,7 +64,7 @@ struct Everywhere {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [Entry; 27] = [
+static COMMANDS: [Entry; 28] = [
     command!("demo", demo),
     command!("verify", verify, |_| Surface::Verify),
     command!("inspect", inspect),
@@ -89,6 +90,7 @@ static COMMANDS: [Entry; 27] = [
     command!("engine", engine, engine::Args::surface),
     command!("seal", seal),
     command!("rules", rules),
+    command!("schema", schema),
     command!("completions", completions),
     command!("man", man),
 ];
