@@ -14,10 +14,14 @@ use crate::error::CliError;
 use crate::ui;
 
 /// Make a new ed25519 key for signing receipts; prints its public key.
+///
+/// With `-o -` the private key goes to standard output and the public key to standard error.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  runseal keygen -o key.pem")]
+#[command(
+    after_help = "Examples:\n  runseal keygen -o key.pem\n  runseal keygen -o - | vault store"
+)]
 pub struct Args {
-    /// The file to make, readable by you alone; never overwritten.
+    /// The file to make, readable by you alone and never overwritten; standard output where `-`.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// How the key is written.
@@ -46,12 +50,17 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         KeyFormat::Hex => format!("{}\n", encode_hex(&seed)).into_bytes(),
         KeyFormat::Raw => seed.to_vec(),
     };
+    let public_key = Key::from_seed(&seed).public_hex();
+    if args.output == Path::new("-") {
+        ui::print_bytes(&bytes)?;
+        ui::tell(&format!("public_key: {public_key} (ed25519)"));
+        return Ok(Outcome::Valid);
+    }
     write_secret(&args.output, &bytes).map_err(|error| {
         CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
             .at(args.output.display().to_string())
             .hint("a key is never overwritten; name a file that does not exist")
     })?;
-    let public_key = Key::from_seed(&seed).public_hex();
     let printed = Value::object([("public_key", public_key.as_str()), ("scheme", "ed25519")]);
     ui::print_json(&printed, Dialect::Kernel)?;
     Ok(Outcome::Valid)

@@ -217,6 +217,10 @@ pub enum NoFormKind {
         /// The code unit.
         unit: u16,
     },
+    /// The text could not be passed on whole. Memory and hashes take everything, so this is a fault
+    /// of ours.
+    #[error("the canonical text was not written whole")]
+    Unwritten,
 }
 
 impl NoFormKind {
@@ -225,6 +229,7 @@ impl NoFormKind {
         match self {
             Self::OutOfRange { .. } => "CANON_OUT_OF_RANGE",
             Self::LoneSurrogate { .. } => "CANON_LONE_SURROGATE",
+            Self::Unwritten => "CANON_UNWRITTEN",
         }
     }
 
@@ -235,6 +240,7 @@ impl NoFormKind {
             Self::LoneSurrogate { .. } => {
                 "RFC 8785 has no form for half a character; mend the text"
             }
+            Self::Unwritten => "this is a fault of runseal: please report it with the input",
         }
     }
 }

@@ -173,8 +173,8 @@ fn needs_list(view: &EvidenceView<'_>, field: &str) -> Gate {
 
 /// A member of the core that is missing is SCHEMA's, so there is no hash to ask for.
 fn needs_core(view: &EvidenceView<'_>) -> Gate {
-    let is_there = |field: &&str| view.root.get(field).is_some();
-    match REQUIRED.iter().all(|field| is_there(&field)) {
+    let is_there = |field: &str| view.root.get(field).is_some();
+    match REQUIRED.into_iter().all(is_there) {
         true => needs_both(view),
         false => Gate::NotRun("a member of the core is missing"),
     }

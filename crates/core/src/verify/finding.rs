@@ -167,7 +167,7 @@ impl Findings {
             return;
         }
         let place = if self.names_files {
-            place.as_file()
+            place.named_as_file()
         } else {
             place
         };

@@ -91,7 +91,7 @@ impl Place {
 
     /// The same place, its name taken as a file's where nothing else says what it is.
     #[must_use]
-    pub(super) fn as_file(mut self) -> Self {
+    pub(super) fn named_as_file(mut self) -> Self {
         if self.file.is_none() && self.path.is_none() && self.line.is_none() {
             self.file.clone_from(&self.label);
         }

@@ -224,7 +224,7 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
     let mut loaded = match (&detected, candidates.as_slice()) {
         (Detected::Unknown, [only]) => {
             let kept = match archive.get(only) {
-                Some(Record::File(file)) => file.kept.clone(),
+                Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
                 _ => None,
             };
             let name = only.rsplit('/').next().unwrap_or(only);

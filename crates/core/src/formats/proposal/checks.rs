@@ -43,7 +43,7 @@ impl Item<'_> {
     /// The place under the item's id, which is how reports name it; an empty id counts as none.
     fn place(&self) -> Place {
         let id = text(self.node, "id").filter(|id| !id.is_empty());
-        let place = id.map_or_else(Place::whole, |id| Place::named(id));
+        let place = id.map_or_else(Place::whole, Place::named);
         place.at(self.path.clone())
     }
 }
