@@ -9,9 +9,11 @@ use runseal_core::canon::{
     Dialect, JsonErrorKind, Node, ReadOptions, canonical_bytes, canonicalize, parse_document,
 };
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
+use runseal_core::formats::job_bundle::manifest::{Manifest, Problem};
 use runseal_core::formats::ledger::{LedgerView, parse_lines, verify_ledger};
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
+use runseal_core::formats::receipt::Receipt;
 use runseal_core::formats::run_bundle::index::parse_index;
 use runseal_core::formats::run_bundle::sums::parse_sums;
 use runseal_core::formats::runner::{RunnerView, verify_runner};
@@ -337,4 +339,57 @@ fn pack_documents_share_what_one_document_may_hold() {
     ]);
     let is_told = |finding: &Finding| finding.message.contains("elements and members");
     assert!(report.findings().iter().any(is_told));
+}
+
+#[test]
+fn bundle_with_more_paths_than_its_rules_hold_is_refused_whole() {
+    let report = |text: &str| {
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let view = BundleView {
+            root: document.root(),
+            transformed: None,
+        };
+        verify_bundle(&view, Level::Form)
+    };
+    let wide = format!(r#"{{"outputs":[{}{{}}]}}"#, "{},".repeat(1_500_000));
+    let mut deep = format!("[{}{{}}]", "{},".repeat(20_000));
+    for _ in 0..160 {
+        deep = format!(r#"[{{"children":{deep}}}]"#);
+    }
+    let deep = format!(r#"{{"root_node":{{"children":{deep}}}}}"#);
+    for text in [wide, deep] {
+        let report = report(&text);
+        assert!(!report.is_valid());
+        let [finding] = report.findings() else {
+            panic!("{} findings", report.findings().len());
+        };
+        assert!(
+            finding
+                .message
+                .contains("3000000 steps together, the limit")
+        );
+    }
+    assert!(report(r#"{"outputs":[{},{}]}"#).findings().len() > 1);
+}
+
+#[test]
+fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_faults() {
+    let list = |count: usize| format!("[{}{{}}]", "{},".repeat(count - 1));
+    let text = format!(r#"{{"steps":{},"artifacts":[]}}"#, list(40_000));
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let problems = Receipt::read(document.root()).problems;
+    assert_eq!(problems.len(), FINDINGS_A_RULE);
+    assert!(
+        problems[FINDINGS_A_RULE - 1]
+            .message
+            .contains("the limit is 1000")
+    );
+    let problems = Manifest::read(&document).problems;
+    assert_eq!(problems.len(), FINDINGS_A_RULE);
+    let text = format!(r#"{{"steps":{}}}"#, list(50_001));
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let manifest = Manifest::read(&document);
+    assert!(manifest.steps.is_empty());
+    let is_told = |problem: &Problem| problem.message.contains("more than 50000, the limit");
+    assert!(manifest.problems.iter().any(is_told));
 }

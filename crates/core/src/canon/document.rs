@@ -267,6 +267,11 @@ impl<'a> Node<'a> {
         text::compare_utf16_bytes(&bytes(self), &bytes(other))
     }
 
+    /// Bytes of the document that it is a value of.
+    pub(crate) fn document_bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// Tells the value from every other one of its document, but for empty arrays and empty
     /// objects, of which one may be taken for another.
     pub fn identity(&self) -> (usize, u32) {

@@ -239,29 +239,23 @@ fn execution_faults(execution: Node<'_>) -> Vec<String> {
         .get("output_truncated")
         .and_then(|node| node.as_bool());
     ask(truncated.is_some(), "output_truncated");
-    let outputs: Vec<Node<'_>> = execution
-        .get("outputs")
-        .map(|list| list.items().collect())
-        .unwrap_or_default();
-    let is_list = execution.get("outputs").map(|list| list.kind()) == Some(Kind::Array);
-    let is_output = |node: &Node<'_>| {
-        text(*node, "path").is_some()
-            && is_hash(*node, "sha256")
-            && whole(*node, "size_bytes").is_some()
+    // Not gathered: the nodes of a long list take more than the list.
+    let outputs = || {
+        execution
+            .get("outputs")
+            .into_iter()
+            .flat_map(|list| list.items())
     };
-    let paths: Vec<_> = outputs
-        .iter()
-        .filter_map(|node| node.get("path").filter(Node::is_string))
-        .collect();
+    let is_list = execution.get("outputs").map(|list| list.kind()) == Some(Kind::Array);
+    let is_output = |node: Node<'_>| {
+        text(node, "path").is_some()
+            && is_hash(node, "sha256")
+            && whole(node, "size_bytes").is_some()
+    };
+    let paths = outputs().filter_map(|node| node.get("path").filter(Node::is_string));
     let is_sorted = paths.is_sorted_by(|a, b| a.compare_utf16(b).is_lt());
-    ask(
-        is_list && outputs.iter().all(is_output) && is_sorted,
-        "outputs",
-    );
-    let total: i64 = outputs
-        .iter()
-        .filter_map(|node| whole(*node, "size_bytes"))
-        .sum();
+    ask(is_list && outputs().all(is_output) && is_sorted, "outputs");
+    let total: i64 = outputs().filter_map(|node| whole(node, "size_bytes")).sum();
     ask(
         whole(execution, "total_output_bytes") == Some(total),
         "total_output_bytes",

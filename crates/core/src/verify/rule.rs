@@ -15,6 +15,12 @@ pub trait Subject: 'static {
     /// Whether a place that a rule names by a plain text is a file of the unit; otherwise it is
     /// an id or another word of the format's document.
     const NAMES_FILES: bool = false;
+
+    /// Why the view holds more than the rules look through, where it does. Then the first rule of
+    /// the table has this as its finding, and no other is run.
+    fn excess(_view: &Self::View<'_>) -> Option<String> {
+        None
+    }
 }
 
 /// What a rule is about, and so when it is checked. Each level includes those before it:
@@ -112,9 +118,16 @@ pub fn run_rules<S: Subject>(
 ) -> Report {
     let mut results = Vec::with_capacity(table.len());
     let mut findings = Vec::new();
+    let mut excess = S::excess(view);
+    let is_excessive = excess.is_some();
     for rule in table {
         let required = rule.info.level <= up_to;
-        let state = if required {
+        let state = if let Some(message) = excess.take() {
+            findings.push(Finding::about_whole(rule.info.id, message));
+            RuleState::Failed
+        } else if is_excessive {
+            RuleState::NotRun("there is more than the rules look through")
+        } else if required {
             run_rule(rule, view, &mut findings)
         } else {
             RuleState::NotRun(rule.info.level.not_asked())

@@ -16,6 +16,7 @@ use crate::describe::context::describe_context;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
+use crate::limits::BUNDLE_MAX_STEPS;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 pub use summary::summarize_bundle;
@@ -36,6 +37,22 @@ pub struct ContextBundle;
 impl Subject for ContextBundle {
     type View<'a> = BundleView<'a>;
     const FORMAT: Format = Format::ContextBundle;
+
+    fn excess(view: &BundleView<'_>) -> Option<String> {
+        /// Counts a value for each bracket that it stands in.
+        fn count(node: Node<'_>, depth: u64, left: &mut u64) -> Option<()> {
+            *left = left.checked_sub(depth)?;
+            let inside = |value| count(value, depth + 1, left);
+            let mut values = node.items().chain(node.members().map(|(_, value)| value));
+            values.try_for_each(inside)
+        }
+        let is_within = count(view.root, 0, &mut { BUNDLE_MAX_STEPS }).is_some();
+        (!is_within).then(|| {
+            format!(
+                "the paths to its values have more than {BUNDLE_MAX_STEPS} steps together, the limit"
+            )
+        })
+    }
 }
 
 /// Verifies a context bundle.

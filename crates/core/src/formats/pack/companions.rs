@@ -61,7 +61,8 @@ pub(super) fn check_evidence(view: &PackView<'_>, findings: &mut Findings, rule:
         root,
         proposal_hash,
     };
-    let report = verify_evidence(&evidence, Level::Form);
+    let judge = || verify_evidence(&evidence, Level::Form);
+    let report = view.evidence_report.get_or_init(judge);
     for finding in report.findings().iter().filter(|f| f.rule_id == rule) {
         let place = finding.path().unwrap_or("$");
         let message = format!("{place}: {}", finding.message);
@@ -74,7 +75,8 @@ pub(super) fn check_ledger(view: &PackView<'_>, findings: &mut Findings, rule: &
     let ledger = LedgerView {
         lines: &view.ledger,
     };
-    let report = verify_ledger(&ledger, Level::Form);
+    let judge = || verify_ledger(&ledger, Level::Form);
+    let report = view.ledger_report.get_or_init(judge);
     for finding in report.findings().iter().filter(|f| f.rule_id == rule) {
         let place = finding.path().unwrap_or("$");
         let message = format!("{place}: {}", finding.message);

@@ -21,6 +21,7 @@ use crate::formats::definition::{
 use crate::formats::job_bundle::is_manifest;
 use crate::verify::RuleInfo;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use crate::canon::{Dialect, Document, JsonError, Node, ReadOptions, Value, canonical_digest};
 use crate::canon::{Kind, parse_document};
@@ -100,6 +101,9 @@ pub struct PackView<'a> {
     files: &'a PackFiles,
     documents: BTreeMap<&'static str, Result<Document<'a>, JsonError>>,
     ledger: Vec<Line<'a>>,
+    /// What the rules of evidence and ledger say, judged once and asked for by several rules.
+    evidence_report: OnceLock<Report>,
+    ledger_report: OnceLock<Report>,
     level: Level,
 }
 
@@ -126,6 +130,8 @@ impl<'a> PackView<'a> {
             files,
             documents,
             ledger,
+            evidence_report: OnceLock::new(),
+            ledger_report: OnceLock::new(),
             level,
         }
     }

@@ -4,6 +4,7 @@ use crate::canon::{Integer, Kind, Node};
 use crate::digest::Digest;
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::op::Op;
+use crate::limits::FINDINGS_A_RULE;
 
 use super::{EXECUTOR_VERSION, RECEIPT_VERSION, compute_receipt_hash};
 
@@ -40,7 +41,20 @@ struct Reading {
 }
 
 impl Reading {
+    /// Adds a fault, up to as many as a rule lists; the last one says that there are more.
     fn add(&mut self, path: &str, message: impl Into<String>) {
+        if self.problems.len() >= FINDINGS_A_RULE {
+            return;
+        }
+        if self.problems.len() == FINDINGS_A_RULE - 1 {
+            self.problems.push(Problem {
+                path: String::new(),
+                message: format!(
+                    "there are more faults, which are not listed: the limit is {FINDINGS_A_RULE}"
+                ),
+            });
+            return;
+        }
         self.problems.push(Problem {
             path: path.to_owned(),
             message: message.into(),

@@ -6,6 +6,7 @@ use crate::digest::{Digest, decode_lower_hex};
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::hashes::STEP_FIELDS;
 use crate::formats::job_bundle::op::Op;
+use crate::limits::{FINDINGS_A_RULE, max_manifest_elements};
 
 /// Collects faults while reading.
 pub(super) struct Reading {
@@ -13,7 +14,20 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// Adds a fault, up to as many as a rule lists; the last one says that there are more.
     pub fn add(&mut self, path: impl FnOnce() -> String, message: String) {
+        if self.problems.len() >= FINDINGS_A_RULE {
+            return;
+        }
+        if self.problems.len() == FINDINGS_A_RULE - 1 {
+            self.problems.push(Problem {
+                path: String::new(),
+                message: format!(
+                    "there are more faults, which are not listed: the limit is {FINDINGS_A_RULE}"
+                ),
+            });
+            return;
+        }
         self.problems.push(Problem {
             path: path(),
             message,
@@ -92,6 +106,15 @@ pub(super) fn read_list<'a, T>(
         return Vec::new();
     };
     let items = list.items().enumerate();
+    let most = max_manifest_elements(list.document_bytes());
+    if items.len() > most {
+        let message = format!(
+            "there are {} elements, more than {most}, the limit for a manifest of this size",
+            items.len()
+        );
+        reading.add(|| place.to_owned(), message);
+        return Vec::new();
+    }
     items
         .map(|(at, item)| read(reading, item, &|| format!("{place}[{at}]")))
         .collect()
