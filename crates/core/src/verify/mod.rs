@@ -6,6 +6,7 @@
 //! [`Report`]. Violations are data in a report; an error means that one could not look.
 
 pub mod answer;
+pub mod authenticity;
 pub mod catalogue;
 mod exit;
 mod finding;
