@@ -12,9 +12,14 @@ use crate::error::CliError;
 /// Loads what is at `path`.
 pub fn load_path(path: &Path, strictness: Strictness) -> Result<Loaded, CliError> {
     let shown = path.display().to_string();
-    load(path, strictness).map_err(|error| match error {
+    load(path, strictness).map_err(|error| load_error(error, &shown))
+}
+
+/// What could not be loaded, as it is told.
+pub fn load_error(error: LoadError, shown: &str) -> CliError {
+    match error {
         LoadError::Source(error) => CliError::from(error),
-        LoadError::Json(error) => CliError::json(&error, &shown),
+        LoadError::Json(error) => CliError::json(&error, shown),
         other @ LoadError::Unknown { .. } => {
             CliError::new(Outcome::Unreadable, "UNKNOWN_FORMAT", other.to_string())
                 .at(shown)
@@ -23,7 +28,7 @@ pub fn load_path(path: &Path, strictness: Strictness) -> Result<Loaded, CliError
         other @ LoadError::Unverified { .. } => {
             CliError::new(Outcome::Unreadable, "UNREADABLE", other.to_string()).at(shown)
         }
-    })
+    }
 }
 
 /// Describes what was loaded and gives it to `show`.

@@ -14,6 +14,7 @@ pub mod job;
 pub mod keys;
 pub mod processor;
 pub mod run;
+pub mod signing;
 pub mod store;
 pub mod stream;
 pub mod survey;

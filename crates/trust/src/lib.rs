@@ -11,6 +11,7 @@ pub mod check;
 pub mod dirhash;
 pub mod dsse;
 pub mod encoding;
+pub mod facts;
 pub mod keys;
 pub mod limits;
 pub mod policy;

@@ -259,7 +259,7 @@ mod certificates {
         fn from(signed: Signed<'a>) -> Self {
             match signed {
                 Signed::Bytes(bytes) => Artifact::from_blob(bytes),
-                Signed::Digest(digest) => Artifact::from_digest(Sha256Hash::from_bytes(*digest)),
+                Signed::Digest(digest) => Artifact::from_digest(Sha256Hash::new(*digest)),
             }
         }
     }

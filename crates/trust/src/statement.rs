@@ -97,6 +97,9 @@ impl Target {
         if let Some((name, digest)) = &self.file {
             subjects.push(subject(name.clone(), SHA256, *digest));
         }
+        if let Some((name, digest)) = &self.archive {
+            subjects.push(subject(name.clone(), SHA256, *digest));
+        }
         if let Some(files) = &self.files {
             let folder = format!("{}/", self.name);
             subjects.push(subject(folder, DIR_HASH, compute_dir_hash(files)));

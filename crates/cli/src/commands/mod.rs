@@ -29,8 +29,10 @@ mod rules;
 mod run;
 mod runner;
 mod seal;
+mod sign;
 mod table;
 mod transform;
+mod trust;
 mod verify;
 
 use std::ffi::OsString;
@@ -63,7 +65,7 @@ struct Everywhere {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [Entry; 27] = [
+static COMMANDS: [Entry; 29] = [
     command!("demo", demo),
     command!("verify", verify, |_| Surface::Verify),
     command!("inspect", inspect),
@@ -86,6 +88,8 @@ static COMMANDS: [Entry; 27] = [
     group!("job", job),
     group!("receipt", receipt),
     command!("keygen", keygen),
+    command!("sign", sign),
+    group!("trust", trust),
     command!("engine", engine, engine::Args::surface),
     command!("seal", seal),
     command!("rules", rules),

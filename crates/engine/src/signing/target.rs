@@ -1,0 +1,164 @@
+//! What is to be signed or was signed: the digests that stand for the whole of it, and its facts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use runseal_core::canon::{Document, ReadOptions, parse_document};
+use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
+use runseal_core::limits::JsonLimits;
+use runseal_core::path::SafePath;
+use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
+use runseal_core::verify::Strictness;
+use runseal_trust::facts::{FACT_DOCUMENTS, read_facts, read_inputs};
+use runseal_trust::predicate::Facts;
+use runseal_trust::statement::Target;
+
+use crate::directory::{DirectorySource, RootLink};
+use crate::input::read_file;
+use crate::survey::load::{LoadError, Loaded, load};
+
+/// The manifest of a run bundle, which lists every other file.
+const SUMS: &str = "SHA256SUMS.txt";
+
+/// Something that can be signed.
+#[derive(Debug)]
+pub struct Signable {
+    /// What stands for it.
+    pub target: Target,
+    /// What it is.
+    pub format: Format,
+    /// What it says of itself.
+    pub facts: Facts,
+    /// The files that went into a run.
+    pub inputs: BTreeMap<String, Digest>,
+    /// Whether its rules hold.
+    pub is_valid: bool,
+}
+
+/// Reads and verifies what is at `path`.
+///
+/// # Errors
+/// When it cannot be read, or is of no known format.
+pub fn read_signable(path: &Path, strictness: Strictness) -> Result<Signable, LoadError> {
+    let loaded = load(path, strictness)?;
+    let documents = loaded.parse();
+    let get = |name: &str| documents.get(name).map(Document::root);
+    let facts = read_facts(loaded.format, get);
+    let inputs = read_inputs(loaded.format, get);
+    let target = target_of(path, &loaded)?;
+    Ok(Signable {
+        target,
+        format: loaded.format,
+        facts,
+        inputs,
+        is_valid: loaded.is_valid(),
+    })
+}
+
+/// What people call the thing at `path`.
+fn name_of(path: &Path) -> String {
+    let resolved = path.file_name().map(ToOwned::to_owned).or_else(|| {
+        let whole = path.canonicalize().ok()?;
+        whole.file_name().map(ToOwned::to_owned)
+    });
+    resolved.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn target_of(path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
+    let name = name_of(path);
+    let is_folder = path.is_dir();
+    let mut target = if let Some(bytes) = loaded.documents.get("") {
+        Target::of_file(&name, &name, bytes.clone())
+    } else if !is_folder && loaded.format == Format::Ledger {
+        Target::of_file(&name, &name, read_file(path, JsonLimits::LARGEST_DOCUMENT)?)
+    } else if loaded.format == Format::RunBundle {
+        let sums = match loaded.texts.get(SUMS) {
+            Some(bytes) => bytes.clone(),
+            None => read_from_folder(path, SUMS)?,
+        };
+        Target::of_file(&name, SUMS, sums)
+    } else {
+        let files = loaded.files.iter();
+        let files = files.filter_map(|file| Some((file.path.clone(), file.sha256?)));
+        Target::of_folder(&name, files.collect())
+    };
+    let is_archive = !is_folder && (target.files.is_some() || loaded.format == Format::RunBundle);
+    if is_archive {
+        target.archive = Some((name, digest_file(path)?));
+    }
+    Ok(target)
+}
+
+fn digest_file(path: &Path) -> Result<Digest, SourceError> {
+    let (mut file, _) = crate::input::open_regular(path)?;
+    let mut hasher = runseal_core::digest::Hasher::new();
+    std::io::copy(&mut file, &mut hasher).map_err(|source| SourceError::Io {
+        path: path.display().to_string(),
+        source,
+    })?;
+    Ok(hasher.finish())
+}
+
+fn safe(name: &str) -> Result<SafePath, SourceError> {
+    SafePath::parse(name).map_err(|_| SourceError::NotFound {
+        path: name.to_owned(),
+    })
+}
+
+fn read_from_folder(path: &Path, name: &str) -> Result<Vec<u8>, SourceError> {
+    let source = DirectorySource::open(path, RootLink::Follow)?;
+    source.read(&safe(name)?, JsonLimits::LARGEST_DOCUMENT)
+}
+
+/// The same for something that was verified already, without verifying it again: a verdict about
+/// a signed bundle costs a few files more than about an unsigned one.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_target(path: &Path, format: Format) -> Result<(Target, Facts), LoadError> {
+    if !path.is_dir() {
+        // A document, or an archive that is read as a whole.
+        let signable = read_signable(path, Strictness::Default)?;
+        return Ok((signable.target, signable.facts));
+    }
+    let source = DirectorySource::open(path, RootLink::Follow)?;
+    let name = name_of(path);
+    let mut kept = BTreeMap::new();
+    for document in FACT_DOCUMENTS {
+        match source.read(&safe(document)?, JsonLimits::LARGEST_DOCUMENT) {
+            Ok(bytes) => {
+                kept.insert(document, bytes);
+            }
+            Err(SourceError::NotFound { .. } | SourceError::NotAFile { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let options = ReadOptions::default();
+    let parsed: BTreeMap<_, _> = kept
+        .iter()
+        .filter_map(|(name, bytes)| Some((*name, parse_document(bytes, &options).ok()?)))
+        .collect();
+    let facts = read_facts(format, |name| parsed.get(name).map(Document::root));
+    let target = match format {
+        Format::RunBundle => {
+            let sums = source.read(&safe(SUMS)?, JsonLimits::LARGEST_DOCUMENT)?;
+            Target::of_file(&name, SUMS, sums)
+        }
+        _ => Target::of_folder(&name, digest_files(&source)?),
+    };
+    Ok((target, facts))
+}
+
+fn digest_files(source: &DirectorySource) -> Result<BTreeMap<String, Digest>, SourceError> {
+    let mut files = BTreeMap::new();
+    for entry in source.entries()? {
+        if entry.kind == EntryKind::File
+            && let EntryName::Safe(path) = &entry.name
+        {
+            let (_, digest) = source.digest(path)?;
+            files.insert(path.to_string(), digest);
+        }
+    }
+    Ok(files)
+}
