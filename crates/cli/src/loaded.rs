@@ -4,15 +4,15 @@ use std::path::Path;
 
 use runseal_core::describe::{Documents, describe};
 use runseal_core::page::Page;
-use runseal_core::verify::{Outcome, Strictness};
+use runseal_core::verify::{Level, Outcome};
 use runseal_engine::survey::load::{LoadError, Loaded, load};
 
 use crate::error::CliError;
 
 /// Loads what is at `path`.
-pub fn load_path(path: &Path, strictness: Strictness) -> Result<Loaded, CliError> {
+pub fn load_path(path: &Path, level: Level) -> Result<Loaded, CliError> {
     let shown = path.display().to_string();
-    load(path, strictness).map_err(|error| load_error(error, &shown))
+    load(path, level).map_err(|error| load_error(error, &shown))
 }
 
 /// What could not be loaded, as it is told.
@@ -32,11 +32,7 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
 }
 
 /// Describes what was loaded and gives it to `show`.
-pub fn with_page<T>(
-    loaded: &Loaded,
-    strictness: Strictness,
-    show: impl FnOnce(&Page<'_>) -> T,
-) -> T {
+pub fn with_page<T>(loaded: &Loaded, level: Level, show: impl FnOnce(&Page<'_>) -> T) -> T {
     let parsed = loaded.parse();
     let mut documents = Documents::new();
     for (name, document) in &parsed {
@@ -48,7 +44,7 @@ pub fn with_page<T>(
         description: &description,
         report: &loaded.report,
         wrapping: &loaded.wrapping,
-        is_strict: strictness == Strictness::Strict,
+        is_strict: level == Level::Form,
         files: &loaded.files,
     })
 }

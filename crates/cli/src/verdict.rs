@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, parse_document};
-use runseal_core::verify::{
-    Finding, Outcome, Report, Strictness, one_line, render_human, render_json,
-};
+use runseal_core::verify::{Finding, Level, Outcome, Report, one_line, render_human, render_json};
 use runseal_engine::input::Input;
 
 use crate::error::CliError;
@@ -21,11 +19,11 @@ pub struct StrictArgs {
 
 impl StrictArgs {
     /// What was asked for.
-    pub fn strictness(&self) -> Strictness {
+    pub fn level(&self) -> Level {
         if self.strict {
-            Strictness::Strict
+            Level::Form
         } else {
-            Strictness::Default
+            Level::Document
         }
     }
 }
@@ -74,7 +72,7 @@ pub fn print_verdict(report: &Report, shown: &str) -> Result<Outcome, CliError> 
 
 /// A finding on one line, for people.
 pub fn finding_line(finding: &Finding) -> String {
-    let place = finding.path.as_deref().map(|path| format!("{path}: "));
+    let place = finding.path().map(|path| format!("{path}: "));
     let place = place.unwrap_or_default();
     one_line(&format!("  {} {place}{}", finding.rule_id, finding.message))
 }

@@ -14,7 +14,7 @@ use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::path::SafePath;
 use runseal_core::source::MemorySource;
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 
@@ -79,7 +79,7 @@ fn is_valid(files: &Files) -> bool {
             .map(|(name, bytes)| (SafePath::parse(name).unwrap(), bytes.clone())),
     );
     let read = PackFiles::read(&source).unwrap();
-    verify_pack(&PackView::new("pack", &read, Strictness::Strict)).is_valid()
+    verify_pack(&PackView::new("pack", &read, Level::Form)).is_valid()
 }
 
 fn make_pack() -> Option<Files> {

@@ -2,7 +2,7 @@
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_testkit::check_document_cases;
 
 #[test]
@@ -13,6 +13,6 @@ fn bundle_conformance_cases_give_their_verdicts() {
             root: document.root(),
             transformed: None,
         };
-        Some(verify_bundle(&view, Strictness::Default))
+        Some(verify_bundle(&view, Level::Document))
     });
 }

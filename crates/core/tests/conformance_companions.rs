@@ -9,7 +9,7 @@ use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, pa
 use runseal_core::formats::model_io::{ModelIoView, compute_model_io_hash, verify_model_io};
 use runseal_core::formats::proposal::{ProposalView, verify_proposal};
 use runseal_core::formats::runner::{RunnerView, compute_runner_hash, verify_runner};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_testkit::{check_document_cases, text};
 
 #[test]
@@ -17,7 +17,7 @@ fn proposal_every_case_has_the_expected_findings() {
     check_document_cases("proposal", |bytes, _| {
         let document = parse_document(bytes, &ReadOptions::default()).ok()?;
         let view = ProposalView::new(document.root(), None);
-        Some(verify_proposal(&view, Strictness::Default))
+        Some(verify_proposal(&view, Level::Document))
     });
 }
 
@@ -32,7 +32,7 @@ fn runner_every_case_has_the_expected_findings_and_hash() {
         let view = RunnerView {
             root: document.root(),
         };
-        Some(verify_runner(&view, Strictness::Default))
+        Some(verify_runner(&view, Level::Document))
     });
 }
 
@@ -49,7 +49,7 @@ fn model_io_every_case_has_the_expected_findings_and_hash() {
         let view = ModelIoView {
             root: document.root(),
         };
-        Some(verify_model_io(&view, Strictness::Default))
+        Some(verify_model_io(&view, Level::Document))
     });
 }
 

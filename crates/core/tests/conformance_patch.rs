@@ -2,7 +2,7 @@
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_testkit::check_document_cases;
 
 #[test]
@@ -23,6 +23,6 @@ fn patch_every_case_has_the_expected_findings() {
             root: document.root(),
             max_total_bytes: limit,
         };
-        Some(verify_patch(&view, Strictness::Default))
+        Some(verify_patch(&view, Level::Document))
     });
 }

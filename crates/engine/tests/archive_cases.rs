@@ -18,14 +18,14 @@ use std::path::Path;
 use conformance::{data_folder, read_lines};
 use packing::{KINDS, pack};
 use runseal_core::canon::{Dialect, canonical_bytes};
-use runseal_core::verify::{Checked, Strictness, Verdict};
+use runseal_core::verify::{Checked, Level, Verdict};
 use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
 use runseal_testkit::{for_each_line, text};
 
 /// What verifying one path gave, without the path.
-fn looked_at(path: &Path, strictness: Strictness) -> Vec<(Option<String>, Verdict)> {
+fn looked_at(path: &Path, level: Level) -> Vec<(Option<String>, Verdict)> {
     let options = SurveyOptions {
-        strictness,
+        level,
         ..SurveyOptions::default()
     };
     let survey = survey_paths(&[path.to_owned()], options, &Tally::default());
@@ -36,15 +36,12 @@ fn looked_at(path: &Path, strictness: Strictness) -> Vec<(Option<String>, Verdic
 /// Compares every archive of the folder with the folder; gives their number.
 fn check_same(name: &str, folder: &Path) -> usize {
     let mut packed = 0;
-    for (strictness, kinds) in [
-        (Strictness::Default, KINDS.as_slice()),
-        (Strictness::Strict, &["zip"]),
-    ] {
-        let expected = looked_at(folder, strictness);
+    for (level, kinds) in [(Level::Document, KINDS.as_slice()), (Level::Form, &["zip"])] {
+        let expected = looked_at(folder, level);
         for (kind, inner) in kinds.iter().zip(["", "run", "", "run"]) {
             let place = tempfile::tempdir().unwrap();
             if let Some(archive) = pack(folder, place.path(), kind, inner) {
-                let found = looked_at(&archive, strictness);
+                let found = looked_at(&archive, level);
                 // A folder that is nothing known may hold what an archive must not.
                 if matches!(expected.as_slice(), [(None, Verdict::NotChecked(_))]) {
                     assert_ne!(found[0].1, Verdict::Valid, "{name} as {kind}");
@@ -115,7 +112,7 @@ fn documents_give_the_same_findings_in_every_archive_and_their_expected_verdict(
             fs::create_dir(&folder).unwrap();
             fs::write(folder.join(format!("{name}.json")), bytes).unwrap();
             let named = text(case, "name").unwrap();
-            let found = looked_at(&folder, Strictness::Default);
+            let found = looked_at(&folder, Level::Document);
             let ok = case.get("expect").unwrap().get("ok").unwrap().as_bool();
             let valid = found.iter().all(|(_, verdict)| *verdict == Verdict::Valid);
             assert_eq!(Some(valid), ok, "{named}");

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use runseal_core::canon::{Dialect, Node, Value, canonical_bytes};
 use runseal_core::formats::pack::{PackFiles, PackView, render_verdict, verify_pack};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_testkit::{conformance, for_each_line, text};
 
@@ -50,7 +50,7 @@ fn check_case(name: &str, expect: Node<'_>, pack: &Path) {
     assert_ne!(exit, 2, "{name}");
     let path = "pack";
     let files = PackFiles::read(&source).unwrap();
-    let view = PackView::new(path, &files, Strictness::Default);
+    let view = PackView::new(path, &files, Level::Document);
     let report = verify_pack(&view);
     let expected: BTreeSet<(String, Option<String>)> = expect
         .get("violations")
@@ -64,7 +64,12 @@ fn check_case(name: &str, expect: Node<'_>, pack: &Path) {
     let found: BTreeSet<(String, Option<String>)> = report
         .findings()
         .iter()
-        .map(|finding| (finding.rule_id.to_owned(), finding.path.clone()))
+        .map(|finding| {
+            (
+                finding.rule_id.to_owned(),
+                finding.path().map(str::to_owned),
+            )
+        })
         .collect();
     assert_eq!(found, expected, "{name}");
     if exit == 0 {

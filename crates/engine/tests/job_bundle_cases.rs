@@ -12,7 +12,7 @@ mod recipe;
 use conformance::{Json, data_folder, read_lines};
 use recipe::prepare;
 use runseal_core::formats::Format;
-use runseal_core::verify::{Outcome, Strictness, Surface, exit_code};
+use runseal_core::verify::{Level, Outcome, Surface, exit_code};
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
 
 #[test]
@@ -88,7 +88,7 @@ fn valid_cases_of_the_conformance_data_hold_in_strict_mode() {
         return;
     };
     let options = VerifyOptions {
-        strictness: Strictness::Strict,
+        level: Level::Form,
         ..VerifyOptions::default()
     };
     let mut wrong = Vec::new();

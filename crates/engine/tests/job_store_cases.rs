@@ -12,7 +12,7 @@ use std::fs;
 
 use conformance::{data_folder, read_lines};
 use runseal_core::digest::Digest;
-use runseal_core::verify::{Outcome, Strictness};
+use runseal_core::verify::{Level, Outcome};
 use runseal_engine::job::build::{BuildError, build_job_bundle};
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
 use runseal_engine::store::StoreReader;
@@ -76,7 +76,7 @@ fn jobs_of_the_conformance_database_pass_their_gates_and_build_their_bundles() {
             "{note}"
         );
         let options = VerifyOptions {
-            strictness: Strictness::Strict,
+            level: Level::Form,
             ..VerifyOptions::default()
         };
         let found = verify_job_bundle(&target, options);

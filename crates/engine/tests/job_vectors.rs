@@ -12,12 +12,12 @@ use std::fs;
 use std::path::Path;
 
 use conformance::{Json, read_lines};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
 
-fn rules(bundle: &Path, strictness: Strictness) -> BTreeSet<String> {
+fn rules(bundle: &Path, level: Level) -> BTreeSet<String> {
     let options = VerifyOptions {
-        strictness,
+        level,
         ..VerifyOptions::default()
     };
     let found = verify_job_bundle(bundle, options);
@@ -53,10 +53,10 @@ fn vectors_of_job_bundles_give_exactly_their_rules() {
             fs::write(path, text.as_str().unwrap()).unwrap();
         }
         let name = &case["name"];
-        let found = rules(folder.path(), Strictness::Default);
+        let found = rules(folder.path(), Level::Document);
         assert_eq!(found, expected(&case["default"]), "{name} by default");
         if !case["strict"].is_null() {
-            let found = rules(folder.path(), Strictness::Strict);
+            let found = rules(folder.path(), Level::Form);
             assert_eq!(found, expected(&case["strict"]), "{name} in strict mode");
         }
     }

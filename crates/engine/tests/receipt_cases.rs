@@ -20,7 +20,7 @@ use runseal_core::formats::receipt::attestation::{
 use runseal_core::formats::receipt::merkle::compute_merkle_root;
 use runseal_core::formats::receipt::trust::TrustPolicy;
 use runseal_core::formats::receipt::{RULES, Receipt, ReceiptsView, TrustDemand, receipt_bytes};
-use runseal_core::verify::{Strictness, run_rules};
+use runseal_core::verify::{Level, run_rules};
 use runseal_engine::job::replay::{Previous, replay_job_bundle};
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
 
@@ -86,7 +86,7 @@ fn judge(
         policy: policy.as_ref(),
         demand,
     };
-    let report = run_rules(&RULES, &view, Strictness::Default);
+    let report = run_rules(&RULES, &view, Level::Document);
     let root = view
         .merkle_root()
         .filter(|_| report.is_valid())
@@ -234,7 +234,7 @@ fn merkle_attestations_of_the_conformance_data_give_their_verdicts() {
             policy: policy.as_ref(),
             demand: demand_of(&case),
         };
-        let report = run_rules(&RULES, &view, Strictness::Default);
+        let report = run_rules(&RULES, &view, Level::Document);
         let ok = !report
             .findings()
             .iter()

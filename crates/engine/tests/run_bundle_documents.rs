@@ -6,7 +6,7 @@ mod run_support;
 
 use run_support::{Bench, Files, INPUT, OUTPUT, coupled, seal, sealed, set};
 use runseal_core::digest::Digest;
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 
 #[test]
 fn rb3_input_that_breaks_its_schema_is_named_with_every_pointer() {
@@ -14,7 +14,7 @@ fn rb3_input_that_breaks_its_schema_is_named_with_every_pointer() {
         r#"{"properties":{"inputs":{"properties":{"a":{"type":"string"}},"required":["b"]}}}"#;
     let files = sealed().put("INPUT_SCHEMA.json", schema).relist();
     assert_eq!(files.found(), set(&[("RB3", "RUN_INPUT.json")]));
-    let report = files.report(Strictness::Default);
+    let report = files.report(Level::Document);
     let messages: Vec<&str> = report
         .findings()
         .iter()

@@ -11,14 +11,14 @@ use std::os::unix::fs::symlink;
 use run_support::{Files, coupled, pairs, sealed, set};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::REQUIRED;
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_engine::run::verify::{VerifyOptions, verify_run_folder};
 
 #[test]
 fn sealed_bundle_is_valid_even_strictly() {
     let files = sealed();
     assert_eq!(files.found_strictly(), set(&[]));
-    assert!(files.report(Strictness::Strict).is_valid());
+    assert!(files.report(Level::Form).is_valid());
     // Relisting what is right changes nothing, so the other tests change what they say.
     assert_eq!(files.clone().rehash().0, files.0);
 }
@@ -471,7 +471,7 @@ fn tampering_any_single_byte_of_any_file_is_found() {
             bytes[at] ^= flip;
             let changed = files.clone().put(name, &bytes);
             // What the default check finds, the strict one finds too.
-            let report = changed.report(Strictness::Default);
+            let report = changed.report(Level::Document);
             assert!(!report.is_valid(), "{name} byte {at} ^ {flip:#04x}");
         }
     }

@@ -9,7 +9,7 @@ use labels::{conformance_set, own_set};
 use proptest::prelude::*;
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_kernel::{Bundle, Intent, ResultKind, answer_round, transform};
 
 /// Answers that people give; none of them may keep the loop going.
@@ -38,7 +38,7 @@ fn check_strict(bundle: &Bundle) {
         root: document.root(),
         transformed: Some(bundle.compute_hash().unwrap()),
     };
-    let report = verify_bundle(&view, Strictness::Strict);
+    let report = verify_bundle(&view, Level::Form);
     assert!(report.is_valid(), "{:?}", report.findings());
 }
 

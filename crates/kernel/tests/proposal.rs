@@ -5,7 +5,7 @@
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
 use runseal_core::formats::proposal::{ProposalView, SourceBundle, verify_proposal};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_kernel::proposal::{Proposal, generate_proposal, make_patch};
 use runseal_kernel::{parse_intent, transform};
 
@@ -45,7 +45,7 @@ fn proposal_generated_passes_its_own_rules_in_strict_mode() {
         hash: hash.into(),
     };
     let view = ProposalView::new(document.root(), Some(&source));
-    let report = verify_proposal(&view, Strictness::Strict);
+    let report = verify_proposal(&view, Level::Form);
     assert_eq!(report.findings(), []);
     assert!(report.is_valid());
     // All six types of actions and all four of tests occur.
@@ -68,7 +68,7 @@ fn patch_of_a_proposal_passes_its_own_rules_in_strict_mode() {
         root: document.root(),
         max_total_bytes: MAX_TOTAL_BYTES,
     };
-    let report = verify_patch(&view, Strictness::Strict);
+    let report = verify_patch(&view, Level::Form);
     assert_eq!(report.findings(), []);
 }
 

@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 fn verify(args: &VerifyArgs) -> Result<Outcome, CliError> {
     let transformed = args.intent.as_deref().map(transformed_hash).transpose()?;
     verdict::verify_document(&args.file, |root| {
-        verify_bundle(&BundleView { root, transformed }, args.strict.strictness())
+        verify_bundle(&BundleView { root, transformed }, args.strict.level())
     })
 }
 

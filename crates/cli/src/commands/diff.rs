@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::Dialect;
-use runseal_core::verify::{Outcome, Strictness};
+use runseal_core::verify::{Level, Outcome};
 use runseal_engine::compare::{compare, render_comparison_human, render_comparison_json};
 
 use super::inspect::FormatArgs;
@@ -27,8 +27,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let before = load_path(&args.a, Strictness::Default)?;
-    let after = load_path(&args.b, Strictness::Default)?;
+    let before = load_path(&args.a, Level::Document)?;
+    let after = load_path(&args.b, Level::Document)?;
     let changes = compare(&before, &after).map_err(|error| {
         CliError::new(Outcome::Unreadable, "NOT_ALIKE", error.to_string())
             .at(format!("{}, {}", args.a.display(), args.b.display()))

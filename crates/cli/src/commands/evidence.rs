@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             root,
             proposal_hash,
         };
-        verify_evidence(&view, args.strict.strictness())
+        verify_evidence(&view, args.strict.level())
     };
     verdict::verify_document_with(&args.file, verify, |root| {
         let hash = compute_evidence_hash(root).map(|hash| hash.to_string());

@@ -50,9 +50,9 @@ impl FormatArgs {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let strictness = args.strict.strictness();
-    let loaded = load_path(&args.path, strictness)?;
-    with_page(&loaded, strictness, |page| {
+    let level = args.strict.level();
+    let loaded = load_path(&args.path, level)?;
+    with_page(&loaded, level, |page| {
         if args.format.is_json() {
             ui::print_json(&render_inspection_json(page), Dialect::Kernel)
         } else {

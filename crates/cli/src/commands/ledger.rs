@@ -41,6 +41,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let bytes = input.read(JsonLimits::LARGEST_DOCUMENT)?;
     let lines = parse_lines(&bytes);
     let view = LedgerView { lines: &lines };
-    let report = verify_ledger(&view, args.strict.strictness());
+    let report = verify_ledger(&view, args.strict.level());
     verdict::print_verdict(&report, &input.shown())
 }

@@ -36,7 +36,7 @@ struct VerifyArgs {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let ModelIoCommand::Verify(args) = &args.command;
-    let verify = |root: Node<'_>| verify_model_io(&ModelIoView { root }, args.strict.strictness());
+    let verify = |root: Node<'_>| verify_model_io(&ModelIoView { root }, args.strict.level());
     verdict::verify_document_with(&args.file, verify, |root| {
         let count = root.get("interactions").map_or(0, |list| list.len());
         let hash = compute_model_io_hash(root).map(|hash| hash.to_string());

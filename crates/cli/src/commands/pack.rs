@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Ok(read) => read,
         Err(error) => return unreadable(&shown, &error),
     };
-    let view = PackView::new(&shown, &files, args.strict.strictness());
+    let view = PackView::new(&shown, &files, args.strict.level());
     let report = verify_pack(&view);
     let mut verdict = render_verdict(&view, &report);
     if !wrapping.is_empty() {

@@ -41,6 +41,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             root,
             max_total_bytes: args.max_total_bytes,
         };
-        verify_patch(&view, args.strict.strictness())
+        verify_patch(&view, args.strict.level())
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, ReadOptions, canonical_digest, parse_document};
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
 use runseal_core::formats::proposal::{ProposalView, SourceBundle, verify_proposal};
-use runseal_core::verify::{Outcome, Strictness, render_human};
+use runseal_core::verify::{Level, Outcome, render_human};
 use runseal_engine::input::Input;
 use runseal_kernel::proposal::{ProposalError, generate_proposal};
 
@@ -74,7 +74,7 @@ fn generate(args: &GenerateArgs) -> Result<Outcome, CliError> {
         root: document.root(),
         transformed: None,
     };
-    let report = verify_bundle(&view, Strictness::Default);
+    let report = verify_bundle(&view, Level::Document);
     if !report.is_valid() {
         ui::tell(&render_human(&report, &input.shown()));
         return Ok(Outcome::Invalid);
@@ -91,7 +91,7 @@ fn verify(args: &VerifyArgs) -> Result<Outcome, CliError> {
     let bundle = args.bundle.as_deref().map(read_bundle).transpose()?;
     verdict::verify_document(&args.file, |root| {
         let view = ProposalView::new(root, bundle.as_ref());
-        verify_proposal(&view, args.strict.strictness())
+        verify_proposal(&view, args.strict.level())
     })
 }
 

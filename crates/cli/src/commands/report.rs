@@ -29,9 +29,9 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let strictness = args.strict.strictness();
-    let loaded = load_path(&args.path, strictness)?;
-    let html = with_page(&loaded, strictness, render_page);
+    let level = args.strict.level();
+    let loaded = load_path(&args.path, level)?;
+    let html = with_page(&loaded, level, render_page);
     if args.output.as_os_str() == "-" {
         ui::print_bytes(html.as_bytes())?;
     } else {

@@ -36,7 +36,7 @@ struct VerifyArgs {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let RunnerCommand::Verify(args) = &args.command;
-    let verify = |root: Node<'_>| verify_runner(&RunnerView { root }, args.strict.strictness());
+    let verify = |root: Node<'_>| verify_runner(&RunnerView { root }, args.strict.level());
     verdict::verify_document_with(&args.file, verify, |root| {
         let hash = compute_runner_hash(root).map(|hash| hash.to_string());
         vec![("runner_hash", Value::from(hash))]

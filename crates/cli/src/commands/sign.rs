@@ -7,7 +7,7 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::{Format, all_rules};
 use runseal_core::source::SourceError;
 use runseal_core::verify::catalogue;
-use runseal_core::verify::{Outcome, Strictness};
+use runseal_core::verify::{Outcome, Level};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
 use runseal_engine::signing::{Signable, SignatureForm, path_beside, read_signable, run_filter};
@@ -175,7 +175,7 @@ fn sign(args: &Args, path: &Path, file: &Path, key: &OpenKey) -> Result<Vec<u8>,
     if args.timestamp.is_some() && earlier.is_some() {
         return stamp(args, file);
     }
-    let signable = read_signable(path, Strictness::Default)
+    let signable = read_signable(path, Level::Integrity)
         .map_err(|error| load_error(error, &path.display().to_string()))?;
     if !signable.is_valid && !args.even_if_invalid {
         return Err(CliError::new(Outcome::Unreadable, "INVALID", "it does not verify, so it was not signed")
@@ -254,7 +254,7 @@ fn sign_statement(
     };
     let verification = Verification {
         verdict: if signable.is_valid { "valid" } else { "invalid" }.to_owned(),
-        level: "default".to_owned(),
+        level: "integrity".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         rules: rules_digest(signable.format),
     };

@@ -59,7 +59,7 @@ enum AnswerFormat {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let options = SurveyOptions {
-        strictness: args.strict.strictness(),
+        level: args.strict.level(),
         recursive: args.recursive,
         jobs: args.jobs.map(usize::from),
     };

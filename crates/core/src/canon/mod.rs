@@ -11,6 +11,8 @@
 mod dialect;
 mod document;
 mod error;
+mod json_path;
+mod locate;
 mod number;
 mod reader;
 mod scan;
@@ -24,6 +26,8 @@ mod writer;
 pub use dialect::{Dialect, UnknownDialect};
 pub use document::{Document, Key, Kind, Node};
 pub use error::{JsonError, JsonErrorKind, NoCanonicalForm, NoFormKind, Position};
+pub use json_path::{JsonPath, Step};
+pub use locate::locate;
 pub use number::{Integer, Number};
 pub use reader::{ReadOptions, parse_document};
 pub use text::{JsonString, compare_utf16};

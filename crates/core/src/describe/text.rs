@@ -102,7 +102,7 @@ fn write_verdict(text: &mut String, page: &Page<'_>) {
     }
     let _ = writeln!(text, "Verdict: INVALID ({} findings)", findings.len());
     for finding in findings.iter().take(FINDINGS) {
-        let place = finding.path.as_deref().map(|path| format!("{path}: "));
+        let place = finding.path().map(|path| format!("{path}: "));
         let line = format!(
             "{} {}{}",
             finding.rule_id,

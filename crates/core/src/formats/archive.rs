@@ -5,9 +5,7 @@
 //! therefore a finding of that bundle's rules; here it is one only outside of any bundle.
 
 use crate::formats::Format;
-use crate::verify::{
-    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
-};
+use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// What is wrong with an archive or one of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,11 +50,12 @@ pub struct Archive;
 impl Subject for Archive {
     type View<'a> = ArchiveView<'a>;
     const FORMAT: Format = Format::Archive;
+    const NAMES_FILES: bool = true;
 }
 
 /// Judges an archive by its faults.
 pub fn verify_archive(faults: &[ArchiveFault]) -> Report {
-    run_rules(&RULES, &ArchiveView { faults }, Strictness::Default)
+    run_rules(&RULES, &ArchiveView { faults }, Level::Document)
 }
 
 const fn rule(
@@ -71,7 +70,7 @@ const fn rule(
             format: Format::Archive,
             title,
             section: "archives",
-            level: Level::Must,
+            level: Level::Document,
             explanation,
         },
         gate: |_| Gate::Ready,

@@ -11,9 +11,7 @@ use super::run_bundle::rules::{allowed_engines, coupling_faults};
 use crate::canon::{Kind, Node};
 use crate::formats::Format;
 use crate::path::SafePath;
-use crate::verify::{
-    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
-};
+use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// An engine's contracts as the rules see them.
 #[derive(Debug, Clone, Copy)]
@@ -42,11 +40,12 @@ pub struct Engine;
 impl Subject for Engine {
     type View<'a> = EngineView<'a>;
     const FORMAT: Format = Format::Engine;
+    const NAMES_FILES: bool = true;
 }
 
 /// Checks an engine's contracts.
-pub fn verify_engine(view: &EngineView<'_>, strictness: Strictness) -> Report {
-    run_rules(&RULES, view, strictness)
+pub fn verify_engine(view: &EngineView<'_>, level: Level) -> Report {
+    run_rules(&RULES, view, level)
 }
 
 /// Where ENGINE_MANIFEST.json may say that a contract is: member, and member of that.
@@ -91,7 +90,7 @@ const fn info(
         format: Format::Engine,
         title,
         section,
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }

@@ -4,12 +4,10 @@
 
 use std::borrow::Cow;
 
-use crate::canon::{Dialect, Kind, Node, Value, canonical_digest, compare_utf16};
+use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest, compare_utf16};
 use crate::digest::ContentHash;
 use crate::formats::Format;
-use crate::verify::{
-    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
-};
+use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// The fields that must be there.
 pub const REQUIRED: [&str; 5] = [
@@ -38,8 +36,8 @@ impl Subject for Evidence {
 }
 
 /// Verifies evidence.
-pub fn verify_evidence(view: &EvidenceView<'_>, strictness: Strictness) -> Report {
-    run_rules(&RULES, view, strictness)
+pub fn verify_evidence(view: &EvidenceView<'_>, level: Level) -> Report {
+    run_rules(&RULES, view, level)
 }
 
 /// The hash of the evidence's core: proposal_id, proposal_hash, the results sorted, status; over
@@ -79,7 +77,7 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
         format: Format::Evidence,
         title,
         section: "002 §3.1 evidence.json",
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }
@@ -144,7 +142,7 @@ pub static RULES: [Rule<Evidence>; 6] = [
             "The core (proposal_id, proposal_hash, both lists of results, status) has a canonical \
              form, so that equal cores have equal hashes.",
         ),
-        gate: needs_both,
+        gate: needs_core,
         check: check_hash,
     },
 ];
@@ -160,6 +158,15 @@ fn needs_list(view: &EvidenceView<'_>, field: &str) -> Gate {
     match view.root.get(field).map(|node| node.kind()) {
         Some(Kind::Array) => Gate::Ready,
         _ => Gate::NotRun("the list of results is missing"),
+    }
+}
+
+/// A member of the core that is missing is SCHEMA's, so there is no hash to ask for.
+fn needs_core(view: &EvidenceView<'_>) -> Gate {
+    let is_there = |field: &&str| view.root.get(field).is_some();
+    match REQUIRED.iter().all(|field| is_there(&field)) {
+        true => needs_both(view),
+        false => Gate::NotRun("a member of the core is missing"),
     }
 }
 
@@ -182,11 +189,14 @@ fn results<'a>(view: &EvidenceView<'a>, field: &str) -> Vec<Node<'a>> {
 fn check_schema(view: &EvidenceView<'_>, findings: &mut Findings) {
     if view.root.kind() != Kind::Object {
         let found = view.root.kind().with_article();
-        findings.add("$", format!("evidence is an object, not {found}"));
+        findings.add(
+            JsonPath::ROOT,
+            format!("evidence is an object, not {found}"),
+        );
         return;
     }
     for field in REQUIRED {
-        let place = format!("$.{field}");
+        let place = JsonPath::ROOT.then(field);
         let is_list = field.ends_with("_results");
         match view.root.get(field) {
             None => findings.add(place, format!("`{field}` is missing")),
@@ -206,9 +216,12 @@ fn check_proposal(view: &EvidenceView<'_>, findings: &mut Findings) {
         return;
     };
     match (ContentHash::parse(&declared), view.proposal_hash) {
-        (Err(_), _) => findings.add("$.proposal_hash", "not sha256: and 64 hex digits"),
+        (Err(_), _) => findings.add(
+            JsonPath::ROOT.then("proposal_hash"),
+            "not sha256: and 64 hex digits",
+        ),
         (Ok(declared), Some(actual)) if declared != actual => findings.add_difference(
-            "$.proposal_hash",
+            JsonPath::ROOT.then("proposal_hash"),
             "the proposal has another hash",
             declared.to_string(),
             actual.to_string(),
@@ -235,7 +248,7 @@ fn is_code_or_null(node: Option<Node<'_>>) -> bool {
 fn check_ids(nodes: &[Node<'_>], list: &str, name: &str, findings: &mut Findings) {
     let mut seen = std::collections::BTreeSet::new();
     for (at, node) in nodes.iter().enumerate() {
-        let place = format!("$.{list}[{at}].{name}");
+        let place = JsonPath::ROOT.then(list).then(at).then(name);
         match text(*node, name).filter(|id| !id.is_empty()) {
             None => findings.add(place, format!("`{name}` is no string, or empty")),
             Some(id) if seen.contains(&id) => findings.add(place, format!("`{id}` is there twice")),
@@ -250,7 +263,7 @@ fn check_actions(view: &EvidenceView<'_>, findings: &mut Findings) {
     let nodes = results(view, "action_results");
     check_ids(&nodes, "action_results", "action_id", findings);
     for (at, node) in nodes.into_iter().enumerate() {
-        let place = |name: &str| format!("$.action_results[{at}].{name}");
+        let place = |name: &str| JsonPath::ROOT.then("action_results").then(at).then(name);
         for name in ["path", "action"] {
             if text(node, name).is_none() {
                 findings.add(place(name), format!("`{name}` is no string"));
@@ -276,7 +289,7 @@ fn check_tests(view: &EvidenceView<'_>, findings: &mut Findings) {
     let nodes = results(view, "test_results");
     check_ids(&nodes, "test_results", "test_id", findings);
     for (at, node) in nodes.into_iter().enumerate() {
-        let place = |name: &str| format!("$.test_results[{at}].{name}");
+        let place = |name: &str| JsonPath::ROOT.then("test_results").then(at).then(name);
         if node.get("passed").and_then(|node| node.as_bool()).is_none() {
             findings.add(place("passed"), "`passed` is no boolean");
         }
@@ -315,17 +328,25 @@ fn derive_status(view: &EvidenceView<'_>) -> &'static str {
 fn check_status(view: &EvidenceView<'_>, findings: &mut Findings) {
     let declared = text(view.root, "status").unwrap_or_default();
     if !matches!(&*declared, "complete" | "partial" | "failed") {
-        findings.add("$.status", "not complete, partial or failed");
+        findings.add(
+            JsonPath::ROOT.then("status"),
+            "not complete, partial or failed",
+        );
         return;
     }
     let derived = derive_status(view);
     if declared != derived {
-        findings.add_difference("$.status", "the results say otherwise", declared, derived);
+        findings.add_difference(
+            JsonPath::ROOT.then("status"),
+            "the results say otherwise",
+            declared,
+            derived,
+        );
     }
 }
 
 fn check_hash(view: &EvidenceView<'_>, findings: &mut Findings) {
     if compute_evidence_hash(view.root).is_none() {
-        findings.add("$", "the core has no canonical form");
+        findings.add(JsonPath::ROOT, "the core has no canonical form");
     }
 }

@@ -10,9 +10,7 @@ use crate::canon::{Document, Kind, Node, ReadOptions, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::timestamp::parse_utc;
-use crate::verify::{
-    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
-};
+use crate::verify::{Findings, Gate, Level, Place, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// Members of an entry that the pack document asks for (PK9).
 pub const REQUIRED: [&str; 7] = [
@@ -29,6 +27,8 @@ pub const REQUIRED: [&str; 7] = [
 pub struct Line<'a> {
     /// Its number, from 1.
     pub number: usize,
+    /// Its bytes, without the line feed.
+    pub text: &'a [u8],
     /// What it holds, or why that is no JSON.
     pub entry: Result<Document<'a>, String>,
     /// Whether it is the last one and lacks its line feed, as a write that was cut off leaves it.
@@ -46,6 +46,7 @@ pub fn parse_lines(bytes: &[u8]) -> Vec<Line<'_>> {
         .filter(|(_, line)| !is_blank(line))
         .map(|(at, line)| Line {
             number: at + 1,
+            text: line,
             entry: parse_document(line, &ReadOptions::default())
                 .map_err(|error| format!("{} {}", error.kind, error.position)),
             is_unfinished: !ends_whole && at + 1 == count,
@@ -68,8 +69,8 @@ impl Subject for Ledger {
 }
 
 /// Verifies a ledger.
-pub fn verify_ledger(view: &LedgerView<'_>, strictness: Strictness) -> Report {
-    run_rules(&RULES, view, strictness)
+pub fn verify_ledger(view: &LedgerView<'_>, level: Level) -> Report {
+    run_rules(&RULES, view, level)
 }
 
 const fn info(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
@@ -78,13 +79,13 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
         format: Format::Ledger,
         title,
         section: "002 §3.1 ledger.jsonl",
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }
 
 /// The rules of a ledger.
-pub static RULES: [Rule<Ledger>; 4] = [
+pub static RULES: [Rule<Ledger>; 5] = [
     Rule {
         info: info(
             "LD1",
@@ -118,15 +119,70 @@ pub static RULES: [Rule<Ledger>; 4] = [
         info: info(
             "LD4",
             "hashes are well formed",
-            "intent_sha256 is sha256: and 64 hex digits, bundle_sha256 too, or null.",
+            "intent_sha256 is sha256: and 64 hex digits; bundle_sha256, and previous where it is \
+             given, are too, or null.",
         ),
         gate: |_| Gate::Ready,
         check: check_hashes,
     },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "LD5",
+                "each line names the one before it",
+                "Where lines carry `previous`, it is the hash of the bytes of the line before, \
+                 null in the first; from the first line that carries it on, all do. A line that \
+                 was changed, dropped or put in breaks the chain behind it.",
+            )
+        },
+        gate: |view| match has_chain(view) {
+            true => Gate::Ready,
+            false => Gate::NotApplicable("no line carries `previous`"),
+        },
+        check: check_chain,
+    },
 ];
 
-fn place(line: &Line<'_>) -> String {
-    format!("line {}", line.number)
+/// The hash of a line, without its line feed, that the next one carries as `previous`.
+pub fn line_hash(line: &[u8]) -> ContentHash {
+    ContentHash::of(line)
+}
+
+fn has_chain(view: &LedgerView<'_>) -> bool {
+    entries(view).any(|(_, entry)| entry.get("previous").is_some())
+}
+
+fn check_chain(view: &LedgerView<'_>, findings: &mut Findings) {
+    let mut has_begun = false;
+    let mut before: Option<&Line<'_>> = None;
+    for line in view.lines {
+        let root = line.entry.as_ref().ok().map(|entry| entry.root());
+        let stated = root.and_then(|root| root.get("previous"));
+        let expected = before.map(|before| line_hash(before.text).to_string());
+        match stated {
+            None if has_begun => findings.add(place(line), "`previous` is missing"),
+            None => {}
+            Some(stated) => {
+                has_begun = true;
+                let actual = stated.as_lossy_str();
+                let is_text_or_null = stated.is_null() || actual.is_some();
+                if !is_text_or_null || actual.as_deref() != expected.as_deref() {
+                    findings.add_difference(
+                        place(line),
+                        "`previous` is not the hash of the line before",
+                        expected.as_deref().unwrap_or("null"),
+                        actual.as_deref().unwrap_or("null"),
+                    );
+                }
+            }
+        }
+        before = Some(line);
+    }
+}
+
+fn place(line: &Line<'_>) -> Place {
+    Place::line(line.number)
 }
 
 fn entries<'a>(view: &'a LedgerView<'a>) -> impl Iterator<Item = (&'a Line<'a>, Node<'a>)> {
@@ -230,11 +286,11 @@ fn check_runs(view: &LedgerView<'_>, findings: &mut Findings) {
 
 fn check_hashes(view: &LedgerView<'_>, findings: &mut Findings) {
     for (line, entry) in entries(view) {
-        for name in ["intent_sha256", "bundle_sha256"] {
+        for name in ["intent_sha256", "bundle_sha256", "previous"] {
             let Some(node) = entry.get(name) else {
                 continue;
             };
-            let may_be_null = name == "bundle_sha256" && node.is_null();
+            let may_be_null = name != "intent_sha256" && node.is_null();
             let is_hash = node
                 .as_lossy_str()
                 .is_some_and(|hash| ContentHash::parse(&hash).is_ok());

@@ -6,12 +6,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::canon::{Dialect, Kind, Node, Value, canonical_bytes};
+use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_bytes};
 use crate::digest::ContentHash;
 use crate::formats::Format;
-use crate::verify::{
-    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
-};
+use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// Interactions of one recording at the most. Stops a recording that nobody could replay.
 pub const MAX_INTERACTIONS: usize = 10_000;
@@ -45,8 +43,8 @@ impl Subject for ModelIo {
 }
 
 /// Verifies a recording.
-pub fn verify_model_io(view: &ModelIoView<'_>, strictness: Strictness) -> Report {
-    run_rules(&RULES, view, strictness)
+pub fn verify_model_io(view: &ModelIoView<'_>, level: Level) -> Report {
+    run_rules(&RULES, view, level)
 }
 
 /// The hash of a recording: over the canonical form, without a trailing LF, of the five required
@@ -81,7 +79,7 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
         format: Format::ModelIo,
         title,
         section: "002 §3.1 model_io.json",
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }
@@ -207,8 +205,8 @@ fn interactions<'a>(view: &ModelIoView<'a>) -> impl Iterator<Item = (usize, Node
     list.into_iter().flatten().enumerate()
 }
 
-fn place(at: usize, member: &str) -> String {
-    format!("$.interactions[{at}].{member}")
+fn place(at: usize, member: &str) -> JsonPath {
+    JsonPath::ROOT.then("interactions").then(at).then(member)
 }
 
 fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
@@ -222,16 +220,19 @@ fn number(node: Node<'_>) -> Option<f64> {
 fn check_schema(view: &ModelIoView<'_>, findings: &mut Findings) {
     if view.root.kind() != Kind::Object {
         let found = view.root.kind().with_article();
-        findings.add("$", format!("a recording is an object, not {found}"));
+        findings.add(
+            JsonPath::ROOT,
+            format!("a recording is an object, not {found}"),
+        );
         return;
     }
     for field in REQUIRED {
         match view.root.get(field) {
-            None => findings.add(format!("$.{field}"), format!("`{field}` is missing")),
+            None => findings.add(JsonPath::ROOT.then(field), format!("`{field}` is missing")),
             Some(node) if field == "interactions" && node.kind() != Kind::Array => {
                 let found = node.kind().with_article();
                 findings.add(
-                    "$.interactions",
+                    JsonPath::ROOT.then("interactions"),
                     format!("interactions is {found}, not a list"),
                 );
             }
@@ -247,7 +248,7 @@ fn check_version(view: &ModelIoView<'_>, findings: &mut Findings) {
     let version = text(view.root, "model_io_schema_version");
     if !version.is_some_and(|version| is_version(&version)) {
         findings.add(
-            "$.model_io_schema_version",
+            JsonPath::ROOT.then("model_io_schema_version"),
             "the version is not three numbers with dots between them",
         );
     }
@@ -258,7 +259,7 @@ fn check_names(view: &ModelIoView<'_>, findings: &mut Findings) {
         let is_missing = view.root.get(field).is_none();
         if !is_missing && text(view.root, field).is_none_or(|name| name.is_empty()) {
             findings.add(
-                format!("$.{field}"),
+                JsonPath::ROOT.then(field),
                 format!("`{field}` is no string, or empty"),
             );
         }
@@ -273,7 +274,10 @@ fn check_mode(view: &ModelIoView<'_>, findings: &mut Findings) {
             Some("record" | "replay")
         )
     {
-        findings.add("$.mode", "mode is neither record nor replay");
+        findings.add(
+            JsonPath::ROOT.then("mode"),
+            "mode is neither record nor replay",
+        );
     }
 }
 
@@ -281,7 +285,7 @@ fn check_count(view: &ModelIoView<'_>, findings: &mut Findings) {
     let count = interactions(view).count();
     if count > MAX_INTERACTIONS {
         findings.add(
-            "$.interactions",
+            JsonPath::ROOT.then("interactions"),
             format!("{count} interactions are more than {MAX_INTERACTIONS}"),
         );
     }
@@ -341,7 +345,7 @@ fn check_unique(view: &ModelIoView<'_>, findings: &mut Findings) {
         });
         if !seen.insert((prompt, i)) {
             findings.add(
-                format!("$.interactions[{at}]"),
+                JsonPath::ROOT.then("interactions").then(at),
                 "an interaction with this prompt and number is already there",
             );
         }
@@ -354,7 +358,7 @@ fn check_order(view: &ModelIoView<'_>, findings: &mut Findings) {
         let Some(i) = number(node) else { continue };
         if before.is_some_and(|before| i <= before) {
             findings.add(
-                format!("$.interactions[{at}]"),
+                JsonPath::ROOT.then("interactions").then(at),
                 "the interaction does not come after its predecessor",
             );
         }
@@ -378,7 +382,7 @@ fn check_sizes(view: &ModelIoView<'_>, findings: &mut Findings) {
     }
     if total > MAX_SESSION_BYTES {
         findings.add(
-            "$.interactions",
+            JsonPath::ROOT.then("interactions"),
             format!("{total} bytes of responses are more than {MAX_SESSION_BYTES}"),
         );
     }

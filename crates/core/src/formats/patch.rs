@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::canon::{Kind, Node, compare_utf16};
+use crate::canon::{JsonPath, Kind, Node, compare_utf16};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::path::{has_drive_prefix, is_control};
 use crate::space::trim_ecmascript;
-use crate::verify::{
-    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
-};
+use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// The bytes that all contents together may have, unless told otherwise.
 pub const MAX_TOTAL_BYTES: u64 = 52_428_800;
@@ -43,8 +41,8 @@ impl Subject for Patch {
 }
 
 /// Verifies a patch set.
-pub fn verify_patch(view: &PatchView<'_>, strictness: Strictness) -> Report {
-    run_rules(&RULES, view, strictness)
+pub fn verify_patch(view: &PatchView<'_>, level: Level) -> Report {
+    run_rules(&RULES, view, level)
 }
 
 const fn info(
@@ -68,7 +66,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "SCHEMA",
-            Level::Must,
+            Level::Document,
             "the fields are there",
             "The document is an object with patch_schema_version, source_proposal_id, \
              source_proposal_hash, operations (a list) and total_bytes; each operation is an \
@@ -80,7 +78,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS1",
-            Level::Must,
+            Level::Document,
             "the version is given",
             "patch_schema_version is a string that is not empty.",
         ),
@@ -90,7 +88,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS2",
-            Level::Must,
+            Level::Document,
             "every operation is known",
             "op is create, modify or delete. Nothing else may be done to a file.",
         ),
@@ -100,7 +98,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS3",
-            Level::Must,
+            Level::Document,
             "paths are relative",
             "No path begins with `/` or with a drive letter: a patch set must not say where on a \
              machine it is applied.",
@@ -111,7 +109,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS4",
-            Level::Must,
+            Level::Document,
             "paths are safe and normalized",
             "No `..` anywhere, no backslash, no NUL, no control character but tab and newline, no \
              white space at either end; not empty, not `.`, no `.` segment, no `//`, no `/` at \
@@ -123,7 +121,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS5",
-            Level::Must,
+            Level::Document,
             "no path appears twice",
             "Two operations on one file would make the result depend on how they are applied. The \
              later one is named.",
@@ -134,7 +132,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS6",
-            Level::Must,
+            Level::Document,
             "content is where it belongs",
             "create and modify carry content, delete carries none; content has no NUL character \
              and no lone surrogate, so that it can be written as UTF-8.",
@@ -145,7 +143,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS7",
-            Level::Must,
+            Level::Document,
             "total_bytes is right and within the limit",
             "total_bytes is a number, equals the UTF-8 bytes of all contents, and is at most \
              52428800 unless another limit is given.",
@@ -156,7 +154,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS8",
-            Level::Must,
+            Level::Document,
             "operations are in order",
             "Operations are sorted by (order or 0, path), paths by UTF-16 code units. Each one \
              that comes before its predecessor is named.",
@@ -167,7 +165,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS9",
-            Level::Must,
+            Level::Document,
             "no links are made",
             "An operation symlink is named as such beside PS2: a link could lead later writes out \
              of the folder.",
@@ -178,7 +176,7 @@ pub static RULES: [Rule<Patch>; 11] = [
     Rule {
         info: info(
             "PS10",
-            Level::Strict,
+            Level::Integrity,
             "declared hashes and sizes are right",
             "Where an operation gives expected_hash or size_bytes, they are those of its content.",
         ),
@@ -204,12 +202,12 @@ fn needs_operations(view: &PatchView<'_>) -> Gate {
 /// An operation with its place.
 struct Operation<'a> {
     node: Node<'a>,
-    place: String,
+    place: JsonPath,
 }
 
 impl<'a> Operation<'a> {
-    fn member(&self, name: &str) -> String {
-        format!("{}.{name}", self.place)
+    fn member(&self, name: &str) -> JsonPath {
+        self.place.then(name)
     }
 
     fn text(&self, name: &str) -> Option<std::borrow::Cow<'a, str>> {
@@ -233,21 +231,24 @@ fn operations<'a>(view: &PatchView<'a>) -> impl Iterator<Item = Operation<'a>> {
         .flatten();
     list.enumerate().map(|(at, node)| Operation {
         node,
-        place: format!("$.operations[{at}]"),
+        place: JsonPath::ROOT.then("operations").then(at),
     })
 }
 
 fn check_schema(view: &PatchView<'_>, findings: &mut Findings) {
     if view.root.kind() != Kind::Object {
         let found = view.root.kind().with_article();
-        findings.add("$", format!("a patch set is an object, not {found}"));
+        findings.add(
+            JsonPath::ROOT,
+            format!("a patch set is an object, not {found}"),
+        );
         return;
     }
     for field in REQUIRED {
         match view.root.get(field) {
-            None => findings.add(format!("$.{field}"), format!("`{field}` is missing")),
+            None => findings.add(JsonPath::ROOT.then(field), format!("`{field}` is missing")),
             Some(node) if field == "operations" && node.kind() != Kind::Array => findings.add(
-                "$.operations",
+                JsonPath::ROOT.then("operations"),
                 format!("operations is {}, not a list", node.kind().with_article()),
             ),
             Some(_) => {}
@@ -280,7 +281,7 @@ fn check_version(view: &PatchView<'_>, findings: &mut Findings) {
         .and_then(|node| node.as_lossy_str());
     if version.is_none_or(|version| version.is_empty()) {
         findings.add(
-            "$.patch_schema_version",
+            JsonPath::ROOT.then("patch_schema_version"),
             "the version is no string, or empty",
         );
     }
@@ -397,14 +398,14 @@ fn check_content(view: &PatchView<'_>, findings: &mut Findings) {
 }
 
 fn check_total(view: &PatchView<'_>, findings: &mut Findings) {
-    const PLACE: &str = "$.total_bytes";
+    let place = JsonPath::ROOT.then("total_bytes");
     // Absent is SCHEMA's business.
     let Some(declared) = view.root.get("total_bytes") else {
         return;
     };
     let Some(number) = declared.as_number() else {
         let found = declared.kind().with_article();
-        findings.add(PLACE, format!("total_bytes is {found}, not a number"));
+        findings.add(&place, format!("total_bytes is {found}, not a number"));
         return;
     };
     let actual: u64 = operations(view)
@@ -415,13 +416,13 @@ fn check_total(view: &PatchView<'_>, findings: &mut Findings) {
     if declared > view.max_total_bytes as f64 {
         let limit = view.max_total_bytes;
         findings.add(
-            PLACE,
+            &place,
             format!("{} is more than the limit of {limit}", number.text()),
         );
     }
     if declared != actual as f64 {
         findings.add_difference(
-            PLACE,
+            &place,
             "the contents have another number of bytes",
             number.text(),
             actual.to_string(),

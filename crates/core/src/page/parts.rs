@@ -89,7 +89,7 @@ fn write_finding(html: &mut String, finding: &Finding, rule: Option<&RuleInfo>) 
         escape(finding.rule_id),
         escape(title)
     );
-    if let Some(path) = &finding.path {
+    if let Some(path) = finding.path() {
         let _ = write!(html, "<div class=\"where\">{}</div>", escape(path));
     }
     match &finding.difference {
@@ -98,7 +98,7 @@ fn write_finding(html: &mut String, finding: &Finding, rule: Option<&RuleInfo>) 
                 html,
                 "<div>{}</div><div class=\"pair\"><b>expected</b><span>{}</span>\
                  <b>actual</b><span class=\"is\">{}</span></div>",
-                escape(finding.what()),
+                escape(finding.headline()),
                 escape(&difference.expected),
                 escape(&difference.actual)
             );
@@ -247,8 +247,9 @@ pub(super) fn write_rules(html: &mut String, page: &Page<'_>) {
         };
         let why = why.map(|why| format!("<div class=\"means\">{}</div>", escape(why)));
         let level = match result.rule.level {
-            Level::Must => "",
-            Level::Strict => " (strict)",
+            Level::Document => "",
+            Level::Integrity => " (integrity)",
+            Level::Form => " (form)",
         };
         let _ = writeln!(
             html,

@@ -3,7 +3,7 @@ use crate::canon::{ReadOptions, parse_document};
 use crate::describe::{Documents, describe};
 use crate::formats::Format;
 use crate::formats::context_bundle::{BundleView, verify_bundle};
-use crate::verify::Strictness;
+use crate::verify::Level;
 
 const HOSTILE: &str = r#"</title></style><script>alert(1)</script>" onload="x' javascript:alert(2) <img src=x onerror=alert(3)>"#;
 
@@ -15,7 +15,7 @@ fn page_of(goal: &str) -> String {
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
     let root = document.root();
     let transformed = None;
-    let report = verify_bundle(&BundleView { root, transformed }, Strictness::Default);
+    let report = verify_bundle(&BundleView { root, transformed }, Level::Document);
     let documents = Documents::from([(String::new(), root)]);
     let description = describe(Format::ContextBundle, &documents);
     render_page(&Page {

@@ -16,14 +16,10 @@ pub fn render_list(rules: &[&RuleInfo]) -> String {
                 // Writing into a string cannot fail.
                 let _ = writeln!(text, "{}", format.title());
             }
-            let strict = if rule.level == Level::Strict {
-                " (strict)"
-            } else {
-                ""
-            };
+            let level = mark(rule.level);
             let _ = writeln!(
                 text,
-                "  {:<7} {}{strict}  [{}]",
+                "  {:<7} {}{level}  [{}]",
                 rule.id, rule.title, rule.section
             );
         }
@@ -52,7 +48,7 @@ pub fn render_json(rules: &[&RuleInfo]) -> Value {
             ("format", rule.format.name()),
             ("title", rule.title),
             ("section", rule.section),
-            ("level", level_name(rule.level)),
+            ("level", rule.level.name()),
             ("explanation", rule.explanation),
         ])
     }))
@@ -66,7 +62,11 @@ pub fn render_markdown(rules: &[&RuleInfo]) -> String {
          Every rule that verification checks. A rule is *passed*, *failed*, *not applicable* \
          (there was nothing it could apply to) or *not run* (what it needs is missing); a \
          report is valid only if every required rule was run and passed, or had nothing to \
-         apply to. Rules marked strict are checked with `--strict`.\n",
+         apply to. A rule is of one of three levels. *Document*: the format's document \
+         demands it; always checked. *Integrity*: what can be computed again or is said twice \
+         must agree; checked by `runseal verify`, and by the format's own command with \
+         `--strict`. *Form*: stored canonically, with no unknown members or files; checked \
+         with `--strict`.\n",
     );
     for format in Format::ALL {
         let mut of_format = rules.iter().filter(|rule| rule.format == format).peekable();
@@ -77,14 +77,10 @@ pub fn render_markdown(rules: &[&RuleInfo]) -> String {
         title[..1].make_ascii_uppercase();
         let _ = write!(text, "\n## {title}\n");
         for rule in of_format {
-            let strict = if rule.level == Level::Strict {
-                " (strict)"
-            } else {
-                ""
-            };
+            let level = mark(rule.level);
             let _ = write!(
                 text,
-                "\n### {}: {}{strict}\n\n{}\n\nFrom {}.\n",
+                "\n### {}: {}{level}\n\n{}\n\nFrom {}.\n",
                 rule.id, rule.title, rule.explanation, rule.section
             );
         }
@@ -92,16 +88,19 @@ pub fn render_markdown(rules: &[&RuleInfo]) -> String {
     text
 }
 
-const fn level_name(level: Level) -> &'static str {
+/// The level behind a title; rules of the document need no mark.
+const fn mark(level: Level) -> &'static str {
     match level {
-        Level::Must => "must",
-        Level::Strict => "strict",
+        Level::Document => "",
+        Level::Integrity => " (integrity)",
+        Level::Form => " (form)",
     }
 }
 
 const fn when(level: Level) -> &'static str {
     match level {
-        Level::Must => "always",
-        Level::Strict => "with --strict",
+        Level::Document => "always",
+        Level::Integrity => "by `runseal verify`, and with --strict by the format's own command",
+        Level::Form => "with --strict",
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::place::Place;
 use crate::canon::compare_utf16;
 
 /// One violation: which rule, where, and what is wrong.
@@ -9,17 +10,19 @@ use crate::canon::compare_utf16;
 pub struct Finding {
     /// The rule's id.
     pub rule_id: &'static str,
-    /// The place, in the form the format uses: a file's name, a JSON path, an id.
-    pub path: Option<String>,
+    /// Where it is.
+    pub place: Place,
     /// What is wrong, for people, with expected and actual where there are such.
     pub message: String,
-    /// Expected and actual again, for renderers that set them apart.
+    /// The parts of the message, where it is about something that is not what it should be.
     pub difference: Option<Difference>,
 }
 
 /// What should be and what is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
+    /// What differs.
+    pub subject: String,
     /// What the document asks for or the record declares.
     pub expected: String,
     /// What is there.
@@ -27,10 +30,25 @@ pub struct Difference {
 }
 
 impl Finding {
+    /// A finding about a unit as a whole.
+    pub fn about_whole(rule_id: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            rule_id,
+            place: Place::whole(),
+            message: message.into(),
+            difference: None,
+        }
+    }
+
+    /// The place as the format's document names it.
+    pub fn path(&self) -> Option<&str> {
+        self.place.label()
+    }
+
     /// What is wrong, without the values that differ where those are kept beside it.
-    pub fn what(&self) -> &str {
-        match self.difference {
-            Some(_) => self.message.split(": expected ").next().unwrap_or_default(),
+    pub fn headline(&self) -> &str {
+        match &self.difference {
+            Some(difference) => &difference.subject,
             None => &self.message,
         }
     }
@@ -39,7 +57,7 @@ impl Finding {
 /// By rule, then path (none first), then message; each by UTF-16 code units (002 §6.2).
 impl Ord for Finding {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_path = || match (&self.path, &other.path) {
+        let by_path = || match (self.path(), other.path()) {
             (Some(a), Some(b)) => compare_utf16(a, b),
             (a, b) => a.is_some().cmp(&b.is_some()),
         };
@@ -59,49 +77,53 @@ impl PartialOrd for Finding {
 #[derive(Debug)]
 pub struct Findings {
     rule_id: &'static str,
+    names_files: bool,
     found: Vec<Finding>,
 }
 
 impl Findings {
-    pub(super) fn of_rule(rule_id: &'static str) -> Self {
+    pub(super) fn of_rule(rule_id: &'static str, names_files: bool) -> Self {
         Self {
             rule_id,
+            names_files,
             found: Vec::new(),
         }
     }
 
-    /// Adds a finding at `path`.
-    pub fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        self.push(Some(path.into()), message.into(), None);
+    /// Adds a finding at `place`.
+    pub fn add(&mut self, place: impl Into<Place>, message: impl Into<String>) {
+        self.push(place.into(), message.into(), None);
     }
 
-    /// Adds a finding that has no place of its own.
+    /// Adds a finding about the whole.
     pub fn add_without_path(&mut self, message: impl Into<String>) {
-        self.push(None, message.into(), None);
+        self.push(Place::whole(), message.into(), None);
     }
 
-    /// Adds a finding at `path`, if there is one.
-    pub fn add_at(&mut self, path: Option<String>, message: impl Into<String>) {
-        self.push(path, message.into(), None);
+    /// Adds a finding at `place`, about the whole where there is none.
+    pub fn add_at(&mut self, place: Option<impl Into<Place>>, message: impl Into<String>) {
+        let place = place.map_or_else(Place::whole, Into::into);
+        self.push(place, message.into(), None);
     }
 
     /// Adds a finding about something that is not what it should be.
     pub fn add_difference(
         &mut self,
-        path: impl Into<String>,
-        what: &str,
+        place: impl Into<Place>,
+        subject: &str,
         expected: impl Into<String>,
         actual: impl Into<String>,
     ) {
         let difference = Difference {
+            subject: subject.to_owned(),
             expected: expected.into(),
             actual: actual.into(),
         };
         let message = format!(
-            "{what}: expected `{}`, actual `{}`",
+            "{subject}: expected `{}`, actual `{}`",
             difference.expected, difference.actual
         );
-        self.push(Some(path.into()), message, Some(difference));
+        self.push(place.into(), message, Some(difference));
     }
 
     /// Whether nothing was found so far.
@@ -113,10 +135,14 @@ impl Findings {
         self.found
     }
 
-    fn push(&mut self, path: Option<String>, message: String, difference: Option<Difference>) {
+    fn push(&mut self, place: Place, message: String, difference: Option<Difference>) {
         self.found.push(Finding {
             rule_id: self.rule_id,
-            path,
+            place: if self.names_files {
+                place.as_file()
+            } else {
+                place
+            },
             message,
             difference,
         });
@@ -131,7 +157,7 @@ mod tests {
     fn findings_order_by_rule_path_message_in_utf16() {
         let finding = |rule_id, path: Option<&str>, message: &str| Finding {
             rule_id,
-            path: path.map(str::to_owned),
+            place: path.map_or_else(Place::whole, Place::named),
             message: message.to_owned(),
             difference: None,
         };

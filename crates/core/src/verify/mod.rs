@@ -10,6 +10,7 @@ pub mod authenticity;
 pub mod catalogue;
 mod exit;
 mod finding;
+mod place;
 mod render;
 mod report;
 mod rule;
@@ -17,7 +18,8 @@ mod survey;
 
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
+pub use place::{Place, Span};
 pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
-pub use rule::{Gate, Level, Rule, RuleInfo, Strictness, Subject, run_rules};
+pub use rule::{Gate, Level, Rule, RuleInfo, Subject, run_rules};
 pub use survey::{Checked, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};

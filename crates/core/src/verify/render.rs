@@ -7,7 +7,7 @@ use super::report::{Report, RuleState};
 use crate::canon::Value;
 
 /// `{"ok":true}`, or `{"ok":false,"violations":[…]}` with each finding's rule_id, path and
-/// message (002 §7).
+/// message (002 §7), and the line and JSON Pointer where they are known.
 pub fn render_json(report: &Report) -> Value {
     let mut object = Value::object([("ok", report.is_valid())]);
     if !report.is_valid() {
@@ -26,8 +26,14 @@ fn finding_json(finding: &Finding) -> Value {
         ("rule_id", finding.rule_id),
         ("message", finding.message.as_str()),
     ]);
-    if let Some(path) = &finding.path {
-        object.insert("path", path.as_str());
+    if let Some(path) = finding.path() {
+        object.insert("path", path);
+    }
+    if let Some(path) = finding.place.path() {
+        object.insert("pointer", path.to_pointer());
+    }
+    if let Some(line) = finding.place.line_number() {
+        object.insert("line", u64::from(line));
     }
     object
 }
@@ -56,8 +62,7 @@ pub fn render_human(report: &Report, subject: &str) -> String {
             .filter(|f| f.rule_id == result.rule.id)
         {
             let place = finding
-                .path
-                .as_deref()
+                .path()
                 .map(|path| format!("{path}: "))
                 .unwrap_or_default();
             let _ = writeln!(

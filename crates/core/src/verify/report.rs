@@ -1,7 +1,8 @@
 //! The outcome of verifying one object.
 
 use super::finding::Finding;
-use super::rule::RuleInfo;
+use super::place::locate_places;
+use super::rule::{Level, RuleInfo};
 use crate::formats::Format;
 
 /// What became of a rule.
@@ -11,9 +12,9 @@ pub enum RuleState {
     Passed,
     /// It was run and found something.
     Failed,
-    /// There was nothing it could apply to; why.
+    /// There was nothing it could apply to, for this reason.
     NotApplicable(&'static str),
-    /// It could not be run; because of what.
+    /// It could not be run, or was not asked for, for this reason.
     NotRun(&'static str),
 }
 
@@ -34,7 +35,7 @@ impl RuleState {
 pub struct RuleResult {
     /// The rule.
     pub rule: &'static RuleInfo,
-    /// Whether the verdict needs it: every must-rule, and in strict mode every rule.
+    /// Whether the verdict needs it: its level was asked for.
     pub required: bool,
     /// What became of it.
     pub state: RuleState,
@@ -44,6 +45,7 @@ pub struct RuleResult {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     format: Format,
+    level: Level,
     results: Vec<RuleResult>,
     findings: Vec<Finding>,
 }
@@ -51,12 +53,14 @@ pub struct Report {
 impl Report {
     pub(super) fn new(
         format: Format,
+        level: Level,
         results: Vec<RuleResult>,
         mut findings: Vec<Finding>,
     ) -> Self {
         findings.sort();
         Self {
             format,
+            level,
             results,
             findings,
         }
@@ -67,6 +71,11 @@ impl Report {
         self.format
     }
 
+    /// Up to which level the rules were asked.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
     /// Each rule of the table with its state, in the table's order.
     pub fn results(&self) -> &[RuleResult] {
         &self.results
@@ -75,6 +84,14 @@ impl Report {
     /// All findings, in order.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// Finds the place in the text for findings with a path into `file`, whose text is `text`;
+    /// `file` is `None` where the unit is one document. Findings with a path and no file are in
+    /// it as well.
+    pub fn locate(&mut self, file: Option<&str>, text: &str) {
+        let places = self.findings.iter_mut().map(|finding| &mut finding.place);
+        locate_places(places, file, text);
     }
 
     /// Whether every required rule was run and passed, or had nothing to apply to. A rule that

@@ -1,6 +1,6 @@
 //! A rule of a format, and the driver that runs a table of them.
 
-use super::finding::Findings;
+use super::finding::{Finding, Findings};
 use super::report::{Report, RuleResult, RuleState};
 use crate::formats::Format;
 
@@ -12,25 +12,58 @@ pub trait Subject: 'static {
     type View<'a>;
     /// The format that is verified.
     const FORMAT: Format;
+    /// Whether a place that a rule names by a plain text is a file of the unit; otherwise it is
+    /// an id or another word of the format's document.
+    const NAMES_FILES: bool = false;
 }
 
-/// Whether a rule always applies or in strict mode only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a rule is about, and so when it is checked. Each level includes those before it:
+/// verification is asked for *up to* a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Level {
-    /// The documents ask for it: always checked.
-    Must,
-    /// Ours beyond the documents' default check: checked with `--strict`.
-    Strict,
+    /// What the format's document demands. The command of a single format checks this by default.
+    #[default]
+    Document,
+    /// What can be computed again, or is said twice, must agree. `runseal verify` checks this by
+    /// default: without it a changed verdict or a forged id would pass.
+    Integrity,
+    /// Stored canonically, with no unknown members or files: nothing that changes the meaning.
+    Form,
 }
 
-/// How much is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Strictness {
-    /// The rules of level [`Level::Must`].
-    #[default]
-    Default,
-    /// All rules.
-    Strict,
+impl Level {
+    /// Every level, from the least demanding on.
+    pub const ALL: [Self; 3] = [Self::Document, Self::Integrity, Self::Form];
+
+    /// The name in machine output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Document => "document",
+            Self::Integrity => "integrity",
+            Self::Form => "form",
+        }
+    }
+
+    /// Why a rule of this level was not asked when a lower one was asked for.
+    const fn not_asked(self) -> &'static str {
+        match self {
+            Self::Document => "a rule of the document that was not asked for",
+            Self::Integrity => "an integrity rule, not checked at the document level",
+            Self::Form => "a rule about form, checked with --strict",
+        }
+    }
+
+    /// What an answer up to this level leaves open, in words for people.
+    pub const fn unchecked_words(self) -> Option<&'static str> {
+        match self {
+            Self::Document => Some(
+                "not checked: ids, hashes, counts and statements that other parts repeat \
+                 (integrity), and stored form; a changed verdict can pass",
+            ),
+            Self::Integrity => Some("not checked: stored form (--strict checks it)"),
+            Self::Form => None,
+        }
+    }
 }
 
 /// What there is to know about a rule. The rules' reference page and `runseal rules` show it.
@@ -53,7 +86,7 @@ pub struct RuleInfo {
 /// Whether a rule has something to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gate {
-    /// It has.
+    /// Everything the rule needs was read.
     Ready,
     /// There is nothing it could apply to, and that is fine. Says why.
     NotApplicable(&'static str),
@@ -71,34 +104,20 @@ pub struct Rule<S: Subject> {
     pub check: for<'a> fn(&S::View<'a>, &mut Findings),
 }
 
-/// Runs every rule of `table` on `view`.
+/// Runs every rule of `table` on `view`, up to a level.
 pub fn run_rules<S: Subject>(
     table: &'static [Rule<S>],
     view: &S::View<'_>,
-    strictness: Strictness,
+    up_to: Level,
 ) -> Report {
     let mut results = Vec::with_capacity(table.len());
     let mut findings = Vec::new();
     for rule in table {
-        let required = rule.info.level == Level::Must || strictness == Strictness::Strict;
-        let state = if !required {
-            RuleState::NotRun("checked in strict mode only")
+        let required = rule.info.level <= up_to;
+        let state = if required {
+            run_rule(rule, view, &mut findings)
         } else {
-            match (rule.gate)(view) {
-                Gate::NotApplicable(why) => RuleState::NotApplicable(why),
-                Gate::NotRun(because) => RuleState::NotRun(because),
-                Gate::Ready => {
-                    let mut found = Findings::of_rule(rule.info.id);
-                    (rule.check)(view, &mut found);
-                    let state = if found.is_empty() {
-                        RuleState::Passed
-                    } else {
-                        RuleState::Failed
-                    };
-                    findings.extend(found.into_vec());
-                    state
-                }
-            }
+            RuleState::NotRun(rule.info.level.not_asked())
         };
         results.push(RuleResult {
             rule: &rule.info,
@@ -106,7 +125,29 @@ pub fn run_rules<S: Subject>(
             state,
         });
     }
-    Report::new(S::FORMAT, results, findings)
+    Report::new(S::FORMAT, up_to, results, findings)
+}
+
+fn run_rule<S: Subject>(
+    rule: &'static Rule<S>,
+    view: &S::View<'_>,
+    findings: &mut Vec<Finding>,
+) -> RuleState {
+    match (rule.gate)(view) {
+        Gate::NotApplicable(reason) => RuleState::NotApplicable(reason),
+        Gate::NotRun(because) => RuleState::NotRun(because),
+        Gate::Ready => {
+            let mut found = Findings::of_rule(rule.info.id, S::NAMES_FILES);
+            (rule.check)(view, &mut found);
+            let state = if found.is_empty() {
+                RuleState::Passed
+            } else {
+                RuleState::Failed
+            };
+            findings.extend(found.into_vec());
+            state
+        }
+    }
 }
 
 #[cfg(test)]
@@ -133,7 +174,7 @@ mod tests {
 
     static TABLE: [Rule<Numbers>; 3] = [
         Rule {
-            info: info("N1", Level::Must),
+            info: info("N1", Level::Document),
             gate: |_| Gate::Ready,
             check: |view, findings| {
                 for (at, number) in view.iter().enumerate().rev().filter(|(_, n)| **n < 0) {
@@ -142,7 +183,7 @@ mod tests {
             },
         },
         Rule {
-            info: info("N2", Level::Must),
+            info: info("N2", Level::Document),
             gate: |view| match view {
                 [] => Gate::NotApplicable("there are no numbers"),
                 [0, ..] => Gate::NotRun("the first number is zero"),
@@ -151,7 +192,7 @@ mod tests {
             check: |_, _| {},
         },
         Rule {
-            info: info("N3", Level::Strict),
+            info: info("N3", Level::Form),
             gate: |_| Gate::Ready,
             check: |view, findings| {
                 if view.len() > 2 {
@@ -161,8 +202,8 @@ mod tests {
         },
     ];
 
-    fn states(numbers: &[i32], strictness: Strictness) -> (Vec<RuleState>, bool) {
-        let report = run_rules(&TABLE, &numbers, strictness);
+    fn states(numbers: &[i32], level: Level) -> (Vec<RuleState>, bool) {
+        let report = run_rules(&TABLE, &numbers, level);
         (
             report.results().iter().map(|result| result.state).collect(),
             report.is_valid(),
@@ -172,8 +213,8 @@ mod tests {
     #[test]
     fn run_rules_each_state_is_told_apart() {
         use RuleState::{Failed, NotApplicable, NotRun, Passed};
-        let strict_only = NotRun("checked in strict mode only");
-        let default = Strictness::Default;
+        let strict_only = NotRun("a rule about form, checked with --strict");
+        let default = Level::Document;
         assert_eq!(
             states(&[1, 2, 3], default),
             (vec![Passed, Passed, strict_only], true)
@@ -194,18 +235,18 @@ mod tests {
             "a must-rule that was not run is no pass"
         );
         assert_eq!(
-            states(&[1, 2, 3], Strictness::Strict),
+            states(&[1, 2, 3], Level::Form),
             (vec![Passed, Passed, Failed], false)
         );
     }
 
     #[test]
     fn run_rules_findings_come_out_sorted() {
-        let report = run_rules(&TABLE, &[-1, -2, -3].as_slice(), Strictness::Strict);
+        let report = run_rules(&TABLE, &[-1, -2, -3].as_slice(), Level::Form);
         let found: Vec<_> = report
             .findings()
             .iter()
-            .map(|f| (f.rule_id, f.path.as_deref()))
+            .map(|f| (f.rule_id, f.path()))
             .collect();
         assert_eq!(
             found,

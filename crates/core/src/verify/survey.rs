@@ -73,12 +73,7 @@ impl Checked {
         rule_id: &'static str,
         message: impl Into<String>,
     ) -> Self {
-        let finding = Finding {
-            rule_id,
-            path: None,
-            message: message.into(),
-            difference: None,
-        };
+        let finding = Finding::about_whole(rule_id, message);
         Self {
             path: path.into(),
             format,
@@ -241,12 +236,7 @@ mod tests {
 
     #[test]
     fn survey_findings_of_an_archive_make_a_valid_bundle_invalid() {
-        let finding = Finding {
-            rule_id: "AR2",
-            path: None,
-            message: "twice".to_owned(),
-            difference: None,
-        };
+        let finding = Finding::about_whole("AR2", "twice");
         let result = checked("a.zip", Verdict::Valid).with_findings(&[finding]);
         assert!(!result.is_valid());
         assert_eq!(result.findings().len(), 1);

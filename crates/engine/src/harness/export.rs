@@ -7,12 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use runseal_core::canon::{Dialect, Value, canonical_bytes};
-
 use super::error::HarnessError;
 
-/// Writes a pack of the given files. JSON files are stored canonically with one LF.
-pub(super) fn export_pack(target: &Path, files: &[(&str, &Value)]) -> Result<(), HarnessError> {
+/// Writes a pack of the given files.
+pub(super) fn export_pack(target: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), HarnessError> {
     let fail = |source: io::Error| {
         HarnessError::Internal(format!(
             "`{}` cannot be written: {source}",
@@ -29,12 +27,9 @@ pub(super) fn export_pack(target: &Path, files: &[(&str, &Value)]) -> Result<(),
         .prefix(".runseal-pack-")
         .tempdir_in(parent);
     let beside = beside.map_err(fail)?;
-    for (name, value) in files {
-        let mut bytes = canonical_bytes(*value, Dialect::Kernel)
-            .map_err(|error| HarnessError::Internal(format!("{name}: {error}")))?;
-        bytes.push(b'\n');
+    for (name, bytes) in files {
         let mut file = File::create_new(beside.path().join(name)).map_err(fail)?;
-        file.write_all(&bytes)
+        file.write_all(bytes)
             .and_then(|()| file.sync_all())
             .map_err(fail)?;
     }

@@ -7,9 +7,10 @@ use runseal_core::canon::{
 };
 use runseal_core::digest::ContentHash;
 use runseal_core::formats::evidence::{EvidenceView, verify_evidence};
+use runseal_core::formats::pack::cover_files;
 use runseal_core::formats::run::ResultKind;
 use runseal_core::path::SafePath;
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_kernel::proposal::{Proposal, make_patch};
 use runseal_sandbox::Sandbox;
 
@@ -97,7 +98,7 @@ pub(super) fn finish(
         reasons,
         model_mode: options.model.name(),
     };
-    let run = record::make_run(&record);
+    let mut run = record::make_run(&record);
     let entry = record::make_entry(&record);
     let evidence = outcome
         .as_ref()
@@ -113,7 +114,6 @@ pub(super) fn finish(
             .as_ref()
             .map(|outcome| make_patch(&outcome.proposal));
         let mut files: Vec<(&str, &Value)> = vec![
-            ("run.json", &run),
             ("policy.json", &policy),
             ("ledger.jsonl", &entry),
             ("runner.json", &runner),
@@ -131,6 +131,10 @@ pub(super) fn finish(
             .as_ref()
             .and_then(|outcome| outcome.model_io.as_ref());
         files.extend(model_io.map(|recording| ("model_io.json", recording)));
+        let mut files = stored(&files)?;
+        let others = files.iter().map(|(name, bytes)| (*name, bytes.as_slice()));
+        cover_files(&mut run, others).map_err(|error| HarnessError::Internal(error.to_string()))?;
+        files.extend(stored(&[("run.json", &run)])?);
         export::export_pack(target, &files)?;
     }
     if let Some(ledger) = &mut ledger {
@@ -141,6 +145,17 @@ pub(super) fn finish(
         accepted,
         notes,
     })
+}
+
+/// Files as they are stored: canonical, with one LF.
+fn stored<'a>(files: &[(&'a str, &Value)]) -> Result<Vec<(&'a str, Vec<u8>)>, HarnessError> {
+    let store = |(name, value): &(&'a str, &Value)| {
+        let mut bytes = canonical_bytes(*value, Dialect::Kernel)
+            .map_err(|error| HarnessError::Internal(format!("{name}: {error}")))?;
+        bytes.push(b'\n');
+        Ok((*name, bytes))
+    };
+    files.iter().map(store).collect()
 }
 
 /// Our own evidence, checked as an outsider would: ids, hash, every action and test.
@@ -154,7 +169,7 @@ fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessEr
         root,
         proposal_hash: Some(proposal.hash()),
     };
-    let report = verify_evidence(&view, Strictness::Strict);
+    let report = verify_evidence(&view, Level::Form);
     if !report.is_valid() {
         return Err(HarnessError::Evidence(first_finding(&report)));
     }

@@ -140,7 +140,7 @@ impl LockedLedger {
 mod tests {
     use super::*;
     use runseal_core::formats::ledger::{LedgerView, verify_ledger};
-    use runseal_core::verify::Strictness;
+    use runseal_core::verify::Level;
 
     fn entry(run: &str, time: &str) -> Value {
         let hash = runseal_core::digest::ContentHash::of(b"").to_string();
@@ -177,7 +177,7 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         let lines = parse_lines(&bytes);
         assert_eq!(lines.len(), 160);
-        let report = verify_ledger(&LedgerView { lines: &lines }, Strictness::Strict);
+        let report = verify_ledger(&LedgerView { lines: &lines }, Level::Form);
         assert_eq!(report.findings(), []);
     }
 

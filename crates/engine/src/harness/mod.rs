@@ -25,7 +25,7 @@ use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, pa
 use runseal_core::digest::ContentHash;
 use runseal_core::formats::model_io::{ModelIoView, verify_model_io};
 use runseal_core::formats::policy::Profile;
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_kernel::proposal::Proposal;
 use runseal_sandbox::{Isolation, Sandbox, SandboxError};
 
@@ -263,7 +263,7 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
                 HarnessError::NotJson(format!("{}: {shown} {}", error.kind, error.position))
             })?;
             let root: Node<'_> = document.root();
-            let report = verify_model_io(&ModelIoView { root }, Strictness::Default);
+            let report = verify_model_io(&ModelIoView { root }, Level::Document);
             if !report.is_valid() {
                 let shown = path.display();
                 return Err(HarnessError::Invalid(format!(

@@ -7,7 +7,7 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::proposal::{ProposalView, SourceBundle, verify_proposal};
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
-use runseal_core::verify::{Report, Strictness};
+use runseal_core::verify::{Level, Report};
 use runseal_kernel::proposal::{Proposal, generate_proposal};
 use runseal_kernel::{Bundle, Intent, KernelError, parse_intent, transform};
 
@@ -96,7 +96,7 @@ pub(super) fn take_proposal(
         hash,
     };
     let view = ProposalView::new(document.root(), Some(&source));
-    let report = verify_proposal(&view, Strictness::Default);
+    let report = verify_proposal(&view, Level::Document);
     if !report.is_valid() {
         let shown = path.display();
         return Err(HarnessError::Invalid(format!(
@@ -111,7 +111,7 @@ pub(super) fn first_finding(report: &Report) -> String {
     report.findings().first().map_or_else(
         || "not everything could be checked".to_owned(),
         |finding| {
-            let place = finding.path.as_deref().map(|path| format!(" {path}"));
+            let place = finding.path().map(|path| format!(" {path}"));
             format!(
                 "{}{}: {}",
                 finding.rule_id,

@@ -1,7 +1,8 @@
 //! The records of a run: run.json, evidence.json, runner.json and the ledger's entry.
 
-use runseal_core::canon::{Dialect, Value, canonical_digest};
+use runseal_core::canon::Value;
 use runseal_core::digest::ContentHash;
+use runseal_core::formats::pack::derive_sandbox_id;
 use runseal_core::formats::policy::Profile;
 use runseal_core::formats::run::{ResultKind, SCHEMA_VERSION};
 use runseal_core::timestamp::format_utc;
@@ -40,6 +41,7 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
                 ("sha256", hash_or_null(step.sha256)),
                 ("exit_code", Value::from(step.exit_code)),
                 ("status", Value::from(step.status.name())),
+                ("required", Value::from(action.required)),
             ]);
             if action.kind == ActionKind::ExecuteCommand {
                 result.insert("stdout_sha256", hash_or_null(step.stdout));
@@ -56,6 +58,7 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
         Value::object([
             ("test_id", Value::from(test.id.as_str())),
             ("passed", Value::from(seen.passed)),
+            ("required", Value::from(test.required)),
             ("exit_code", Value::from(code)),
             (
                 "stdout_sha256",
@@ -135,17 +138,9 @@ pub(super) fn make_execution(proposal: &Proposal, policy: &Profile, done: &Execu
         ])
     });
     let total: u64 = done.outputs.iter().map(|output| output.bytes).sum();
-    // What was to run where, so that the same plan has the same id.
-    let place = Value::object([
-        ("policy", Value::from(policy.name)),
-        ("proposal_hash", Value::from(proposal.hash().to_string())),
-    ]);
-    let id = canonical_digest(&place, Dialect::Kernel).map(|digest| digest.hex_prefix(16));
+    let sandbox_id = derive_sandbox_id(policy.name, &proposal.hash().to_string());
     Value::object([
-        (
-            "sandbox_id",
-            Value::from(format!("sandbox_{}", id.unwrap_or_default())),
-        ),
+        ("sandbox_id", Value::from(sandbox_id)),
         (
             "cmd",
             Value::array(done.commands.iter().map(String::as_str)),

@@ -10,7 +10,7 @@ use runseal_core::formats::job_bundle::facts::BundleFacts;
 use runseal_core::formats::job_bundle::manifest::Manifest;
 use runseal_core::formats::job_bundle::{BundleView, ManifestState, RULES, lowest_check};
 use runseal_core::limits::JsonLimits;
-use runseal_core::verify::{Outcome, Report, Strictness, run_rules};
+use runseal_core::verify::{Level, Outcome, Report, run_rules};
 
 use super::archived::collect_archived;
 use super::collect::{BundleFolder, ManifestFile};
@@ -27,7 +27,7 @@ const SOME_ARTIFACTS: u64 = 512 << 10;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VerifyOptions {
     /// Which rules must hold.
-    pub strictness: Strictness,
+    pub level: Level,
     /// How many threads read artifacts; as many as there are processors where not said.
     pub threads: Option<usize>,
 }
@@ -196,13 +196,13 @@ fn judge<T>(
     options: VerifyOptions,
     then: impl FnOnce(&VerifiedBundle<'_>) -> T,
 ) -> (Verification, Option<T>) {
-    let strict = options.strictness == Strictness::Strict;
+    let strict = options.level == Level::Form;
     let view = BundleView {
         manifest,
         facts,
         strict,
     };
-    let report = run_rules(&RULES, &view, options.strictness);
+    let report = run_rules(&RULES, &view, options.level);
     let verified = match view.manifest {
         ManifestState::Read(_, manifest) if report.is_valid() => {
             Some(VerifiedBundle { manifest, facts })

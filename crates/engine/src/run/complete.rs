@@ -10,7 +10,7 @@ use runseal_core::formats::run_bundle::outputs::{
     HashScope, compute_outputs_hash, find_changed_integers,
 };
 use runseal_core::formats::run_bundle::pointer::shown;
-use runseal_core::verify::Finding;
+use runseal_core::verify::{Finding, Place};
 
 use super::contracts::Engine;
 use super::schema::{Schema, to_json};
@@ -23,7 +23,7 @@ pub(super) fn reject(rule_id: &'static str, path: &str, message: impl Into<Strin
 fn finding(rule_id: &'static str, path: &str, message: impl Into<String>) -> Finding {
     Finding {
         rule_id,
-        path: Some(path.to_owned()),
+        place: Place::file(path),
         message: message.into(),
         difference: None,
     }

@@ -16,7 +16,7 @@ use runseal_core::formats::run_bundle::layout::{
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
-use runseal_core::verify::{Report, Strictness};
+use runseal_core::verify::{Level, Report};
 
 use super::command::{find_program_fault, parse_requirements};
 use super::schema::Schema;
@@ -152,7 +152,7 @@ pub(crate) fn examine_engine(
         program_fault: program_fault.as_deref(),
         version_faults: &version_faults,
     };
-    let report = verify_engine(&view, Strictness::Default);
+    let report = verify_engine(&view, Level::Document);
     if !report.is_valid() {
         return Ok((report, None));
     }

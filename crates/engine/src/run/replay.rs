@@ -171,7 +171,7 @@ pub fn replay_run(
 fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
     let mut rules: [Vec<String>; 6] = Default::default();
     for finding in report.findings() {
-        let rule = match (finding.rule_id, finding.path.as_deref()) {
+        let rule = match (finding.rule_id, finding.path()) {
             ("RB1", _) => 1,
             ("RB3", _) | ("RB8", Some(RUN_INPUT)) => 2,
             ("RB4" | "RB8", _) => 3,
@@ -180,7 +180,7 @@ fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
             // Unlisted files, wrong hashes, an incomplete index.
             _ => 4,
         };
-        let place = finding.path.as_deref().unwrap_or_default();
+        let place = finding.path().unwrap_or_default();
         rules[rule - 1].push(format!("{} {place}: {}", finding.rule_id, finding.message));
     }
     rules

@@ -18,7 +18,7 @@ use runseal_core::formats::run_bundle::layout::{
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
-use runseal_core::verify::{Finding, Strictness};
+use runseal_core::verify::{Finding, Level};
 use runseal_sandbox::{Limits, Sandbox, SandboxError};
 
 use super::command::compute_executable;
@@ -152,12 +152,7 @@ pub fn seal_output(
 
 fn rejected_run(error: ExecuteError) -> SealError {
     match error {
-        ExecuteError::Ended(how) => SealError::Rejected(vec![Finding {
-            rule_id: RUN,
-            path: None,
-            message: how,
-            difference: None,
-        }]),
+        ExecuteError::Ended(how) => SealError::Rejected(vec![Finding::about_whole(RUN, how)]),
         ExecuteError::Left { path, why } => reject("RB2", &path, why),
         ExecuteError::Sandbox(error) => error.into(),
         ExecuteError::Work(source) => SealError::Read(SourceError::Io {
@@ -284,7 +279,7 @@ fn finish(
     staging.put_lists()?;
     let source = DirectorySource::open(staging.path(), RootLink::Refuse)?;
     let options = VerifyOptions {
-        strictness: Strictness::Strict,
+        level: Level::Form,
         ..VerifyOptions::default()
     };
     let (report, verified) = verify_run_source(&source, options)?;

@@ -10,7 +10,7 @@ use runseal_core::formats::run_bundle::layout::{
 };
 use runseal_core::formats::run_bundle::rules::allowed_engines;
 use runseal_core::path::SafePath;
-use runseal_core::verify::{Finding, Report};
+use runseal_core::verify::{Finding, Place, Report};
 
 use super::seal::SealError;
 use super::staging::Staging;
@@ -92,7 +92,7 @@ fn identify(run: &VerifiedRun<'_>) -> (String, String) {
 fn refuse(path: &Path, message: String) -> SealError {
     SealError::Rejected(vec![Finding {
         rule_id: "RB9",
-        path: Some(path.display().to_string()),
+        place: Place::named(path.display().to_string()),
         message,
         difference: None,
     }])
@@ -101,7 +101,7 @@ fn refuse(path: &Path, message: String) -> SealError {
 fn refuse_unverified(path: &Path, report: &Report) -> SealError {
     let first = report.findings().first();
     let why = first.map_or(String::new(), |finding| {
-        let place = finding.path.as_deref().unwrap_or_default();
+        let place = finding.path().unwrap_or_default();
         format!(": {} {place}: {}", finding.rule_id, finding.message)
     });
     refuse(

@@ -11,7 +11,7 @@ use runseal_core::formats::run_bundle::layout::{
 };
 use runseal_core::formats::run_bundle::{Doc, RunBundleView, verify_run_bundle};
 use runseal_core::source::{Source, SourceError};
-use runseal_core::verify::{Report, Strictness};
+use runseal_core::verify::{Level, Report};
 
 use super::collect::{Collected, collect};
 use super::schema::judge;
@@ -57,14 +57,14 @@ pub fn verify_run_source(
     let processors = || thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or_else(processors);
     let collected = collect(source, threads)?;
-    let report = judge_collected(&collected, options.strictness);
+    let report = judge_collected(&collected, options.level);
     let verified = report
         .is_valid()
         .then_some(VerifiedRun { source, collected });
     Ok((report, verified))
 }
 
-fn judge_collected(collected: &Collected, strictness: Strictness) -> Report {
+fn judge_collected(collected: &Collected, level: Level) -> Report {
     let options = ReadOptions::default();
     let parse = |name: &str| {
         let bytes = collected.documents.get(name)?;
@@ -98,7 +98,7 @@ fn judge_collected(collected: &Collected, strictness: Strictness) -> Report {
         input_verdict: &input_verdict,
         output_verdict: &output_verdict,
     };
-    verify_run_bundle(&view, strictness)
+    verify_run_bundle(&view, level)
 }
 
 fn root<'a>(document: &'a Option<Document<'_>>) -> Option<Node<'a>> {

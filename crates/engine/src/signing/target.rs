@@ -9,7 +9,7 @@ use runseal_core::formats::Format;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_core::verify::Strictness;
+use runseal_core::verify::Level;
 use runseal_trust::facts::{FACT_DOCUMENTS, read_facts, read_inputs};
 use runseal_trust::predicate::Facts;
 use runseal_trust::statement::Target;
@@ -40,8 +40,8 @@ pub struct Signable {
 ///
 /// # Errors
 /// When it cannot be read, or is of no known format.
-pub fn read_signable(path: &Path, strictness: Strictness) -> Result<Signable, LoadError> {
-    let loaded = load(path, strictness)?;
+pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
+    let loaded = load(path, level)?;
     let documents = loaded.parse();
     let get = |name: &str| documents.get(name).map(Document::root);
     let facts = read_facts(loaded.format, get);
@@ -119,7 +119,7 @@ fn read_from_folder(path: &Path, name: &str) -> Result<Vec<u8>, SourceError> {
 pub fn read_target(path: &Path, format: Format) -> Result<(Target, Facts), LoadError> {
     if !path.is_dir() {
         // A document, or an archive that is read as a whole.
-        let signable = read_signable(path, Strictness::Default)?;
+        let signable = read_signable(path, Level::Integrity)?;
         return Ok((signable.target, signable.facts));
     }
     let source = DirectorySource::open(path, RootLink::Follow)?;

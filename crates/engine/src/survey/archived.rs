@@ -196,11 +196,11 @@ impl Search<'_> {
         let mut waiting = vec![top.to_owned()];
         while let Some(folder) = waiting.pop() {
             let listed = self.list(&folder);
-            let strictness = self.options.strictness;
+            let level = self.options.level;
             match self.detect(&folder, &listed.markers) {
                 Detected::Is(format) => {
                     let shown = self.shown(&folder);
-                    let result = verify_archived(&shown, self.archive, &folder, format, strictness);
+                    let result = verify_archived(&shown, self.archive, &folder, format, level);
                     self.found.results.push(result);
                     self.bundles.push((folder, format));
                 }
@@ -228,7 +228,7 @@ impl Search<'_> {
         let file_name = name.rsplit('/').next().unwrap_or(name);
         let judged = file.kept.as_ref().and_then(|bytes| {
             let shown = self.shown(name);
-            judge_text(&shown, file_name, bytes, Named::No, self.options.strictness)
+            judge_text(&shown, file_name, bytes, Named::No, self.options.level)
         });
         match judged {
             Some(result) => self.found.results.push(result),

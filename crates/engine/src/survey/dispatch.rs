@@ -16,7 +16,7 @@ use runseal_core::formats::receipt::{self, Receipt, ReceiptsView, TrustDemand};
 use runseal_core::formats::runner::{RunnerView, verify_runner};
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{Source, SourceError, read_bounded};
-use runseal_core::verify::{Checked, NO_FORMAT, NO_JSON, Report, Strictness, run_rules};
+use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON, Report, run_rules};
 
 use super::archived::look_at_archive;
 use super::detect::{Detected, detect_root, detect_text, several};
@@ -34,7 +34,7 @@ pub(super) fn look_at(unit: Unit, options: SurveyOptions, threads: Option<usize>
         Unit::Known(result) => Looked::one(result),
         Unit::Standard => look_at_standard(options),
         Unit::Folder(path, format) => {
-            Looked::one(verify_folder(&path, format, options.strictness, threads))
+            Looked::one(verify_folder(&path, format, options.level, threads))
         }
         Unit::File(path, named) => look_at_file(&path, named, options, threads),
     }
@@ -67,7 +67,7 @@ fn look_at_standard(options: SurveyOptions) -> Looked {
             let limit = JsonLimits::LARGEST_DOCUMENT;
             match read_bounded(&mut whole, "standard input", 0, limit) {
                 Ok(bytes) => {
-                    let result = judge_text(path, "", &bytes, Named::Yes, options.strictness);
+                    let result = judge_text(path, "", &bytes, Named::Yes, options.level);
                     result.map_or_else(Looked::nothing, Looked::one)
                 }
                 Err(error) => lost(&error),
@@ -95,12 +95,12 @@ fn look_at_file(
         Err(error) => return lost(&error),
     };
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-    match judge_text(&name, &file_name, &bytes, named, options.strictness) {
+    match judge_text(&name, &file_name, &bytes, named, options.level) {
         // The manifest stands for its bundle.
         Some(result) if result.format == Some(Format::JobBundle) => Looked::one(verify_folder(
             path,
             Format::JobBundle,
-            options.strictness,
+            options.level,
             threads,
         )),
         Some(result) => Looked::one(result),
@@ -114,7 +114,7 @@ pub(super) fn judge_text(
     file_name: &str,
     bytes: &[u8],
     named: Named,
-    strictness: Strictness,
+    level: Level,
 ) -> Option<Checked> {
     let parsed = parse_document(bytes, &ReadOptions::default());
     let detected = match &parsed {
@@ -140,8 +140,8 @@ pub(super) fn judge_text(
         }
     };
     Some(match (&parsed, format) {
-        (_, Format::Ledger) => Checked::of_report(path, &verify_lines(bytes, strictness)),
-        (Ok(document), format) => match verify_root(format, document.root(), strictness) {
+        (_, Format::Ledger) => Checked::of_report(path, &verify_lines(bytes, level)),
+        (Ok(document), format) => match verify_root(format, document.root(), level) {
             Some(report) => Checked::of_report(path, &report),
             None => Checked::invalid(path, Some(format), NO_FORMAT, NAME_THE_FOLDER),
         },
@@ -175,21 +175,17 @@ fn unknown_message(root: Node<'_>) -> String {
 }
 
 /// Verifies a ledger, which is a document a line.
-pub(super) fn verify_lines(bytes: &[u8], strictness: Strictness) -> Report {
+pub(super) fn verify_lines(bytes: &[u8], level: Level) -> Report {
     let lines = parse_lines(bytes);
-    verify_ledger(&LedgerView { lines: &lines }, strictness)
+    verify_ledger(&LedgerView { lines: &lines }, level)
 }
 
 /// Verifies a document of a format that is one document.
-pub(super) fn verify_root(
-    format: Format,
-    root: Node<'_>,
-    strictness: Strictness,
-) -> Option<Report> {
+pub(super) fn verify_root(format: Format, root: Node<'_>, level: Level) -> Option<Report> {
     Some(match format {
         Format::ContextBundle => {
             let transformed = None;
-            verify_bundle(&BundleView { root, transformed }, strictness)
+            verify_bundle(&BundleView { root, transformed }, level)
         }
         Format::Patch => {
             let max_total_bytes = MAX_TOTAL_BYTES;
@@ -197,19 +193,19 @@ pub(super) fn verify_root(
                 root,
                 max_total_bytes,
             };
-            verify_patch(&view, strictness)
+            verify_patch(&view, level)
         }
-        Format::Receipt => verify_receipts(root, strictness),
-        Format::Proposal => verify_proposal(&ProposalView::new(root, None), strictness),
-        Format::ModelIo => verify_model_io(&ModelIoView { root }, strictness),
-        Format::Runner => verify_runner(&RunnerView { root }, strictness),
+        Format::Receipt => verify_receipts(root, level),
+        Format::Proposal => verify_proposal(&ProposalView::new(root, None), level),
+        Format::ModelIo => verify_model_io(&ModelIoView { root }, level),
+        Format::Runner => verify_runner(&RunnerView { root }, level),
         Format::Evidence => {
             let proposal_hash = None;
             let view = EvidenceView {
                 root,
                 proposal_hash,
             };
-            verify_evidence(&view, strictness)
+            verify_evidence(&view, level)
         }
         Format::JobBundle
         | Format::Pack
@@ -220,7 +216,7 @@ pub(super) fn verify_root(
     })
 }
 
-fn verify_receipts(root: Node<'_>, strictness: Strictness) -> Report {
+fn verify_receipts(root: Node<'_>, level: Level) -> Report {
     let is_chain = root.kind() == Kind::Array;
     let receipts: Vec<_> = if is_chain {
         root.items().map(Receipt::read).collect()
@@ -234,18 +230,13 @@ fn verify_receipts(root: Node<'_>, strictness: Strictness) -> Report {
         policy: None,
         demand: TrustDemand::None,
     };
-    run_rules(&receipt::RULES, &view, strictness)
+    run_rules(&receipt::RULES, &view, level)
 }
 
 /// Verifies a folder of a known format.
-fn verify_folder(
-    path: &Path,
-    format: Format,
-    strictness: Strictness,
-    threads: Option<usize>,
-) -> Checked {
+fn verify_folder(path: &Path, format: Format, level: Level, threads: Option<usize>) -> Checked {
     let name = shown(path);
-    match report_folder(path, format, strictness, threads) {
+    match report_folder(path, format, level, threads) {
         Ok(report) => Checked::of_report(name, &report),
         Err(why) => Checked::not_checked(name, Some(format), why),
     }
@@ -255,18 +246,15 @@ fn verify_folder(
 pub(super) fn report_folder(
     path: &Path,
     format: Format,
-    strictness: Strictness,
+    level: Level,
     threads: Option<usize>,
 ) -> Result<Report, String> {
     if format == Format::JobBundle {
-        let options = VerifyOptions {
-            strictness,
-            threads,
-        };
+        let options = VerifyOptions { level, threads };
         return Ok(verify_job_bundle(path, options).report);
     }
     let source = DirectorySource::open(path, root_link(format)).map_err(|error| why(&error))?;
-    report_source(&shown(path), &source, format, strictness, threads)
+    report_source(&shown(path), &source, format, level, threads)
 }
 
 /// A pack must not be reached by a link (rulings); the others may.
@@ -282,19 +270,16 @@ fn report_source(
     path: &str,
     source: &dyn Source,
     format: Format,
-    strictness: Strictness,
+    level: Level,
     threads: Option<usize>,
 ) -> Result<Report, String> {
     match format {
         Format::Pack => {
             let files = PackFiles::read(source).map_err(|error| why(&error))?;
-            Ok(verify_pack(&PackView::new(path, &files, strictness)))
+            Ok(verify_pack(&PackView::new(path, &files, level)))
         }
         Format::RunBundle => {
-            let options = VerifyOptions {
-                strictness,
-                threads,
-            };
+            let options = VerifyOptions { level, threads };
             let verified = verify_run_source(source, options);
             Ok(verified.map_err(|error| why(&error))?.0)
         }
@@ -318,9 +303,9 @@ pub(super) fn verify_archived(
     archive: &Archive,
     folder: &str,
     format: Format,
-    strictness: Strictness,
+    level: Level,
 ) -> Checked {
-    match report_archived(path, archive, folder, format, strictness) {
+    match report_archived(path, archive, folder, format, level) {
         Ok(report) => Checked::of_report(path, &report),
         Err(why) => Checked::not_checked(path, Some(format), why),
     }
@@ -332,17 +317,17 @@ pub(super) fn report_archived(
     archive: &Archive,
     folder: &str,
     format: Format,
-    strictness: Strictness,
+    level: Level,
 ) -> Result<Report, String> {
     if format == Format::JobBundle {
         let options = VerifyOptions {
-            strictness,
+            level,
             threads: Some(1),
         };
         return Ok(verify_archived_job_bundle(archive, folder, options).report);
     }
     let source = ArchiveSource::new(archive, folder);
-    report_source(path, &source, format, strictness, Some(1))
+    report_source(path, &source, format, level, Some(1))
 }
 
 const NO_FOLDER: &str = "this format is no folder";

@@ -14,7 +14,7 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::page::FileLine;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError, read_bounded};
-use runseal_core::verify::{Finding, Report, Strictness};
+use runseal_core::verify::{Finding, Level, Report};
 
 use super::archived::{faults_of, find_in_archive};
 use super::detect::{Detected, NOTHING_FOUND, detect_root, detect_text, several};
@@ -92,28 +92,28 @@ impl Loaded {
 }
 
 /// Loads what is at `path`; standard input where it is `-`.
-pub fn load(path: &Path, strictness: Strictness) -> Result<Loaded, LoadError> {
+pub fn load(path: &Path, level: Level) -> Result<Loaded, LoadError> {
     if path == Path::new("-") {
-        return load_standard(strictness);
+        return load_standard(level);
     }
     if path.is_dir() {
-        return load_folder(path, strictness);
+        return load_folder(path, level);
     }
     if let Some(archive) = read_archive_file(path)? {
-        return load_archive(&shown(path), &archive, strictness);
+        return load_archive(&shown(path), &archive, level);
     }
     let bytes = read_file(path, JsonLimits::LARGEST_DOCUMENT)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let loaded = load_document(&shown(path), &name, bytes, strictness)?;
+    let loaded = load_document(&shown(path), &name, bytes, level)?;
     match (loaded, path.parent()) {
         (Some(loaded), _) => Ok(loaded),
         // The manifest stands for its bundle.
-        (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(parent, strictness),
-        (None, _) => load_folder(Path::new("."), strictness),
+        (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(parent, level),
+        (None, _) => load_folder(Path::new("."), level),
     }
 }
 
-fn load_standard(strictness: Strictness) -> Result<Loaded, LoadError> {
+fn load_standard(level: Level) -> Result<Loaded, LoadError> {
     let fail = |source| SourceError::Io {
         path: "standard input".to_owned(),
         source,
@@ -124,10 +124,10 @@ fn load_standard(strictness: Strictness) -> Result<Loaded, LoadError> {
     let whole = head[..filled].chain(input);
     if let Some(container) = sniff(&head[..filled]) {
         let archive = read_archive_stream(container, whole, "standard input")?;
-        return load_archive("-", &archive, strictness);
+        return load_archive("-", &archive, level);
     }
     let bytes = read_bounded(whole, "standard input", 0, JsonLimits::LARGEST_DOCUMENT)?;
-    match load_document("-", "", bytes, strictness)? {
+    match load_document("-", "", bytes, level)? {
         Some(loaded) => Ok(loaded),
         None => Err(unknown(
             "this is the manifest of a job bundle; name its folder",
@@ -154,7 +154,7 @@ fn load_document(
     path: &str,
     name: &str,
     bytes: Vec<u8>,
-    strictness: Strictness,
+    level: Level,
 ) -> Result<Option<Loaded>, LoadError> {
     let parsed = parse_document(&bytes, &ReadOptions::default());
     let detected = match &parsed {
@@ -176,10 +176,11 @@ fn load_document(
                     documents.insert(format!("line {:06}", at + 1), line.to_vec());
                 }
             }
-            verify_lines(&bytes, strictness)
+            verify_lines(&bytes, level)
         }
-        (format, Ok(document)) => verify_root(format, document.root(), strictness)
-            .ok_or_else(|| unknown(NOTHING_FOUND))?,
+        (format, Ok(document)) => {
+            verify_root(format, document.root(), level).ok_or_else(|| unknown(NOTHING_FOUND))?
+        }
         (_, Err(error)) => return Err(LoadError::Json(error)),
     };
     let files = vec![FileLine {
@@ -202,7 +203,7 @@ fn load_document(
     }))
 }
 
-fn load_folder(path: &Path, strictness: Strictness) -> Result<Loaded, LoadError> {
+fn load_folder(path: &Path, level: Level) -> Result<Loaded, LoadError> {
     let fail = |source| SourceError::Io {
         path: shown(path),
         source,
@@ -211,20 +212,16 @@ fn load_folder(path: &Path, strictness: Strictness) -> Result<Loaded, LoadError>
     let bundle_json = || read_file(&path.join("bundle.json"), JsonLimits::LARGEST_DOCUMENT).ok();
     let detected = listed.markers.detect(bundle_json);
     if let (Detected::Unknown, [only]) = (&detected, listed.candidates.as_slice()) {
-        return load(&path.join(OsStr::from_bytes(only)), strictness);
+        return load(&path.join(OsStr::from_bytes(only)), level);
     }
     let format = format_of(detected)?;
-    let report = report_folder(path, format, strictness, None)
+    let report = report_folder(path, format, level, None)
         .map_err(|message| LoadError::Unverified { message })?;
     let source = DirectorySource::open(path, root_link(format))?;
     read_all(&shown(path), format, report, &source)
 }
 
-fn load_archive(
-    path: &str,
-    archive: &Archive,
-    strictness: Strictness,
-) -> Result<Loaded, LoadError> {
+fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {
     let (folder, detected, candidates) = find_in_archive(archive);
     let mut loaded = match (&detected, candidates.as_slice()) {
         (Detected::Unknown, [only]) => {
@@ -233,7 +230,7 @@ fn load_archive(
                 _ => None,
             };
             let name = only.rsplit('/').next().unwrap_or(only);
-            let loaded = load_document(path, name, kept.unwrap_or_default(), strictness)?;
+            let loaded = load_document(path, name, kept.unwrap_or_default(), level)?;
             loaded.ok_or_else(|| unknown(NOTHING_FOUND))?
         }
         _ => {
@@ -243,7 +240,7 @@ fn load_archive(
                 return Err(unknown(fault.message.clone()));
             }
             let format = format_of(detected)?;
-            let report = report_archived(path, archive, &folder, format, strictness)
+            let report = report_archived(path, archive, &folder, format, level)
                 .map_err(|message| LoadError::Unverified { message })?;
             read_all(path, format, report, &ArchiveSource::new(archive, &folder))?
         }

@@ -20,7 +20,7 @@ use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::pack::PackFiles;
 use runseal_core::source::SourceError;
-use runseal_core::verify::{Checked, Finding, Strictness, Survey};
+use runseal_core::verify::{Checked, Finding, Level, Survey};
 
 use crate::archive::{ArchiveSource, read_archive_file};
 use crate::directory::{DirectorySource, RootLink};
@@ -33,7 +33,7 @@ pub use walk::detect_path;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SurveyOptions {
     /// Which rules must hold.
-    pub strictness: Strictness,
+    pub level: Level,
     /// Whether to look below folders.
     pub recursive: bool,
     /// How many threads; as many as there are processors where not said.

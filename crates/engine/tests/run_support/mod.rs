@@ -12,7 +12,7 @@ use runseal_core::formats::run_bundle::sums::write_sums;
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
 use runseal_core::source::MemorySource;
-use runseal_core::verify::{Report, Strictness};
+use runseal_core::verify::{Level, Report};
 use runseal_engine::run::contracts::{Engine, check_engine};
 use runseal_engine::run::seal::{Request, SealError, Sealed, seal_output};
 use runseal_engine::run::verify::{VerifyOptions, verify_run_source};
@@ -119,7 +119,12 @@ pub fn rejected<T: std::fmt::Debug>(result: Result<T, SealError>) -> BTreeSet<(S
     match result {
         Err(SealError::Rejected(findings)) => findings
             .into_iter()
-            .map(|f| (f.rule_id.to_owned(), f.path.unwrap_or_default()))
+            .map(|f| {
+                (
+                    f.rule_id.to_owned(),
+                    f.path().unwrap_or_default().to_owned(),
+                )
+            })
             .collect(),
         other => panic!("not rejected: {other:?}"),
     }
@@ -129,7 +134,12 @@ pub fn pairs(report: &Report) -> BTreeSet<(String, String)> {
     report
         .findings()
         .iter()
-        .map(|f| (f.rule_id.to_owned(), f.path.clone().unwrap_or_default()))
+        .map(|f| {
+            (
+                f.rule_id.to_owned(),
+                f.path().unwrap_or_default().to_owned(),
+            )
+        })
         .collect()
 }
 
@@ -288,9 +298,9 @@ impl Files {
         MemorySource::new(self.0.iter().map(one))
     }
 
-    pub fn report(&self, strictness: Strictness) -> Report {
+    pub fn report(&self, level: Level) -> Report {
         let options = VerifyOptions {
-            strictness,
+            level,
             ..VerifyOptions::default()
         };
         verify_run_source(&self.source(), options).unwrap().0
@@ -298,7 +308,7 @@ impl Files {
 
     /// The ids and paths that the default check finds.
     pub fn found(&self) -> BTreeSet<(String, String)> {
-        let report = self.report(Strictness::Default);
+        let report = self.report(Level::Document);
         assert!(
             report.is_valid() == report.findings().is_empty(),
             "{report:?}"
@@ -307,7 +317,7 @@ impl Files {
     }
 
     pub fn found_strictly(&self) -> BTreeSet<(String, String)> {
-        pairs(&self.report(Strictness::Strict))
+        pairs(&self.report(Level::Form))
     }
 }
 
@@ -342,7 +352,7 @@ pub fn messages<T: std::fmt::Debug>(result: &Result<T, SealError>) -> String {
     match result {
         Err(SealError::Rejected(findings)) => findings
             .iter()
-            .map(|f| format!("{} {:?} {}\n", f.rule_id, f.path, f.message))
+            .map(|f| format!("{} {:?} {}\n", f.rule_id, f.path(), f.message))
             .collect(),
         other => panic!("not rejected: {other:?}"),
     }

@@ -34,7 +34,7 @@ impl JobsArgs {
     /// How to verify, with these threads.
     pub fn options(&self, strict: &StrictArgs) -> VerifyOptions {
         VerifyOptions {
-            strictness: strict.strictness(),
+            level: strict.level(),
             threads: self.jobs.map(usize::from),
         }
     }

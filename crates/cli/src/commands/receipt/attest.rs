@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use runseal_core::canon::Dialect;
 use runseal_core::formats::receipt::attestation::attest_merkle_root;
 use runseal_core::formats::receipt::{RULES, ReceiptsView, TrustDemand, receipt_bytes};
-use runseal_core::verify::{Outcome, Strictness, render_human, render_json, run_rules};
+use runseal_core::verify::{Level, Outcome, render_human, render_json, run_rules};
 use runseal_engine::atomic::write_bytes;
 
 use super::load::{order_receipts, parse_files, read_files};
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         policy: None,
         demand: TrustDemand::None,
     };
-    let report = run_rules(&RULES, &view, Strictness::Default);
+    let report = run_rules(&RULES, &view, Level::Document);
     let root = view.merkle_root().filter(|_| report.is_valid());
     let Some(root) = root else {
         ui::print_json(&render_json(&report), Dialect::Kernel)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, ReadOptions, parse_document};
 use runseal_core::formats::receipt::trust::TrustPolicy;
 use runseal_core::formats::receipt::{RULES, ReceiptsView, TrustDemand};
-use runseal_core::verify::{Outcome, Strictness, render_human, render_json, run_rules};
+use runseal_core::verify::{Level, Outcome, render_human, render_json, run_rules};
 use runseal_engine::input::Input;
 
 use super::load::{order_receipts, parse_files, read_files};
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         policy: policy.as_ref(),
         demand,
     };
-    let report = run_rules(&RULES, &view, Strictness::Default);
+    let report = run_rules(&RULES, &view, Level::Document);
     let mut printed = render_json(&report);
     let root = view.merkle_root().filter(|_| report.is_valid());
     printed.insert("merkle_root", root.map(|root| root.to_string()));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
-use runseal_core::verify::{Outcome, Strictness};
+use runseal_core::verify::{Outcome, Level};
 use runseal_engine::signing::{TrustQuestion, judge_signatures};
 
 use crate::commands::inspect::FormatArgs;
@@ -34,7 +34,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let policy = open_policy(&args.policy)?;
-    let loaded = load_path(&args.path, Strictness::Default)?;
+    let loaded = load_path(&args.path, Level::Integrity)?;
     let question = TrustQuestion {
         policy: Some(&policy),
         keys: &[],

@@ -2,6 +2,7 @@
 
 use super::BundleView;
 use super::walk::{Part, branches, nodes, outputs, questions, top};
+use crate::canon::JsonPath;
 use crate::canon::Kind;
 use crate::digest::Digest;
 use crate::ids::{BranchId, BundleId, NodeId, OutputId, QuestionId};
@@ -14,9 +15,12 @@ pub(super) fn check_version(view: &BundleView<'_>, findings: &mut Findings) {
         .get("schema_version")
         .and_then(|node| node.as_lossy_str());
     match version {
-        None => findings.add("$.schema_version", "the version is no string"),
+        None => findings.add(
+            JsonPath::ROOT.then("schema_version"),
+            "the version is no string",
+        ),
         Some(version) if !is_semver(&version) => findings.add(
-            "$.schema_version",
+            JsonPath::ROOT.then("schema_version"),
             format!("`{version}` is no version such as 0.1.0"),
         ),
         Some(_) => {}
@@ -55,7 +59,7 @@ fn is_unsafe(path: &str) -> bool {
 pub(super) fn check_safe_paths(view: &BundleView<'_>, findings: &mut Findings) {
     for output in outputs(view.root) {
         if let Some(path) = output.text("path").filter(|path| is_unsafe(path)) {
-            let place = format!("{}.path", output.place);
+            let place = output.place.then("path");
             findings.add(
                 place,
                 format!("`{}` could leave the folder", path.escape_debug()),
@@ -83,7 +87,7 @@ pub(super) fn check_normalized_paths(view: &BundleView<'_>, findings: &mut Findi
         } else {
             continue;
         };
-        let place = format!("{}.path", output.place);
+        let place = output.place.then("path");
         findings.add(place, format!("`{}` {fault}", path.escape_debug()));
     }
 }
@@ -91,7 +95,7 @@ pub(super) fn check_normalized_paths(view: &BundleView<'_>, findings: &mut Findi
 pub(super) fn check_ids(view: &BundleView<'_>, findings: &mut Findings) {
     let mut check = |part: &Part<'_>, name: &str, form: &str, fits: fn(&str) -> bool| {
         if let Some(text) = part.text(name).filter(|text| !fits(text)) {
-            let place = format!("{}.{name}", part.place);
+            let place = part.place.then(name);
             findings.add(
                 place,
                 format!("`{}` has not the form {form}", text.escape_debug()),
@@ -193,13 +197,13 @@ pub(super) fn check_status(view: &BundleView<'_>, findings: &mut Findings) {
         other => {
             let shown = other.escape_debug();
             findings.add(
-                "$.status",
+                JsonPath::ROOT.then("status"),
                 format!("status is complete, incomplete or error, not `{shown}`"),
             );
             return;
         }
     };
-    findings.add("$.status", fault);
+    findings.add(JsonPath::ROOT.then("status"), fault);
 }
 
 #[cfg(test)]

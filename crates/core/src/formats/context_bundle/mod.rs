@@ -14,9 +14,7 @@ mod walk;
 use crate::canon::{Kind, Node};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::verify::{
-    Findings, Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules,
-};
+use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 pub use summary::summarize_bundle;
 
@@ -39,8 +37,8 @@ impl Subject for ContextBundle {
 }
 
 /// Verifies a context bundle.
-pub fn verify_bundle(view: &BundleView<'_>, strictness: Strictness) -> Report {
-    run_rules(&RULES, view, strictness)
+pub fn verify_bundle(view: &BundleView<'_>, level: Level) -> Report {
+    run_rules(&RULES, view, level)
 }
 
 const fn rule(
@@ -56,7 +54,7 @@ const fn rule(
             format: Format::ContextBundle,
             title,
             section,
-            level: Level::Must,
+            level: Level::Document,
             explanation,
         },
         gate: needs_object,
@@ -64,12 +62,9 @@ const fn rule(
     }
 }
 
-const fn strict(rule: Rule<ContextBundle>) -> Rule<ContextBundle> {
+const fn at_level(level: Level, rule: Rule<ContextBundle>) -> Rule<ContextBundle> {
     Rule {
-        info: RuleInfo {
-            level: Level::Strict,
-            ..rule.info
-        },
+        info: RuleInfo { level, ..rule.info },
         gate: rule.gate,
         check: rule.check,
     }
@@ -83,14 +78,14 @@ fn needs_object(view: &BundleView<'_>) -> Gate {
 }
 
 /// The rules of a context bundle.
-pub static RULES: [Rule<ContextBundle>; 16] = [
+pub static RULES: [Rule<ContextBundle>; 18] = [
     Rule {
         info: RuleInfo {
             id: "SCHEMA",
             format: Format::ContextBundle,
             title: "the fields are there, with their types",
             section: "000 §3.1",
-            level: Level::Must,
+            level: Level::Document,
             explanation: "Every field of the bundle, its nodes, questions, branches, outputs and \
                           stats is present with its type, at every level; node status, output \
                           type and answer type are known words.",
@@ -111,7 +106,7 @@ pub static RULES: [Rule<ContextBundle>; 16] = [
             format: Format::ContextBundle,
             title: "the intent gives this bundle again",
             section: "000 Appendix A",
-            level: Level::Must,
+            level: Level::Document,
             explanation: "Transforming the intent again gives a bundle with the same hash. Checked \
                           where the intent is given.",
         },
@@ -207,19 +202,49 @@ pub static RULES: [Rule<ContextBundle>; 16] = [
          terminal node, incomplete has an open question.",
         fields::check_status,
     ),
-    strict(rule(
-        "BS20",
-        "000 §5.4",
-        "ids, hashes and stats are those of the content",
-        "Every content id, content_hash and number of the stats is computed again and compared.",
-        content::check_derived,
-    )),
-    strict(rule(
-        "BS21",
-        "000 §3.1",
-        "terminal nodes are the tree's leaves",
-        "terminal_nodes holds exactly the nodes of the tree that have no children; a child given \
-         as an id is found there.",
-        content::check_leaves,
-    )),
+    at_level(
+        Level::Integrity,
+        rule(
+            "BS20",
+            "000 §5.4",
+            "ids, hashes and stats are those of the content",
+            "The ids of the bundle, its nodes, questions and outputs, every content_hash and every \
+             number of the stats is computed again and compared. A content_hash of bare digits \
+             counts. total_nodes and max_depth are compared where the whole tree is given.",
+            content::check_derived,
+        ),
+    ),
+    at_level(
+        Level::Integrity,
+        rule(
+            "BS21",
+            "000 §3.1",
+            "terminal nodes are the tree's leaves",
+            "terminal_nodes holds exactly the nodes of the tree that have no children, each once \
+             and word for word; a child given as an id is found there.",
+            content::check_leaves,
+        ),
+    ),
+    at_level(
+        Level::Integrity,
+        rule(
+            "BS22",
+            "000 §3.1, §5.1",
+            "the nodes are a tree",
+            "Each node's parent_id is the id of the node above it, null at the root; no node \
+             stands in the tree twice, so none is below itself; terminal nodes have no children.",
+            content::check_tree,
+        ),
+    ),
+    at_level(
+        Level::Form,
+        rule(
+            "BS23",
+            "000 §5.1, §5.4",
+            "the whole tree is given",
+            "Every child that is given as an id is a terminal node's, and branch ids are derived \
+             from the answer and the question's id.",
+            content::check_whole_tree,
+        ),
+    ),
 ];

@@ -1,15 +1,16 @@
 //! Orders: BS3, BS4, BS5, BS6, BS11. One finding a list.
 
+use crate::canon::JsonPath;
 use std::cmp::Ordering;
 
 use super::BundleView;
-use super::walk::{Part, Where, branches, nodes, outputs, questions, top};
+use super::walk::{Part, Where, nodes, outputs, questions, top};
 use crate::canon::compare_utf16;
 use crate::verify::Findings;
 
 /// Adds a finding at `place` if an element sorts before its predecessor.
 fn check_sorted<T>(
-    place: String,
+    place: JsonPath,
     list: &[T],
     order: impl Fn(&T, &T) -> Ordering,
     findings: &mut Findings,
@@ -50,16 +51,16 @@ fn keyed(part: &Part<'_>, name: &str, key: &str) -> Vec<String> {
 
 pub(super) fn check_outputs(view: &BundleView<'_>, findings: &mut Findings) {
     let paths = keyed(&top(view.root), "outputs", "path");
-    check_sorted("$.outputs".to_owned(), &paths, by_text, findings);
+    check_sorted(JsonPath::ROOT.then("outputs"), &paths, by_text, findings);
 }
 
 pub(super) fn check_constraints(view: &BundleView<'_>, findings: &mut Findings) {
     for (node, _) in nodes(view.root) {
-        let place = format!("{}.constraints", node.place);
+        let place = node.place.then("constraints");
         check_sorted(place, &texts(&node, "constraints"), by_text, findings);
     }
     for output in outputs(view.root) {
-        let place = format!("{}.source_constraints", output.place);
+        let place = output.place.then("source_constraints");
         check_sorted(
             place,
             &texts(&output, "source_constraints"),
@@ -84,7 +85,7 @@ fn check_question_list(part: &Part<'_>, findings: &mut Findings) {
         by_priority.then_with(|| compare_utf16(&a.1, &b.1))
     };
     check_sorted(
-        format!("{}.unresolved_questions", part.place),
+        part.place.then("unresolved_questions"),
         &list,
         order,
         findings,
@@ -100,7 +101,12 @@ pub(super) fn check_questions(view: &BundleView<'_>, findings: &mut Findings) {
 
 pub(super) fn check_terminal_nodes(view: &BundleView<'_>, findings: &mut Findings) {
     let ids = keyed(&top(view.root), "terminal_nodes", "id");
-    check_sorted("$.terminal_nodes".to_owned(), &ids, by_text, findings);
+    check_sorted(
+        JsonPath::ROOT.then("terminal_nodes"),
+        &ids,
+        by_text,
+        findings,
+    );
 }
 
 pub(super) fn check_inner_lists(view: &BundleView<'_>, findings: &mut Findings) {
@@ -113,26 +119,17 @@ pub(super) fn check_inner_lists(view: &BundleView<'_>, findings: &mut Findings) 
                 None => child.text("id"),
             })
             .collect();
-        check_sorted(format!("{}.children", node.place), &ids, by_text, findings);
+        check_sorted(node.place.then("children"), &ids, by_text, findings);
         if place == Where::Tree {
             check_question_list(&node, findings);
         }
         if let Some(split) = node.member("splitting_question") {
             let ids = keyed(&split, "branches", "branch_id");
-            check_sorted(format!("{}.branches", split.place), &ids, by_text, findings);
+            check_sorted(split.place.then("branches"), &ids, by_text, findings);
         }
     }
     for question in questions(view.root) {
-        let place = format!("{}.options", question.place);
+        let place = question.place.then("options");
         check_sorted(place, &texts(&question, "options"), by_text, findings);
-    }
-    for (branch, _) in branches(view.root) {
-        let place = format!("{}.added_constraints", branch.place);
-        check_sorted(
-            place,
-            &texts(&branch, "added_constraints"),
-            by_text,
-            findings,
-        );
     }
 }

@@ -2,6 +2,7 @@
 
 use super::BundleView;
 use super::walk::{Part, top};
+use crate::canon::JsonPath;
 use crate::canon::Kind;
 use crate::verify::Findings;
 
@@ -95,7 +96,10 @@ pub(super) fn check_schema(view: &BundleView<'_>, findings: &mut Findings) {
     }
     // A version that is there but no string is BS1's alone (rulings).
     if bundle.node.get("schema_version").is_none() {
-        findings.add("$.schema_version", "`schema_version` is missing");
+        findings.add(
+            JsonPath::ROOT.then("schema_version"),
+            "`schema_version` is missing",
+        );
     }
     check_fields(&bundle, BUNDLE, findings);
     if let Some(root) = bundle.member("root_node") {
@@ -124,7 +128,7 @@ fn check_fields(part: &Part<'_>, fields: &[(&str, Shape)], findings: &mut Findin
         return;
     }
     for (name, shape) in fields {
-        let place = format!("{}.{name}", part.place);
+        let place = part.place.then(*name);
         let Some(node) = part.node.get(name) else {
             findings.add(place, format!("`{name}` is missing"));
             continue;

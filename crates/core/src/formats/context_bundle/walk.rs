@@ -1,12 +1,12 @@
 //! Ways through a context bundle: every node, question and output with its place.
 
-use crate::canon::{Kind, Node};
+use crate::canon::{JsonPath, Kind, Node};
 
 /// A part of the document and its JSON path.
 #[derive(Debug, Clone)]
 pub(super) struct Part<'a> {
     pub node: Node<'a>,
-    pub place: String,
+    pub place: JsonPath,
 }
 
 impl<'a> Part<'a> {
@@ -15,7 +15,7 @@ impl<'a> Part<'a> {
         let node = self.node.get(name)?;
         Some(Part {
             node,
-            place: format!("{}.{name}", self.place),
+            place: self.place.then(name),
         })
     }
 
@@ -27,7 +27,7 @@ impl<'a> Part<'a> {
         let items = list.as_array().into_iter().flatten();
         let part = |(at, node)| Part {
             node,
-            place: format!("{}.{name}[{at}]", self.place),
+            place: self.place.then(name).then(at),
         };
         items.enumerate().map(part).collect()
     }
@@ -42,7 +42,7 @@ impl<'a> Part<'a> {
 pub(super) fn top(root: Node<'_>) -> Part<'_> {
     Part {
         node: root,
-        place: "$".to_owned(),
+        place: JsonPath::ROOT,
     }
 }
 

@@ -5,6 +5,7 @@ use super::manifest::{INPUT_LISTS, Manifest, Text};
 use super::slice::is_unbounded;
 use super::{rules_files as files, rules_strict as strict};
 use crate::canon::JsonError;
+use crate::canon::JsonPath;
 use crate::formats::Format;
 use crate::verify::{Finding, Findings, Gate, Level, Rule, RuleInfo, Subject};
 
@@ -15,6 +16,7 @@ pub struct JobBundle;
 impl Subject for JobBundle {
     type View<'a> = BundleView<'a>;
     const FORMAT: Format = Format::JobBundle;
+    const NAMES_FILES: bool = true;
 }
 
 /// What became of the manifest.
@@ -86,7 +88,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB1",
             "The manifest is one JSON document",
             "001 §8 check 1",
-            Level::Must,
+            Level::Document,
             "bundle.json is a regular file with one UTF-8 JSON document: no duplicate keys, no \
              NaN, no text after it, no more than 512 brackets open. Without it nothing else can \
              be checked.",
@@ -99,7 +101,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB2",
             "Every field of the schema is there, with its type",
             "001 §2, §8 check 2",
-            Level::Must,
+            Level::Document,
             "All fields of the manifest, its steps and its artifacts are present with the right \
              type; kinds and ops are known; hashes are lower-case hex of their length; the \
              version is 5.N.N.",
@@ -120,7 +122,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB3",
             "Steps, artifacts and inputs are in order",
             "001 §2.3, §2.4, §8 check 3",
-            Level::Must,
+            Level::Document,
             "Steps ascend by (ordinal, step_id), artifacts by artifact_id, each list of inputs \
              by code point; none of them holds the same entry twice.",
         ),
@@ -132,7 +134,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB4",
             "Every artifact has the content it declares",
             "001 §3.2, §8 check 4",
-            Level::Must,
+            Level::Document,
             "The file of each artifact is there, is a regular file of UTF-8 text, and its bytes \
              have the declared SHA-256. Compare with `sha256sum`; a file touched by a tool that \
              changes line ends fails here.",
@@ -145,7 +147,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB5",
             "Every artifact has the size it declares",
             "001 §8 check 5",
-            Level::Must,
+            Level::Document,
             "The number of bytes of each artifact's file is the declared one.",
         ),
         gate: with_manifest,
@@ -156,7 +158,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB6",
             "Every artifact ends with a newline",
             "001 §3.3, §8 check 6",
-            Level::Must,
+            Level::Document,
             "The last byte of each artifact's file is LF. In strict mode more than one LF at the \
              end is a finding too.",
         ),
@@ -168,7 +170,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB7",
             "The root hash is that of the artifacts",
             "001 §4.1, §8 check 7",
-            Level::Must,
+            Level::Document,
             "hashes.root_hash is SHA-256 over one line `<artifact_id>:<sha256>` for each \
              artifact, sorted by id.",
         ),
@@ -180,7 +182,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB8",
             "The bundle id is that of the manifest",
             "001 §4.2, §8 check 8",
-            Level::Must,
+            Level::Document,
             "bundle_id is SHA-256 over the canonical manifest with bundle_id and root_hash \
              emptied. Any edit of the manifest shows here. A number that has no canonical form \
              (1e400) is a finding as well.",
@@ -193,7 +195,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB9",
             "Every read is bounded and has its artifact",
             "001 §3.1, §8 check 9",
-            Level::Must,
+            Level::Document,
             "No slice is ALL or blank, every artifact is referenced by a step and every step has \
              an artifact, compared by ref and slice as written.",
         ),
@@ -205,7 +207,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB10",
             "No forbidden field, no path out of the bundle",
             "001 §7, §8 check 10",
-            Level::Must,
+            Level::Document,
             "The manifest has none of timestamp, created_at, updated_at, cwd, os, locale at its \
              top; each artifact's path is artifacts/<artifact_id>.txt; no symbolic link stands \
              anywhere below the folder.",
@@ -218,7 +220,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB11",
             "The plan hash is that of the steps",
             "001 §4.3, rulings",
-            Level::Strict,
+            Level::Integrity,
             "plan_hash is SHA-256 over the canonical run id and steps.",
         ),
         gate: strict::gate_plan_hash,
@@ -229,7 +231,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB12",
             "The manifest is stored canonically",
             "001 §6, rulings",
-            Level::Strict,
+            Level::Form,
             "bundle.json is its own canonical text (job dialect) and one LF, byte by byte.",
         ),
         gate: with_manifest,
@@ -240,7 +242,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB13",
             "Nothing unknown is in the bundle",
             "001 §2, rulings",
-            Level::Strict,
+            Level::Form,
             "The folder holds bundle.json, artifacts/ and the listed artifacts only; the \
              manifest, its steps and artifacts have the documented fields only; provenance is {}.",
         ),
@@ -252,7 +254,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB14",
             "Artifacts and inputs are what the steps give",
             "001 §2.2, §2.4, rulings",
-            Level::Strict,
+            Level::Integrity,
             "artifact_id is derived from ref and slice, kind agrees with the op of the steps \
              that read it, and inputs lists exactly the symbols, files and slices of the steps.",
         ),
@@ -264,7 +266,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "JB15",
             "Every slice is well formed",
             "001 §2.3, rulings",
-            Level::Strict,
+            Level::Form,
             "Each slice is lines[a:b], chars[a:b], head(n) or tail(n), with a below b and n \
              above 0.",
         ),
@@ -304,7 +306,7 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
                 "sorts before"
             };
             findings.add(
-                format!("$.steps[{}]", at + 1),
+                JsonPath::ROOT.then("steps").then(at + 1),
                 format!(
                     "step `{}` {told} step `{}` by (ordinal, step_id)",
                     after.1.to_lossy(),
@@ -317,14 +319,18 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
         .artifacts
         .iter()
         .map(|artifact| artifact.artifact_id.as_ref());
-    check_ascending("$.artifacts", ids, findings);
+    check_ascending(JsonPath::ROOT.then("artifacts"), ids, findings);
     for (list, name) in manifest.inputs.iter().zip(INPUT_LISTS) {
-        check_ascending(&format!("$.inputs.{name}"), list.iter().map(Some), findings);
+        check_ascending(
+            JsonPath::ROOT.then("inputs").then(name),
+            list.iter().map(Some),
+            findings,
+        );
     }
 }
 
 fn check_ascending<'a>(
-    place: &str,
+    place: JsonPath,
     entries: impl Iterator<Item = Option<&'a Text<'a>>>,
     findings: &mut Findings,
 ) {
@@ -339,10 +345,7 @@ fn check_ascending<'a>(
                 "sorts before"
             };
             let (entry, before) = (entry.to_lossy(), before.to_lossy());
-            findings.add(
-                format!("{place}[{at}]"),
-                format!("`{entry}` {told} `{before}`"),
-            );
+            findings.add(place.then(at), format!("`{entry}` {told} `{before}`"));
         }
         before = entry;
     }
@@ -368,7 +371,7 @@ fn check_root_hash(view: &BundleView<'_>, findings: &mut Findings) {
     };
     if declared != computed {
         findings.add_difference(
-            "$.hashes.root_hash",
+            JsonPath::ROOT.then("hashes").then("root_hash"),
             "the root hash is not that of the artifacts",
             computed.to_string(),
             declared.to_string(),
@@ -393,7 +396,7 @@ fn check_bundle_id(view: &BundleView<'_>, findings: &mut Findings) {
         Some(Ok(computed)) => {
             let declared = manifest.text("bundle_id");
             findings.add_difference(
-                "$.bundle_id",
+                JsonPath::ROOT.then("bundle_id"),
                 "the bundle id is not that of the manifest",
                 computed.to_string(),
                 declared
@@ -403,7 +406,7 @@ fn check_bundle_id(view: &BundleView<'_>, findings: &mut Findings) {
         }
         Some(Err(error)) => {
             findings.add(
-                "$.bundle_id",
+                JsonPath::ROOT.then("bundle_id"),
                 format!("the manifest has no canonical form: {error}"),
             );
         }
@@ -418,12 +421,22 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
         |slice: &Text<'_>| format!("expected a bounded slice, actual `{}`", slice.to_lossy());
     for (at, step) in manifest.steps.iter().enumerate() {
         if let Some(slice) = step.slice.as_ref().filter(|slice| unbounded(slice)) {
-            findings.add(format!("$.steps[{at}].constraints.slice"), told(slice));
+            findings.add(
+                JsonPath::ROOT
+                    .then("steps")
+                    .then(at)
+                    .then("constraints")
+                    .then("slice"),
+                told(slice),
+            );
         }
     }
     for (at, artifact) in manifest.artifacts.iter().enumerate() {
         if let Some(slice) = artifact.slice.as_ref().filter(|slice| unbounded(slice)) {
-            findings.add(format!("$.artifacts[{at}].slice"), told(slice));
+            findings.add(
+                JsonPath::ROOT.then("artifacts").then(at).then("slice"),
+                told(slice),
+            );
         }
     }
     if manifest.pairs_off {
@@ -446,7 +459,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
             && read.binary_search(&key).is_err()
         {
             findings.add(
-                format!("$.artifacts[{at}]"),
+                JsonPath::ROOT.then("artifacts").then(at),
                 format!(
                     "no step reads `{}` of `{}`",
                     key.1.to_lossy(),
@@ -460,7 +473,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
             && held.binary_search(&key).is_err()
         {
             findings.add(
-                format!("$.steps[{at}]"),
+                JsonPath::ROOT.then("steps").then(at),
                 format!(
                     "no artifact holds `{}` of `{}`",
                     key.1.to_lossy(),

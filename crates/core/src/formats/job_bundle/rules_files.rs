@@ -6,6 +6,7 @@
 use super::facts::{ArtifactFact, ContentFact, EntryFact, FolderFact};
 use super::manifest::{Artifact, Manifest, Text};
 use super::rules::BundleView;
+use crate::canon::JsonPath;
 use crate::verify::Findings;
 
 /// The names that §7 forbids at the top of the manifest.
@@ -153,7 +154,10 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
     for name in FORBIDDEN {
         if manifest.root.get(name).is_some() {
-            findings.add(format!("$.{name}"), "this field is forbidden in a manifest");
+            findings.add(
+                JsonPath::ROOT.then(name),
+                "this field is forbidden in a manifest",
+            );
         }
     }
     check_paths(manifest, findings);
@@ -172,7 +176,7 @@ fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
                 .unwrap_or_default();
             let found = path.to_lossy();
             findings.add(
-                format!("$.artifacts[{at}].path"),
+                JsonPath::ROOT.then("artifacts").then(at).then("path"),
                 format!("{why}: expected `artifacts/{id}.txt`, actual `{found}`"),
             );
         }

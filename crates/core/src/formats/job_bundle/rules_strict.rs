@@ -6,7 +6,7 @@ use super::manifest::{ARTIFACT_FIELDS, INPUT_LISTS, Manifest, Text};
 use super::op::Op;
 use super::rules::{BundleView, ManifestState, NO_MANIFEST};
 use super::slice::parse_slice;
-use crate::canon::{Dialect, Node, canonical_bytes};
+use crate::canon::{Dialect, JsonPath, Node, canonical_bytes};
 use crate::verify::{Findings, Gate};
 
 const TOP_FIELDS: [&str; 11] = [
@@ -57,7 +57,7 @@ pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
                 && declared != computed
             {
                 findings.add_difference(
-                    "$.plan_hash",
+                    JsonPath::ROOT.then("plan_hash"),
                     "the plan hash is not that of the steps",
                     computed.to_string(),
                     declared.to_string(),
@@ -66,11 +66,14 @@ pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
         }
         Some(Err(error)) => {
             findings.add(
-                "$.plan_hash",
+                JsonPath::ROOT.then("plan_hash"),
                 format!("the steps have no canonical form: {error}"),
             );
         }
-        None => findings.add("$.plan_hash", "a step lacks one of its six fields"),
+        None => findings.add(
+            JsonPath::ROOT.then("plan_hash"),
+            "a step lacks one of its six fields",
+        ),
     }
 }
 
@@ -97,34 +100,52 @@ pub(super) fn check_stored_form(view: &BundleView<'_>, findings: &mut Findings) 
 pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
     let root = manifest.root;
-    let unknown = |node: Node<'_>, known: &[&str], place: &str, findings: &mut Findings| {
+    let unknown = |node: Node<'_>, known: &[&str], place: JsonPath, findings: &mut Findings| {
         for (key, _) in node.members() {
             if !key.as_str().is_some_and(|key| known.contains(&&*key)) {
-                findings.add(format!("{place}.{}", key.to_lossy()), "unknown field");
+                findings.add(place.then(&*key.to_lossy()), "unknown field");
             }
         }
     };
-    unknown(root, &TOP_FIELDS, "$", findings);
+    unknown(root, &TOP_FIELDS, JsonPath::ROOT, findings);
     if let Some(inputs) = root.get("inputs") {
-        unknown(inputs, &INPUT_LISTS, "$.inputs", findings);
+        unknown(
+            inputs,
+            &INPUT_LISTS,
+            JsonPath::ROOT.then("inputs"),
+            findings,
+        );
     }
     if let Some(hashes) = root.get("hashes") {
-        unknown(hashes, &["root_hash"], "$.hashes", findings);
+        unknown(
+            hashes,
+            &["root_hash"],
+            JsonPath::ROOT.then("hashes"),
+            findings,
+        );
     }
     if root
         .get("provenance")
         .is_some_and(|provenance| !provenance.is_empty())
     {
-        findings.add("$.provenance", "expected {}, actual members");
+        findings.add(
+            JsonPath::ROOT.then("provenance"),
+            "expected {}, actual members",
+        );
     }
     for (at, step) in manifest.steps.iter().enumerate() {
-        unknown(step.node, &STEP_FIELDS, &format!("$.steps[{at}]"), findings);
+        unknown(
+            step.node,
+            &STEP_FIELDS,
+            JsonPath::ROOT.then("steps").then(at),
+            findings,
+        );
     }
     for (at, artifact) in manifest.artifacts.iter().enumerate() {
         unknown(
             artifact.node,
             &ARTIFACT_FIELDS,
-            &format!("$.artifacts[{at}]"),
+            JsonPath::ROOT.then("artifacts").then(at),
             findings,
         );
     }
@@ -158,7 +179,7 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
         let (Some(reference), Some(slice)) = (&artifact.reference, &artifact.slice) else {
             continue;
         };
-        let place = |field: &str| format!("$.artifacts[{at}].{field}");
+        let place = |field: &str| JsonPath::ROOT.then("artifacts").then(at).then(field);
         match (reference.as_str(), slice.as_str(), &artifact.artifact_id) {
             (Some(ref_text), Some(slice_text), Some(id)) => {
                 let derived = derive_artifact_id(ref_text, slice_text);
@@ -224,7 +245,7 @@ fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
                 (None, None) => "the order or the count differs".to_owned(),
             };
             findings.add(
-                format!("$.inputs.{name}"),
+                JsonPath::ROOT.then("inputs").then(name),
                 format!(
                     "expected the {} entries of the steps: {told}",
                     expected.len()
@@ -236,7 +257,7 @@ fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
 
 pub(super) fn check_slices(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let mut check = |slice: &Option<Text<'_>>, place: String| {
+    let mut check = |slice: &Option<Text<'_>>, place: JsonPath| {
         if let Some(slice) = slice
             && let Err(error) = parse_slice(&slice.to_lossy())
         {
@@ -244,9 +265,19 @@ pub(super) fn check_slices(view: &BundleView<'_>, findings: &mut Findings) {
         }
     };
     for (at, step) in manifest.steps.iter().enumerate() {
-        check(&step.slice, format!("$.steps[{at}].constraints.slice"));
+        check(
+            &step.slice,
+            JsonPath::ROOT
+                .then("steps")
+                .then(at)
+                .then("constraints")
+                .then("slice"),
+        );
     }
     for (at, artifact) in manifest.artifacts.iter().enumerate() {
-        check(&artifact.slice, format!("$.artifacts[{at}].slice"));
+        check(
+            &artifact.slice,
+            JsonPath::ROOT.then("artifacts").then(at).then("slice"),
+        );
     }
 }

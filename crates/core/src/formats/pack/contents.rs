@@ -1,7 +1,7 @@
 //! What is in the files, by the pack document: PK3, PK4, PK5, PK8, PK9.
 
 use super::PackView;
-use crate::canon::{Dialect, Node, canonical_bytes};
+use crate::canon::{Dialect, JsonPath, Node, canonical_bytes};
 use crate::digest::ContentHash;
 use crate::formats::context_bundle::{BundleView, verify_bundle};
 use crate::formats::evidence::REQUIRED as EVIDENCE_FIELDS;
@@ -11,29 +11,54 @@ use crate::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
 use crate::formats::policy::find_shape_faults;
 use crate::formats::run::find_basic_faults;
 use crate::formats::runner::{RunnerView, verify_runner};
-use crate::verify::{Findings, Report};
+use crate::verify::{Finding, Findings, Place, Report};
 
 /// Calls `check` with the document of a file that is there; a text that is no JSON is a finding.
 fn with_document(
     view: &PackView<'_>,
     name: &'static str,
     findings: &mut Findings,
-    check: impl FnOnce(Node<'_>) -> Vec<String>,
+    check: impl FnOnce(Node<'_>) -> Vec<Fault>,
 ) {
     match view.documents.get(name) {
         None => {}
-        Some(Err(error)) => findings.add(name, format!("{} {}", error.kind, error.position)),
+        Some(Err(error)) => findings.add(
+            Place::file(name).on_line(error.position.line as usize),
+            format!("{} {}", error.kind, error.position),
+        ),
         Some(Ok(document)) => {
             for fault in check(document.root()) {
-                findings.add(name, fault);
+                findings.add(fault.place.within(name), fault.message);
             }
         }
     }
 }
 
+/// What is wrong with a file, and where in it.
+struct Fault {
+    place: Place,
+    message: String,
+}
+
+/// A fault of the file as a whole.
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self {
+            place: Place::whole(),
+            message,
+        }
+    }
+}
+
+fn faults(messages: Vec<String>) -> Vec<Fault> {
+    messages.into_iter().map(Fault::from).collect()
+}
+
 /// PK3: run.json has its fields.
 pub(super) fn check_run(view: &PackView<'_>, findings: &mut Findings) {
-    with_document(view, "run.json", findings, find_basic_faults);
+    with_document(view, "run.json", findings, |run| {
+        faults(find_basic_faults(run))
+    });
 }
 
 /// PK4: bundle.json is a valid context bundle.
@@ -43,7 +68,7 @@ pub(super) fn check_bundle(view: &PackView<'_>, findings: &mut Findings) {
             root,
             transformed: None,
         };
-        messages(&verify_bundle(&bundle, view.strictness))
+        messages(&verify_bundle(&bundle, view.level))
     });
 }
 
@@ -80,54 +105,63 @@ pub(super) fn check_optional(view: &PackView<'_>, findings: &mut Findings) {
             root,
             max_total_bytes: MAX_TOTAL_BYTES,
         };
-        let mut faults = messages(&verify_patch(&patch, view.strictness));
-        faults.extend(find_hash_fault(root, "source_proposal_hash"));
-        faults
+        let mut found = messages(&verify_patch(&patch, view.level));
+        found.extend(find_hash_fault(root, "source_proposal_hash"));
+        found
     });
     with_document(view, "evidence.json", findings, |root| {
         let missing = EVIDENCE_FIELDS
             .iter()
             .filter(|field| root.get(field).is_none());
-        let mut faults: Vec<String> = missing
-            .map(|field| format!("`{field}` is missing"))
+        let mut found: Vec<Fault> = missing
+            .map(|field| Fault {
+                place: JsonPath::ROOT.then(*field).into(),
+                message: format!("`{field}` is missing"),
+            })
             .collect();
-        faults.extend(find_hash_fault(root, "proposal_hash"));
-        faults
+        found.extend(find_hash_fault(root, "proposal_hash"));
+        found
     });
     with_document(view, "policy.json", findings, |root| {
-        let mut faults = find_shape_faults(root);
-        faults.extend(find_policy_difference(view, root));
-        faults
+        let mut found = faults(find_shape_faults(root));
+        found.extend(find_policy_difference(view, root).map(Fault::from));
+        found
     });
     with_document(view, "model_io.json", findings, |root| {
-        messages(&verify_model_io(&ModelIoView { root }, view.strictness))
+        messages(&verify_model_io(&ModelIoView { root }, view.level))
     });
     with_document(view, "runner.json", findings, |root| {
-        messages(&verify_runner(&RunnerView { root }, view.strictness))
+        messages(&verify_runner(&RunnerView { root }, view.level))
     });
     // PK11: whatever it holds, as long as it is JSON.
     with_document(view, "meta.json", findings, |_| Vec::new());
 }
 
-fn messages(report: &Report) -> Vec<String> {
-    let message = |finding: &crate::verify::Finding| {
-        let place = finding.path.as_deref().map(|path| format!(" at {path}"));
-        format!(
-            "{}{}: {}",
-            finding.rule_id,
-            place.unwrap_or_default(),
-            finding.message
-        )
+fn messages(report: &Report) -> Vec<Fault> {
+    let fault = |finding: &Finding| {
+        let place = finding.path().map(|path| format!(" at {path}"));
+        Fault {
+            place: finding.place.clone(),
+            message: format!(
+                "{}{}: {}",
+                finding.rule_id,
+                place.unwrap_or_default(),
+                finding.message
+            ),
+        }
     };
-    report.findings().iter().map(message).collect()
+    report.findings().iter().map(fault).collect()
 }
 
 /// 002 §4.4, §4.5; absent is another finding's business.
-fn find_hash_fault(root: Node<'_>, field: &str) -> Option<String> {
+fn find_hash_fault(root: Node<'_>, field: &str) -> Option<Fault> {
     let declared = root.get(field)?.as_lossy_str().unwrap_or_default();
     match ContentHash::parse(&declared) {
         Ok(_) => None,
-        Err(_) => Some(format!("`{field}` is not sha256: and 64 hex digits")),
+        Err(_) => Some(Fault {
+            place: JsonPath::ROOT.then(field).into(),
+            message: format!("`{field}` is not sha256: and 64 hex digits"),
+        }),
     }
 }
 

@@ -1,13 +1,16 @@
-//! A pack: the folder that a run is handed over as, PK1-PK12 (document 002), and in strict mode
-//! the rules of what it holds: RS1-RS8, PL1-PL3, EV1-EV5, LD1-LD4.
+//! A pack: the folder that a run is handed over as. PK1-PK12 are document 002's; at the integrity
+//! level PK13-PK15 ask whether its records agree, and RS1-RS8, PL1-PL3, EV1-EV5 and LD1-LD4 are
+//! the rules of what it holds.
 //!
 //! Invariants: every file is opened once, without following links, and all rules look at those
 //! bytes; a link, folder, pipe or device in a file's place is never opened and gives no findings
 //! about its contents. Findings name files of the pack.
 
+mod agreement;
+mod companions;
 mod contents;
 mod rules;
-mod strict;
+mod sealed;
 mod structure;
 
 use std::collections::BTreeMap;
@@ -21,9 +24,11 @@ use crate::formats::run::{ResultKind, parse_result_kind};
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{EntryKind, Source, SourceError};
-use crate::verify::{Report, Strictness, Subject, run_rules};
+use crate::verify::{Level, Report, Subject, run_rules};
 
+pub use agreement::derive_sandbox_id;
 pub use rules::RULES;
+pub use sealed::{FILES, SELF_HASH, cover_files};
 
 /// The files a pack may hold (002 §3.1), sorted.
 pub const MANIFEST: [&str; 9] = [
@@ -88,12 +93,12 @@ pub struct PackView<'a> {
     files: &'a PackFiles,
     documents: BTreeMap<&'static str, Result<Document<'a>, JsonError>>,
     ledger: Vec<Line<'a>>,
-    strictness: Strictness,
+    level: Level,
 }
 
 impl<'a> PackView<'a> {
     /// Parses what was read.
-    pub fn new(pack_path: &'a str, files: &'a PackFiles, strictness: Strictness) -> Self {
+    pub fn new(pack_path: &'a str, files: &'a PackFiles, level: Level) -> Self {
         let mut documents = BTreeMap::new();
         let mut ledger = Vec::new();
         for (name, bytes) in &files.bytes {
@@ -108,7 +113,7 @@ impl<'a> PackView<'a> {
             files,
             documents,
             ledger,
-            strictness,
+            level,
         }
     }
 
@@ -116,6 +121,12 @@ impl<'a> PackView<'a> {
     fn document(&self, name: &str) -> Option<Node<'_>> {
         let parsed = self.documents.get(name)?.as_ref().ok()?;
         Some(parsed.root())
+    }
+
+    /// Whether run.json lists the pack's files, as packs of our harness do.
+    fn lists_files(&self) -> bool {
+        let run = self.document("run.json");
+        run.is_some_and(|run| run.get(FILES).is_some() || run.get(SELF_HASH).is_some())
     }
 
     fn kind_of(&self, name: &str) -> Option<EntryKind> {
@@ -146,11 +157,18 @@ pub struct Pack;
 impl Subject for Pack {
     type View<'a> = PackView<'a>;
     const FORMAT: Format = Format::Pack;
+    const NAMES_FILES: bool = true;
 }
 
 /// Verifies a pack.
 pub fn verify_pack(view: &PackView<'_>) -> Report {
-    run_rules(&RULES, view, view.strictness)
+    let mut report = run_rules(&RULES, view, view.level);
+    for (name, document) in &view.documents {
+        if let Ok(document) = document {
+            report.locate(Some(name), document.text());
+        }
+    }
+    report
 }
 
 /// The verdict as 002 §7 has it.

@@ -1,6 +1,6 @@
 //! The table of the pack's rules.
 
-use super::{Pack, PackView, contents, strict, structure};
+use super::{Pack, PackView, agreement, companions, contents, sealed, structure};
 use crate::formats::{Format, policy, run};
 use crate::source::EntryKind;
 use crate::verify::{Gate, Level, Rule, RuleInfo};
@@ -16,19 +16,26 @@ const fn info(
         format: Format::Pack,
         title,
         section,
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }
 
-const fn in_strict(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
+const fn integrity(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
     RuleInfo {
         id,
         format: Format::Pack,
         title,
         section: "002 §3.1, companion texts",
-        level: Level::Strict,
+        level: Level::Integrity,
         explanation,
+    }
+}
+
+const fn form(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
+    RuleInfo {
+        level: Level::Form,
+        ..integrity(id, title, explanation)
     }
 }
 
@@ -63,7 +70,7 @@ fn needs_ledger(view: &PackView<'_>) -> Gate {
 }
 
 /// The rules of a pack.
-pub static RULES: [Rule<Pack>; 33] = [
+pub static RULES: [Rule<Pack>; 35] = [
     Rule {
         info: info(
             "PK1",
@@ -196,37 +203,63 @@ pub static RULES: [Rule<Pack>; 33] = [
         check: structure::check_regular,
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "PK13",
             "the records agree with each other",
-            "bundle_id and kernel_version in run.json are the bundle's; the ledger holds one entry, \
-             this run's, with run.json's values; patch and evidence name one proposal and the same \
-             files; the runner's limits, times and exit code are the run's; where no command ran, \
-             files that the evidence names are among the outputs with the same hash.",
+            "bundle_id and kernel_version in run.json are the bundle's; the ledger's entry of this \
+             run has run.json's values; patch and evidence name one proposal; an accepted run and \
+             exit code 0 stand beside no required action or test that failed; results have the \
+             hash of the patch's content, the action id of their content, and their files and \
+             commands are the run's; the runner's exit, network and write roots fit the run and \
+             its policy.",
         ),
         gate: needs_run,
-        check: strict::check_agreement,
+        check: agreement::check_agreement,
     },
     Rule {
-        info: in_strict(
+        info: integrity(
+            "PK14",
+            "the files are those that run.json lists",
+            "Where run.json has `files` and `self_hash`, every other file but meta.json is listed \
+             with the hash of its bytes, and self_hash is the canonical hash of run.json without \
+             that member. Packs of other producers need have neither.",
+        ),
+        gate: sealed::needs_list,
+        check: sealed::check_cover,
+    },
+    Rule {
+        info: integrity(
+            "PK15",
+            "the records repeat each other in full",
+            "In a pack that lists its files, and with --strict in any: the ledger holds this run's \
+             entry alone, every operation of the patch has its result, and the runner's limits \
+             and times are the run's. Where the files are listed also: the commands are those of \
+             the evidence, sandbox_id is that of policy and proposal, the runner's lists are the \
+             policy's, and the decision is the one its reasons speak for.",
+        ),
+        gate: agreement::needs_completeness,
+        check: agreement::check_completeness,
+    },
+    Rule {
+        info: integrity(
             "RS1",
             "the run's version is known",
             "run_schema_version is 1.0.0.",
         ),
         gate: needs_run,
-        check: |view, findings| strict::check_run(view, findings, run::find_version_faults),
+        check: |view, findings| companions::check_run(view, findings, run::find_version_faults),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "RS2",
             "the outcome is one of three",
             "kernel_result_kind is BUNDLE, CLARIFY or REFUSE.",
         ),
         gate: needs_run,
-        check: |view, findings| strict::check_run(view, findings, run::find_outcome_faults),
+        check: |view, findings| companions::check_run(view, findings, run::find_outcome_faults),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "RS3",
             "the run has the fields of its outcome",
             "Every field has its type; bundle, clarify_questions, refuse_reason and execution are \
@@ -234,162 +267,164 @@ pub static RULES: [Rule<Pack>; 33] = [
              their sizes added up right.",
         ),
         gate: needs_run,
-        check: |view, findings| strict::check_run(view, findings, run::find_table_faults),
+        check: |view, findings| companions::check_run(view, findings, run::find_table_faults),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "RS4",
             "the run's hashes are well formed",
             "intent.sha256 and bundle.sha256 are hashes, bundle_id is not empty.",
         ),
         gate: needs_run,
-        check: |view, findings| strict::check_run(view, findings, run::find_hash_faults),
+        check: |view, findings| companions::check_run(view, findings, run::find_hash_faults),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "RS5",
             "the policy is the named profile",
             "policy in run.json is strict, default or dev, word for word.",
         ),
         gate: needs_run,
-        check: |view, findings| strict::check_run(view, findings, run::find_policy_faults),
+        check: |view, findings| companions::check_run(view, findings, run::find_policy_faults),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "RS6",
             "the run leaks nothing of the host",
             "intent.path is relative and does not climb; there is no sandbox_path and no \
              model_io_path.",
         ),
         gate: needs_run,
-        check: |view, findings| strict::check_run(view, findings, run::find_leaks),
+        check: |view, findings| companions::check_run(view, findings, run::find_leaks),
     },
     Rule {
-        info: in_strict(
+        info: form(
             "RS7",
             "run.json is stored canonically",
             "The bytes are the canonical form, with or without a final line feed.",
         ),
         gate: needs_run,
-        check: strict::check_run_form,
+        check: companions::check_run_form,
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "RS8",
             "the decision agrees with what happened",
             "accepted is false unless there is a bundle, and implies exit code 0 where something \
              was executed; validated_by_kernel is true.",
         ),
         gate: needs_run,
-        check: |view, findings| strict::check_run(view, findings, run::find_decision_faults),
+        check: |view, findings| companions::check_run(view, findings, run::find_decision_faults),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "PL1",
             "the policy's name is known",
             "name is strict, default or dev.",
         ),
         gate: needs_policy,
-        check: |view, findings| strict::check_policy(view, findings, strict::find_name_faults),
+        check: |view, findings| {
+            companions::check_policy(view, findings, companions::find_name_faults)
+        },
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "PL2",
             "the policy is complete",
             "All seven fields are there, each of its type.",
         ),
         gate: needs_policy,
-        check: |view, findings| strict::check_policy(view, findings, policy::find_shape_faults),
+        check: |view, findings| companions::check_policy(view, findings, policy::find_shape_faults),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "PL3",
             "the policy is within bounds",
             "timeout_ms is 1000 to 600000, max_output_files 1 to 10000, max_total_output_bytes \
              1024 to 1073741824.",
         ),
         gate: needs_policy,
-        check: |view, findings| strict::check_policy(view, findings, policy::find_bound_faults),
+        check: |view, findings| companions::check_policy(view, findings, policy::find_bound_faults),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "EV1",
             "evidence is about the patch's proposal",
             "proposal_hash is a hash, and source_proposal_hash of the patch where there is one.",
         ),
         gate: needs_evidence,
-        check: |view, findings| strict::check_evidence(view, findings, "EV1"),
+        check: |view, findings| companions::check_evidence(view, findings, "EV1"),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "EV2",
             "results of actions are well formed",
             "As `runseal evidence verify` checks it.",
         ),
         gate: needs_evidence,
-        check: |view, findings| strict::check_evidence(view, findings, "EV2"),
+        check: |view, findings| companions::check_evidence(view, findings, "EV2"),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "EV3",
             "results of tests are well formed",
             "As `runseal evidence verify` checks it.",
         ),
         gate: needs_evidence,
-        check: |view, findings| strict::check_evidence(view, findings, "EV3"),
+        check: |view, findings| companions::check_evidence(view, findings, "EV3"),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "EV4",
             "the evidence's status agrees with its results",
             "As `runseal evidence verify` checks it.",
         ),
         gate: needs_evidence,
-        check: |view, findings| strict::check_evidence(view, findings, "EV4"),
+        check: |view, findings| companions::check_evidence(view, findings, "EV4"),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "EV5",
             "the evidence has a hash",
             "As `runseal evidence verify` checks it.",
         ),
         gate: needs_evidence,
-        check: |view, findings| strict::check_evidence(view, findings, "EV5"),
+        check: |view, findings| companions::check_evidence(view, findings, "EV5"),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "LD1",
             "every line of the ledger is a whole entry",
             "As `runseal ledger verify` checks it.",
         ),
         gate: needs_ledger,
-        check: |view, findings| strict::check_ledger(view, findings, "LD1"),
+        check: |view, findings| companions::check_ledger(view, findings, "LD1"),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "LD2",
             "the ledger's times never go back",
             "As `runseal ledger verify` checks it.",
         ),
         gate: needs_ledger,
-        check: |view, findings| strict::check_ledger(view, findings, "LD2"),
+        check: |view, findings| companions::check_ledger(view, findings, "LD2"),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "LD3",
             "a run appears once in the ledger",
             "As `runseal ledger verify` checks it.",
         ),
         gate: needs_ledger,
-        check: |view, findings| strict::check_ledger(view, findings, "LD3"),
+        check: |view, findings| companions::check_ledger(view, findings, "LD3"),
     },
     Rule {
-        info: in_strict(
+        info: integrity(
             "LD4",
             "the ledger's hashes are well formed",
             "As `runseal ledger verify` checks it.",
         ),
         gate: needs_ledger,
-        check: |view, findings| strict::check_ledger(view, findings, "LD4"),
+        check: |view, findings| companions::check_ledger(view, findings, "LD4"),
     },
 ];

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ProposalView;
-use crate::canon::{Dialect, Kind, Node, Value, canonical_digest, compare_utf16};
+use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest, compare_utf16};
 use crate::digest::{ContentHash, Digest};
 use crate::ids::{ActionId, BundleId, ProposalId};
 use crate::space::trim_ecmascript;
-use crate::verify::{Findings, Gate};
+use crate::verify::{Findings, Gate, Place};
+
 pub(super) fn needs_object(view: &ProposalView<'_>) -> Gate {
     match view.root.kind() {
         Kind::Object => Gate::Ready,
@@ -31,20 +32,42 @@ fn needs_list(view: &ProposalView<'_>, field: &str, because: &'static str) -> Ga
     }
 }
 
-fn list<'a>(view: &ProposalView<'a>, field: &str) -> Vec<Node<'a>> {
-    let items = view.root.get(field).map(|node| node.items());
-    items
-        .into_iter()
-        .flatten()
-        .filter(|node| node.kind() == Kind::Object)
-        .collect()
+/// An action or a test, and where it stands.
+#[derive(Clone)]
+pub(super) struct Item<'a> {
+    node: Node<'a>,
+    path: JsonPath,
 }
 
-pub(super) fn actions<'a>(view: &ProposalView<'a>) -> Vec<Node<'a>> {
+impl Item<'_> {
+    /// The place under the item's id, which is how reports name it; an empty id counts as none.
+    fn place(&self) -> Place {
+        let id = text(self.node, "id").filter(|id| !id.is_empty());
+        let place = id.map_or_else(Place::whole, |id| Place::named(id));
+        place.at(self.path.clone())
+    }
+}
+
+fn elements<'a>(root: Node<'a>, field: &str) -> Vec<Item<'a>> {
+    let list = root.get(field).map(|node| node.items());
+    let item = |(at, node)| Item {
+        node,
+        path: JsonPath::ROOT.then(field).then(at),
+    };
+    list.into_iter().flatten().enumerate().map(item).collect()
+}
+
+fn list<'a>(view: &ProposalView<'a>, field: &str) -> Vec<Item<'a>> {
+    let mut items = elements(view.root, field);
+    items.retain(|item| item.node.kind() == Kind::Object);
+    items
+}
+
+pub(super) fn actions<'a>(view: &ProposalView<'a>) -> Vec<Item<'a>> {
     list(view, "actions")
 }
 
-pub(super) fn tests<'a>(view: &ProposalView<'a>) -> Vec<Node<'a>> {
+pub(super) fn tests<'a>(view: &ProposalView<'a>) -> Vec<Item<'a>> {
     list(view, "acceptance_tests")
 }
 
@@ -52,11 +75,9 @@ fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
     node.get(name)?.as_lossy_str()
 }
 
-/// The id as a place; an empty one counts as none.
-fn place(node: Node<'_>) -> Option<String> {
-    text(node, "id")
-        .filter(|id| !id.is_empty())
-        .map(Cow::into_owned)
+/// A member of the proposal itself: reports give it no name.
+fn member(name: &str) -> Place {
+    Place::whole().at(JsonPath::ROOT.then(name))
 }
 
 pub(super) fn check_schema(view: &ProposalView<'_>, findings: &mut Findings) {
@@ -68,19 +89,25 @@ pub(super) fn check_schema(view: &ProposalView<'_>, findings: &mut Findings) {
     }
     let id = text(root, "id").and_then(|id| ProposalId::parse(&id).ok());
     match &id {
-        None => findings.add_without_path("`id` is not prop_ and 16 lower-case hex digits"),
-        Some(id) if view.strict => check_proposal_id(root, id, findings),
+        None => findings.add(
+            member("id"),
+            "`id` is not prop_ and 16 lower-case hex digits",
+        ),
+        Some(id) if view.derives_ids => check_proposal_id(root, id, findings),
         Some(_) => {}
     }
     if root.get("acceptance_tests").map(|node| node.kind()) != Some(Kind::Array) {
-        findings.add_without_path("`acceptance_tests` is no list");
+        findings.add(member("acceptance_tests"), "`acceptance_tests` is no list");
     }
     if root
         .get("requires_approval")
         .and_then(|node| node.as_bool())
         .is_none()
     {
-        findings.add_without_path("`requires_approval` is neither true nor false");
+        findings.add(
+            member("requires_approval"),
+            "`requires_approval` is neither true nor false",
+        );
     }
     const ACTION: [(&str, Kind); 4] = [
         ("target", Kind::String),
@@ -106,38 +133,38 @@ fn check_proposal_id(root: Node<'_>, id: &ProposalId, findings: &mut Findings) {
     }
     match ProposalId::derive(&content) {
         Ok(derived) if derived == *id => {}
-        Ok(derived) => findings.add_without_path(format!(
-            "`id` is not the content's: expected `{derived}`, actual `{id}`"
-        )),
+        Ok(derived) => findings.add_difference(
+            member("id"),
+            "`id` is not the content's",
+            derived.to_string(),
+            id.to_string(),
+        ),
         Err(_) => findings.add_without_path("the proposal has no canonical form"),
     }
 }
 
 fn check_fields(root: Node<'_>, field: &str, wanted: &[(&str, Kind)], findings: &mut Findings) {
-    for node in root
-        .get(field)
-        .map(|node| node.items())
-        .into_iter()
-        .flatten()
-    {
+    for item in elements(root, field) {
+        let node = item.node;
         if node.kind() != Kind::Object {
             let found = node.kind().with_article();
-            findings.add_without_path(format!("an element of `{field}` is {found}, no object"));
+            let message = format!("an element of `{field}` is {found}, no object");
+            findings.add(item.place(), message);
             continue;
         }
         for (name, kind) in wanted {
             let found = node.get(name).map(|node| node.kind());
             if found != Some(*kind) {
                 let wanted = kind.with_article();
-                findings.add_at(place(node), format!("`{name}` is not {wanted}"));
-            } else if *name == "id" && place(node).is_none() {
-                findings.add_without_path("a test's id is empty");
+                findings.add(item.place(), format!("`{name}` is not {wanted}"));
+            } else if *name == "id" && item.place().label().is_none() {
+                findings.add(item.place(), "a test's id is empty");
             }
         }
         if let Some(hash) = node.get("expected_hash")
             && !hash.is_string()
         {
-            findings.add_at(place(node), "`expected_hash` is not a string");
+            findings.add(item.place(), "`expected_hash` is not a string");
         }
     }
 }
@@ -148,13 +175,16 @@ fn is_blank(root: Node<'_>, field: &str) -> bool {
 
 pub(super) fn check_version(view: &ProposalView<'_>, findings: &mut Findings) {
     if is_blank(view.root, "schema_version") {
-        findings.add_without_path("`schema_version` is no string, or blank");
+        findings.add(
+            member("schema_version"),
+            "`schema_version` is no string, or blank",
+        );
     }
 }
 
 pub(super) fn check_summary(view: &ProposalView<'_>, findings: &mut Findings) {
     if is_blank(view.root, "summary") {
-        findings.add_without_path("`summary` is no string, or blank");
+        findings.add(member("summary"), "`summary` is no string, or blank");
     }
 }
 
@@ -166,32 +196,42 @@ pub(super) fn check_source(view: &ProposalView<'_>, findings: &mut Findings) {
         .map_or(Cow::Borrowed(&*id), |hash| format!("bundle_{hash}").into());
     let hash = text(view.root, "source_bundle_hash").unwrap_or_default();
     if BundleId::parse(&spelled_out).is_err() {
-        findings.add_without_path(format!(
-            "`source_bundle_id` is `{}`, not bundle_ and 16 lower-case hex digits",
-            id.escape_debug()
-        ));
+        findings.add(
+            member("source_bundle_id"),
+            format!(
+                "`source_bundle_id` is `{}`, not bundle_ and 16 lower-case hex digits",
+                id.escape_debug()
+            ),
+        );
     } else if let Some(bundle) = view.bundle
         && bundle.id != *id
         && bundle.id != spelled_out
     {
-        findings.add_without_path(format!(
-            "`source_bundle_id` is another bundle's: expected `{}`, actual `{id}`",
-            bundle.id
-        ));
+        findings.add_difference(
+            member("source_bundle_id"),
+            "`source_bundle_id` is another bundle's",
+            bundle.id.as_str(),
+            id,
+        );
     }
     match ContentHash::parse(&hash) {
-        Err(_) => findings.add_without_path(format!(
-            "`source_bundle_hash` is `{}`, not sha256: and 64 lower-case hex digits",
-            hash.escape_debug()
-        )),
+        Err(_) => findings.add(
+            member("source_bundle_hash"),
+            format!(
+                "`source_bundle_hash` is `{}`, not sha256: and 64 lower-case hex digits",
+                hash.escape_debug()
+            ),
+        ),
         Ok(hash) => {
             if let Some(bundle) = view.bundle
                 && bundle.hash != hash
             {
-                findings.add_without_path(format!(
-                    "`source_bundle_hash` is another bundle's: expected `{}`, actual `{hash}`",
-                    bundle.hash
-                ));
+                findings.add_difference(
+                    member("source_bundle_hash"),
+                    "`source_bundle_hash` is another bundle's",
+                    bundle.hash.to_string(),
+                    hash.to_string(),
+                );
             }
         }
     }
@@ -199,56 +239,63 @@ pub(super) fn check_source(view: &ProposalView<'_>, findings: &mut Findings) {
 
 pub(super) fn check_actions_list(view: &ProposalView<'_>, findings: &mut Findings) {
     if view.root.get("actions").map(|node| node.kind()) != Some(Kind::Array) {
-        findings.add_without_path("`actions` is missing or no list");
+        findings.add(member("actions"), "`actions` is missing or no list");
     }
 }
 
-pub(super) fn check_unique(nodes: Vec<Node<'_>>, findings: &mut Findings) {
+pub(super) fn check_unique(items: Vec<Item<'_>>, findings: &mut Findings) {
     let mut seen = BTreeSet::new();
-    for id in nodes.into_iter().filter_map(place) {
+    for item in items {
+        let place = item.place();
+        let Some(id) = place.label().map(str::to_owned) else {
+            continue;
+        };
         if !seen.insert(id.clone()) {
-            let message = format!("`{id}` is already there");
-            findings.add(id, message);
+            findings.add(place, format!("`{id}` is already there"));
         }
     }
 }
 
-pub(super) fn check_types(nodes: Vec<Node<'_>>, known: &[&str], findings: &mut Findings) {
-    for node in nodes {
-        let found = text(node, "type");
+pub(super) fn check_types(items: Vec<Item<'_>>, known: &[&str], findings: &mut Findings) {
+    for item in items {
+        let found = text(item.node, "type");
         if !found.as_deref().is_some_and(|found| known.contains(&found)) {
             let shown = found.map_or("nothing".to_owned(), |found| format!("`{found}`"));
-            findings.add_at(place(node), format!("the type is {shown}, not a known one"));
+            findings.add(
+                item.place(),
+                format!("the type is {shown}, not a known one"),
+            );
         }
     }
 }
 
 pub(super) fn check_action_ids(view: &ProposalView<'_>, findings: &mut Findings) {
     let actions = actions(view);
-    let counts = if view.strict {
+    let counts = if view.derives_ids {
         count_contents(&actions)
     } else {
         BTreeMap::new()
     };
-    for node in &actions {
-        let id = text(*node, "id").unwrap_or_default();
+    for item in &actions {
+        let node = item.node;
+        let id = text(node, "id").unwrap_or_default();
         if ActionId::parse(&id).is_err() {
-            findings.add_at(
-                place(*node),
+            findings.add(
+                item.place(),
                 format!(
                     "`{}` is not act_ and 16 lower-case hex digits",
                     id.escape_debug()
                 ),
             );
-        } else if view.strict {
-            let alike = content_digest(*node).and_then(|content| counts.get(&content));
-            let derived = derive_action_id(*node, alike.is_some_and(|count| *count > 1));
+        } else if view.derives_ids {
+            let alike = content_digest(node).and_then(|content| counts.get(&content));
+            let derived = derive_action_id(node, alike.is_some_and(|count| *count > 1));
             if derived
                 .as_ref()
                 .is_none_or(|derived| derived.as_str() != id)
             {
                 let expected = derived.map_or("none".to_owned(), |derived| derived.to_string());
-                findings.add_difference(id, "the id is not the content's", expected, "another");
+                findings.add_difference(item.place(), "the id is not the content's", expected, id);
             }
         }
     }
@@ -265,9 +312,9 @@ fn derive_action_id(node: Node<'_>, collides: bool) -> Option<ActionId> {
 }
 
 /// How many actions have each content, by its hash.
-fn count_contents(actions: &[Node<'_>]) -> BTreeMap<Digest, usize> {
+fn count_contents(actions: &[Item<'_>]) -> BTreeMap<Digest, usize> {
     let mut counts = BTreeMap::new();
-    for content in actions.iter().filter_map(|node| content_digest(*node)) {
+    for content in actions.iter().filter_map(|item| content_digest(item.node)) {
         *counts.entry(content).or_insert(0) += 1;
     }
     counts
@@ -297,32 +344,36 @@ pub(super) fn check_confidence(view: &ProposalView<'_>, findings: &mut Findings)
         value.fract() == 0.0 && (0.0..=100.0).contains(&value)
     });
     if !is_score {
-        findings.add_without_path("`confidence` is no integer from 0 to 100");
+        findings.add(
+            member("confidence"),
+            "`confidence` is no integer from 0 to 100",
+        );
     }
 }
 
 pub(super) fn check_order(view: &ProposalView<'_>, findings: &mut Findings) {
-    let actions: Vec<(f64, Node<'_>)> = actions(view)
+    let actions: Vec<(f64, Item<'_>)> = actions(view)
         .into_iter()
-        .filter_map(|node| Some((node.get("order")?.as_number()?.to_f64(), node)))
+        .filter_map(|item| Some((item.node.get("order")?.as_number()?.to_f64(), item)))
         .collect();
     let misplaced = actions.windows(2).find_map(|pair| match pair {
         [(before, first), (after, second)] => {
-            let descends = after < before || (after == before && id_descends(*first, *second));
-            descends.then_some(*second)
+            let descends =
+                after < before || (after == before && id_descends(first.node, second.node));
+            descends.then_some(second)
         }
         _ => None,
     });
-    if let Some(node) = misplaced {
-        findings.add_at(place(node), "the action sorts before its predecessor");
+    if let Some(item) = misplaced {
+        findings.add(item.place(), "the action sorts before its predecessor");
     }
     let tests = tests(view);
     let misplaced = tests.windows(2).find_map(|pair| match pair {
-        [first, second] => id_descends(*first, *second).then_some(*second),
+        [first, second] => id_descends(first.node, second.node).then_some(second),
         _ => None,
     });
-    if let Some(node) = misplaced {
-        findings.add_at(place(node), "the test sorts before its predecessor");
+    if let Some(item) = misplaced {
+        findings.add(item.place(), "the test sorts before its predecessor");
     }
 }
 
@@ -334,7 +385,8 @@ fn id_descends(first: Node<'_>, second: Node<'_>) -> bool {
 }
 
 pub(super) fn check_content(view: &ProposalView<'_>, findings: &mut Findings) {
-    for node in actions(view) {
+    for item in actions(view) {
+        let node = item.node;
         let content = node.get("content");
         let fault = match (text(node, "type").as_deref(), content) {
             (Some("create_file" | "modify_file"), None) => Some("`content` is missing"),
@@ -348,7 +400,7 @@ pub(super) fn check_content(view: &ProposalView<'_>, findings: &mut Findings) {
             (_, None) => None,
         };
         if let Some(fault) = fault {
-            findings.add_at(place(node), fault);
+            findings.add(item.place(), fault);
         }
     }
 }

@@ -8,7 +8,7 @@ mod checks;
 use crate::canon::{Dialect, Node, Value, canonical_digest};
 use crate::digest::{ContentHash, Digest};
 use crate::formats::Format;
-use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules};
+use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     actions, check_action_ids, check_actions_list, check_confidence, check_content, check_order,
     check_schema, check_source, check_summary, check_types, check_unique, check_version,
@@ -52,7 +52,7 @@ pub struct ProposalView<'a> {
     pub root: Node<'a>,
     /// The bundle it came from, where it is at hand.
     pub bundle: Option<&'a SourceBundle>,
-    strict: bool,
+    derives_ids: bool,
 }
 
 impl<'a> ProposalView<'a> {
@@ -61,7 +61,7 @@ impl<'a> ProposalView<'a> {
         Self {
             root,
             bundle,
-            strict: false,
+            derives_ids: false,
         }
     }
 }
@@ -75,12 +75,12 @@ impl Subject for Proposal {
 }
 
 /// Verifies a proposal.
-pub fn verify_proposal(view: &ProposalView<'_>, strictness: Strictness) -> Report {
+pub fn verify_proposal(view: &ProposalView<'_>, level: Level) -> Report {
     let view = ProposalView {
-        strict: strictness == Strictness::Strict,
+        derives_ids: level >= Level::Integrity,
         ..*view
     };
-    run_rules(&RULES, &view, strictness)
+    run_rules(&RULES, &view, level)
 }
 
 /// The hash of a proposal: over its canonical bytes with the LF (003 §6.4 read with 000 §5.3).
@@ -100,7 +100,7 @@ const fn info(
         format: Format::Proposal,
         title,
         section,
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }

@@ -6,6 +6,7 @@ use super::attestation::{
 };
 use super::merkle::compute_merkle_root;
 use super::trust::{Scope, TrustPolicy};
+use crate::canon::JsonPath;
 use crate::canon::Node;
 use crate::digest::Digest;
 use crate::formats::Format;
@@ -67,7 +68,7 @@ const fn info(
         format: Format::Receipt,
         title,
         section,
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }
@@ -168,7 +169,7 @@ fn place(at: usize, path: &str) -> String {
 
 fn check_fields(view: &ReceiptsView<'_>, findings: &mut Findings) {
     if view.receipts.is_empty() {
-        findings.add("$", "expected at least one receipt, actual none");
+        findings.add(JsonPath::ROOT, "expected at least one receipt, actual none");
     }
     for (at, receipt) in view.receipts.iter().enumerate() {
         for problem in &receipt.problems {

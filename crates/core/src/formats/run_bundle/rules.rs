@@ -4,7 +4,7 @@ use super::facts::{Doc, RunBundleView};
 pub use super::rules_documents::{allowed_engines, coupling_faults};
 use super::{rules_documents as documents, rules_files as files, rules_meta as meta};
 use crate::formats::Format;
-use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules};
+use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// Names the run bundle as the subject of its rules.
 pub struct RunBundle;
@@ -12,11 +12,12 @@ pub struct RunBundle;
 impl Subject for RunBundle {
     type View<'a> = RunBundleView<'a>;
     const FORMAT: Format = Format::RunBundle;
+    const NAMES_FILES: bool = true;
 }
 
 /// Verifies a run bundle.
-pub fn verify_run_bundle(view: &RunBundleView<'_>, strictness: Strictness) -> Report {
-    run_rules(&RULES, view, strictness)
+pub fn verify_run_bundle(view: &RunBundleView<'_>, level: Level) -> Report {
+    run_rules(&RULES, view, level)
 }
 
 const fn info(
@@ -30,7 +31,7 @@ const fn info(
         format: Format::RunBundle,
         title,
         section,
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }
@@ -187,7 +188,7 @@ pub static RULES: [Rule<RunBundle>; 12] = [
     },
     Rule {
         info: RuleInfo {
-            level: Level::Strict,
+            level: Level::Form,
             ..info(
                 "RB12",
                 "004 Sealing Rules",

@@ -3,11 +3,17 @@
 use std::borrow::Cow;
 
 use super::{PARTS, RunnerView, SCHEMA_VERSION};
-use crate::canon::{Dialect, Kind, Node, canonical_bytes, compare_utf16};
+use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_bytes, compare_utf16};
 use crate::formats::policy::BOUNDS;
 use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
-use crate::verify::{Findings, Gate};
+use crate::verify::{Findings, Gate, Place};
+
+/// The place under the name that the record's reports give it: the path without `$`.
+fn place(path: JsonPath) -> Place {
+    let label = path.to_string();
+    Place::named(label.trim_start_matches("$.")).at(path)
+}
 
 const SECRET_PREFIXES: [&str; 6] = ["SSH_", "NPM_", "GIT_", "AWS_", "OPENAI_", "ANTHROPIC_"];
 pub(super) fn needs_object(view: &RunnerView<'_>) -> Gate {
@@ -56,7 +62,7 @@ pub(super) fn check_schema(view: &RunnerView<'_>, findings: &mut Findings) {
         }
     }
     if let Some(roots) = part_of(view, "write_roots") {
-        check_strings(roots, "write_roots", findings);
+        check_strings(roots, &JsonPath::ROOT.then("write_roots"), findings);
     }
     for (part, name) in [
         ("commands", "allowlist"),
@@ -66,27 +72,30 @@ pub(super) fn check_schema(view: &RunnerView<'_>, findings: &mut Findings) {
         let Some(part_node) = part_of(view, part) else {
             continue;
         };
-        let place = format!("{part}.{name}");
+        let path = JsonPath::ROOT.then(part).then(name);
         match part_node.get(name) {
-            Some(list) if list.kind() == Kind::Array => check_strings(list, &place, findings),
-            _ => findings.add(&place, format!("`{name}` is not a list")),
+            Some(list) if list.kind() == Kind::Array => check_strings(list, &path, findings),
+            _ => findings.add(place(path), format!("`{name}` is not a list")),
         }
     }
     if let Some(warnings) = view.root.get("warnings") {
         let is_list = warnings.kind() == Kind::Array;
         let all_strings = warnings.items().all(|item| item.is_string());
         if !is_list || !all_strings || !is_sorted(&strings(warnings)) {
-            findings.add("warnings", "warnings is not a sorted list of strings");
+            findings.add(
+                place(JsonPath::ROOT.then("warnings")),
+                "warnings is not a sorted list of strings",
+            );
         }
     }
     check_phase_fields(view, findings);
 }
 
-fn check_strings(list: Node<'_>, place: &str, findings: &mut Findings) {
+fn check_strings(list: Node<'_>, path: &JsonPath, findings: &mut Findings) {
     for (at, item) in list.items().enumerate() {
         if !item.is_string() {
             let found = item.kind().with_article();
-            findings.add(format!("{place}[{at}]"), format!("{found} is no string"));
+            findings.add(place(path.then(at)), format!("{found} is no string"));
         }
     }
 }
@@ -96,18 +105,31 @@ fn check_phase_fields(view: &RunnerView<'_>, findings: &mut Findings) {
         return;
     };
     if phases.kind() != Kind::Array {
-        findings.add("timing.phases", "phases is not a list");
+        findings.add(
+            place(JsonPath::ROOT.then("timing").then("phases")),
+            "phases is not a list",
+        );
         return;
     }
     for (at, phase) in phases.items().enumerate() {
-        let place = format!("timing.phases[{at}]");
+        let path = JsonPath::ROOT.then("timing").then("phases").then(at);
         if phase.kind() != Kind::Object {
-            findings.add(place, "a phase is an object");
+            findings.add(place(path), "a phase is an object");
             continue;
         }
-        for field in ["name", "started_at", "duration_ms"] {
-            if phase.get(field).is_none() {
-                findings.add(format!("{place}.{field}"), format!("`{field}` is missing"));
+        for (field, kind) in [
+            ("name", Kind::String),
+            ("started_at", Kind::String),
+            ("duration_ms", Kind::Number),
+        ] {
+            match phase.get(field) {
+                None => findings.add(place(path.then(field)), format!("`{field}` is missing")),
+                // A time that is no time is RN9's.
+                Some(node) if node.kind() != kind && field != "started_at" => findings.add(
+                    place(path.then(field)),
+                    format!("`{field}` is not {}", kind.with_article()),
+                ),
+                Some(_) => {}
             }
         }
     }
@@ -148,7 +170,7 @@ pub(super) fn check_names(view: &RunnerView<'_>, findings: &mut Findings) {
 fn check_choice(node: Node<'_>, part: &str, name: &str, known: &[&str], findings: &mut Findings) {
     if !text(node, name).is_some_and(|found| known.contains(&&*found)) {
         findings.add(
-            format!("{part}.{name}"),
+            place(JsonPath::ROOT.then(part).then(name)),
             format!("`{name}` is not one of {}", known.join(", ")),
         );
     }
@@ -157,7 +179,10 @@ fn check_choice(node: Node<'_>, part: &str, name: &str, known: &[&str], findings
 fn check_booleans(node: Node<'_>, part: &str, names: [&str; 2], findings: &mut Findings) {
     for name in names {
         if node.get(name).and_then(|node| node.as_bool()).is_none() {
-            findings.add(format!("{part}.{name}"), format!("`{name}` is no boolean"));
+            findings.add(
+                place(JsonPath::ROOT.then(part).then(name)),
+                format!("`{name}` is no boolean"),
+            );
         }
     }
 }
@@ -181,10 +206,16 @@ pub(super) fn check_platform(view: &RunnerView<'_>, findings: &mut Findings) {
         findings,
     );
     if !text(platform, "node_version").is_some_and(|version| version.starts_with('v')) {
-        findings.add("platform.node_version", "the version does not begin with v");
+        findings.add(
+            place(JsonPath::ROOT.then("platform").then("node_version")),
+            "the version does not begin with v",
+        );
     }
     if text(platform, "npm_version").is_none() {
-        findings.add("platform.npm_version", "the version is no string");
+        findings.add(
+            place(JsonPath::ROOT.then("platform").then("npm_version")),
+            "the version is no string",
+        );
     }
 }
 
@@ -198,7 +229,10 @@ pub(super) fn check_sandbox(view: &RunnerView<'_>, findings: &mut Findings) {
     check_choice(sandbox, "sandbox", "isolation_level", &levels, findings);
     let is_none = |name: &str| text(sandbox, name).as_deref() == Some("none");
     if is_none("isolation_level") && !is_none("backend") {
-        findings.add("sandbox", "isolation_level none needs backend none");
+        findings.add(
+            place(JsonPath::ROOT.then("sandbox")),
+            "isolation_level none needs backend none",
+        );
     }
     let booleans = ["network_blocked", "filesystem_readonly"];
     check_booleans(sandbox, "sandbox", booleans, findings);
@@ -212,7 +246,7 @@ pub(super) fn check_limits(view: &RunnerView<'_>, findings: &mut Findings) {
     for (name, least, most) in BOUNDS {
         if !number(name).is_some_and(|value| (least..=most).contains(&value)) {
             findings.add(
-                format!("limits.{name}"),
+                place(JsonPath::ROOT.then("limits").then(name)),
                 format!("`{name}` is not {least} to {most}"),
             );
         }
@@ -220,7 +254,7 @@ pub(super) fn check_limits(view: &RunnerView<'_>, findings: &mut Findings) {
     for name in ["max_memory_bytes", "max_cpu_seconds"] {
         if limits.get(name).is_some() && !number(name).is_some_and(|value| value > 0.0) {
             findings.add(
-                format!("limits.{name}"),
+                place(JsonPath::ROOT.then("limits").then(name)),
                 format!("`{name}` is not positive"),
             );
         }
@@ -235,14 +269,23 @@ pub(super) fn check_commands(view: &RunnerView<'_>, findings: &mut Findings) {
     let (allowed, blocked) = (list("allowlist"), list("blocklist"));
     for (name, found) in [("allowlist", &allowed), ("blocklist", &blocked)] {
         if !is_sorted(found) {
-            findings.add(format!("commands.{name}"), "the list is not sorted");
+            findings.add(
+                place(JsonPath::ROOT.then("commands").then(name)),
+                "the list is not sorted",
+            );
         }
     }
     if let Some(both) = allowed.iter().find(|name| blocked.contains(name)) {
-        findings.add("commands", format!("`{both}` is both allowed and blocked"));
+        findings.add(
+            place(JsonPath::ROOT.then("commands")),
+            format!("`{both}` is both allowed and blocked"),
+        );
     }
     if text(commands, "shell").is_none_or(|shell| shell.is_empty()) {
-        findings.add("commands.shell", "`shell` is no string, or empty");
+        findings.add(
+            place(JsonPath::ROOT.then("commands").then("shell")),
+            "`shell` is no string, or empty",
+        );
     }
 }
 
@@ -251,18 +294,21 @@ pub(super) fn check_write_roots(view: &RunnerView<'_>, findings: &mut Findings) 
         return;
     };
     if !is_sorted(&strings(roots)) {
-        findings.add("write_roots", "the list is not sorted");
+        findings.add(
+            place(JsonPath::ROOT.then("write_roots")),
+            "the list is not sorted",
+        );
     }
     for (at, root) in roots.items().enumerate() {
         let Some(root) = root.as_lossy_str() else {
             continue;
         };
-        let place = format!("write_roots[{at}]");
+        let path = JsonPath::ROOT.then("write_roots").then(at);
         if root.starts_with('/') || has_drive_prefix(&root) {
-            findings.add(&place, format!("`{root}` is not relative"));
+            findings.add(place(path.clone()), format!("`{root}` is not relative"));
         }
         if root.contains("..") {
-            findings.add(&place, format!("`{root}` holds `..`"));
+            findings.add(place(path), format!("`{root}` holds `..`"));
         }
     }
 }
@@ -272,11 +318,17 @@ pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
         return;
     };
     if text(context, "working_dir").as_deref() != Some(".") {
-        findings.add("context.working_dir", "`working_dir` is not `.`");
+        findings.add(
+            place(JsonPath::ROOT.then("context").then("working_dir")),
+            "`working_dir` is not `.`",
+        );
     }
     if let Some(list) = context.get("env_allowlist") {
         if !is_sorted(&strings(list)) {
-            findings.add("context.env_allowlist", "the list is not sorted");
+            findings.add(
+                place(JsonPath::ROOT.then("context").then("env_allowlist")),
+                "the list is not sorted",
+            );
         }
         for (at, name) in list.items().enumerate() {
             let name = name.as_lossy_str().unwrap_or_default();
@@ -285,7 +337,12 @@ pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
                 .any(|prefix| name.starts_with(prefix))
             {
                 findings.add(
-                    format!("context.env_allowlist[{at}]"),
+                    place(
+                        JsonPath::ROOT
+                            .then("context")
+                            .then("env_allowlist")
+                            .then(at),
+                    ),
                     format!("`{name}` may hold a secret"),
                 );
             }
@@ -293,7 +350,10 @@ pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
     }
     for name in ["locale", "timezone"] {
         if text(context, name).is_none() {
-            findings.add(format!("context.{name}"), format!("`{name}` is no string"));
+            findings.add(
+                place(JsonPath::ROOT.then("context").then(name)),
+                format!("`{name}` is no string"),
+            );
         }
     }
 }
@@ -306,23 +366,32 @@ pub(super) fn check_timing(view: &RunnerView<'_>, findings: &mut Findings) {
     let (started, completed) = (time(timing, "started_at"), time(timing, "completed_at"));
     for (name, found) in [("started_at", started), ("completed_at", completed)] {
         if found.is_none() {
-            findings.add(format!("timing.{name}"), "not a time in ISO 8601 UTC");
+            findings.add(
+                place(JsonPath::ROOT.then("timing").then(name)),
+                "not a time in ISO 8601 UTC",
+            );
         }
     }
     let duration = timing.get("duration_ms").and_then(|node| node.as_number());
     if duration.is_none() {
-        findings.add("timing.duration_ms", "`duration_ms` is no number");
+        findings.add(
+            place(JsonPath::ROOT.then("timing").then("duration_ms")),
+            "`duration_ms` is no number",
+        );
     }
     if let (Some(started), Some(completed)) = (started, completed) {
         if completed < started {
-            findings.add("timing", "completed_at is before started_at");
+            findings.add(
+                place(JsonPath::ROOT.then("timing")),
+                "completed_at is before started_at",
+            );
         }
         let difference = (completed - started) as f64;
         if let Some(duration) = duration
             && (duration.to_f64() - difference).abs() > 1.0
         {
             findings.add_difference(
-                "timing.duration_ms",
+                place(JsonPath::ROOT.then("timing").then("duration_ms")),
                 "the times are another number of milliseconds apart",
                 duration.text(),
                 difference.to_string(),
@@ -336,13 +405,16 @@ pub(super) fn check_timing(view: &RunnerView<'_>, findings: &mut Findings) {
             continue;
         }
         let Some(time) = time(phase, "started_at") else {
-            let place = format!("timing.phases[{at}].started_at");
-            findings.add(place, "not a time in ISO 8601 UTC");
+            let phase = JsonPath::ROOT.then("timing").then("phases").then(at);
+            findings.add(
+                place(phase.then("started_at")),
+                "not a time in ISO 8601 UTC",
+            );
             continue;
         };
         if before.is_some_and(|before| time < before) {
             findings.add(
-                "timing.phases",
+                place(JsonPath::ROOT.then("timing").then("phases")),
                 format!("phase {at} begins before the one before it"),
             );
         }
@@ -359,12 +431,18 @@ pub(super) fn check_exit(view: &RunnerView<'_>, findings: &mut Findings) {
         code.to_exact_i64()
             .is_some_and(|code| (0..=255).contains(&code))
     }) {
-        findings.add("exit.code", "`code` is no integer from 0 to 255");
+        findings.add(
+            place(JsonPath::ROOT.then("exit").then("code")),
+            "`code` is no integer from 0 to 255",
+        );
     }
     if exit.get("signal").is_some() {
         let signal = text(exit, "signal");
         if signal.is_none_or(|signal| signal.to_uppercase() != *signal) {
-            findings.add("exit.signal", "`signal` is no text in upper case");
+            findings.add(
+                place(JsonPath::ROOT.then("exit").then("signal")),
+                "`signal` is no text in upper case",
+            );
         }
     }
     check_booleans(exit, "exit", ["oom_killed", "timeout_killed"], findings);

@@ -8,7 +8,7 @@ mod checks;
 use crate::canon::{Dialect, Kind, Node, Value, canonical_digest};
 use crate::digest::ContentHash;
 use crate::formats::Format;
-use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Strictness, Subject, run_rules};
+use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     check_canonical, check_commands, check_context, check_exit, check_limits, check_names,
     check_platform, check_sandbox, check_schema, check_timing, check_version, check_write_roots,
@@ -61,8 +61,8 @@ impl Subject for Runner {
 }
 
 /// Verifies a runner record.
-pub fn verify_runner(view: &RunnerView<'_>, strictness: Strictness) -> Report {
-    run_rules(&RULES, view, strictness)
+pub fn verify_runner(view: &RunnerView<'_>, level: Level) -> Report {
+    run_rules(&RULES, view, level)
 }
 
 /// The hash of a runner record: over the canonical bytes of its core, with the LF (RN11).
@@ -83,7 +83,7 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
         format: Format::Runner,
         title,
         section: "002 §3.1 runner.json",
-        level: Level::Must,
+        level: Level::Document,
         explanation,
     }
 }

@@ -79,8 +79,12 @@ fn write_findings(text: &mut String, format: Option<Format>, findings: &[Finding
 }
 
 fn write_finding(text: &mut String, finding: &Finding) {
-    let place = finding.path.as_deref().unwrap_or("the whole");
-    line(text, 2, &one_line(&format!("{place}: {}", finding.what())));
+    let place = named_place(finding);
+    line(
+        text,
+        2,
+        &one_line(&format!("{place}: {}", finding.headline())),
+    );
     if let Some(difference) = &finding.difference {
         let values = [
             ("expected ", &difference.expected),
@@ -89,6 +93,18 @@ fn write_finding(text: &mut String, finding: &Finding) {
         for (label, value) in values {
             line(text, 3, &one_line(&format!("{label} {value}")));
         }
+    }
+}
+
+/// The place under its name, with the line where it is known and the name does not say it.
+pub(super) fn named_place(finding: &Finding) -> String {
+    let label = finding.path().unwrap_or("the whole");
+    match (finding.place.span(), finding.place.line_number()) {
+        (Some(span), _) => format!("{label} ({})", span.start),
+        (None, Some(line)) if finding.place.file_name().is_some() => {
+            format!("{label} (line {line})")
+        }
+        _ => label.to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::human::named_place;
 use super::{format_name, rule_of};
 use crate::verify::finding::Finding;
 use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
@@ -63,8 +64,7 @@ fn write_case(xml: &mut String, result: &Checked) {
 }
 
 fn write_failure(xml: &mut String, result: &Checked, finding: &Finding) {
-    let place = finding.path.as_deref().map(|path| format!("{path}: "));
-    let message = format!("{}{}", place.unwrap_or_default(), finding.message);
+    let message = format!("{}: {}", named_place(finding), finding.message);
     let meaning = rule_of(result.format, finding.rule_id).map_or("", |rule| rule.explanation);
     let _ = writeln!(
         xml,

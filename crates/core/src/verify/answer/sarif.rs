@@ -37,7 +37,7 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
     let mut invocation = Value::object([("executionSuccessful", notifications.is_empty())]);
     invocation.insert("toolExecutionNotifications", Value::array(notifications));
     let run = Value::object([
-        ("columnKind", Value::from("utf16CodeUnits")),
+        ("columnKind", Value::from("unicodeCodePoints")),
         ("invocations", Value::array([invocation])),
         ("results", Value::array(results)),
         ("tool", Value::object([("driver", driver)])),
@@ -88,29 +88,33 @@ fn finding_json(result: &Checked, finding: &Finding, index: &BTreeMap<&str, usiz
 
 /// The file of a finding, and the place in it where the finding gives one.
 fn location(result: &Checked, finding: &Finding) -> Value {
-    let path = finding.path.as_deref();
-    let names_files = matches!(
-        result.format,
-        Some(
-            Format::JobBundle | Format::Pack | Format::RunBundle | Format::Engine | Format::Archive
-        )
-    );
-    let file = match path {
-        Some(path) if names_files && !path.starts_with('$') && !path.starts_with('/') => {
-            format!("{}/{path}", result.path)
-        }
-        _ => result.path.clone(),
+    let file = match finding.place.file_name() {
+        Some(name) => format!("{}/{name}", result.path),
+        None => result.path.clone(),
     };
     let artifact = Value::object([("uri", encode_uri(&file))]);
-    let mut location = Value::object([(
-        "physicalLocation",
-        Value::object([("artifactLocation", artifact)]),
-    )]);
-    if let Some(path) = path {
+    let mut physical = Value::object([("artifactLocation", artifact)]);
+    if let Some(region) = region(finding) {
+        physical.insert("region", region);
+    }
+    let mut location = Value::object([("physicalLocation", physical)]);
+    if let Some(path) = finding.path() {
         let logical = Value::object([("fullyQualifiedName", path)]);
         location.insert("logicalLocations", Value::array([logical]));
     }
     location
+}
+
+/// Where in the file's text, as far as that is known.
+fn region(finding: &Finding) -> Option<Value> {
+    let line = finding.place.line_number()?;
+    let mut region = Value::object([("startLine", u64::from(line))]);
+    if let Some(span) = finding.place.span() {
+        region.insert("startColumn", u64::from(span.start.column));
+        region.insert("byteOffset", span.offset as u64);
+        region.insert("byteLength", span.length as u64);
+    }
+    Some(region)
 }
 
 fn notification(result: &Checked) -> Option<Value> {
@@ -125,8 +129,13 @@ fn notification(result: &Checked) -> Option<Value> {
     ]))
 }
 
-/// A path as a URI reference: everything but what a path segment may hold is percent-encoded.
+/// A path as a relative URI reference: everything but what a path segment may hold is
+/// percent-encoded, and `./` before it is left out, as code scanning services match by name.
 fn encode_uri(path: &str) -> String {
+    let mut path = path;
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest.trim_start_matches('/');
+    }
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {
         match byte {

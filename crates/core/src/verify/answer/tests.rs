@@ -1,15 +1,16 @@
 use super::*;
 use crate::canon::{Dialect, canonical_bytes};
-use crate::verify::{Difference, Finding};
+use crate::verify::{Difference, Finding, Place};
 
 fn survey() -> Survey {
     let finding = |path: &str, difference: Option<Difference>| Finding {
         rule_id: "JB4",
-        path: Some(path.to_owned()),
+        place: Place::file(path),
         message: "the SHA-256 is not the declared one: expected `aa`, actual `bb`".to_owned(),
         difference,
     };
     let difference = Difference {
+        subject: "the SHA-256 is not the declared one".to_owned(),
         expected: "aa".to_owned(),
         actual: "bb".to_owned(),
     };

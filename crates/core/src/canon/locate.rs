@@ -1,0 +1,147 @@
+//! Finds values in the text of a document by their paths, in one pass.
+//!
+//! Only for texts that were read before and found to be strict JSON; on anything else it stops
+//! looking and says where it got to. A value that is not there gives the value that should hold it.
+
+use std::ops::Range;
+
+use super::json_path::Step;
+use super::text::decode_raw;
+
+/// The byte ranges of the values at `paths`, or of the nearest values above them.
+pub fn locate(text: &str, paths: &[&[Step]]) -> Vec<Option<Range<usize>>> {
+    let mut scanner = Scanner {
+        text: text.as_bytes(),
+        at: 0,
+        paths,
+        found: vec![None; paths.len()],
+    };
+    let all: Vec<usize> = (0..paths.len()).collect();
+    if !all.is_empty() {
+        scanner.value(&all, 0);
+    }
+    scanner.found
+}
+
+struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+    paths: &'a [&'a [Step]],
+    found: Vec<Option<Range<usize>>>,
+}
+
+impl<'a> Scanner<'a> {
+    fn peek(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t' | b',' | b':') = self.text.get(self.at) {
+            self.at += 1;
+        }
+        self.text.get(self.at).copied()
+    }
+
+    /// Passes over one value. `wanted` are the paths that lead to or through it; `depth` is how
+    /// many of their steps were taken. Depth is bounded by the reader's limit on brackets.
+    fn value(&mut self, wanted: &[usize], depth: usize) {
+        let first = self.peek();
+        let start = self.at;
+        for &path in wanted {
+            self.found[path] = Some(start..start);
+        }
+        match first {
+            Some(b'{') => self.object(wanted, depth),
+            Some(b'[') => self.array(wanted, depth),
+            Some(b'"') => {
+                self.string();
+            }
+            _ => {
+                let end =
+                    |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
+                let rest = &self.text[start.min(self.text.len())..];
+                // At least one byte, so that a text that is no JSON is passed over too.
+                self.at = start + rest.iter().position(end).unwrap_or(rest.len()).max(1);
+            }
+        }
+        // Those that went on inside have their own range by now.
+        for &path in wanted {
+            if let Some(range) = &mut self.found[path]
+                && range.start == start
+            {
+                range.end = self.at;
+            }
+        }
+    }
+
+    fn object(&mut self, wanted: &[usize], depth: usize) {
+        self.at += 1;
+        while let Some(b'"') = self.peek() {
+            let key = self.string();
+            let matching = |path: &&usize| match self.paths[**path].get(depth) {
+                Some(Step::Member(name)) => decode_raw(key).as_ref() == name.as_bytes(),
+                _ => false,
+            };
+            let inside: Vec<usize> = wanted.iter().filter(matching).copied().collect();
+            self.value(&inside, depth + 1);
+        }
+        self.at += 1;
+    }
+
+    fn array(&mut self, wanted: &[usize], depth: usize) {
+        self.at += 1;
+        let mut element = 0;
+        while !matches!(self.peek(), Some(b']') | None) {
+            let matching = |path: &&usize| match self.paths[**path].get(depth) {
+                Some(Step::Element(at)) => *at == element,
+                _ => false,
+            };
+            let inside: Vec<usize> = wanted.iter().filter(matching).copied().collect();
+            self.value(&inside, depth + 1);
+            element += 1;
+        }
+        self.at += 1;
+    }
+
+    /// Passes over a string; gives what stands between its quotes.
+    fn string(&mut self) -> &'a str {
+        let start = self.at + 1;
+        let mut at = start;
+        while let Some(byte) = self.text.get(at) {
+            match byte {
+                b'"' => break,
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+        let end = at.min(self.text.len());
+        self.at = end + 1;
+        str::from_utf8(&self.text[start.min(end)..end]).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find<'a>(text: &'a str, steps: &[Step]) -> &'a str {
+        let range = locate(text, &[steps]).remove(0).unwrap();
+        &text[range]
+    }
+
+    #[test]
+    fn locate_finds_values_of_every_kind() {
+        let text = r#" {"a":[ {"b\"":{}} , -1.5e3,"x\\" ], "c" : null }"#;
+        let a = Step::from("a");
+        assert_eq!(find(text, &[]), text.trim());
+        assert_eq!(find(text, &[a.clone(), 0.into(), "b\"".into()]), "{}");
+        assert_eq!(find(text, &[a.clone(), 1.into()]), "-1.5e3");
+        assert_eq!(find(text, &[a.clone(), 2.into()]), r#""x\\""#);
+        assert_eq!(find(text, &["c".into()]), "null");
+        assert_eq!(find(text, &["d".into()]), text.trim());
+        assert!(find(text, &[a, 7.into()]).starts_with('['));
+    }
+
+    #[test]
+    fn locate_in_a_broken_text_comes_to_an_end() {
+        for text in ["", "{", "[1", "{\"a", "{\"a\":", "\"\\", "[[[", "]", "{1}"] {
+            let _ = locate(text, &[&[Step::from("a")], &[Step::from(0)], &[]]);
+        }
+    }
+}

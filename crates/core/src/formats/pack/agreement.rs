@@ -1,0 +1,587 @@
+//! What one record of a pack says about another must be so (PK13, PK15).
+//!
+//! PK13 compares what every producer repeats or implies: ids, hashes, the decision against the
+//! evidence, the ledger against the run. PK15 compares what a record of our own harness repeats
+//! beyond that. A pack of another producer may leave those looser, so PK15 looks at a pack that
+//! lists its files (PK14), and at any pack when form is asked for.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::PackView;
+use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_bytes, canonical_digest};
+use crate::digest::ContentHash;
+use crate::ids::ActionId;
+use crate::verify::{Findings, Gate, Level, Place};
+
+const RUN: &str = "run.json";
+const EVIDENCE: &str = "evidence.json";
+const RUNNER: &str = "runner.json";
+const LEDGER: &str = "ledger.jsonl";
+
+/// A member of a file of the pack, reached by names.
+fn place(file: &str, names: &[&str]) -> Place {
+    let path = names
+        .iter()
+        .fold(JsonPath::ROOT, |path, name| path.then(*name));
+    Place::file(file).at(path)
+}
+
+fn element(file: &str, list: &str, at: usize) -> Place {
+    Place::file(file).at(JsonPath::ROOT.then(list).then(at))
+}
+
+/// The canonical text of a member, reached by names.
+fn member(node: Node<'_>, names: &[&str]) -> Option<String> {
+    let mut at = node;
+    for name in names {
+        at = at.get(name)?;
+    }
+    let bytes = canonical_bytes(at, Dialect::Kernel).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+fn list<'a>(node: Node<'a>, name: &str) -> Vec<Node<'a>> {
+    let items = node.get(name).map(|list| list.items());
+    items.into_iter().flatten().collect()
+}
+
+fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
+    node.get(name)?.as_lossy_str()
+}
+
+fn flag(node: Node<'_>, name: &str) -> Option<bool> {
+    node.get(name)?.as_bool()
+}
+
+fn number(node: Node<'_>, name: &str) -> Option<f64> {
+    Some(node.get(name)?.as_number()?.to_f64())
+}
+
+fn execution(run: Node<'_>) -> Option<Node<'_>> {
+    run.get("execution")
+        .filter(|node| node.kind() == Kind::Object)
+}
+
+/// PK13.
+pub(super) fn check_agreement(view: &PackView<'_>, findings: &mut Findings) {
+    let Some(run) = view.document(RUN) else {
+        return;
+    };
+    check_bundle(view, run, findings);
+    check_ledger(view, run, findings);
+    check_proposal(view, findings);
+    if let Some(evidence) = view.document(EVIDENCE) {
+        check_decision(run, evidence, findings);
+        check_results(view, run, evidence, findings);
+    }
+    if let Some(runner) = view.document(RUNNER) {
+        check_runner(run, runner, findings);
+    }
+    if view.document("model_io.json").is_some()
+        && text(run, "model_mode").as_deref() == Some("none")
+    {
+        findings.add(
+            Place::file("model_io.json"),
+            "the run says that no model was called",
+        );
+    }
+}
+
+fn check_bundle(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
+    let Some(bundle) = view.document("bundle.json") else {
+        return;
+    };
+    let pairs: [(&[&str], &str); 2] = [
+        (&["kernel_version"], "kernel_version"),
+        (&["bundle", "bundle_id"], "id"),
+    ];
+    for (here, there) in pairs {
+        if member(run, here) != member(bundle, &[there]) {
+            let name = here.join(".");
+            findings.add(place(RUN, here), format!("`{name}` is not the bundle's"));
+        }
+    }
+    let questions: Vec<_> = list(bundle, "unresolved_questions")
+        .into_iter()
+        .filter_map(|question| text(question, "text"))
+        .collect();
+    let Some(asked) = run.get("clarify_questions") else {
+        return;
+    };
+    let asked: Vec<_> = asked
+        .items()
+        .filter_map(|item| item.as_lossy_str())
+        .collect();
+    if asked.len() != questions.len() && view.lists_files() {
+        findings.add(
+            place(RUN, &["clarify_questions"]),
+            "the questions are not the bundle's",
+        );
+    }
+}
+
+fn check_ledger(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
+    let entries: Vec<(usize, Node<'_>)> = view
+        .ledger
+        .iter()
+        .filter_map(|line| Some((line.number, line.entry.as_ref().ok()?.root())))
+        .filter(|(_, entry)| entry.kind() == Kind::Object)
+        .collect();
+    if entries.is_empty() {
+        return;
+    }
+    let id = member(run, &["run_id"]);
+    let Some((line, entry)) = entries
+        .iter()
+        .find(|(_, entry)| member(*entry, &["run_id"]) == id)
+    else {
+        findings.add(
+            Place::file(LEDGER),
+            "no entry is this run's: `run_id` is another in each",
+        );
+        return;
+    };
+    let pairs: [(&str, &[&str]); 7] = [
+        ("timestamp", &["completed_at"]),
+        ("intent_sha256", &["intent", "sha256"]),
+        ("bundle_sha256", &["bundle", "sha256"]),
+        ("result_kind", &["kernel_result_kind"]),
+        ("accepted", &["decision", "accepted"]),
+        ("mode", &["model_mode"]),
+        ("policy", &["policy", "name"]),
+    ];
+    for (field, names) in pairs {
+        let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
+        if or_null(member(*entry, &[field])) != or_null(member(run, names)) {
+            findings.add(
+                Place::file(LEDGER).on_line(*line),
+                format!("`{field}` is not the run's"),
+            );
+        }
+    }
+}
+
+fn check_proposal(view: &PackView<'_>, findings: &mut Findings) {
+    let (Some(patch), Some(evidence)) = (view.document("patch.json"), view.document(EVIDENCE))
+    else {
+        return;
+    };
+    for (there, here) in [
+        ("source_proposal_id", "proposal_id"),
+        ("source_proposal_hash", "proposal_hash"),
+    ] {
+        if member(patch, &[there]) != member(evidence, &[here]) {
+            findings.add(place(EVIDENCE, &[here]), "the patch is another proposal's");
+        }
+    }
+}
+
+/// Whether a result must have succeeded: all do whose proposal did not make them optional.
+fn is_required(result: Node<'_>) -> bool {
+    flag(result, "required") != Some(false)
+}
+
+fn has_failed(result: Node<'_>) -> bool {
+    let status = text(result, "status");
+    let code = number(result, "exit_code").unwrap_or(0.0);
+    !matches!(status.as_deref(), Some("success" | "skipped")) || code != 0.0
+}
+
+/// The decision and the exit code against what the evidence says of actions and tests.
+fn check_decision(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
+    let accepted = run.get("decision").and_then(|node| flag(node, "accepted")) == Some(true);
+    let exit_code = execution(run).and_then(|node| number(node, "exit_code"));
+    let mut failures = 0_usize;
+    let mut report = |file_place: Place, what: &str| {
+        failures += 1;
+        if accepted {
+            findings.add(file_place, format!("{what} beside an accepted run"));
+        } else if exit_code == Some(0.0) {
+            findings.add(file_place, format!("{what} beside exit code 0"));
+        }
+    };
+    for (at, result) in list(evidence, "action_results").into_iter().enumerate() {
+        if is_required(result) && has_failed(result) {
+            report(element(EVIDENCE, "action_results", at), "a failed action");
+        }
+    }
+    for (at, result) in list(evidence, "test_results").into_iter().enumerate() {
+        if is_required(result) && flag(result, "passed") != Some(true) {
+            report(element(EVIDENCE, "test_results", at), "a failed test");
+        }
+    }
+    let skipped = |result: Node<'_>| {
+        is_required(result) && text(result, "status").as_deref() == Some("skipped")
+    };
+    let is_skipped = list(evidence, "action_results").into_iter().any(skipped);
+    if failures == 0 && !is_skipped && exit_code.is_some_and(|code| code != 0.0) {
+        findings.add(
+            place(RUN, &["execution", "exit_code"]),
+            "the execution failed, but no result of the evidence did",
+        );
+    }
+}
+
+/// Results against the patch's contents, the run's outputs and its commands.
+fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
+    let operations = view
+        .document("patch.json")
+        .map(|patch| list(patch, "operations"))
+        .unwrap_or_default();
+    let operations: BTreeMap<_, _> = operations
+        .into_iter()
+        .filter_map(|operation| Some((text(operation, "path")?, operation)))
+        .collect();
+    let outputs = execution(run)
+        .map(|execution| list(execution, "outputs"))
+        .unwrap_or_default();
+    let outputs: BTreeMap<_, _> = outputs
+        .into_iter()
+        .filter_map(|output| Some((text(output, "path")?, text(output, "sha256"))))
+        .collect();
+    let commands: Vec<_> = execution(run)
+        .map(|execution| list(execution, "cmd"))
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|command| command.as_lossy_str())
+        .collect();
+    let results = list(evidence, "action_results");
+    let is_execute = |result: &Node<'_>| text(*result, "action").as_deref() == Some("execute");
+    let ran_commands = results.iter().any(is_execute);
+    for (at, result) in results.iter().enumerate() {
+        let here = || element(EVIDENCE, "action_results", at);
+        let (Some(path), action) = (text(*result, "path"), text(*result, "action")) else {
+            continue;
+        };
+        let is_file = matches!(action.as_deref(), Some("create" | "modify" | "delete"));
+        let has_run = !matches!(text(*result, "status").as_deref(), Some("skipped"));
+        if is_execute(result) && has_run && execution(run).is_some() && !commands.contains(&path) {
+            findings.add(here(), format!("`{path}` is not among the run's commands"));
+        }
+        if let Some(operation) = operations.get(&path).filter(|_| is_file) {
+            check_operation(*result, *operation, here(), findings);
+        }
+        let hash = text(*result, "sha256");
+        if is_file && !ran_commands && hash.is_some() && outputs.get(&path) != Some(&hash) {
+            findings.add(
+                here(),
+                format!("`{path}` is not among the run's outputs so"),
+            );
+        }
+    }
+}
+
+/// A result against the operation of the patch that it is the result of.
+fn check_operation(result: Node<'_>, operation: Node<'_>, place: Place, findings: &mut Findings) {
+    if text(operation, "op") != text(result, "action") {
+        findings.add(place.clone(), "the patch does something else with the file");
+        return;
+    }
+    let content = operation.get("content").and_then(|node| node.as_str());
+    if let (Some(content), Some(stated)) = (&content, text(result, "sha256")) {
+        let actual = ContentHash::of(content.as_bytes()).to_string();
+        if actual != stated {
+            findings.add_difference(
+                place.clone(),
+                "the file's hash is not that of the patch's content",
+                actual,
+                stated,
+            );
+        }
+    }
+    let kind = match text(operation, "op").as_deref() {
+        Some("create") => "create_file",
+        Some("modify") => "modify_file",
+        _ => "delete_file",
+    };
+    check_action_id(result, kind, content.as_deref(), place, findings);
+}
+
+/// An id of the form that content gives must be the one that this content gives.
+fn check_action_id(
+    result: Node<'_>,
+    kind: &str,
+    content: Option<&str>,
+    place: Place,
+    findings: &mut Findings,
+) {
+    let (Some(id), Some(target)) = (text(result, "action_id"), text(result, "path")) else {
+        return;
+    };
+    if ActionId::parse(&id).is_err() {
+        return;
+    }
+    let mut action = Value::object([("target", target.as_ref()), ("type", kind)]);
+    if let Some(content) = content {
+        action.insert("content", content);
+    }
+    if let Ok(derived) = ActionId::derive(&action)
+        && derived.as_str() != id
+    {
+        let subject = "action_id is not that of the action";
+        findings.add_difference(place, subject, derived.to_string(), id);
+    }
+}
+
+fn check_runner(run: Node<'_>, runner: Node<'_>, findings: &mut Findings) {
+    let exit = execution(run).and_then(|node| member(node, &["exit_code"]));
+    if exit.is_some() && member(runner, &["exit", "code"]) != exit {
+        findings.add(
+            place(RUNNER, &["exit", "code"]),
+            "`exit.code` is not the execution's",
+        );
+    }
+    let ended = runner.get("exit");
+    for name in ["timeout_killed", "oom_killed"] {
+        let is_killed = ended.and_then(|exit| flag(exit, name)) == Some(true);
+        if is_killed && ended.and_then(|exit| number(exit, "code")) == Some(0.0) {
+            findings.add(
+                place(RUNNER, &["exit", name]),
+                format!("`{name}` beside exit code 0"),
+            );
+        }
+    }
+    let policy = run.get("policy");
+    let sandbox = runner.get("sandbox");
+    let is_isolated = sandbox
+        .and_then(|node| text(node, "isolation_level"))
+        .as_deref()
+        != Some("none");
+    if policy.and_then(|policy| flag(policy, "allow_network")) == Some(false)
+        && is_isolated
+        && sandbox.and_then(|node| flag(node, "network_blocked")) == Some(false)
+    {
+        findings.add(
+            place(RUNNER, &["sandbox", "network_blocked"]),
+            "the network was open although the policy closes it",
+        );
+    }
+    let texts = |node: Option<Node<'_>>| -> Vec<String> {
+        let items = node.map(|list| list.items());
+        let texts = items
+            .into_iter()
+            .flatten()
+            .filter_map(|item| item.as_lossy_str());
+        texts.map(Cow::into_owned).collect()
+    };
+    let allowed = texts(policy.and_then(|policy| policy.get("allowed_write_roots")));
+    for (at, root) in texts(runner.get("write_roots")).iter().enumerate() {
+        if !allowed.is_empty() && !allowed.contains(root) {
+            findings.add(
+                element(RUNNER, "write_roots", at),
+                format!("`{root}` is not among the policy's write roots"),
+            );
+        }
+    }
+}
+
+/// PK15 looks at packs that list their files, and at others when form is asked for.
+pub(super) fn needs_completeness(view: &PackView<'_>) -> Gate {
+    if view.document(RUN).is_none() {
+        return Gate::NotApplicable("there is no run.json to compare with");
+    }
+    if view.lists_files() || view.level == Level::Form {
+        Gate::Ready
+    } else {
+        Gate::NotApplicable(
+            "run.json lists no files, so another producer's looser records are fine",
+        )
+    }
+}
+
+/// PK15.
+pub(super) fn check_completeness(view: &PackView<'_>, findings: &mut Findings) {
+    let Some(run) = view.document(RUN) else {
+        return;
+    };
+    if view.files.bytes(LEDGER).is_some() && view.ledger.len() != 1 {
+        findings.add(
+            Place::file(LEDGER),
+            "a pack's ledger holds the entry of its own run only",
+        );
+    }
+    if let Some(evidence) = view.document(EVIDENCE) {
+        check_each_operation(view, evidence, findings);
+        if view.lists_files() {
+            check_commands(run, evidence, findings);
+            check_sandbox_id(run, evidence, findings);
+            check_times(EVIDENCE, evidence, &[], run, findings);
+        }
+    }
+    if let Some(runner) = view.document(RUNNER) {
+        check_times(RUNNER, runner, &["timing"], run, findings);
+        check_limits(run, runner, view.lists_files(), findings);
+    }
+    if view.lists_files() {
+        check_reasons(run, findings);
+    }
+}
+
+/// Each operation of the patch has exactly one result.
+fn check_each_operation(view: &PackView<'_>, evidence: Node<'_>, findings: &mut Findings) {
+    let Some(patch) = view.document("patch.json") else {
+        return;
+    };
+    let key = |node: &Node<'_>, action: &str| {
+        Some((
+            text(*node, "path")?.into_owned(),
+            text(*node, action)?.into_owned(),
+        ))
+    };
+    let mut wanted: Vec<_> = list(patch, "operations")
+        .iter()
+        .filter_map(|operation| key(operation, "op"))
+        .collect();
+    let mut found: Vec<_> = list(evidence, "action_results")
+        .iter()
+        .filter_map(|result| key(result, "action"))
+        .filter(|(_, action)| matches!(action.as_str(), "create" | "modify" | "delete"))
+        .collect();
+    wanted.sort();
+    found.sort();
+    if wanted != found {
+        findings.add(
+            place(EVIDENCE, &["action_results"]),
+            "the results are not those of the patch's operations",
+        );
+    }
+}
+
+/// Every command of the run is an action's or a test's, and every one of those is the run's.
+fn check_commands(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
+    let Some(execution) = execution(run) else {
+        return;
+    };
+    let has_code = |node: &Node<'_>| number(*node, "exit_code").is_some();
+    let actions = list(evidence, "action_results");
+    let ran = actions.iter().filter(|result| has_code(result)).count()
+        + list(evidence, "test_results")
+            .iter()
+            .filter(|test| has_code(test))
+            .count();
+    let commands = list(execution, "cmd").len();
+    if commands != ran {
+        findings.add_difference(
+            place(RUN, &["execution", "cmd"]),
+            "the commands are not those of the evidence",
+            format!("{ran} that ended"),
+            format!("{commands}"),
+        );
+    }
+    for (at, result) in actions.into_iter().enumerate() {
+        if text(result, "action").as_deref() == Some("execute") {
+            let place = element(EVIDENCE, "action_results", at);
+            check_action_id(result, "execute_command", None, place, findings);
+        }
+    }
+}
+
+fn check_sandbox_id(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
+    let Some(stated) = execution(run).and_then(|node| text(node, "sandbox_id")) else {
+        return;
+    };
+    let policy = run.get("policy").and_then(|policy| text(policy, "name"));
+    let (Some(policy), Some(hash)) = (policy, text(evidence, "proposal_hash")) else {
+        return;
+    };
+    if let Some(derived) = derive_sandbox_id(&policy, &hash)
+        && derived != stated
+    {
+        let subject = "sandbox_id is not that of the policy and the proposal";
+        findings.add_difference(
+            place(RUN, &["execution", "sandbox_id"]),
+            subject,
+            derived,
+            stated,
+        );
+    }
+}
+
+/// The id of a sandbox: of what was to run and under which policy, so that the same plan has the
+/// same id.
+pub fn derive_sandbox_id(policy: &str, proposal_hash: &str) -> Option<String> {
+    let content = Value::object([("policy", policy), ("proposal_hash", proposal_hash)]);
+    let digest = canonical_digest(&content, Dialect::Kernel).ok()?;
+    Some(format!("sandbox_{}", digest.hex_prefix(16)))
+}
+
+fn check_times(
+    file: &str,
+    record: Node<'_>,
+    below: &[&str],
+    run: Node<'_>,
+    findings: &mut Findings,
+) {
+    for field in ["started_at", "completed_at"] {
+        let names: Vec<&str> = below.iter().copied().chain([field]).collect();
+        if member(record, &names) != member(run, &[field]) {
+            let name = names.join(".");
+            findings.add(place(file, &names), format!("`{name}` is not the run's"));
+        }
+    }
+}
+
+fn check_limits(run: Node<'_>, runner: Node<'_>, is_ours: bool, findings: &mut Findings) {
+    for field in ["timeout_ms", "max_output_files", "max_total_output_bytes"] {
+        if member(runner, &["limits", field]) != member(run, &["policy", field]) {
+            findings.add(
+                place(RUNNER, &["limits", field]),
+                format!("`limits.{field}` is not the policy's"),
+            );
+        }
+    }
+    if !is_ours {
+        return;
+    }
+    let sorted = |node: Option<Node<'_>>| -> Vec<String> {
+        let items = node.map(|list| list.items());
+        let texts = items
+            .into_iter()
+            .flatten()
+            .filter_map(|item| item.as_lossy_str());
+        let mut texts: Vec<String> = texts.map(Cow::into_owned).collect();
+        texts.sort();
+        texts
+    };
+    let policy = run.get("policy");
+    for (names, of_policy) in [
+        (&["commands", "allowlist"][..], "allowed_commands"),
+        (&["write_roots"][..], "allowed_write_roots"),
+    ] {
+        let here = names.iter().try_fold(runner, |node, name| node.get(name));
+        if sorted(here) != sorted(policy.and_then(|policy| policy.get(of_policy))) {
+            let name = names.join(".");
+            findings.add(
+                place(RUNNER, names),
+                format!("`{name}` is not the policy's {of_policy}"),
+            );
+        }
+    }
+}
+
+/// Our reasons begin with the decision they speak for; the decision is theirs.
+fn check_reasons(run: Node<'_>, findings: &mut Findings) {
+    let Some(decision) = run.get("decision") else {
+        return;
+    };
+    let reasons = list(decision, "reasons");
+    let speaks_for = |word: &str| {
+        let begins = |reason: &Node<'_>| {
+            reason
+                .as_lossy_str()
+                .is_some_and(|reason| reason.starts_with(word))
+        };
+        reasons.iter().any(begins)
+    };
+    let is_refused = speaks_for("reject:") || speaks_for("review:");
+    if !is_refused && !speaks_for("accept:") {
+        return;
+    }
+    if flag(decision, "accepted") == Some(is_refused) {
+        findings.add(
+            place(RUN, &["decision", "accepted"]),
+            "the decision is not the one its reasons speak for",
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! The companion texts in full: RS, PL, EV, LD.
+
+use super::PackView;
+use crate::canon::Node;
+use crate::digest::ContentHash;
+use crate::formats::evidence::{EvidenceView, verify_evidence};
+use crate::formats::ledger::{LedgerView, verify_ledger};
+use crate::formats::{policy, run};
+use crate::verify::{Findings, Level};
+
+/// Adds the faults that `find` sees in run.json.
+pub(super) fn check_run(
+    view: &PackView<'_>,
+    findings: &mut Findings,
+    find: fn(Node<'_>) -> Vec<String>,
+) {
+    if let Some(root) = view.document("run.json") {
+        for fault in find(root) {
+            findings.add("run.json", fault);
+        }
+    }
+}
+
+/// RS7, which looks at the bytes too.
+pub(super) fn check_run_form(view: &PackView<'_>, findings: &mut Findings) {
+    if let (Some(root), Some(bytes)) = (view.document("run.json"), view.files.bytes("run.json")) {
+        for fault in run::find_form_faults(root, bytes) {
+            findings.add("run.json", fault);
+        }
+    }
+}
+
+/// Adds the faults that `find` sees in policy.json.
+pub(super) fn check_policy(
+    view: &PackView<'_>,
+    findings: &mut Findings,
+    find: fn(Node<'_>) -> Vec<String>,
+) {
+    if let Some(root) = view.document("policy.json") {
+        for fault in find(root) {
+            findings.add("policy.json", fault);
+        }
+    }
+}
+
+/// PL1 as a list, for the table.
+pub(super) fn find_name_faults(policy: Node<'_>) -> Vec<String> {
+    policy::find_name_fault(policy).into_iter().collect()
+}
+
+/// Adds what one rule of evidence finds. The proposal is not in the pack; the patch names it.
+pub(super) fn check_evidence(view: &PackView<'_>, findings: &mut Findings, rule: &str) {
+    let Some(root) = view.document("evidence.json") else {
+        return;
+    };
+    let patch = view.document("patch.json");
+    let proposal_hash = patch
+        .and_then(|patch| patch.get("source_proposal_hash")?.as_lossy_str())
+        .and_then(|hash| ContentHash::parse(&hash).ok());
+    let evidence = EvidenceView {
+        root,
+        proposal_hash,
+    };
+    let report = verify_evidence(&evidence, Level::Form);
+    for finding in report.findings().iter().filter(|f| f.rule_id == rule) {
+        let place = finding.path().unwrap_or("$");
+        let message = format!("{place}: {}", finding.message);
+        findings.add(finding.place.clone().within("evidence.json"), message);
+    }
+}
+
+/// Adds what one rule of the ledger finds.
+pub(super) fn check_ledger(view: &PackView<'_>, findings: &mut Findings, rule: &str) {
+    let ledger = LedgerView {
+        lines: &view.ledger,
+    };
+    let report = verify_ledger(&ledger, Level::Form);
+    for finding in report.findings().iter().filter(|f| f.rule_id == rule) {
+        let place = finding.path().unwrap_or("$");
+        let message = format!("{place}: {}", finding.message);
+        findings.add(finding.place.clone().within("ledger.jsonl"), message);
+    }
+}

@@ -1,0 +1,206 @@
+//! Where a finding is: a file of the unit, a path into its JSON, and the place in its text.
+//!
+//! The documents fix how a report *names* a place (a JSON path, an action's id, a file's name); that
+//! is the label. What the place *is* stands beside it as types, so that nothing has to take a label
+//! apart to find the file or the line.
+
+use crate::canon::{JsonPath, Position, Step, locate};
+
+/// A stretch of a file's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The byte it begins at.
+    pub offset: usize,
+    /// How many bytes it has.
+    pub length: usize,
+    /// Where it begins, for people.
+    pub start: Position,
+}
+
+/// Where a finding is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    label: Option<String>,
+    file: Option<String>,
+    path: Option<JsonPath>,
+    line: Option<u32>,
+    span: Option<Span>,
+}
+
+impl Place {
+    /// The unit as a whole.
+    pub fn whole() -> Self {
+        Self::default()
+    }
+
+    /// Something that the document names by an id of its own.
+    pub fn named(label: impl Into<String>) -> Self {
+        Self {
+            label: Some(label.into()),
+            ..Self::default()
+        }
+    }
+
+    /// A file or folder of the unit, named by its path in it.
+    pub fn file(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            label: Some(name.clone()),
+            file: Some(name),
+            ..Self::default()
+        }
+    }
+
+    /// Line `number` (from 1) of a unit that is one file of lines.
+    pub fn line(number: usize) -> Self {
+        Self {
+            label: Some(format!("line {number}")),
+            ..Self::default()
+        }
+        .on_line(number)
+    }
+
+    /// The same place, at this path of its JSON.
+    #[must_use]
+    pub fn at(mut self, path: JsonPath) -> Self {
+        self.path = Some(path);
+        self
+    }
+
+    /// The same place under the same name, in this file of the unit.
+    #[must_use]
+    pub fn in_file(mut self, file: &str) -> Self {
+        self.file = Some(file.to_owned());
+        self
+    }
+
+    /// The same place, in this line (from 1) of its text.
+    #[must_use]
+    pub fn on_line(mut self, number: usize) -> Self {
+        self.line = u32::try_from(number).ok();
+        self
+    }
+
+    /// The same place, in this file of the unit and under the file's name.
+    #[must_use]
+    pub fn within(mut self, file: &str) -> Self {
+        self.label = Some(file.to_owned());
+        self.file = Some(file.to_owned());
+        self
+    }
+
+    /// The same place, its name taken as a file's where nothing else says what it is.
+    #[must_use]
+    pub(super) fn as_file(mut self) -> Self {
+        if self.file.is_none() && self.path.is_none() && self.line.is_none() {
+            self.file.clone_from(&self.label);
+        }
+        self
+    }
+
+    /// How reports name it, in the form of the format's document.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// The file of the unit it is in; `None` where the unit is one file, or it is about the whole.
+    pub fn file_name(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// The path into that file's JSON.
+    pub fn path(&self) -> Option<&JsonPath> {
+        self.path.as_ref()
+    }
+
+    /// The stretch of text, where the text was at hand.
+    pub fn span(&self) -> Option<Span> {
+        self.span
+    }
+
+    /// The line of the file, from 1, where it is known.
+    pub fn line_number(&self) -> Option<u32> {
+        self.span.map(|span| span.start.line).or(self.line)
+    }
+}
+
+impl From<JsonPath> for Place {
+    fn from(path: JsonPath) -> Self {
+        Self::named(path.to_string()).at(path)
+    }
+}
+
+impl From<String> for Place {
+    fn from(label: String) -> Self {
+        Self::named(label)
+    }
+}
+
+impl From<&String> for Place {
+    fn from(label: &String) -> Self {
+        Self::named(label)
+    }
+}
+
+impl From<&JsonPath> for Place {
+    fn from(path: &JsonPath) -> Self {
+        path.clone().into()
+    }
+}
+
+impl From<&str> for Place {
+    fn from(label: &str) -> Self {
+        Self::named(label)
+    }
+}
+
+/// Findings that are shown with their place in the text; further ones keep their path alone.
+const LOCATED: usize = 1000;
+
+/// Finds the place in the text for places with a path into `file`, whose text is `text`. Places
+/// with a path and no file are in it too: their unit has one document.
+pub(super) fn locate_places<'a>(
+    places: impl Iterator<Item = &'a mut Place>,
+    file: Option<&str>,
+    text: &str,
+) {
+    let is_here = |place: &&mut Place| {
+        place.path.is_some() && (place.file.is_none() || place.file.as_deref() == file)
+    };
+    let mut wanted: Vec<&mut Place> = places.filter(is_here).take(LOCATED).collect();
+    let paths: Vec<&[Step]> = wanted
+        .iter()
+        .map(|place| place.path.as_ref().map_or(&[][..], JsonPath::steps))
+        .collect();
+    let spans = locate(text, &paths);
+    for (place, range) in wanted.iter_mut().zip(spans) {
+        place.file = file.map(str::to_owned);
+        place.span = range.map(|range| Span {
+            offset: range.start,
+            length: range.len(),
+            start: Position::of(text.as_bytes(), range.start),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_find_their_line_and_a_missing_member_its_parent() {
+        let text = "{\n  \"a\": [1,\n    {\"b\": true}]\n}";
+        let mut places = [
+            Place::from(JsonPath::ROOT.then("a").then(1).then("b")),
+            Place::from(JsonPath::ROOT.then("a").then(1).then("absent")),
+            Place::from(JsonPath::ROOT.then("none")),
+            Place::named("an id"),
+        ];
+        locate_places(places.iter_mut(), None, text);
+        let lines: Vec<_> = places.iter().map(Place::line_number).collect();
+        assert_eq!(lines, [Some(3), Some(3), Some(1), None]);
+        let span = places[0].span().unwrap();
+        assert_eq!(&text[span.offset..span.offset + span.length], "true");
+        assert_eq!(span.start.column, 11);
+    }
+}
