@@ -5,9 +5,11 @@ use std::path::Path;
 use runseal_core::describe::{Documents, describe};
 use runseal_core::page::Page;
 use runseal_core::verify::{Level, Outcome};
+use runseal_engine::signing::judge_signatures;
 use runseal_engine::survey::load::{LoadError, Loaded, load};
 
 use crate::error::CliError;
+use crate::signing::OpenTrust;
 
 /// Loads what is at `path`.
 pub fn load_path(path: &Path, level: Level) -> Result<Loaded, CliError> {
@@ -32,13 +34,26 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
 }
 
 /// Describes what was loaded and gives it to `show`.
-pub fn with_page<T>(loaded: &Loaded, level: Level, show: impl FnOnce(&Page<'_>) -> T) -> T {
+pub fn with_page<T>(
+    loaded: &Loaded,
+    level: Level,
+    trust: &OpenTrust,
+    show: impl FnOnce(&Page<'_>) -> T,
+) -> T {
     let parsed = loaded.parse();
     let mut documents = Documents::new();
     for (name, document) in &parsed {
         documents.insert(name.clone(), document.root());
     }
     let description = describe(loaded.format, &documents);
+    let path = Path::new(&loaded.path);
+    let (authenticity, _) = judge_signatures(
+        path,
+        loaded.format,
+        loaded.is_valid(),
+        None,
+        trust.question(),
+    );
     show(&Page {
         path: &loaded.path,
         description: &description,
@@ -46,5 +61,6 @@ pub fn with_page<T>(loaded: &Loaded, level: Level, show: impl FnOnce(&Page<'_>) 
         wrapping: &loaded.wrapping,
         is_strict: level == Level::Form,
         files: &loaded.files,
+        authenticity: Some(&authenticity),
     })
 }

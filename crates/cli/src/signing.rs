@@ -9,7 +9,7 @@ use runseal_core::timestamp::parse_utc;
 use runseal_core::verify::Outcome;
 use runseal_engine::signing::{
     AgentSigner, CommandSigner, KeyFileError, KeyWarning, LoadedPolicy, PolicyFileError,
-    load_policy, open_private_key, read_public_key,
+    TrustQuestion, load_policy, open_private_key, read_public_key,
 };
 use runseal_trust::keys::{KeyError, PrivateKey, PublicKey, SignError, Signer, minisign};
 use zeroize::Zeroizing;
@@ -49,7 +49,10 @@ impl PassphraseArgs {
         File::open(&path)
             .and_then(|file| file.take(MAX_PASSPHRASE).read_to_end(&mut text))
             .map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
-        let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+        let end = text
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(text.len());
         text.truncate(end);
         Ok(text)
     }
@@ -128,7 +131,9 @@ pub fn key_error(error: &KeyFileError, shown: &str) -> CliError {
                 ),
                 _ => ("KEY", "`runseal keygen -o FILE` makes a key"),
             };
-            CliError::new(Outcome::Unreadable, code, error.to_string()).at(shown).hint(hint)
+            CliError::new(Outcome::Unreadable, code, error.to_string())
+                .at(shown)
+                .hint(hint)
         }
     }
 }
@@ -202,7 +207,9 @@ pub fn policy_error(error: &PolicyFileError, path: &Path) -> CliError {
         PolicyFileError::Policy(error) => {
             CliError::new(Outcome::Unreadable, "POLICY", error.fault.clone())
                 .at(format!("{shown}:{}", error.line))
-                .hint("docs/trust.md is the reference; `runseal trust init` writes one to start from")
+                .hint(
+                    "docs/trust.md is the reference; `runseal trust init` writes one to start from",
+                )
         }
         PolicyFileError::Chain { source, .. } => {
             let message = format!("{error}: {source}");
@@ -211,6 +218,48 @@ pub fn policy_error(error: &PolicyFileError, path: &Path) -> CliError {
                 .hint("a version must be signed by the root before it and by its own")
         }
         other => CliError::new(Outcome::Unreadable, "POLICY", other.to_string()).at(shown),
+    }
+}
+
+/// Whom to ask about trust.
+#[derive(Debug, clap::Args)]
+pub struct TrustArgs {
+    /// The trust policy that must accept it (docs/trust.md); with `<POLICY>.chain` beside it, the
+    /// newest version that the chain proves.
+    #[arg(long = "trust", value_name = "POLICY")]
+    policy: Option<PathBuf>,
+    /// The time at which the policy is asked, in UTC; now where not given.
+    #[arg(long, value_name = "TIME", requires = "policy")]
+    at: Option<String>,
+}
+
+/// A policy that was opened, and when it is asked.
+pub struct OpenTrust {
+    /// The policy, where one was named.
+    pub policy: Option<LoadedPolicy>,
+    now: i64,
+}
+
+impl TrustArgs {
+    /// Opens the policy. Without one nothing depends on the time, and no clock is asked.
+    pub fn open(&self) -> Result<OpenTrust, CliError> {
+        let policy = self.policy.as_deref().map(open_policy).transpose()?;
+        let now = match &policy {
+            Some(_) => trust_time(self.at.as_deref())?,
+            None => 0,
+        };
+        Ok(OpenTrust { policy, now })
+    }
+}
+
+impl OpenTrust {
+    /// What is asked about each path.
+    pub fn question(&self) -> TrustQuestion<'_> {
+        TrustQuestion {
+            policy: self.policy.as_ref(),
+            keys: &[],
+            now: self.now,
+        }
     }
 }
 

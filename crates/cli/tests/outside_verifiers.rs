@@ -2,7 +2,12 @@
 //! each of them. `.ci/trust-tools` installs them; where one is missing the test says `skipped:`,
 //! unless CI=true, where that is a failure.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
 
 mod signing_support;
 
@@ -33,7 +38,10 @@ fn has(found: bool, what: &str) -> bool {
 
 fn has_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    has(std::env::split_paths(&path).any(|folder| folder.join(name).is_file()), name)
+    has(
+        std::env::split_paths(&path).any(|folder| folder.join(name).is_file()),
+        name,
+    )
 }
 
 fn tools() -> PathBuf {
@@ -68,7 +76,9 @@ fn refuses_each<T: Sync>(what: &str, variants: &[T], judge: impl Fn(usize, &T) -
     let work = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(variant) = variants.get(at) else { break };
+            let Some(variant) = variants.get(at) else {
+                break;
+            };
             assert!(!judge(at, variant), "{what} accepts variant {at}");
         }
     };
@@ -92,11 +102,17 @@ fn flips(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
 fn flipped_envelopes(envelope: &Envelope) -> Vec<Envelope> {
     let mut variants = Vec::new();
     for payload in flips(&envelope.payload) {
-        variants.push(Envelope { payload, ..envelope.clone() });
+        variants.push(Envelope {
+            payload,
+            ..envelope.clone()
+        });
     }
     for kind in flips(envelope.payload_type.as_bytes()) {
         let payload_type = String::from_utf8(kind).unwrap();
-        variants.push(Envelope { payload_type, ..envelope.clone() });
+        variants.push(Envelope {
+            payload_type,
+            ..envelope.clone()
+        });
     }
     for sig in flips(&envelope.signatures[0].sig) {
         let mut variant = envelope.clone();
@@ -108,7 +124,16 @@ fn flipped_envelopes(envelope: &Envelope) -> Vec<Envelope> {
 
 fn sign_envelope(bench: &Bench, kind: &str) -> Envelope {
     keygen(bench, "key", kind, "pem");
-    ok(bench.run(&["sign", "out/r1", "--key", "key", "--as", "Ada", "--meaning", "author"]));
+    ok(bench.run(&[
+        "sign",
+        "out/r1",
+        "--key",
+        "key",
+        "--as",
+        "Ada",
+        "--meaning",
+        "author",
+    ]));
     Envelope::parse(bench.read("out/r1.intoto.jsonl").trim_end().as_bytes()).unwrap()
 }
 
@@ -120,7 +145,10 @@ fn judge_lines(command: &mut Command, lines: &[Vec<u8>]) -> Vec<bool> {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    let input: Vec<u8> = lines.iter().flat_map(|line| [line, &b"\n"[..]].concat()).collect();
+    let input: Vec<u8> = lines
+        .iter()
+        .flat_map(|line| [line, &b"\n"[..]].concat())
+        .collect();
     let output = std::thread::scope(|scope| {
         scope.spawn(move || {
             let _ = stdin.write_all(&input);
@@ -146,18 +174,29 @@ fn securesystemslib_accepts_our_envelopes_and_no_flipped_byte() {
         let mut lines = vec![envelope.to_line()];
         lines.extend(flipped_envelopes(&envelope).iter().map(Envelope::to_line));
         let mut command = Command::new(&python);
-        command.arg(script("securesystemslib_verify.py")).arg(name).arg(bench.path("key.pub"));
+        command
+            .arg(script("securesystemslib_verify.py"))
+            .arg(name)
+            .arg(bench.path("key.pub"));
         let answers = judge_lines(&mut command, &lines);
         assert!(answers[0], "securesystemslib refuses ours ({kind})");
         assert_eq!(answers[1..].iter().position(|yes| *yes), None, "{kind}");
-        println!("securesystemslib {kind}: {} variants refused", answers.len() - 1);
+        println!(
+            "securesystemslib {kind}: {} variants refused",
+            answers.len() - 1
+        );
     }
 }
 
 #[test]
 fn sigstore_verify_accepts_our_bundles_and_no_flipped_byte() {
     let modules = tools().join("node_modules");
-    if !has_program("node") || !has(modules.join("@sigstore/verify").exists(), "@sigstore/verify") {
+    if !has_program("node")
+        || !has(
+            modules.join("@sigstore/verify").exists(),
+            "@sigstore/verify",
+        )
+    {
         return;
     }
     for kind in ["ed25519", "ecdsa-p256"] {
@@ -165,7 +204,11 @@ fn sigstore_verify_accepts_our_bundles_and_no_flipped_byte() {
         sealed(&bench);
         keygen(&bench, "key", kind, "pem");
         ok(bench.run(&["sign", "out/r1", "--key", "key", "--form", "sigstore"]));
-        let ours = bench.read("out/r1.sigstore.json").trim_end().as_bytes().to_vec();
+        let ours = bench
+            .read("out/r1.sigstore.json")
+            .trim_end()
+            .as_bytes()
+            .to_vec();
         let envelope = sign_envelope_of_bundle(&ours);
         let key = runseal_trust::keys::PublicKey::parse(&bench.read("key.pub")).unwrap();
         let mut lines = vec![ours];
@@ -173,18 +216,26 @@ fn sigstore_verify_accepts_our_bundles_and_no_flipped_byte() {
             lines.push(encode_keyed_bundle(&variant, &key).unwrap());
         }
         let mut command = Command::new("node");
-        command.arg(script("sigstore_verify.js")).arg(bench.path("key.pub"));
+        command
+            .arg(script("sigstore_verify.js"))
+            .arg(bench.path("key.pub"));
         command.env("NODE_PATH", &modules);
         let answers = judge_lines(&mut command, &lines);
         assert!(answers[0], "@sigstore/verify refuses ours ({kind})");
         assert_eq!(answers[1..].iter().position(|yes| *yes), None, "{kind}");
-        println!("@sigstore/verify {kind}: {} variants refused", answers.len() - 1);
+        println!(
+            "@sigstore/verify {kind}: {} variants refused",
+            answers.len() - 1
+        );
     }
 }
 
 fn sign_envelope_of_bundle(bundle: &[u8]) -> Envelope {
     let text = std::str::from_utf8(bundle).unwrap();
-    match runseal_trust::sigstore::SigstoreBundle::parse(text).unwrap().content {
+    match runseal_trust::sigstore::SigstoreBundle::parse(text)
+        .unwrap()
+        .content
+    {
         runseal_trust::sigstore::Content::Envelope(envelope) => envelope,
         runseal_trust::sigstore::Content::Message { .. } => panic!("expected an envelope"),
     }
@@ -211,13 +262,24 @@ fn openssl_accepts_our_signatures_and_no_flipped_byte() {
             let accepted = match kind {
                 "ed25519" => accepts(
                     "openssl",
-                    &["pkeyutl", "-verify", "-pubin", "-inkey", "key.pub", "-rawin", "-in", &pae, "-sigfile", &file],
+                    &[
+                        "pkeyutl", "-verify", "-pubin", "-inkey", "key.pub", "-rawin", "-in", &pae,
+                        "-sigfile", &file,
+                    ],
                     &folder,
                     b"",
                 ),
                 _ => accepts(
                     "openssl",
-                    &["dgst", "-sha256", "-verify", "key.pub", "-signature", &file, &pae],
+                    &[
+                        "dgst",
+                        "-sha256",
+                        "-verify",
+                        "key.pub",
+                        "-signature",
+                        &file,
+                        &pae,
+                    ],
                     &folder,
                     b"",
                 ),
@@ -226,7 +288,10 @@ fn openssl_accepts_our_signatures_and_no_flipped_byte() {
             fs::remove_file(bench.path(&file)).unwrap();
             accepted
         };
-        assert!(judge(variants.len(), &(message.clone(), sig.clone())), "{kind}");
+        assert!(
+            judge(variants.len(), &(message.clone(), sig.clone())),
+            "{kind}"
+        );
         refuses_each(&format!("openssl {kind}"), &variants, judge);
     }
 }
@@ -241,14 +306,19 @@ fn ssh_keygen_accepts_our_signatures_and_no_flipped_byte() {
         sealed(&bench);
         keygen(&bench, "key", kind, "openssh");
         ok(bench.run(&["sign", "out/r1", "--key", "key", "--form", "ssh"]));
-        bench.write("allowed", format!("ada namespaces=\"runseal\" {}", bench.read("key.pub")));
+        bench.write(
+            "allowed",
+            format!("ada namespaces=\"runseal\" {}", bench.read("key.pub")),
+        );
         let message = fs::read(bench.path("out/r1/SHA256SUMS.txt")).unwrap();
         let armoured = bench.read("out/r1.sig");
         let blob = decode_armour(&armoured, "SSH SIGNATURE").unwrap();
         let judge = |at: usize, (message, armoured): &(Vec<u8>, String)| {
             let file = format!("{at}.sig");
             fs::write(bench.path(&file), armoured).unwrap();
-            let arguments = ["-Y", "verify", "-f", "allowed", "-I", "ada", "-n", "runseal", "-s", &file];
+            let arguments = [
+                "-Y", "verify", "-f", "allowed", "-I", "ada", "-n", "runseal", "-s", &file,
+            ];
             let accepted = accepts("ssh-keygen", &arguments, &bench.path(""), message);
             fs::remove_file(bench.path(&file)).unwrap();
             accepted
@@ -257,7 +327,10 @@ fn ssh_keygen_accepts_our_signatures_and_no_flipped_byte() {
             .map(|blob| (message.clone(), encode_armour(&blob, "SSH SIGNATURE", 70)))
             .collect();
         variants.extend(flips(&message).map(|message| (message, armoured.clone())));
-        assert!(judge(variants.len(), &(message.clone(), armoured.clone())), "{kind}");
+        assert!(
+            judge(variants.len(), &(message.clone(), armoured.clone())),
+            "{kind}"
+        );
         refuses_each(&format!("ssh-keygen {kind}"), &variants, judge);
     }
 }
@@ -270,11 +343,15 @@ fn minisign_accepts_our_signatures_and_no_flipped_byte() {
     let (_folder, bench) = bench();
     sealed(&bench);
     keygen(&bench, "key", "ed25519", "minisign");
-    ok(bench.run(&["sign", "out/r1", "--key", "key", "--form", "minisign", "--as", "Ada"]));
+    ok(bench.run(&[
+        "sign", "out/r1", "--key", "key", "--form", "minisign", "--as", "Ada",
+    ]));
     let message = fs::read(bench.path("out/r1/SHA256SUMS.txt")).unwrap();
     let signature = bench.read("out/r1.minisig");
     let lines: Vec<_> = signature.lines().map(str::to_owned).collect();
-    let mut variants: Vec<_> = flips(&message).map(|message| (message, signature.clone())).collect();
+    let mut variants: Vec<_> = flips(&message)
+        .map(|message| (message, signature.clone()))
+        .collect();
     for line in [1, 3] {
         for bytes in flips(&decode_base64(&lines[line]).unwrap()) {
             let mut lines = lines.clone();
@@ -310,8 +387,16 @@ fn openssl_ts_accepts_replies_to_our_requests_and_no_flipped_byte() {
     sealed(&bench);
     let authority = time_authority(&bench);
     keygen(&bench, "key", "ed25519", "pem");
-    ok(bench.run(&["sign", "out/r1", "--key", "key", "--timestamp-request", "q.tsq"]));
-    let envelope = Envelope::parse(bench.read("out/r1.intoto.jsonl").trim_end().as_bytes()).unwrap();
+    ok(bench.run(&[
+        "sign",
+        "out/r1",
+        "--key",
+        "key",
+        "--timestamp-request",
+        "q.tsq",
+    ]));
+    let envelope =
+        Envelope::parse(bench.read("out/r1.intoto.jsonl").trim_end().as_bytes()).unwrap();
     let sig = &envelope.signatures[0].sig;
     assert_eq!(fs::read(bench.path("q.tsq")).unwrap(), encode_request(sig));
     let shown = Command::new("openssl")
@@ -324,7 +409,16 @@ fn openssl_ts_accepts_replies_to_our_requests_and_no_flipped_byte() {
     let judge = |at: usize, sig: &Vec<u8>| {
         let file = format!("{at}.bin");
         fs::write(bench.path(&file), sig).unwrap();
-        let arguments = ["ts", "-verify", "-data", &file, "-in", "r.tsr", "-CAfile", "tsa/ca.pem"];
+        let arguments = [
+            "ts",
+            "-verify",
+            "-data",
+            &file,
+            "-in",
+            "r.tsr",
+            "-CAfile",
+            "tsa/ca.pem",
+        ];
         let accepted = accepts("openssl", &arguments, &bench.path(""), b"");
         fs::remove_file(bench.path(&file)).unwrap();
         accepted
@@ -353,29 +447,109 @@ fn keys_of_other_tools_sign_for_us() {
     sealed(&bench);
     let folder = bench.path("");
     bench.write("phrase", "correct horse\n");
-    assert!(accepts("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", "ssh1"], &folder, b""));
-    assert!(accepts("ssh-keygen", &["-q", "-t", "ecdsa", "-b", "256", "-N", "correct horse", "-f", "ssh2"], &folder, b""));
-    assert!(accepts("openssl", &["genpkey", "-algorithm", "ed25519", "-out", "pem1"], &folder, b""));
-    assert!(accepts("openssl", &["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "pem2"], &folder, b""));
     assert!(accepts(
-        "openssl",
-        &["pkcs8", "-topk8", "-in", "pem2", "-v2", "aes-256-cbc", "-passout", "pass:correct horse", "-out", "pem3"],
+        "ssh-keygen",
+        &["-q", "-t", "ed25519", "-N", "", "-f", "ssh1"],
         &folder,
         b""
     ));
-    assert!(accepts("minisign", &["-G", "-W", "-p", "mini1.pub", "-s", "mini1"], &folder, b""));
-    for (at, key) in ["ssh1", "ssh2", "pem1", "pem2", "pem3", "mini1"].iter().enumerate() {
-        ok(bench.run(&["sign", "out/r1", "--key", key, "--passphrase-file", "phrase"]));
+    assert!(accepts(
+        "ssh-keygen",
+        &[
+            "-q",
+            "-t",
+            "ecdsa",
+            "-b",
+            "256",
+            "-N",
+            "correct horse",
+            "-f",
+            "ssh2"
+        ],
+        &folder,
+        b""
+    ));
+    assert!(accepts(
+        "openssl",
+        &["genpkey", "-algorithm", "ed25519", "-out", "pem1"],
+        &folder,
+        b""
+    ));
+    assert!(accepts(
+        "openssl",
+        &[
+            "ecparam",
+            "-name",
+            "prime256v1",
+            "-genkey",
+            "-noout",
+            "-out",
+            "pem2"
+        ],
+        &folder,
+        b""
+    ));
+    assert!(accepts(
+        "openssl",
+        &[
+            "pkcs8",
+            "-topk8",
+            "-in",
+            "pem2",
+            "-v2",
+            "aes-256-cbc",
+            "-passout",
+            "pass:correct horse",
+            "-out",
+            "pem3"
+        ],
+        &folder,
+        b""
+    ));
+    assert!(accepts(
+        "minisign",
+        &["-G", "-W", "-p", "mini1.pub", "-s", "mini1"],
+        &folder,
+        b""
+    ));
+    for (at, key) in ["ssh1", "ssh2", "pem1", "pem2", "pem3", "mini1"]
+        .iter()
+        .enumerate()
+    {
+        ok(bench.run(&[
+            "sign",
+            "out/r1",
+            "--key",
+            key,
+            "--passphrase-file",
+            "phrase",
+        ]));
         let lines = bench.read("out/r1.intoto.jsonl").lines().count();
         assert_eq!(lines, at + 1, "{key}");
     }
     let wrong = bench.write("wrong", "not it\n");
     for key in ["ssh2", "pem3"] {
         let before = bench.read("out/r1.intoto.jsonl");
-        let ran = bench.run(&["sign", "out/r1", "--key", key, "--passphrase-file", wrong.to_str().unwrap()]);
+        let ran = bench.run(&[
+            "sign",
+            "out/r1",
+            "--key",
+            key,
+            "--passphrase-file",
+            wrong.to_str().unwrap(),
+        ]);
         assert_eq!(ran.code, Some(2));
-        assert!(ran.stderr.starts_with("PASSPHRASE: the passphrase does not open the key"), "{}", ran.stderr);
-        assert_eq!(bench.read("out/r1.intoto.jsonl"), before, "nothing was written");
+        assert!(
+            ran.stderr
+                .starts_with("PASSPHRASE: the passphrase does not open the key"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(
+            bench.read("out/r1.intoto.jsonl"),
+            before,
+            "nothing was written"
+        );
     }
 }
 
@@ -389,7 +563,11 @@ fn our_keys_are_read_by_other_tools() {
     bench.write("phrase", "correct horse\n");
     for kind in ["ed25519", "ecdsa-p256"] {
         for (encrypted, phrase) in [(false, ""), (true, "correct horse")] {
-            let more: &[&str] = if encrypted { &["--passphrase-file", "phrase"] } else { &[] };
+            let more: &[&str] = if encrypted {
+                &["--passphrase-file", "phrase"]
+            } else {
+                &[]
+            };
             let ssh = format!("ssh-{kind}-{encrypted}");
             let mut arguments = vec!["keygen", "-o", &ssh, "--type", kind, "--format", "openssh"];
             arguments.extend(more);
@@ -401,18 +579,36 @@ fn our_keys_are_read_by_other_tools() {
                 .unwrap();
             let expected = bench.read(&format!("{ssh}.pub"));
             let derived = String::from_utf8(derived.stdout).unwrap();
-            let key = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ").trim_end().to_owned();
+            let key = |line: &str| {
+                line.split(' ')
+                    .take(2)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+                    .trim_end()
+                    .to_owned()
+            };
             assert_eq!(key(&derived), key(&expected), "{ssh}");
             let pem = format!("pem-{kind}-{encrypted}");
             let mut arguments = vec!["keygen", "-o", &pem, "--type", kind, "--public"];
             arguments.extend(more);
             ok(bench.run(&arguments));
             let derived = Command::new("openssl")
-                .args(["pkey", "-in", &pem, "-passin", &format!("pass:{phrase}"), "-pubout"])
+                .args([
+                    "pkey",
+                    "-in",
+                    &pem,
+                    "-passin",
+                    &format!("pass:{phrase}"),
+                    "-pubout",
+                ])
                 .current_dir(&folder)
                 .output()
                 .unwrap();
-            assert_eq!(String::from_utf8(derived.stdout).unwrap(), bench.read(&format!("{pem}.pub")), "{pem}");
+            assert_eq!(
+                String::from_utf8(derived.stdout).unwrap(),
+                bench.read(&format!("{pem}.pub")),
+                "{pem}"
+            );
         }
     }
 }
@@ -443,7 +639,9 @@ fn ssh_agent_and_command_sign_like_the_key_itself() {
         .unwrap();
     let sign = |name: &str, key: &str| {
         let mut command = bench.command(&["sign", "out/r1", "--key", key, "-o", name]);
-        command.env("SOURCE_DATE_EPOCH", "1700000000").env("SSH_AUTH_SOCK", &socket);
+        command
+            .env("SOURCE_DATE_EPOCH", "1700000000")
+            .env("SSH_AUTH_SOCK", &socket);
         command.stdin(Stdio::null()).output().unwrap()
     };
     let by_agent = sign("agent.jsonl", "key.pub");
@@ -451,15 +649,41 @@ fn ssh_agent_and_command_sign_like_the_key_itself() {
     agent.kill().unwrap();
     agent.wait().unwrap();
     assert!(added.success());
-    assert!(by_agent.status.success(), "{}", String::from_utf8_lossy(&by_agent.stderr));
+    assert!(
+        by_agent.status.success(),
+        "{}",
+        String::from_utf8_lossy(&by_agent.stderr)
+    );
     assert!(by_key.status.success());
     assert_eq!(bench.read("agent.jsonl"), bench.read("key.jsonl"));
 
     keygen(&bench, "pem", "ecdsa-p256", "pem");
     let command = "cmd:cat > in.bin && openssl dgst -sha256 -sign pem in.bin";
-    ok(bench.run(&["sign", "out/r1", "--key", command, "--public-key", "pem.pub", "-o", "c.jsonl"]));
-    let wrong = bench.run(&["sign", "out/r1", "--key", command, "--public-key", "key.pub", "-o", "w.jsonl"]);
+    ok(bench.run(&[
+        "sign",
+        "out/r1",
+        "--key",
+        command,
+        "--public-key",
+        "pem.pub",
+        "-o",
+        "c.jsonl",
+    ]));
+    let wrong = bench.run(&[
+        "sign",
+        "out/r1",
+        "--key",
+        command,
+        "--public-key",
+        "key.pub",
+        "-o",
+        "w.jsonl",
+    ]);
     assert_eq!(wrong.code, Some(2));
-    assert!(wrong.stderr.contains("no signature of the given key"), "{}", wrong.stderr);
+    assert!(
+        wrong.stderr.contains("no signature of the given key"),
+        "{}",
+        wrong.stderr
+    );
     assert!(!bench.path("w.jsonl").exists());
 }

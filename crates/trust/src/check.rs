@@ -7,9 +7,7 @@ use std::collections::BTreeSet;
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::Digest;
-use runseal_core::verify::authenticity::{
-    Authenticity, SignatureNote, SignedState, TimeNote,
-};
+use runseal_core::verify::authenticity::{Authenticity, SignatureNote, SignedState, TimeNote};
 use thiserror::Error;
 
 use crate::dsse::{Envelope, EnvelopeSignature, IN_TOTO};
@@ -155,7 +153,8 @@ impl Known {
 
     fn name_of(&self, key: &PublicKey) -> Option<&str> {
         let mut keys = self.keys().iter();
-        keys.find(|(known, _)| known == key).map(|(_, name)| name.as_str())
+        keys.find(|(known, _)| known == key)
+            .map(|(_, name)| name.as_str())
     }
 }
 
@@ -220,7 +219,11 @@ pub fn check_signatures(found: &[Found], target: &Target, known: &Known) -> Vec<
             FoundSignature::Envelope(envelope) => {
                 if envelope.signatures.is_empty() {
                     draft.note.form = "dsse";
-                    checked.push(draft.clone().broken("the envelope has no signature".to_owned()));
+                    checked.push(
+                        draft
+                            .clone()
+                            .broken("the envelope has no signature".to_owned()),
+                    );
                 }
                 for signature in &envelope.signatures {
                     let mut draft = draft.clone();
@@ -231,7 +234,11 @@ pub fn check_signatures(found: &[Found], target: &Target, known: &Known) -> Vec<
         }
     }
     for one in &mut checked {
-        let missing = one.signing.previous.iter().filter(|link| !envelopes.contains(link));
+        let missing = one
+            .signing
+            .previous
+            .iter()
+            .filter(|link| !envelopes.contains(link));
         if missing.count() > 0 && one.note.detail.is_none() {
             one.note.detail = Some("counter-signs a signature that is not here".to_owned());
         }
@@ -293,7 +300,13 @@ impl Draft {
     }
 
     /// A signature that its key made over the target.
-    fn holds(mut self, signatory: Signatory, known: &Known, tokens: &[Vec<u8>], sig: &[u8]) -> Checked {
+    fn holds(
+        mut self,
+        signatory: Signatory,
+        known: &Known,
+        tokens: &[Vec<u8>],
+        sig: &[u8],
+    ) -> Checked {
         let name = match &signatory {
             Signatory::Key(key) => {
                 self.note.key = Some(key.id().to_string());
@@ -309,7 +322,11 @@ impl Draft {
         self.note.name = name.or(self.note.name);
         // Who a certificate names is known to whoever gave the trusted root.
         let is_stranger = known.keys.is_some() && !self.note.is_known && !is_certificate;
-        let state = if is_stranger { SignedState::UnknownKey } else { SignedState::Signed };
+        let state = if is_stranger {
+            SignedState::UnknownKey
+        } else {
+            SignedState::Signed
+        };
         let proven_times = self.check_times(known, tokens, sig);
         Checked {
             signatory: Some(signatory),
@@ -405,7 +422,12 @@ fn check_envelope(
     let hint = |id: &KeyId| signature.keyid.as_deref() == Some(id.to_string().as_str());
     // An envelope of several signatures brings the key of its first signer only.
     let is_only = envelope.signatures.len() == 1;
-    let key = match find_maker(holds, brought.as_ref().filter(|key| is_only || holds(key)), hint, known) {
+    let key = match find_maker(
+        holds,
+        brought.as_ref().filter(|key| is_only || holds(key)),
+        hint,
+        known,
+    ) {
         Maker::Found(key) => key,
         Maker::Broken => return draft.broken(NOT_ITS_KEYS.to_owned()),
         Maker::Unknown => return draft.end(SignedState::UnknownKey, None),
@@ -417,15 +439,29 @@ fn check_envelope(
     };
     let over = statement.matching_subjects(target);
     if over.is_empty() {
-        let names = statement.subjects.iter().take(3).map(|subject| subject.name.clone());
+        let names = statement
+            .subjects
+            .iter()
+            .take(3)
+            .map(|subject| subject.name.clone());
         draft.note.over = names.collect();
         return draft.end(SignedState::OtherSubject, None);
     }
     draft.note.over = over.into_iter().map(str::to_owned).collect();
-    draft.holds(Signatory::Key(key), known, &signature.timestamps, &signature.sig)
+    draft.holds(
+        Signatory::Key(key),
+        known,
+        &signature.timestamps,
+        &signature.sig,
+    )
 }
 
-fn check_ssh(mut draft: Draft, signature: &SshSignature, target: &Target, known: &Known) -> Checked {
+fn check_ssh(
+    mut draft: Draft,
+    signature: &SshSignature,
+    target: &Target,
+    known: &Known,
+) -> Checked {
     draft.note.form = "ssh";
     draft.note.key = Some(signature.key.id().to_string());
     if signature.namespace() != sshsig::NAMESPACE {
@@ -462,7 +498,10 @@ fn check_minisign(
         // A signature of minisign's does not bring its key.
         None => draft.end(
             SignedState::UnknownKey,
-            Some("or by a known key over something else: minisign does not tell them apart".to_owned()),
+            Some(
+                "or by a known key over something else: minisign does not tell them apart"
+                    .to_owned(),
+            ),
         ),
     }
 }
@@ -487,7 +526,9 @@ fn check_bundle(
     match &bundle.content {
         Content::Envelope(envelope) => {
             let mut signature = envelope.signatures[0].clone();
-            signature.timestamps.extend(bundle.timestamps.iter().cloned());
+            signature
+                .timestamps
+                .extend(bundle.timestamps.iter().cloned());
             check_envelope(draft, envelope, &signature, target, known)
         }
         Content::Message { signature } => {
@@ -566,7 +607,12 @@ fn check_with_root(
             known.find(|key| bundle.holds_with_log(key, digest.as_bytes(), root))
         {
             let key = key.clone();
-            return draft.holds(Signatory::Key(key), known, &bundle.timestamps, bundle.signature());
+            return draft.holds(
+                Signatory::Key(key),
+                known,
+                &bundle.timestamps,
+                bundle.signature(),
+            );
         }
     }
     draft.broken(fault)

@@ -61,8 +61,12 @@ pub struct Envelope {
 
 /// The bytes that DSSE signs.
 pub fn encode_pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len())
-        .into_bytes();
+    let mut bytes = format!(
+        "DSSEv1 {} {payload_type} {} ",
+        payload_type.len(),
+        payload.len()
+    )
+    .into_bytes();
     bytes.extend_from_slice(payload);
     bytes
 }
@@ -240,7 +244,10 @@ mod tests {
             encode_pre_authentication("http://example.com/HelloWorld", b"hello world"),
             b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
         );
-        assert_eq!(encode_pre_authentication("\u{e9}", b""), "DSSEv1 2 \u{e9} 0 ".as_bytes());
+        assert_eq!(
+            encode_pre_authentication("\u{e9}", b""),
+            "DSSEv1 2 \u{e9} 0 ".as_bytes()
+        );
     }
 
     #[test]
@@ -279,8 +286,14 @@ mod tests {
             ("{}", "`signatures` is missing or no list"),
             (r#"{"signatures":[{}]}"#, "`sig` is missing"),
             (r#"{"signatures":[{"sig":"!"}]}"#, "`sig` is no base64"),
-            (r#"{"signatures":[],"payloadType":1}"#, "`payloadType` is no string"),
-            (r#"{"signatures":[],"payloadType":"a","payload":"a a"}"#, "`payload` is no base64"),
+            (
+                r#"{"signatures":[],"payloadType":1}"#,
+                "`payloadType` is no string",
+            ),
+            (
+                r#"{"signatures":[],"payloadType":"a","payload":"a a"}"#,
+                "`payload` is no base64",
+            ),
         ] {
             let error = Envelope::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");

@@ -10,7 +10,12 @@ use runseal_core::formats::Format;
 use crate::predicate::Facts;
 
 /// The documents of folders that facts are in.
-pub const FACT_DOCUMENTS: [&str; 4] = ["RUN_META.json", "RUN_OUTPUT.json", "run.json", "bundle.json"];
+pub const FACT_DOCUMENTS: [&str; 4] = [
+    "RUN_META.json",
+    "RUN_OUTPUT.json",
+    "run.json",
+    "bundle.json",
+];
 
 /// Where ids stand: document, member, and what it is called.
 type Place = (&'static str, &'static [&'static str], &'static str);
@@ -53,7 +58,9 @@ const DOCUMENT_ROOTS: [Place; 3] = [
 ];
 
 fn text_at(node: Node<'_>, path: &[&str]) -> Option<String> {
-    let found = path.iter().try_fold(node, |node, member| node.get(member))?;
+    let found = path
+        .iter()
+        .try_fold(node, |node, member| node.get(member))?;
     found.as_str().map(|text| text.into_owned())
 }
 
@@ -114,7 +121,9 @@ pub fn read_inputs<'a>(
             let role = text_at(entry, &["role"])?;
             let path = text_at(entry, &["relative_path"])?;
             let digest = Digest::parse_hex(&text_at(entry, &["sha256"])?).ok()?;
-            ["INPUT", "ENGINE", "CONTRACT"].contains(&role.as_str()).then_some((path, digest))
+            ["INPUT", "ENGINE", "CONTRACT"]
+                .contains(&role.as_str())
+                .then_some((path, digest))
         })
         .collect()
 }

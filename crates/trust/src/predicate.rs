@@ -62,7 +62,11 @@ pub struct Signing {
 
 fn text_object(members: &BTreeMap<String, String>) -> Value {
     let members = members.iter();
-    Value::Object(members.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect())
+    Value::Object(
+        members
+            .map(|(key, value)| (key.as_str().into(), value.as_str().into()))
+            .collect(),
+    )
 }
 
 /// The run predicate.
@@ -127,7 +131,10 @@ pub fn slsa_provenance(facts: &Facts, inputs: &BTreeMap<String, Digest>) -> Valu
     let external = [
         ("engine_code", id("engine_code")),
         ("engine_version", id("engine_version")),
-        ("inputs_hash", facts.roots.get("inputs_hash").cloned().unwrap_or_default()),
+        (
+            "inputs_hash",
+            facts.roots.get("inputs_hash").cloned().unwrap_or_default(),
+        ),
     ];
     let external = external.into_iter().filter(|(_, value)| !value.is_empty());
     let mut metadata = Value::object([("invocationId", id("run_id"))]);
@@ -146,7 +153,10 @@ pub fn slsa_provenance(facts: &Facts, inputs: &BTreeMap<String, Digest>) -> Valu
         (
             "runDetails",
             Value::object([
-                ("builder", Value::object([("id", "https://runseal.dev/builder/v1")])),
+                (
+                    "builder",
+                    Value::object([("id", "https://runseal.dev/builder/v1")]),
+                ),
                 ("metadata", metadata),
             ]),
         ),
@@ -158,9 +168,8 @@ pub fn read_signing(predicate_type: &str, predicate: &Value) -> (Signing, Option
     if predicate_type != RUN_PREDICATE {
         return (Signing::default(), None);
     }
-    let text = |value: &Value, member: &str| {
-        value.get(member).and_then(Value::as_str).map(str::to_owned)
-    };
+    let text =
+        |value: &Value, member: &str| value.get(member).and_then(Value::as_str).map(str::to_owned);
     let signer = predicate.get("signer");
     let previous = match predicate.get("previous") {
         Some(Value::Array(list)) => list

@@ -147,7 +147,8 @@ fn parse_material(material: Node<'_>) -> Result<Material, String> {
 fn parse_content(root: Node<'_>) -> Result<Content, String> {
     match (root.get("dsseEnvelope"), root.get("messageSignature")) {
         (Some(node), None) => {
-            let envelope = Envelope::from_node(node).map_err(|error: EnvelopeError| error.to_string())?;
+            let envelope =
+                Envelope::from_node(node).map_err(|error: EnvelopeError| error.to_string())?;
             match envelope.signatures.len() {
                 1 => Ok(Content::Envelope(envelope)),
                 count => Err(format!("expected one signature, actual {count}")),
@@ -277,9 +278,15 @@ mod certificates {
     ) -> Result<CertificateIdentity, SigstoreError> {
         let parsed = Bundle::from_json(&bundle.text).map_err(refused)?;
         let policy = VerificationPolicy::any_identity();
-        let result = root.verifier()?.verify(signed, &parsed, &policy).map_err(refused)?;
+        let result = root
+            .verifier()?
+            .verify(signed, &parsed, &policy)
+            .map_err(refused)?;
         let identity = result.identity().map(ToString::to_string);
-        let times = result.verified_timestamps().iter().map(|time| time.as_second());
+        let times = result
+            .verified_timestamps()
+            .iter()
+            .map(|time| time.as_second());
         Ok(CertificateIdentity {
             identity: identity.ok_or_else(|| refused("the certificate names nobody"))?,
             issuer: result.issuer().unwrap_or_default().to_owned(),
@@ -302,13 +309,20 @@ mod certificates {
         if !bundle.has_log_entries {
             policy = policy.skip_tlog_unsafe();
         }
-        root.verifier()?.verify(signed, &parsed, &policy).map_err(refused)?;
+        root.verifier()?
+            .verify(signed, &parsed, &policy)
+            .map_err(refused)?;
         Ok(())
     }
 
     impl SigstoreBundle {
         /// Whether `key` signed it; log entries are judged by the trusted root.
-        pub fn holds_with_log(&self, key: &PublicKey, signed: &[u8; 32], root: &TrustedRoot) -> bool {
+        pub fn holds_with_log(
+            &self,
+            key: &PublicKey,
+            signed: &[u8; 32],
+            root: &TrustedRoot,
+        ) -> bool {
             verify_key(self, Signed::Digest(signed), &key.to_der(), root).is_ok()
         }
     }
@@ -350,6 +364,10 @@ mod tests {
     #[test]
     fn bundle_of_an_unknown_version_is_refused() {
         let text = r#"{"mediaType":"application/vnd.dev.sigstore.bundle+json;version=0.4"}"#;
-        assert!(SigstoreBundle::parse(text).unwrap_err().contains("is not known"));
+        assert!(
+            SigstoreBundle::parse(text)
+                .unwrap_err()
+                .contains("is not known")
+        );
     }
 }

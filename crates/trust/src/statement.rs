@@ -167,10 +167,15 @@ impl Statement {
         if list.len() > MAX_SUBJECTS {
             return Err(StatementError::TooMany);
         }
-        let subjects = list.enumerate().map(parse_subject).collect::<Result<_, _>>()?;
+        let subjects = list
+            .enumerate()
+            .map(parse_subject)
+            .collect::<Result<_, _>>()?;
         let predicate_type = root.get("predicateType").and_then(|kind| kind.as_str());
         let predicate_type = predicate_type.ok_or(StatementError::Member("predicateType"))?;
-        let predicate = root.get("predicate").map_or(Value::Null, |node| node.to_value());
+        let predicate = root
+            .get("predicate")
+            .map_or(Value::Null, |node| node.to_value());
         Ok(Self {
             subjects,
             predicate_type: predicate_type.into_owned(),
@@ -194,12 +199,16 @@ impl Statement {
             ("predicateType", Value::from(self.predicate_type.as_str())),
             ("predicate", self.predicate.clone()),
         ]);
-        canonical_bytes(&value, Dialect::Jcs).map_err(|error| StatementError::Json(error.to_string()))
+        canonical_bytes(&value, Dialect::Jcs)
+            .map_err(|error| StatementError::Json(error.to_string()))
     }
 
     /// The names of the subjects that are `target`; empty where it is about something else.
     pub fn matching_subjects(&self, target: &Target) -> Vec<&str> {
-        let matching = self.subjects.iter().filter(|subject| target.is_subject(subject));
+        let matching = self
+            .subjects
+            .iter()
+            .filter(|subject| target.is_subject(subject));
         matching.map(|subject| subject.name.as_str()).collect()
     }
 }
@@ -228,9 +237,9 @@ mod tests {
     use super::*;
 
     fn folder(files: &[(&str, &str)]) -> Target {
-        let files = files.iter().map(|(name, text)| {
-            ((*name).to_owned(), Digest::of(text.as_bytes()))
-        });
+        let files = files
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), Digest::of(text.as_bytes())));
         Target::of_folder("f", files.collect())
     }
 
@@ -274,7 +283,9 @@ mod tests {
     fn subject_of_two_digests_that_disagree_matches_nothing() {
         let target = folder(&[("a", "1")]);
         let mut statement = statement_about(&target);
-        statement.subjects[0].digest.insert("sha256".to_owned(), "0".repeat(64));
+        statement.subjects[0]
+            .digest
+            .insert("sha256".to_owned(), "0".repeat(64));
         assert!(statement.matching_subjects(&target).is_empty());
     }
 

@@ -62,9 +62,14 @@ fn pem(key: &PrivateKey) -> String {
 fn policy_of(signers: &[(&str, String)], threshold: usize) -> String {
     let mut text = "runseal-trust = 1\nversion = 1\n".to_owned();
     for (name, key) in signers {
-        text.push_str(&format!("[[signer]]\nname = \"{name}\"\nkey = '''{key}'''\n"));
+        text.push_str(&format!(
+            "[[signer]]\nname = \"{name}\"\nkey = '''{key}'''\n"
+        ));
     }
-    let names: Vec<_> = signers.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+    let names: Vec<_> = signers
+        .iter()
+        .map(|(name, _)| format!("\"{name}\""))
+        .collect();
     text.push_str(&format!(
         "[[rule]]\nsigners = [{}]\nthreshold = {threshold}\n",
         names.join(", ")
@@ -110,7 +115,11 @@ fn honest_signatures_are_trusted() {
         envelope(&target(), &bob, "reviewer"),
     ]);
     let (checked, decision) = judge(&policy, &found, &target(), 0);
-    assert!(checked.iter().all(|one| one.note.state == SignedState::Signed));
+    assert!(
+        checked
+            .iter()
+            .all(|one| one.note.state == SignedState::Signed)
+    );
     assert!(decision.is_trusted, "{decision:?}");
 }
 
@@ -119,16 +128,25 @@ fn the_four_ways_not_to_be_signed_have_four_states() {
     let (ada, eve) = (ed25519(1), ed25519(9));
     let known = || Some(vec![ada.public_key().clone()]);
     let signed = envelope(&target(), &ada, "author");
-    assert_eq!(state_of(&found(&[signed.clone()]), &target(), known()), SignedState::Signed);
+    assert_eq!(
+        state_of(&found(&[signed.clone()]), &target(), known()),
+        SignedState::Signed
+    );
     assert_eq!(
         state_of(&found(&[signed.clone()]), &other_target(), known()),
         SignedState::OtherSubject
     );
     let stranger = found(&[envelope(&target(), &eve, "author")]);
-    assert_eq!(state_of(&stranger, &target(), known()), SignedState::UnknownKey);
+    assert_eq!(
+        state_of(&stranger, &target(), known()),
+        SignedState::UnknownKey
+    );
     let mut broken = signed;
     broken.signatures[0].sig[5] ^= 1;
-    assert_eq!(state_of(&found(&[broken]), &target(), known()), SignedState::Broken);
+    assert_eq!(
+        state_of(&found(&[broken]), &target(), known()),
+        SignedState::Broken
+    );
     assert!(check_signatures(&[], &target(), &Known::default()).is_empty());
 }
 
@@ -140,19 +158,31 @@ fn every_flipped_byte_of_an_envelope_is_refused() {
         for at in 0..envelope.payload.len() {
             let mut changed = envelope.clone();
             changed.payload[at] ^= 1;
-            assert_ne!(state_of(&found(&[changed]), &target(), known()), SignedState::Signed, "{at}");
+            assert_ne!(
+                state_of(&found(&[changed]), &target(), known()),
+                SignedState::Signed,
+                "{at}"
+            );
         }
         for at in 0..envelope.signatures[0].sig.len() {
             let mut changed = envelope.clone();
             changed.signatures[0].sig[at] ^= 1;
-            assert_ne!(state_of(&found(&[changed]), &target(), known()), SignedState::Signed, "{at}");
+            assert_ne!(
+                state_of(&found(&[changed]), &target(), known()),
+                SignedState::Signed,
+                "{at}"
+            );
         }
         for at in 0..envelope.payload_type.len() {
             let mut changed = envelope.clone();
             let mut kind = changed.payload_type.into_bytes();
             kind[at] ^= 1;
             changed.payload_type = String::from_utf8(kind).unwrap();
-            assert_ne!(state_of(&found(&[changed]), &target(), known()), SignedState::Signed, "{at}");
+            assert_ne!(
+                state_of(&found(&[changed]), &target(), known()),
+                SignedState::Signed,
+                "{at}"
+            );
         }
     }
 }
@@ -165,13 +195,20 @@ fn payload_of_another_type_is_no_statement() {
     let confused = Envelope::sign("application/json", payload, &ada).unwrap();
     let known = Some(vec![ada.public_key().clone()]);
     assert_eq!(
-        state_of(&found(std::slice::from_ref(&confused)), &target(), known.clone()),
+        state_of(
+            &found(std::slice::from_ref(&confused)),
+            &target(),
+            known.clone()
+        ),
         SignedState::OtherSubject
     );
     // And renaming the type afterwards breaks the signature.
     let mut renamed = confused;
     renamed.payload_type = IN_TOTO.to_owned();
-    assert_eq!(state_of(&found(&[renamed]), &target(), known), SignedState::Broken);
+    assert_eq!(
+        state_of(&found(&[renamed]), &target(), known),
+        SignedState::Broken
+    );
 }
 
 #[test]
@@ -180,7 +217,10 @@ fn policy_envelope_is_no_signature_of_a_bundle() {
     let text = policy_of(&[("ada", pem(&ada))], 1);
     let signed = sign_policy(&text, None, &ada).unwrap();
     let known = Some(vec![ada.public_key().clone()]);
-    assert_eq!(state_of(&found(&[signed]), &target(), known), SignedState::OtherSubject);
+    assert_eq!(
+        state_of(&found(&[signed]), &target(), known),
+        SignedState::OtherSubject
+    );
 }
 
 #[test]
@@ -193,7 +233,11 @@ fn keyid_does_not_choose_who_is_trusted() {
     assert!(!decision.is_trusted);
     // Nor does a wrong hint hide an honest signature.
     let mut honest = envelope(&target(), &ada, "author");
-    for keyid in [None, Some(String::new()), Some(eve.public_key().id().to_string())] {
+    for keyid in [
+        None,
+        Some(String::new()),
+        Some(eve.public_key().id().to_string()),
+    ] {
         honest.signatures[0].keyid = keyid;
         let (_, decision) = judge(&policy, &found(&[honest.clone()]), &target(), 0);
         assert!(decision.is_trusted, "{decision:?}");
@@ -219,11 +263,18 @@ fn signature_repeated_counts_once() {
     let mut twice = envelope(&target(), &ada, "author");
     let again = twice.signatures[0].clone();
     twice.signatures.push(again);
-    let apart = [envelope(&target(), &ada, "author"), envelope(&target(), &ada, "reviewer")];
+    let apart = [
+        envelope(&target(), &ada, "author"),
+        envelope(&target(), &ada, "reviewer"),
+    ];
     for found in [found(&[twice]), found(&apart)] {
         let (_, decision) = judge(&policy, &found, &target(), 0);
         assert!(!decision.is_trusted);
-        assert!(decision.reason.starts_with("1 of 2 needed"), "{}", decision.reason);
+        assert!(
+            decision.reason.starts_with("1 of 2 needed"),
+            "{}",
+            decision.reason
+        );
     }
 }
 
@@ -253,13 +304,18 @@ fn signature_in_two_forms_is_one_signer() {
     let id = minisign::MinisignId([1; 8]);
     let lines = minisign::sign(&ada, id, &target().plain, "").unwrap();
     all.extend(read_signatures("x.minisig", lines.as_bytes()).unwrap());
-    let bundle = encode_keyed_bundle(&envelope(&target(), &ada, "author"), ada.public_key()).unwrap();
+    let bundle =
+        encode_keyed_bundle(&envelope(&target(), &ada, "author"), ada.public_key()).unwrap();
     all.extend(read_signatures("x.sigstore.json", &bundle).unwrap());
     let (checked, decision) = judge(&policy, &all, &target(), 0);
     let states: Vec<_> = checked.iter().map(|one| one.note.state).collect();
     assert_eq!(states, [SignedState::Signed; 4]);
     assert!(!decision.is_trusted);
-    assert!(decision.reason.starts_with("1 of 2 needed"), "{}", decision.reason);
+    assert!(
+        decision.reason.starts_with("1 of 2 needed"),
+        "{}",
+        decision.reason
+    );
 }
 
 #[test]
@@ -271,8 +327,15 @@ fn key_of_small_order_is_no_signer() {
     let error = Policy::parse(&text).unwrap_err();
     assert!(error.fault.contains("weak"), "{error}");
     // Nor does it hold where the statement brings it along.
-    let spki = [&[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0][..], &neutral].concat();
-    let weak = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", encode_base64(&spki));
+    let spki = [
+        &[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0][..],
+        &neutral,
+    ]
+    .concat();
+    let weak = format!(
+        "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n",
+        encode_base64(&spki)
+    );
     let predicate = Value::object([("signer", Value::object([("public_key", weak)]))]);
     let statement = Statement {
         subjects: target().subjects(),
@@ -281,7 +344,10 @@ fn key_of_small_order_is_no_signer() {
     };
     let mut forged = Envelope::sign(IN_TOTO, statement.to_bytes().unwrap(), &ed25519(9)).unwrap();
     forged.signatures[0].sig = [&neutral[..], &[0; 32]].concat();
-    assert_ne!(state_of(&found(&[forged]), &target(), None), SignedState::Signed);
+    assert_ne!(
+        state_of(&found(&[forged]), &target(), None),
+        SignedState::Signed
+    );
 }
 
 #[test]
@@ -292,11 +358,19 @@ fn second_form_of_an_ecdsa_signature_is_no_second_signer() {
     let mut mirrored = honest.clone();
     mirrored.signatures[0].sig = mirror(&honest.signatures[0].sig);
     assert_ne!(mirrored, honest);
-    assert_eq!(mirrored.digest(), honest.digest(), "a counter-signature names both alike");
+    assert_eq!(
+        mirrored.digest(),
+        honest.digest(),
+        "a counter-signature names both alike"
+    );
     let (checked, decision) = judge(&policy, &found(&[honest, mirrored]), &target(), 0);
     assert_eq!(checked.len(), 2);
     assert!(!decision.is_trusted);
-    assert!(decision.reason.starts_with("1 of 2 needed"), "{}", decision.reason);
+    assert!(
+        decision.reason.starts_with("1 of 2 needed"),
+        "{}",
+        decision.reason
+    );
 }
 
 /// r and n - s: the other signature that the same key has over the same bytes.
@@ -349,9 +423,14 @@ fn key_counts_only_while_it_is_valid() {
 #[test]
 fn policy_that_expired_decides_nothing() {
     let ada = ed25519(1);
-    let policy = policy_of(&[("ada", pem(&ada))], 1).replace("version = 1", "version = 1\nexpires = 2026-01-01");
+    let policy = policy_of(&[("ada", pem(&ada))], 1)
+        .replace("version = 1", "version = 1\nexpires = 2026-01-01");
     let found = found(&[envelope(&target(), &ada, "author")]);
-    assert!(judge(&policy, &found, &target(), 20_454 * DAY - 1).1.is_trusted);
+    assert!(
+        judge(&policy, &found, &target(), 20_454 * DAY - 1)
+            .1
+            .is_trusted
+    );
     let (_, decision) = judge(&policy, &found, &target(), 20_454 * DAY);
     assert!(!decision.is_trusted);
     assert_eq!(decision.line, Some(3));
@@ -361,9 +440,18 @@ fn policy_that_expired_decides_nothing() {
 fn signature_moved_to_another_bundle_is_over_something_else() {
     let ada = ed25519(1);
     let policy = policy_of(&[("ada", pem(&ada))], 1);
-    let (checked, decision) = judge(&policy, &found(&[envelope(&target(), &ada, "author")]), &other_target(), 0);
+    let (checked, decision) = judge(
+        &policy,
+        &found(&[envelope(&target(), &ada, "author")]),
+        &other_target(),
+        0,
+    );
     assert_eq!(checked[0].note.state, SignedState::OtherSubject);
-    assert!(decision.reason.contains("signature over something else"), "{}", decision.reason);
+    assert!(
+        decision.reason.contains("signature over something else"),
+        "{}",
+        decision.reason
+    );
 }
 
 #[test]
@@ -374,7 +462,10 @@ fn denied_keys_and_digests_win_over_every_rule() {
     let digest = target().file.unwrap().1;
     for denied in [
         format!("[deny]\nkeys = [\"{}\"]\n", ada.public_key().id()),
-        format!("[deny]\nkeys = [\"{}\"]\n", encode_hex(ada.public_key().point())),
+        format!(
+            "[deny]\nkeys = [\"{}\"]\n",
+            encode_hex(ada.public_key().point())
+        ),
         format!("[deny]\nkeys = ['''{}''']\n", pem(&ada)),
         format!("[deny]\ndigests = [\"sha256:{digest}\"]\n"),
     ] {
@@ -391,7 +482,11 @@ fn meaning_that_is_asked_must_be_signed() {
         + "meanings = [\"reviewer\", \"approver\"]\n";
     let author = found(&[envelope(&target(), &ada, "author")]);
     let (_, decision) = judge(&policy, &author, &target(), 0);
-    assert!(decision.reason.contains("it means `author`"), "{}", decision.reason);
+    assert!(
+        decision.reason.contains("it means `author`"),
+        "{}",
+        decision.reason
+    );
     let reviewer = found(&[envelope(&target(), &bob, "reviewer")]);
     assert!(judge(&policy, &reviewer, &target(), 0).1.is_trusted);
 }
@@ -404,7 +499,11 @@ fn thing_that_is_not_intact_is_not_trusted_whoever_signed() {
         keys: Some(policy.keys()),
         ..Known::default()
     };
-    let checked = check_signatures(&found(&[envelope(&target(), &ada, "author")]), &target(), &known);
+    let checked = check_signatures(
+        &found(&[envelope(&target(), &ada, "author")]),
+        &target(),
+        &known,
+    );
     let question = Question::default();
     assert!(!decide(&policy, &question, &target(), &checked).is_trusted);
 }
@@ -415,7 +514,10 @@ fn rooted(version: u64, root: &[(&str, &PrivateKey)], threshold: usize) -> Strin
     let signers: Vec<_> = root.iter().map(|(name, key)| (*name, pem(key))).collect();
     let names: Vec<_> = root.iter().map(|(name, _)| format!("\"{name}\"")).collect();
     let text = policy_of(&signers, 1).replace("version = 1", &format!("version = {version}"));
-    format!("{text}[root]\nsigners = [{}]\nthreshold = {threshold}\n", names.join(", "))
+    format!(
+        "{text}[root]\nsigners = [{}]\nthreshold = {threshold}\n",
+        names.join(", ")
+    )
 }
 
 fn link(text: &str, signers: &[&PrivateKey]) -> Vec<u8> {
@@ -440,11 +542,17 @@ fn old_policy_reaches_the_newest_one_through_the_chain() {
     .join(&b'\n');
     for start in [&first, &second] {
         let links = read_chain(&chain).unwrap();
-        let newest = follow_chain(&Policy::parse(start).unwrap(), links).unwrap().unwrap();
+        let newest = follow_chain(&Policy::parse(start).unwrap(), links)
+            .unwrap()
+            .unwrap();
         assert_eq!(newest.policy.version, 3);
     }
     let links = read_chain(&chain).unwrap();
-    assert!(follow_chain(&Policy::parse(&third).unwrap(), links).unwrap().is_none());
+    assert!(
+        follow_chain(&Policy::parse(&third).unwrap(), links)
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[test]
@@ -458,10 +566,20 @@ fn key_that_was_rotated_out_changes_and_signs_nothing() {
     let error = follow_chain(&start, read_chain(&chain).unwrap()).unwrap_err();
     assert_eq!(
         error,
-        ChainError::Threshold { version: 3, root: 2, have: 0, need: 1 }
+        ChainError::Threshold {
+            version: 3,
+            root: 2,
+            have: 0,
+            need: 1
+        }
     );
     // Under the second version ada's signature is a stranger's.
-    let (checked, decision) = judge(&second, &found(&[envelope(&target(), &ada, "author")]), &target(), 0);
+    let (checked, decision) = judge(
+        &second,
+        &found(&[envelope(&target(), &ada, "author")]),
+        &target(),
+        0,
+    );
     assert_eq!(checked[0].note.state, SignedState::UnknownKey);
     assert!(!decision.is_trusted);
 }
@@ -477,21 +595,34 @@ fn policy_downgrade_is_refused() {
     // One of two is too few, even where the new root asks for one.
     assert!(matches!(
         follow(&[link(&second, &[&ada, &bob]), link(&weaker, &[&ada])]),
-        Err(ChainError::Threshold { have: 1, need: 2, .. })
+        Err(ChainError::Threshold {
+            have: 1,
+            need: 2,
+            ..
+        })
     ));
     // Versions go up by one: nothing is left out, repeated or taken back.
     assert!(matches!(
         follow(&[link(&weaker, &[&ada, &bob])]),
-        Err(ChainError::Version { expected: 2, actual: 3 })
+        Err(ChainError::Version {
+            expected: 2,
+            actual: 3
+        })
     ));
     let honest = link(&second, &[&ada, &bob]);
     assert!(matches!(
         follow(&[honest.clone(), link(&first, &[&ada, &bob])]),
-        Err(ChainError::Version { expected: 3, actual: 1 })
+        Err(ChainError::Version {
+            expected: 3,
+            actual: 1
+        })
     ));
     assert!(matches!(
         follow(&[honest.clone(), honest]),
-        Err(ChainError::Version { expected: 3, actual: 2 })
+        Err(ChainError::Version {
+            expected: 3,
+            actual: 2
+        })
     ));
 }
 
@@ -506,7 +637,11 @@ fn chain_signature_of_one_key_counts_once() {
     let links = read_chain(&envelope.to_line()).unwrap();
     assert!(matches!(
         follow_chain(&Policy::parse(&first).unwrap(), links),
-        Err(ChainError::Threshold { have: 1, need: 2, .. })
+        Err(ChainError::Threshold {
+            have: 1,
+            need: 2,
+            ..
+        })
     ));
 }
 
@@ -537,10 +672,21 @@ fn counter_signature_of_something_that_is_not_here_is_told() {
         predicate: run_predicate(&facts, &verification, &signing, bob.public_key()),
     };
     let second = Envelope::sign(IN_TOTO, statement.to_bytes().unwrap(), &bob).unwrap();
-    let both = check_signatures(&found(&[first, second.clone()]), &target(), &Known::default());
+    let both = check_signatures(
+        &found(&[first, second.clone()]),
+        &target(),
+        &Known::default(),
+    );
     assert_eq!(both[1].note.detail, None);
     let alone = check_signatures(&found(&[second]), &target(), &Known::default());
-    assert!(alone[0].note.detail.as_deref().unwrap().contains("not here"));
+    assert!(
+        alone[0]
+            .note
+            .detail
+            .as_deref()
+            .unwrap()
+            .contains("not here")
+    );
 }
 
 #[test]
@@ -555,7 +701,12 @@ fn links_that_claim_each_other_end() {
         let statement = Statement {
             subjects: target().subjects(),
             predicate_type: RUN_PREDICATE.to_owned(),
-            predicate: run_predicate(&Facts::default(), &Verification::default(), &signing, keys[at].public_key()),
+            predicate: run_predicate(
+                &Facts::default(),
+                &Verification::default(),
+                &signing,
+                keys[at].public_key(),
+            ),
         };
         Envelope::sign(IN_TOTO, statement.to_bytes().unwrap(), &keys[at]).unwrap()
     });

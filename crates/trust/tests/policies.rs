@@ -4,9 +4,7 @@
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_trust::check::Known;
 use runseal_trust::keys::{PrivateKey, Signer as _, ssh};
-use runseal_trust::policy::{
-    Policy, Question, decide, from_receipt_policy, parse_allowed_signers,
-};
+use runseal_trust::policy::{Policy, Question, decide, from_receipt_policy, parse_allowed_signers};
 use runseal_trust::statement::Target;
 
 fn key(seed: u8) -> String {
@@ -29,27 +27,78 @@ fn policy_is_read_with_its_lines() {
     let policy = Policy::parse(&good()).unwrap();
     assert_eq!((policy.version, policy.name.as_deref()), (4, Some("team")));
     assert_eq!(policy.signer("ada").unwrap().line, 6);
-    assert_eq!((policy.rules[0].line, policy.rules[0].requirements[0].threshold), (14, 2));
+    assert_eq!(
+        (
+            policy.rules[0].line,
+            policy.rules[0].requirements[0].threshold
+        ),
+        (14, 2)
+    );
 }
 
 #[test]
 fn policy_with_a_fault_names_its_line() {
     for (from, to, line, said) in [
-        ("threshold = 2", "threshold = 3", 21, "cannot reach a threshold of 3"),
+        (
+            "threshold = 2",
+            "threshold = 3",
+            21,
+            "cannot reach a threshold of 3",
+        ),
         ("threshold = 2", "threshold = 0", 21, "would trust anything"),
-        ("threshold = 2", "treshold = 2", 21, "unknown field `treshold`"),
-        ("name = \"team\"", "nam = \"team\"", 3, "unknown field `nam`"),
-        ("runseal-trust = 1", "runseal-trust = 2", 1, "expected `runseal-trust = 1`"),
+        (
+            "threshold = 2",
+            "treshold = 2",
+            21,
+            "unknown field `treshold`",
+        ),
+        (
+            "name = \"team\"",
+            "nam = \"team\"",
+            3,
+            "unknown field `nam`",
+        ),
+        (
+            "runseal-trust = 1",
+            "runseal-trust = 2",
+            1,
+            "expected `runseal-trust = 1`",
+        ),
         ("version = 4", "version = 0", 2, "versions count from 1"),
         ("version = 4", "version = -1", 2, "invalid value"),
-        ("\"ada\", \"ci\"", "\"ada\", \"eve\"", 20, "`eve` is no signer"),
-        ("\"ada\", \"ci\"", "\"ada\", \"ada\"", 20, "`ada` is named twice"),
-        ("\"run-bundle\"", "\"run_bundle\"", 16, "`run_bundle` is no format"),
+        (
+            "\"ada\", \"ci\"",
+            "\"ada\", \"eve\"",
+            20,
+            "`eve` is no signer",
+        ),
+        (
+            "\"ada\", \"ci\"",
+            "\"ada\", \"ada\"",
+            20,
+            "`ada` is named twice",
+        ),
+        (
+            "\"run-bundle\"",
+            "\"run_bundle\"",
+            16,
+            "`run_bundle` is no format",
+        ),
         ("issuer = \"https://token.example\"", "", 10, "go together"),
         ("ssh-ed25519 AAAA", "ssh-ed25519 BAAA", 7, "damaged"),
         ("name = \"ci\"", "name = \"ada\"", 10, "`ada` appears twice"),
-        ("name = \"ci\"", "name = \"\"", 10, "a name is a line of text"),
-        ("[[rule]]", "from = 2026-01-01T00:00:00+02:00\n[[rule]]", 14, "in UTC"),
+        (
+            "name = \"ci\"",
+            "name = \"\"",
+            10,
+            "a name is a line of text",
+        ),
+        (
+            "[[rule]]",
+            "from = 2026-01-01T00:00:00+02:00\n[[rule]]",
+            14,
+            "in UTC",
+        ),
         ("[[rule]]", "[[rule", 14, ""),
     ] {
         let text = good().replace(from, to);
@@ -73,7 +122,10 @@ fn rule_decides_only_what_its_selectors_fit() {
     };
     let target = Target::of_file("run_1", "SHA256SUMS.txt", Vec::new());
     let reason = |question: &Question| decide(&policy, question, &target, &[]);
-    assert_eq!(reason(&question).reason, "0 of 2 needed signatures: it is unsigned");
+    assert_eq!(
+        reason(&question).reason,
+        "0 of 2 needed signatures: it is unsigned"
+    );
     for change in [
         |q: &mut Question| q.format = "pack".to_owned(),
         |q: &mut Question| q.engine = Some("other".to_owned()),
@@ -85,7 +137,11 @@ fn rule_decides_only_what_its_selectors_fit() {
         change(&mut changed);
         let decision = reason(&changed);
         assert_eq!(decision.reason, "no rule of the policy is for this");
-        assert!(decision.steps[0].text.contains("does not apply"), "{:?}", decision.steps);
+        assert!(
+            decision.steps[0].text.contains("does not apply"),
+            "{:?}",
+            decision.steps
+        );
     }
 }
 
@@ -100,11 +156,18 @@ fn allowed_signers_of_ssh_are_read() {
     );
     let signers = parse_allowed_signers(&text, 1).unwrap();
     let names: Vec<_> = signers.iter().map(|signer| signer.name.as_str()).collect();
-    assert_eq!(names, ["ada@example.com", "bob@example.com"], "cay signs for git alone");
+    assert_eq!(
+        names,
+        ["ada@example.com", "bob@example.com"],
+        "cay signs for git alone"
+    );
     assert_eq!(signers[0].from, Some(1_767_225_600_000));
     assert_eq!(signers[0].until, Some(1_798_761_600_000));
     for (line, said) in [
-        (format!("ada cert-authority {}", key(1)), "certificate authorities"),
+        (
+            format!("ada cert-authority {}", key(1)),
+            "certificate authorities",
+        ),
         (format!("ada verify-required {}", key(1)), "unknown option"),
         (key(1), "expected"),
         (format!("ada valid-after=\"soon\" {}", key(1)), "is no time"),
@@ -134,7 +197,11 @@ fn receipts_policy_maps_into_this_one() {
     );
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
     let policy = Policy::parse(&from_receipt_policy(document.root()).unwrap()).unwrap();
-    let names: Vec<_> = policy.signers.iter().map(|signer| signer.name.as_str()).collect();
+    let names: Vec<_> = policy
+        .signers
+        .iter()
+        .map(|signer| signer.name.as_str())
+        .collect();
     assert_eq!(names, ["val \" one"]);
     assert_eq!(policy.rules[0].formats, ["receipt"]);
     assert_eq!(Known::default().keys, None);

@@ -105,7 +105,10 @@ fn encode(
     };
     let text = |text: Zeroizing<String>| Zeroizing::new(text.as_bytes().to_vec());
     Ok(match args.format {
-        KeyFormat::Pem => (text(key.to_pem(passphrase, &salt).map_err(fail)?), public.to_pem()),
+        KeyFormat::Pem => (
+            text(key.to_pem(passphrase, &salt).map_err(fail)?),
+            public.to_pem(),
+        ),
         KeyFormat::Openssh => {
             let file = ssh::encode_private(key, passphrase, "runseal", &short).map_err(fail)?;
             (text(file), ssh_line)
@@ -145,13 +148,20 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                     .hint("--passphrase-file or --passphrase-fd give it without a terminal")
             })?;
             if read.is_empty() {
-                return Err(CliError::usage("the passphrase is empty", "leave --encrypt out"));
+                return Err(CliError::usage(
+                    "the passphrase is empty",
+                    "leave --encrypt out",
+                ));
             }
             Some(read)
         }
     };
     let key = generate(args.kind)?;
-    let (private, public) = encode(args, &key, passphrase.as_ref().map(|phrase| phrase.as_slice()))?;
+    let (private, public) = encode(
+        args,
+        &key,
+        passphrase.as_ref().map(|phrase| phrase.as_slice()),
+    )?;
     write_new(&args.output, &private, 0o600)?;
     if args.public || matches!(args.format, KeyFormat::Openssh | KeyFormat::Minisign) {
         let mut name = args.output.clone().into_os_string();

@@ -7,7 +7,7 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::{Format, all_rules};
 use runseal_core::source::SourceError;
 use runseal_core::verify::catalogue;
-use runseal_core::verify::{Outcome, Level};
+use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
 use runseal_engine::signing::{Signable, SignatureForm, path_beside, read_signable, run_filter};
@@ -142,22 +142,33 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn check_args(args: &Args) -> Result<(), CliError> {
-    let has_time = args.timestamp.is_some() || args.tsa_cmd.is_some() || args.timestamp_request.is_some();
+    let has_time =
+        args.timestamp.is_some() || args.tsa_cmd.is_some() || args.timestamp_request.is_some();
     if has_time && matches!(args.form, FormArg::Ssh | FormArg::Minisign) {
         let hint = "--form dsse and --form sigstore do";
-        return Err(CliError::usage("this form has no room for a timestamp", hint));
+        return Err(CliError::usage(
+            "this form has no room for a timestamp",
+            hint,
+        ));
     }
-    let is_single = args.output.is_some() || args.timestamp.is_some() || args.timestamp_request.is_some();
+    let is_single =
+        args.output.is_some() || args.timestamp.is_some() || args.timestamp_request.is_some();
     if is_single && args.paths.len() > 1 {
         let hint = "sign one path after the other";
         return Err(CliError::usage("-o and timestamps are for one PATH", hint));
     }
     if args.paths.iter().any(|path| path == Path::new("-")) {
-        return Err(CliError::usage("standard input has no name to sign beside", "name a file or folder"));
+        return Err(CliError::usage(
+            "standard input has no name to sign beside",
+            "name a file or folder",
+        ));
     }
     for text in [&args.name, &args.meaning].into_iter().flatten() {
         if text.is_empty() || text.chars().any(char::is_control) {
-            return Err(CliError::usage("--as and --meaning take a line of text", "leave it out"));
+            return Err(CliError::usage(
+                "--as and --meaning take a line of text",
+                "leave it out",
+            ));
         }
     }
     Ok(())
@@ -167,9 +178,13 @@ fn check_args(args: &Args) -> Result<(), CliError> {
 fn sign(args: &Args, path: &Path, file: &Path, key: &OpenKey) -> Result<Vec<u8>, CliError> {
     let earlier = read_earlier(file)?;
     if let (Some(_), FormArg::Sigstore | FormArg::Ssh | FormArg::Minisign) = (&earlier, args.form) {
-        return Err(CliError::new(Outcome::Unreadable, "EXISTS", "a signature is there already")
-            .at(file.display().to_string())
-            .hint("files of this form hold one signature; name another file with -o"));
+        return Err(CliError::new(
+            Outcome::Unreadable,
+            "EXISTS",
+            "a signature is there already",
+        )
+        .at(file.display().to_string())
+        .hint("files of this form hold one signature; name another file with -o"));
     }
     // A reply that belongs to a signature made earlier is put there; there is nothing to sign.
     if args.timestamp.is_some() && earlier.is_some() {
@@ -178,9 +193,13 @@ fn sign(args: &Args, path: &Path, file: &Path, key: &OpenKey) -> Result<Vec<u8>,
     let signable = read_signable(path, Level::Integrity)
         .map_err(|error| load_error(error, &path.display().to_string()))?;
     if !signable.is_valid && !args.even_if_invalid {
-        return Err(CliError::new(Outcome::Unreadable, "INVALID", "it does not verify, so it was not signed")
-            .at(path.display().to_string())
-            .hint("`runseal verify` says what is wrong; --even-if-invalid signs it all the same"));
+        return Err(CliError::new(
+            Outcome::Unreadable,
+            "INVALID",
+            "it does not verify, so it was not signed",
+        )
+        .at(path.display().to_string())
+        .hint("`runseal verify` says what is wrong; --even-if-invalid signs it all the same"));
     }
     let plain = &signable.target.plain;
     match args.form {
@@ -253,7 +272,12 @@ fn sign_statement(
         previous: earlier.last().map(Envelope::digest).into_iter().collect(),
     };
     let verification = Verification {
-        verdict: if signable.is_valid { "valid" } else { "invalid" }.to_owned(),
+        verdict: if signable.is_valid {
+            "valid"
+        } else {
+            "invalid"
+        }
+        .to_owned(),
         level: "integrity".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         rules: rules_digest(signable.format),
@@ -269,7 +293,10 @@ fn sign_statement(
                 let hint = "SLSA provenance is of run bundles; --predicate run is of everything";
                 return Err(CliError::usage("it has no inputs to name", hint));
             }
-            (SLSA_PROVENANCE, slsa_provenance(&signable.facts, &signable.inputs))
+            (
+                SLSA_PROVENANCE,
+                slsa_provenance(&signable.facts, &signable.inputs),
+            )
         }
     };
     let statement = Statement {
@@ -338,8 +365,12 @@ fn write_form(
     }
     bytes.push(b'\n');
     if bytes.len() as u64 > MAX_SIGNATURE_FILE_BYTES {
-        return Err(CliError::new(Outcome::Unreadable, "TOO_LARGE", "the signature file is full")
-            .hint("name another file with -o"));
+        return Err(CliError::new(
+            Outcome::Unreadable,
+            "TOO_LARGE",
+            "the signature file is full",
+        )
+        .hint("name another file with -o"));
     }
     Ok(bytes)
 }
@@ -357,11 +388,18 @@ fn stamp(args: &Args, file: &Path) -> Result<Vec<u8>, CliError> {
     };
     let token = Token::parse(&read_file(reply, MAX_TOKEN_BYTES)?)
         .map_err(|error| fail(error.to_string()))?;
-    let bytes = read_earlier(file)?
-        .ok_or_else(|| fail(format!("`{}` has no signature to put it onto", file.display())))?;
+    let bytes = read_earlier(file)?.ok_or_else(|| {
+        fail(format!(
+            "`{}` has no signature to put it onto",
+            file.display()
+        ))
+    })?;
     let mut lines = Vec::new();
     let mut is_placed = false;
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
         let mut line = line.to_vec();
         if let Ok(mut envelope) = Envelope::parse(&line) {
             let mut signatures = envelope.signatures.iter_mut();

@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::Dialect;
-use runseal_core::verify::Outcome;
 use runseal_core::verify::answer::{
     render_survey_human, render_survey_json, render_survey_junit, render_survey_sarif,
 };
+use runseal_core::verify::{Demand, Outcome};
+use runseal_engine::signing::judge_survey;
 use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
 
 use crate::error::CliError;
 use crate::progress::with_progress;
+use crate::signing::TrustArgs;
 use crate::ui;
 use crate::verdict::StrictArgs;
 
@@ -21,11 +23,15 @@ use crate::verdict::StrictArgs;
 /// .tar, .tar.gz, .tar.zst or .zip, which is not unpacked. What something is is told by its
 /// content. Nothing found is never a success.
 ///
-/// Exit 0: everything valid. Exit 1: something invalid. Exit 2: something could not be read, or
+/// Says three things of each: whether it is intact (the rules), whether it is signed (beside it, as
+/// `runseal sign` writes it, or by cosign, ssh-keygen or minisign), and with --trust whether a
+/// policy trusts who signed. Unsigned is no fault unless it is demanded.
+///
+/// Exit 0: everything valid. Exit 1: something invalid, or a demand not met. Exit 2: something could not be read, or
 /// nothing was found. Exit 3: the command line is wrong.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  runseal verify -r evidence/ --format junit\n  tar -cf - run | runseal verify -"
+    after_help = "Examples:\n  runseal verify -r evidence/ --format junit\n  tar -cf - run | runseal verify -\n  runseal verify run_1 --trust trust.toml"
 )]
 pub struct Args {
     /// What to verify; standard input where `-`.
@@ -36,6 +42,11 @@ pub struct Args {
     recursive: bool,
     #[command(flatten)]
     strict: StrictArgs,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Demand a signature that holds, whoever's it is.
+    #[arg(long)]
+    require_signed: bool,
     /// How to answer.
     #[arg(long, value_enum, default_value_t = AnswerFormat::Human)]
     format: AnswerFormat,
@@ -64,7 +75,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         jobs: args.jobs.map(usize::from),
     };
     let tally = Tally::default();
+    let trust = args.trust.open()?;
     let survey = with_progress(&tally, || survey_paths(&args.paths, options, &tally));
+    let demand = Demand {
+        signed: args.require_signed,
+        trusted: trust.policy.is_some(),
+    };
+    let survey = judge_survey(survey, trust.question(), demand);
     match args.format {
         AnswerFormat::Human => ui::print_bytes(render_survey_human(&survey).as_bytes())?,
         AnswerFormat::Json => ui::print_json(&render_survey_json(&survey), Dialect::Kernel)?,

@@ -30,9 +30,20 @@ pub fn sealed_as(bench: &Bench, id: &str) {
     let engine = project_root().join("examples/engines/resonance-sweep");
     let engine = engine.canonicalize().unwrap().to_str().unwrap().to_owned();
     let input = format!("{engine}/input.json");
-    let arguments = ["seal", &engine, &input, "output.json", "--out", "out", "--run-id", id];
+    let arguments = [
+        "seal",
+        &engine,
+        &input,
+        "output.json",
+        "--out",
+        "out",
+        "--run-id",
+        id,
+    ];
     let mut command = bench.command(&arguments);
-    command.env("SOURCE_DATE_EPOCH", "1700000000").stdin(Stdio::null());
+    command
+        .env("SOURCE_DATE_EPOCH", "1700000000")
+        .stdin(Stdio::null());
     ok(command.output().unwrap().into());
 }
 
@@ -43,7 +54,9 @@ pub fn sealed(bench: &Bench) {
 
 /// A key with its public half beside it.
 pub fn keygen(bench: &Bench, name: &str, kind: &str, format: &str) {
-    let arguments = ["keygen", "-o", name, "--type", kind, "--format", format, "--public"];
+    let arguments = [
+        "keygen", "-o", name, "--type", kind, "--format", format, "--public",
+    ];
     ok(bench.run(&arguments));
 }
 
@@ -69,20 +82,62 @@ pub fn time_authority(bench: &Bench) -> TimeAuthority {
             .current_dir(bench.path(""))
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     run(&[
-        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "tsa/ca.key", "-out", "tsa/ca.pem",
-        "-subj", "/CN=Test TSA root", "-days", "3650", "-sha256",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-keyout",
+        "tsa/ca.key",
+        "-out",
+        "tsa/ca.pem",
+        "-subj",
+        "/CN=Test TSA root",
+        "-days",
+        "3650",
+        "-sha256",
     ]);
     run(&[
-        "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "tsa/tsa.key",
-        "-out", "tsa/tsa.csr", "-subj", "/CN=Test TSA",
+        "req",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        "tsa/tsa.key",
+        "-out",
+        "tsa/tsa.csr",
+        "-subj",
+        "/CN=Test TSA",
     ]);
     for (section, name) in [("stamp", "tsa/tsa.pem"), ("other", "tsa/other.pem")] {
         run(&[
-            "x509", "-req", "-in", "tsa/tsa.csr", "-CA", "tsa/ca.pem", "-CAkey", "tsa/ca.key", "-CAcreateserial",
-            "-days", "3000", "-sha256", "-extfile", "tsa/tsa.cnf", "-extensions", section, "-out", name,
+            "x509",
+            "-req",
+            "-in",
+            "tsa/tsa.csr",
+            "-CA",
+            "tsa/ca.pem",
+            "-CAkey",
+            "tsa/ca.key",
+            "-CAcreateserial",
+            "-days",
+            "3000",
+            "-sha256",
+            "-extfile",
+            "tsa/tsa.cnf",
+            "-extensions",
+            section,
+            "-out",
+            name,
         ]);
     }
     TimeAuthority
@@ -92,11 +147,24 @@ impl TimeAuthority {
     /// Answers a request file.
     pub fn reply(&self, bench: &Bench, query: &str, reply: &str) {
         let output = Command::new("openssl")
-            .args(["ts", "-reply", "-config", "tsa/tsa.cnf", "-queryfile", query, "-out", reply])
+            .args([
+                "ts",
+                "-reply",
+                "-config",
+                "tsa/tsa.cnf",
+                "-queryfile",
+                query,
+                "-out",
+                reply,
+            ])
             .current_dir(bench.path(""))
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         assert!(fs::metadata(bench.path(reply)).unwrap().len() > 100);
     }
 

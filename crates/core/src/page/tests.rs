@@ -24,6 +24,7 @@ fn page_of(goal: &str) -> String {
         report: &report,
         wrapping: &[],
         is_strict: false,
+        authenticity: None,
         files: &[],
     })
 }

@@ -185,7 +185,10 @@ impl Authenticity {
     fn gap(&self) -> Option<String> {
         let sealed_at = self.sealed_at.as_deref()?;
         let sealed = crate::timestamp::parse_utc(sealed_at)?;
-        let times = self.signatures.iter().flat_map(|signature| &signature.times);
+        let times = self
+            .signatures
+            .iter()
+            .flat_map(|signature| &signature.times);
         let mut believed = times.filter(|time| time.authority.is_some());
         let stamped = crate::timestamp::parse_utc(&believed.next()?.time)?;
         let seconds = (stamped - sealed).abs() / 1000;
@@ -196,8 +199,12 @@ impl Authenticity {
             _ => format!("{} days", seconds / 86_400),
         };
         Some(match stamped < sealed {
-            true => format!("time: sealed {sealed_at} by the maker's clock, {apart} after it was stamped"),
-            false => format!("time: sealed {sealed_at} by the maker's clock, {apart} before it was stamped"),
+            true => format!(
+                "time: sealed {sealed_at} by the maker's clock, {apart} after it was stamped"
+            ),
+            false => format!(
+                "time: sealed {sealed_at} by the maker's clock, {apart} before it was stamped"
+            ),
         })
     }
 }
@@ -248,7 +255,11 @@ impl SignatureNote {
         if self.state == SignedState::Signed
             && let Some(name) = &self.name
         {
-            let whose = if self.is_known { "" } else { ", who names themselves so" };
+            let whose = if self.is_known {
+                ""
+            } else {
+                ", who names themselves so"
+            };
             text.push_str(&format!(" by {name}{whose}"));
         }
         if let Some(meaning) = &self.meaning {
@@ -273,7 +284,11 @@ impl SignatureNote {
 impl TrustNote {
     /// The decision in a sentence.
     pub fn sentence(&self) -> String {
-        let word = if self.is_trusted { "trusted" } else { "NOT trusted" };
+        let word = if self.is_trusted {
+            "trusted"
+        } else {
+            "NOT trusted"
+        };
         let place = match self.line {
             Some(line) => format!("{}:{line}", self.policy),
             None => self.policy.clone(),

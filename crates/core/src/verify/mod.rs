@@ -22,4 +22,4 @@ pub use place::{Place, Span};
 pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Subject, run_rules};
-pub use survey::{Checked, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};
+pub use survey::{Checked, Demand, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};

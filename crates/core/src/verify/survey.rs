@@ -3,7 +3,9 @@
 //! Holds no clock, host or thread order: results are sorted by path, findings as everywhere.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
+use super::authenticity::{Authenticity, SignedState};
 use super::exit::Outcome;
 use super::finding::Finding;
 use super::report::{Report, RuleState};
@@ -16,6 +18,10 @@ pub const NO_JSON: &str = "JSON";
 pub const NO_FORMAT: &str = "FORMAT";
 /// The id under which what could not be read is told.
 pub const NO_ACCESS: &str = "IO";
+/// The id under which it is told that a signature was demanded and none holds.
+pub const NO_SIGNATURE: &str = "SIGNED";
+/// The id under which it is told that a policy was asked and does not trust it.
+pub const NO_TRUST: &str = "TRUST";
 
 /// What became of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,12 +147,24 @@ impl PartialOrd for Checked {
     }
 }
 
+/// What must be besides being intact. Neither changes what the rules say of a thing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// A signature that holds.
+    pub signed: bool,
+    /// A policy's trust.
+    pub trusted: bool,
+}
+
 /// Everything that was looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     results: Vec<Checked>,
     /// Files that could have been a document and are of no known format.
     passed_over: u64,
+    /// Signatures and trust by path, where they were looked for.
+    authenticity: BTreeMap<String, Authenticity>,
+    demand: Demand,
 }
 
 impl Survey {
@@ -156,7 +174,61 @@ impl Survey {
         Self {
             results,
             passed_over,
+            ..Self::default()
         }
+    }
+
+    /// The same with the second and third answer, by path, and what is demanded of them.
+    pub fn with_authenticity(
+        mut self,
+        authenticity: BTreeMap<String, Authenticity>,
+        demand: Demand,
+    ) -> Self {
+        self.authenticity = authenticity;
+        self.demand = demand;
+        self
+    }
+
+    /// Whether a result is signed and trusted, where that was looked for.
+    pub fn authenticity_of(&self, result: &Checked) -> Option<&Authenticity> {
+        self.authenticity.get(&result.path)
+    }
+
+    /// Why something is refused although it may be intact: what was demanded and is not there.
+    pub fn refusals_of(&self, result: &Checked) -> Vec<Finding> {
+        let mut refusals = Vec::new();
+        if matches!(result.verdict, Verdict::NotChecked(_)) {
+            return refusals;
+        }
+        let found = self.authenticity_of(result);
+        let state = found.map_or(SignedState::Unsigned, |found| found.signed);
+        if self.demand.signed && state != SignedState::Signed {
+            let message = format!("a signature is demanded: {}", state.phrase());
+            refusals.push(Finding::about_whole(NO_SIGNATURE, message));
+        }
+        if self.demand.trusted {
+            let trust = found.and_then(|found| found.trusted.as_ref());
+            match trust {
+                Some(trust) if trust.is_trusted => {}
+                Some(trust) => refusals.push(Finding::about_whole(NO_TRUST, trust.sentence())),
+                None => refusals.push(Finding::about_whole(
+                    NO_TRUST,
+                    "NOT trusted: nobody was asked",
+                )),
+            }
+        }
+        refusals
+    }
+
+    /// Whether a result holds and meets every demand.
+    pub fn is_ok(&self, result: &Checked) -> bool {
+        result.is_valid() && self.refusals_of(result).is_empty()
+    }
+
+    /// How many are intact and refused all the same.
+    pub fn refused(&self) -> usize {
+        let is_refused = |result: &&Checked| result.is_valid() && !self.is_ok(result);
+        self.results.iter().filter(is_refused).count()
     }
 
     /// The results, sorted by path.
@@ -190,7 +262,7 @@ impl Survey {
     pub fn outcome(&self) -> Outcome {
         if self.results.is_empty() || self.not_checked() > 0 {
             Outcome::Unreadable
-        } else if self.invalid() > 0 {
+        } else if self.invalid() > 0 || self.refused() > 0 {
             Outcome::Invalid
         } else {
             Outcome::Valid

@@ -56,7 +56,11 @@ pub fn read_beside(path: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     for form in BESIDE {
         let file = path_beside(path, form);
-        let place = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let place = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let fault = match read_file(&file, MAX_SIGNATURE_FILE_BYTES) {
             Err(SourceError::NotFound { .. }) => continue,
             Ok(bytes) => match read_signatures(&place, &bytes) {

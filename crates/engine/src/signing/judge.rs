@@ -1,11 +1,13 @@
 //! A policy file with its chain, and the second and third answer about one path.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::Format;
 use runseal_core::source::SourceError;
 use runseal_core::verify::authenticity::{Authenticity, TrustNote};
+use runseal_core::verify::{Demand, Survey};
 use runseal_trust::check::{Known, check_signatures, summarize};
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
@@ -99,12 +101,14 @@ pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
     }
     let sigstore = match &policy.sigstore_root {
         None => None,
-        Some((root, line)) => Some(TrustedRoot::parse(root).map_err(|error| {
-            PolicyFileError::Sigstore {
-                line: *line,
-                fault: error.to_string(),
-            }
-        })?),
+        Some((root, line)) => {
+            Some(
+                TrustedRoot::parse(root).map_err(|error| PolicyFileError::Sigstore {
+                    line: *line,
+                    fault: error.to_string(),
+                })?,
+            )
+        }
     };
     let known = Known {
         keys: Some(policy.keys()),
@@ -130,6 +134,20 @@ pub struct TrustQuestion<'a> {
     pub now: i64,
 }
 
+/// Adds the second and third answer to everything in a survey whose format is known.
+pub fn judge_survey(survey: Survey, question: TrustQuestion<'_>, demand: Demand) -> Survey {
+    let mut answers = BTreeMap::new();
+    for result in survey.results() {
+        let Some(format) = result.format else {
+            continue;
+        };
+        let path = Path::new(&result.path);
+        let (authenticity, _) = judge_signatures(path, format, result.is_valid(), None, question);
+        answers.insert(result.path.clone(), authenticity);
+    }
+    survey.with_authenticity(answers, demand)
+}
+
 /// Looks for signatures beside `path`, checks them, and asks the policy.
 pub fn judge_signatures(
     path: &Path,
@@ -138,7 +156,13 @@ pub fn judge_signatures(
     outcome: Option<&str>,
     question: TrustQuestion<'_>,
 ) -> (Authenticity, Option<Decision>) {
-    let found = read_beside(path);
+    // What came through a pipe has nothing beside it.
+    let is_piped = path == Path::new("-");
+    let found = if is_piped {
+        Vec::new()
+    } else {
+        read_beside(path)
+    };
     if found.is_empty() && question.policy.is_none() {
         return (Authenticity::unsigned(), None);
     }
@@ -156,9 +180,14 @@ pub fn judge_signatures(
             return (unsigned, None);
         }
     };
-    let mut known = question.policy.map_or_else(Known::default, |policy| policy.known.clone());
+    let mut known = question
+        .policy
+        .map_or_else(Known::default, |policy| policy.known.clone());
     if !question.keys.is_empty() {
-        known.keys.get_or_insert_default().extend_from_slice(question.keys);
+        known
+            .keys
+            .get_or_insert_default()
+            .extend_from_slice(question.keys);
     }
     let checked = check_signatures(&found, &target, &known);
     let mut authenticity = summarize(&checked, facts.sealed_at.clone());

@@ -9,9 +9,7 @@ pub enum KeyError {
     #[error("no private key: expected a PEM, OpenSSH or minisign file")]
     NoPrivateKey,
     /// The text is none of the forms that are known.
-    #[error(
-        "no public key: expected a PEM text, an OpenSSH line, a minisign key or 64 hex digits"
-    )]
+    #[error("no public key: expected a PEM text, an OpenSSH line, a minisign key or 64 hex digits")]
     NoPublicKey,
     /// A key that is known and not used here.
     #[error("the key is {0}; signatures are made with ed25519 or ECDSA P-256")]

@@ -40,7 +40,10 @@ pub fn parse_public(text: &str) -> Option<(Result<PublicKey, KeyError>, Minisign
     let rest = bytes.strip_prefix(b"Ed")?;
     let (id, point) = rest.split_at_checked(8)?;
     let point: &[u8; 32] = point.try_into().ok()?;
-    Some((PublicKey::from_ed25519(point), MinisignId(id.try_into().ok()?)))
+    Some((
+        PublicKey::from_ed25519(point),
+        MinisignId(id.try_into().ok()?),
+    ))
 }
 
 /// A public key file.
@@ -71,7 +74,9 @@ fn open_private(body: &[u8], passphrase: Option<&[u8]>) -> Result<PrivateKey, Ke
     let (costs, rest) = rest.split_at(16);
     let mut held = Zeroizing::new(rest.to_vec());
     if checksum_kind != b"B2" {
-        return Err(KeyError::UnknownCipher("another checksum than BLAKE2b".to_owned()));
+        return Err(KeyError::UnknownCipher(
+            "another checksum than BLAKE2b".to_owned(),
+        ));
     }
     match kdf {
         [0, 0] => {}
@@ -82,7 +87,11 @@ fn open_private(body: &[u8], passphrase: Option<&[u8]>) -> Result<PrivateKey, Ke
                 *byte ^= key;
             }
         }
-        _ => return Err(KeyError::UnknownCipher("another derivation than scrypt".to_owned())),
+        _ => {
+            return Err(KeyError::UnknownCipher(
+                "another derivation than scrypt".to_owned(),
+            ));
+        }
     }
     let (id, rest) = held.split_at(8);
     let (pair, checksum) = rest.split_at(64);
@@ -122,7 +131,11 @@ fn derive_stream(
     } else {
         let log_n = log2_at_most(memory / (block * 128));
         let rounds = (operations / 4).min(0x3fff_ffff * block);
-        let lanes = if log_n < 64 { (rounds >> log_n) / block } else { 0 };
+        let lanes = if log_n < 64 {
+            (rounds >> log_n) / block
+        } else {
+            0
+        };
         (log_n, u32::try_from(lanes).unwrap_or(u32::MAX))
     };
     if log_n > u32::from(MAX_SCRYPT_LOG_N) || lanes > 16 {
@@ -150,9 +163,9 @@ pub fn encode_private(
     passphrase: Option<&[u8]>,
     salt: &[u8; 32],
 ) -> Result<Zeroizing<String>, KeyError> {
-    let seed = key
-        .ed25519_seed()
-        .ok_or(KeyError::OtherType("ECDSA, which minisign does not know".to_owned()))?;
+    let seed = key.ed25519_seed().ok_or(KeyError::OtherType(
+        "ECDSA, which minisign does not know".to_owned(),
+    ))?;
     let pair = Zeroizing::new([seed.as_slice(), key.public_key().point()].concat());
     let checksum = compute_checksum(&id.0, &pair);
     let mut held = Zeroizing::new([&id.0[..], &pair, &checksum].concat());
@@ -170,7 +183,11 @@ pub fn encode_private(
         }
     }
     let body = Zeroizing::new([b"Ed", &kdf[..], b"B2", &salted, &costs, &held].concat());
-    let kind = if passphrase.is_some() { "encrypted" } else { "unencrypted" };
+    let kind = if passphrase.is_some() {
+        "encrypted"
+    } else {
+        "unencrypted"
+    };
     Ok(Zeroizing::new(format!(
         "{UNTRUSTED}minisign {kind} secret key\n{}\n",
         encode_base64(&body)

@@ -210,7 +210,9 @@ impl PrivateKey {
 /// Refuses key files that ask for hours of work.
 fn check_cost(info: &EncryptedPrivateKeyInfoRef<'_>) -> Result<(), KeyError> {
     let Some(parameters) = info.encryption_algorithm.pbes2() else {
-        return Err(KeyError::UnknownCipher("an algorithm of PKCS #5 version 1".to_owned()));
+        return Err(KeyError::UnknownCipher(
+            "an algorithm of PKCS #5 version 1".to_owned(),
+        ));
     };
     if let Some(scrypt) = parameters.kdf.scrypt() {
         let memory = u128::from(scrypt.cost_parameter)

@@ -68,7 +68,11 @@ pub(super) fn parse_public_blob(blob: &[u8]) -> Result<PublicKey, KeyError> {
     let damaged = KeyError::Damaged("its OpenSSH form is cut off or too long");
     let mut wire = Wire(blob);
     let key = parse_public_parts(&mut wire)?;
-    if wire.is_empty() { Ok(key) } else { Err(damaged) }
+    if wire.is_empty() {
+        Ok(key)
+    } else {
+        Err(damaged)
+    }
 }
 
 fn parse_public_parts(wire: &mut Wire<'_>) -> Result<PublicKey, KeyError> {
@@ -258,7 +262,11 @@ pub fn encode_private(
     file.extend_from_slice(&1u32.to_be_bytes());
     put_string(&mut file, &public);
     put_string(&mut file, &section);
-    Ok(Zeroizing::new(encode_armour(&file, "OPENSSH PRIVATE KEY", 70)))
+    Ok(Zeroizing::new(encode_armour(
+        &file,
+        "OPENSSH PRIVATE KEY",
+        70,
+    )))
 }
 
 /// A positive number as the wire format has it: no zeros in front, one where the highest bit is set.
@@ -306,7 +314,9 @@ pub(super) fn decode_signature(key: &PublicKey, blob: &[u8]) -> Option<Vec<u8>> 
             let mut pair = Wire(body);
             let (r, s) = (pair.string()?, pair.string()?);
             let is_exact = pair.is_empty()
-                && [r, s].iter().all(|number| wire_number(number).as_slice() == *number);
+                && [r, s]
+                    .iter()
+                    .all(|number| wire_number(number).as_slice() == *number);
             if !is_exact {
                 return None;
             }

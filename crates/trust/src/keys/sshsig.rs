@@ -51,7 +51,8 @@ impl HashName {
 
 /// Whether a text is an armoured SSH signature.
 pub fn is_armoured(text: &str) -> bool {
-    text.trim_start().starts_with("-----BEGIN SSH SIGNATURE-----")
+    text.trim_start()
+        .starts_with("-----BEGIN SSH SIGNATURE-----")
 }
 
 fn signed_bytes(namespace: &str, hash: HashName, message: &[u8]) -> Vec<u8> {
@@ -97,8 +98,8 @@ impl SshSignature {
             Some(version) => return Err(format!("its version is {version}, not 1")),
             None => return Err(cut()),
         }
-        let key = parse_public_blob(wire.string().ok_or_else(cut)?)
-            .map_err(|error| error.to_string())?;
+        let key =
+            parse_public_blob(wire.string().ok_or_else(cut)?).map_err(|error| error.to_string())?;
         let namespace = wire.text().ok_or_else(cut)?.to_owned();
         wire.string().ok_or_else(cut)?;
         let hash = match wire.text() {

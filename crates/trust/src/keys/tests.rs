@@ -56,7 +56,10 @@ fn public_key_in_two_encodings_is_one_key() {
     let point = key.public_key().point();
     let mut compressed = vec![2 + (point[64] & 1)];
     compressed.extend_from_slice(&point[1..33]);
-    assert_eq!(&PublicKey::from_p256(&compressed).unwrap(), key.public_key());
+    assert_eq!(
+        &PublicKey::from_p256(&compressed).unwrap(),
+        key.public_key()
+    );
 }
 
 #[test]
@@ -83,12 +86,18 @@ fn key_of_small_order_or_in_a_second_encoding_is_refused() {
     (order_two[0], order_two[31]) = (0xec, 0x7f);
     let zero = [0; 32];
     for weak in [neutral, order_two, zero] {
-        assert!(matches!(PublicKey::from_ed25519(&weak), Err(KeyError::Weak(_))), "{weak:?}");
+        assert!(
+            matches!(PublicKey::from_ed25519(&weak), Err(KeyError::Weak(_))),
+            "{weak:?}"
+        );
     }
     // y = 1 written as p + 1.
     let mut second = [0xff; 32];
     (second[0], second[31]) = (0xee, 0x7f);
-    assert!(matches!(PublicKey::from_ed25519(&second), Err(KeyError::Weak(_))));
+    assert!(matches!(
+        PublicKey::from_ed25519(&second),
+        Err(KeyError::Weak(_))
+    ));
 }
 
 #[test]
@@ -138,11 +147,20 @@ fn files_that_are_no_key_say_so() {
             KeyError::Damaged("its PKCS #8 form is broken"),
         ),
     ] {
-        assert_eq!(PrivateKey::parse(text.as_bytes(), None).unwrap_err(), expected);
+        assert_eq!(
+            PrivateKey::parse(text.as_bytes(), None).unwrap_err(),
+            expected
+        );
     }
-    assert_eq!(PublicKey::parse("hello").unwrap_err(), KeyError::NoPublicKey);
+    assert_eq!(
+        PublicKey::parse("hello").unwrap_err(),
+        KeyError::NoPublicKey
+    );
     let private = both()[0].to_pem(None, &[0; 32]).unwrap();
-    assert!(matches!(PublicKey::parse(&private), Err(KeyError::Damaged(_))));
+    assert!(matches!(
+        PublicKey::parse(&private),
+        Err(KeyError::Damaged(_))
+    ));
 }
 
 #[test]
@@ -151,11 +169,17 @@ fn agent_answer_that_is_no_signature_is_none() {
         let request = ssh::agent_sign_request(key.public_key(), b"message");
         assert_eq!(&request[4..5], [13]);
         assert_eq!(ssh::parse_agent_signature(key.public_key(), &[5]), None);
-        assert_eq!(ssh::parse_agent_signature(key.public_key(), &[14, 0, 0]), None);
+        assert_eq!(
+            ssh::parse_agent_signature(key.public_key(), &[14, 0, 0]),
+            None
+        );
         let signature = key.sign(b"message").unwrap();
         let mut answer = vec![14];
         let blob = ssh::encode_signature(key.public_key(), &signature).unwrap();
         ssh::put_string(&mut answer, &blob);
-        assert_eq!(ssh::parse_agent_signature(key.public_key(), &answer).unwrap(), signature);
+        assert_eq!(
+            ssh::parse_agent_signature(key.public_key(), &answer).unwrap(),
+            signature
+        );
     }
 }

@@ -43,7 +43,9 @@ pub enum ChainError {
     #[error("version {0} has no [root] that could change it")]
     NoRoot(u64),
     /// Too few signed.
-    #[error("version {version} is signed by {have} of the {need} needed by the root of version {root}")]
+    #[error(
+        "version {version} is signed by {have} of the {need} needed by the root of version {root}"
+    )]
     Threshold {
         /// The version that is to be believed.
         version: u64,
@@ -112,7 +114,8 @@ pub fn read_chain(bytes: &[u8]) -> Result<Vec<Link>, ChainError> {
         }
         let text = std::str::from_utf8(&envelope.payload)
             .map_err(|_| fault("the policy is no UTF-8 text".to_owned()))?;
-        let policy = Policy::parse(text).map_err(|source| ChainError::Policy { line: at, source })?;
+        let policy =
+            Policy::parse(text).map_err(|source| ChainError::Policy { line: at, source })?;
         links.push(Link {
             line: at,
             envelope,

@@ -66,7 +66,12 @@ impl Decision {
 }
 
 /// Decides about `target`, of which `question` says what it is, with these signatures.
-pub fn decide(policy: &Policy, question: &Question, target: &Target, signatures: &[Checked]) -> Decision {
+pub fn decide(
+    policy: &Policy,
+    question: &Question,
+    target: &Target,
+    signatures: &[Checked],
+) -> Decision {
     let mut steps = Vec::new();
     let refuse = |line: Option<usize>, reason: String, steps: Vec<Step>| Decision {
         is_trusted: false,
@@ -85,16 +90,26 @@ pub fn decide(policy: &Policy, question: &Question, target: &Target, signatures:
         return refuse(Some(line), format!("the digest {digest} is denied"), steps);
     }
     if !question.is_intact {
-        return refuse(None, "it is not intact, so no signature covers it".to_owned(), steps);
+        return refuse(
+            None,
+            "it is not intact, so no signature covers it".to_owned(),
+            steps,
+        );
     }
-    let rule = policy.rules.iter().find(|rule| match mismatch(rule, question) {
-        None => true,
-        Some(because) => {
-            let text = format!("{} does not apply: {because}", shown(rule));
-            steps.push(Step { line: rule.line, text });
-            false
-        }
-    });
+    let rule = policy
+        .rules
+        .iter()
+        .find(|rule| match mismatch(rule, question) {
+            None => true,
+            Some(because) => {
+                let text = format!("{} does not apply: {because}", shown(rule));
+                steps.push(Step {
+                    line: rule.line,
+                    text,
+                });
+                false
+            }
+        });
     let Some(rule) = rule else {
         return refuse(None, "no rule of the policy is for this".to_owned(), steps);
     };
@@ -135,7 +150,10 @@ fn denied_digest(policy: &Policy, target: &Target) -> Option<(Digest, usize)> {
     let folder = target.files.as_ref().map(crate::dirhash::compute_dir_hash);
     let single = [&target.file, &target.archive];
     let single = single.into_iter().flatten().map(|(_, digest)| *digest);
-    let files = target.files.iter().flat_map(|files| files.values().copied());
+    let files = target
+        .files
+        .iter()
+        .flat_map(|files| files.values().copied());
     single.chain(folder).chain(files).find_map(|digest| {
         let line = policy.denied_digests.get(&digest)?;
         Some((digest, *line))
@@ -229,16 +247,21 @@ fn counts<'p>(
     }
     let signer = policy.signers.iter().find(|signer| match signatory {
         Signatory::Key(key) => signer.keys.contains(key),
-        Signatory::Certificate(identity, issuer) => signer.identity.as_ref().is_some_and(|known| {
-            known.issuer == *issuer && matches(&known.identity, identity)
-        }),
+        Signatory::Certificate(identity, issuer) => signer
+            .identity
+            .as_ref()
+            .is_some_and(|known| known.issuer == *issuer && matches(&known.identity, identity)),
     });
     let signer = signer.ok_or_else(|| (None, "signed by an unknown key".to_owned()))?;
     if !requirement.signers.contains(&signer.name) {
         return Err((None, format!("`{}` is not asked here", signer.name)));
     }
     if requirement.needs_timestamp && signature.proven_times.is_empty() {
-        let fault = signature.note.times.iter().find_map(|time| time.fault.clone());
+        let fault = signature
+            .note
+            .times
+            .iter()
+            .find_map(|time| time.fault.clone());
         let because = fault.map_or_else(
             || "no timestamp of an authority is on it".to_owned(),
             |fault| format!("its timestamp is not believed: {fault}"),
@@ -247,9 +270,14 @@ fn counts<'p>(
     }
     check_time(signer, signature, question.now)?;
     let said = signature.signing.meaning.as_deref();
-    let means = requirement.meanings.iter().any(|meaning| Some(meaning.as_str()) == said);
+    let means = requirement
+        .meanings
+        .iter()
+        .any(|meaning| Some(meaning.as_str()) == said);
     if !requirement.meanings.is_empty() && !means {
-        let said = said.map_or("nothing".to_owned(), |said| format!("`{}`", said.escape_debug()));
+        let said = said.map_or("nothing".to_owned(), |said| {
+            format!("`{}`", said.escape_debug())
+        });
         let asked = requirement.meanings.join("` or `");
         return Err((None, format!("it means {said}, asked is `{asked}`")));
     }
@@ -269,7 +297,11 @@ fn check_time(signer: &Signer, signature: &Checked, now: i64) -> Result<(), NotC
             Err((Some(signer.line), because))
         }
         (_, Some(until)) if time >= until => {
-            let because = format!("`{}` counted until {}, not {whose}", signer.name, shown(until));
+            let because = format!(
+                "`{}` counted until {}, not {whose}",
+                signer.name,
+                shown(until)
+            );
             Err((Some(signer.line), because))
         }
         _ => Ok(()),

@@ -2,7 +2,8 @@
 
 /// Whether `text` fits `pattern` as a whole.
 pub fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
     // Which lengths of the text the pattern so far can end at.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;

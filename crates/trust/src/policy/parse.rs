@@ -245,7 +245,10 @@ impl Lines<'_> {
             let at = self.of(name);
             let shown = name.get_ref().escape_debug();
             if !known.contains(name.get_ref().as_str()) {
-                return Err(PolicyError::new(at, format!("`{shown}` is no signer of this policy")));
+                return Err(PolicyError::new(
+                    at,
+                    format!("`{shown}` is no signer of this policy"),
+                ));
             }
             if !names.insert(name.get_ref().clone()) {
                 return Err(PolicyError::new(at, format!("`{shown}` is named twice")));
@@ -256,10 +259,16 @@ impl Lines<'_> {
             None => (1, line),
         };
         if count == 0 {
-            return Err(PolicyError::new(at, "a threshold of 0 would trust anything"));
+            return Err(PolicyError::new(
+                at,
+                "a threshold of 0 would trust anything",
+            ));
         }
         if count > names.len() {
-            let fault = format!("{} signers cannot reach a threshold of {count}", names.len());
+            let fault = format!(
+                "{} signers cannot reach a threshold of {count}",
+                names.len()
+            );
             return Err(PolicyError::new(at, fault));
         }
         Ok(Requirement {
@@ -293,7 +302,10 @@ impl Policy {
             return Err(PolicyError::new(lines.of(&file.format), fault));
         }
         if *file.version.get_ref() == 0 {
-            return Err(PolicyError::new(lines.of(&file.version), "versions count from 1"));
+            return Err(PolicyError::new(
+                lines.of(&file.version),
+                "versions count from 1",
+            ));
         }
         let signers = read_signers(&lines, &file)?;
         let known: BTreeSet<&str> = signers.iter().map(|signer| signer.name.as_str()).collect();
@@ -312,9 +324,8 @@ impl Policy {
         let (denied_keys, denied_digests) = read_denied(&lines, &file.deny)?;
         let anchors = match &file.timestamps {
             None => Anchors::default(),
-            Some(text) => Anchors::parse(text.roots.get_ref()).map_err(|error| {
-                PolicyError::new(lines.of(&text.roots), error.to_string())
-            })?,
+            Some(text) => Anchors::parse(text.roots.get_ref())
+                .map_err(|error| PolicyError::new(lines.of(&text.roots), error.to_string()))?,
         };
         let expires = lines.time(&file.expires)?;
         let expires_line = file.expires.as_ref().map_or(1, |expires| lines.of(expires));
@@ -340,7 +351,12 @@ impl Policy {
     pub fn keys(&self) -> Vec<(PublicKey, String)> {
         let signers = self.signers.iter();
         signers
-            .flat_map(|signer| signer.keys.iter().map(|key| (key.clone(), signer.name.clone())))
+            .flat_map(|signer| {
+                signer
+                    .keys
+                    .iter()
+                    .map(|key| (key.clone(), signer.name.clone()))
+            })
             .collect()
     }
 
@@ -368,7 +384,10 @@ fn read_signers(lines: &Lines<'_>, file: &FileText) -> Result<Vec<Signer>, Polic
         }
     }
     if signers.len() > MAX_SIGNERS {
-        return Err(PolicyError::new(1, format!("more than {MAX_SIGNERS} signers")));
+        return Err(PolicyError::new(
+            1,
+            format!("more than {MAX_SIGNERS} signers"),
+        ));
     }
     let (mut names, mut keys) = (BTreeSet::new(), BTreeMap::new());
     for signer in &signers {
@@ -406,10 +425,18 @@ fn read_signer(lines: &Lines<'_>, entry: &Spanned<SignerText>) -> Result<Signer,
             issuer: issuer.clone(),
         }),
         (None, None) => None,
-        _ => return Err(PolicyError::new(line, "`identity` and `issuer` go together")),
+        _ => {
+            return Err(PolicyError::new(
+                line,
+                "`identity` and `issuer` go together",
+            ));
+        }
     };
     if keys.is_empty() && identity.is_none() {
-        return Err(PolicyError::new(line, "expected `key`, `keys`, or `identity` and `issuer`"));
+        return Err(PolicyError::new(
+            line,
+            "expected `key`, `keys`, or `identity` and `issuer`",
+        ));
     }
     let (from, until) = (lines.time(&text.from)?, lines.time(&text.until)?);
     if let (Some(from), Some(until)) = (from, until)

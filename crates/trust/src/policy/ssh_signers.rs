@@ -41,14 +41,25 @@ pub fn parse_allowed_signers(text: &str, line: usize) -> Result<Vec<AllowedSigne
 fn parse_line(text: &str) -> Result<Option<AllowedSigner>, String> {
     let words = split_words(text);
     let at = words.iter().position(|word| {
-        ["ssh-", "ecdsa-", "sk-"].iter().any(|start| word.starts_with(start))
+        ["ssh-", "ecdsa-", "sk-"]
+            .iter()
+            .any(|start| word.starts_with(start))
     });
     let (Some(at @ 1..=2), Some(first)) = (at, words.first()) else {
         return Err("expected `principal [options] keytype key`".to_owned());
     };
-    let key = words[at..].iter().take(2).copied().collect::<Vec<_>>().join(" ");
+    let key = words[at..]
+        .iter()
+        .take(2)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(" ");
     let key = ssh::parse_public_line(&key).map_err(|error| error.to_string())?;
-    let name = first.trim_matches('"').split(',').next().unwrap_or_default();
+    let name = first
+        .trim_matches('"')
+        .split(',')
+        .next()
+        .unwrap_or_default();
     let mut signer = AllowedSigner {
         name: name.to_owned(),
         key,

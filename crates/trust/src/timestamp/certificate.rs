@@ -128,7 +128,10 @@ impl Held {
     }
 
     fn is_issued_by(&self, issuer: &Self) -> bool {
-        let (mine, theirs) = (self.parsed.tbs_certificate(), issuer.parsed.tbs_certificate());
+        let (mine, theirs) = (
+            self.parsed.tbs_certificate(),
+            issuer.parsed.tbs_certificate(),
+        );
         let algorithm = self.parsed.signature_algorithm();
         let hash = hash_of_signature(&algorithm.oid.to_string(), None);
         mine.issuer() == theirs.subject()
@@ -158,7 +161,10 @@ impl Held {
 
     /// Whether it is for time stamping, for that alone, and says so critically (RFC 3161, 2.3).
     pub fn is_for_time_stamping(&self) -> bool {
-        let usage = self.parsed.tbs_certificate().get_extension::<ExtendedKeyUsage>();
+        let usage = self
+            .parsed
+            .tbs_certificate()
+            .get_extension::<ExtendedKeyUsage>();
         matches!(usage, Ok(Some((true, usage)))
             if matches!(&usage.0[..], [one] if one.to_string() == "1.3.6.1.5.5.7.3.8"))
     }

@@ -118,7 +118,10 @@ mod tests {
         for length in [0, 1, 127, 128, 255, 256, 70_000] {
             let bytes = encode(tag::OCTETS, &vec![7; length]);
             let element = single(&bytes, tag::OCTETS).unwrap();
-            assert_eq!((element.value.len(), element.whole), (length, bytes.as_slice()));
+            assert_eq!(
+                (element.value.len(), element.whole),
+                (length, bytes.as_slice())
+            );
         }
     }
 

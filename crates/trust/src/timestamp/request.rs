@@ -16,5 +16,8 @@ pub fn encode_request(signature: &[u8]) -> Vec<u8> {
     let imprint = encode(tag::SEQUENCE, &[&SHA256[..], &hash].concat());
     let version = encode(tag::INTEGER, &[1]);
     let asks_certificate = encode(tag::BOOLEAN, &[0xff]);
-    encode(tag::SEQUENCE, &[version, imprint, asks_certificate].concat())
+    encode(
+        tag::SEQUENCE,
+        &[version, imprint, asks_certificate].concat(),
+    )
 }

@@ -230,7 +230,11 @@ fn parse_info(content: &[u8]) -> Option<(String, &[u8], i64)> {
 fn parse_time(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    if whole.len() != 14 || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+    if whole.len() != 14
+        || !text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
         return None;
     }
     let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
@@ -279,12 +283,16 @@ fn check_attributes(parts: &Parts<'_>) -> Result<(HashAlgorithm, Vec<u8>), TimeE
     }
     certified
         .and_then(parse_certified)
-        .ok_or(TimeError::Malformed("it does not name its certificate by SHA-256 or better"))
+        .ok_or(TimeError::Malformed(
+            "it does not name its certificate by SHA-256 or better",
+        ))
 }
 
 /// ESSCertIDv2 of a SigningCertificateV2 (RFC 5035): the first one is the signer's.
 fn parse_certified(value: &[u8]) -> Option<(HashAlgorithm, Vec<u8>)> {
-    let list = single(value, tag::SEQUENCE)?.inside().expect(tag::SEQUENCE)?;
+    let list = single(value, tag::SEQUENCE)?
+        .inside()
+        .expect(tag::SEQUENCE)?;
     let mut id = list.inside().expect(tag::SEQUENCE)?.inside();
     let hash = match id.optional(tag::SEQUENCE) {
         None => HashAlgorithm::Sha256,

@@ -80,10 +80,17 @@ fn addition(args: &Args) -> Result<String, CliError> {
         text.push_str(&format!("\n[[signer]]\nname = {}\n", quote(name)));
         if let Some(path) = &args.key {
             let key = open_public_key(path)?;
-            text.push_str(&format!("key = {}\n", quote(&ssh::format_public_line(&key))));
+            text.push_str(&format!(
+                "key = {}\n",
+                quote(&ssh::format_public_line(&key))
+            ));
         }
         if let (Some(identity), Some(issuer)) = (&args.identity, &args.issuer) {
-            text.push_str(&format!("identity = {}\nissuer = {}\n", quote(identity), quote(issuer)));
+            text.push_str(&format!(
+                "identity = {}\nissuer = {}\n",
+                quote(identity),
+                quote(issuer)
+            ));
         }
         for (member, value) in [("from", &args.from), ("until", &args.until)] {
             if let Some(value) = value {
@@ -97,12 +104,19 @@ fn addition(args: &Args) -> Result<String, CliError> {
     if let Some(path) = &args.allowed_signers {
         let lines = read_text(path)?;
         let signers = parse_allowed_signers(&lines, 1).map_err(|error| {
-            CliError::new(Outcome::Unreadable, "SIGNERS", error.fault)
-                .at(format!("{}:{}", path.display(), error.line))
+            CliError::new(Outcome::Unreadable, "SIGNERS", error.fault).at(format!(
+                "{}:{}",
+                path.display(),
+                error.line
+            ))
         })?;
         for signer in signers {
             let key = ssh::format_public_line(&signer.key);
-            text.push_str(&format!("\n[[signer]]\nname = {}\nkey = {}\n", quote(&signer.name), quote(&key)));
+            text.push_str(&format!(
+                "\n[[signer]]\nname = {}\nkey = {}\n",
+                quote(&signer.name),
+                quote(&key)
+            ));
             for (member, time) in [("from", signer.from), ("until", signer.until)] {
                 let time = time.and_then(runseal_core::timestamp::format_utc);
                 if let Some(time) = time {
@@ -112,10 +126,16 @@ fn addition(args: &Args) -> Result<String, CliError> {
         }
     }
     if let Some(path) = &args.timestamp_roots {
-        text.push_str(&format!("\n[timestamps]\nroots = {}\n", quote_lines(&read_text(path)?)));
+        text.push_str(&format!(
+            "\n[timestamps]\nroots = {}\n",
+            quote_lines(&read_text(path)?)
+        ));
     }
     if let Some(path) = &args.sigstore_root {
-        text.push_str(&format!("\n[sigstore]\ntrusted_root = {}\n", quote_lines(&read_text(path)?)));
+        text.push_str(&format!(
+            "\n[sigstore]\ntrusted_root = {}\n",
+            quote_lines(&read_text(path)?)
+        ));
     }
     Ok(text)
 }
@@ -124,7 +144,8 @@ fn addition(args: &Args) -> Result<String, CliError> {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let addition = addition(args)?;
     if addition.is_empty() {
-        let hint = "name a signer and --key, or --allowed-signers, --timestamp-roots, --sigstore-root";
+        let hint =
+            "name a signer and --key, or --allowed-signers, --timestamp-roots, --sigstore-root";
         return Err(CliError::usage("nothing to add was named", hint));
     }
     let shown = args.policy.display().to_string();

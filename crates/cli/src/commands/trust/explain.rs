@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
-use runseal_core::verify::{Outcome, Level};
+use runseal_core::verify::{Level, Outcome};
 use runseal_engine::signing::{TrustQuestion, judge_signatures};
 
 use crate::commands::inspect::FormatArgs;
@@ -40,14 +40,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         keys: &[],
         now: trust_time(args.at.as_deref())?,
     };
-    let (authenticity, decision) = judge_signatures(
-        &args.path,
-        loaded.format,
-        loaded.is_valid(),
-        None,
-        question,
-    );
-    let is_trusted = authenticity.trusted.as_ref().is_some_and(|trust| trust.is_trusted);
+    let (authenticity, decision) =
+        judge_signatures(&args.path, loaded.format, loaded.is_valid(), None, question);
+    let is_trusted = authenticity
+        .trusted
+        .as_ref()
+        .is_some_and(|trust| trust.is_trusted);
     let steps = decision.map(|decision| decision.steps).unwrap_or_default();
     if args.format.is_json() {
         let mut answer = Value::object([
@@ -66,13 +64,20 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         ui::print_json(&answer, Dialect::Kernel)?;
     } else {
         let mut text = format!("{}: {}\n", loaded.path, loaded.format.name());
-        let intact = if loaded.is_valid() { "intact" } else { "NOT intact" };
+        let intact = if loaded.is_valid() {
+            "intact"
+        } else {
+            "NOT intact"
+        };
         text.push_str(&format!("  {intact}\n"));
         for line in authenticity.lines() {
             text.push_str(&format!("  {line}\n"));
         }
         for step in &steps {
-            text.push_str(&format!("  {}:{}: {}\n", policy.shown, step.line, step.text));
+            text.push_str(&format!(
+                "  {}:{}: {}\n",
+                policy.shown, step.line, step.text
+            ));
         }
         ui::print_bytes(text.as_bytes())?;
     }

@@ -67,9 +67,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .at(args.policy.display().to_string())
             .hint("a policy is never overwritten; name a file that does not exist")
     };
-    let file = OpenOptions::new().write(true).create_new(true).open(&args.policy);
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&args.policy);
     let mut file = file.map_err(fail)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(fail)?;
     ui::print_line(&args.policy.display().to_string())?;
     Ok(Outcome::Valid)
 }
