@@ -103,7 +103,7 @@ fn verify_signed_and_trusted_says_by_whom_and_which_line() {
     assert!(
         human
             .stdout
-            .contains("signed by Ada L., who names themselves so"),
+            .contains("signed by Ada L. (by their own word)"),
         "{}",
         human.stdout
     );

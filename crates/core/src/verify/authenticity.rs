@@ -258,7 +258,7 @@ impl SignatureNote {
             let whose = if self.is_known {
                 ""
             } else {
-                ", who names themselves so"
+                " (by their own word)"
             };
             text.push_str(&format!(" by {name}{whose}"));
         }
