@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use runseal_core::describe::{Documents, describe};
+use runseal_core::describe::Documents;
+use runseal_core::formats::definition::describe_documents;
 use runseal_core::page::Page;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::signing::judge_signatures;
@@ -45,7 +46,7 @@ pub fn with_page<T>(
     for (name, document) in &parsed {
         documents.insert(name.clone(), document.root());
     }
-    let description = describe(loaded.format, &documents);
+    let description = describe_documents(loaded.format, &documents);
     let path = Path::new(&loaded.path);
     let (authenticity, _) = judge_signatures(
         path,

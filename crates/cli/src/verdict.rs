@@ -9,10 +9,10 @@ use runseal_engine::input::Input;
 use crate::error::CliError;
 use crate::ui;
 
-/// `--strict`, as every verifier has it.
+/// `--strict`, as the command of every single format has it.
 #[derive(Debug, clap::Args)]
 pub struct StrictArgs {
-    /// Check our rules beyond the documents' default check as well.
+    /// Check integrity and form as well: not only what the document demands.
     #[arg(long)]
     strict: bool,
 }
@@ -24,6 +24,28 @@ impl StrictArgs {
             Level::Form
         } else {
             Level::Document
+        }
+    }
+}
+
+/// `--strict` and `--lenient`, as the commands for any format have them.
+#[derive(Debug, clap::Args)]
+pub struct LevelArgs {
+    /// Check form as well: stored canonically, no unknown members or files.
+    #[arg(long, conflicts_with = "lenient")]
+    strict: bool,
+    /// Check only what the documents demand, not whether ids, hashes and statements agree.
+    #[arg(long)]
+    lenient: bool,
+}
+
+impl LevelArgs {
+    /// What was asked for.
+    pub fn level(&self) -> Level {
+        match (self.strict, self.lenient) {
+            (true, _) => Level::Form,
+            (false, true) => Level::Document,
+            (false, false) => Level::Integrity,
         }
     }
 }

@@ -345,8 +345,8 @@ fn second_signature_follows_the_first_and_thresholds_count_people() {
     keygen(&bench, "bob", "ecdsa-p256", "openssh");
     ok(bench.run(&["trust", "add", "trust.toml", "bob", "--key", "bob.pub"]));
     let policy = bench.read("trust.toml").replace(
-        "signers = [\"ada\"]",
-        "signers = [\"ada\", \"bob\"]\nthreshold = 2\nformats = [\"run-bundle\"]",
+        "\nsigners = [\"ada\"]",
+        "\nsigners = [\"ada\", \"bob\"]\nthreshold = 2\nformats = [\"run-bundle\"]",
     );
     bench.write("trust.toml", policy);
     let explained = bench.run(&["trust", "explain", "trust.toml", "out/r1"]);

@@ -8,15 +8,19 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use runseal_core::digest::Digest;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
-use runseal_core::source::{Entry, EntryKind, EntryName, Source, SourceError, read_bounded};
+use runseal_core::source::{
+    ContentFact, Entry, EntryKind, EntryName, Got, Seen, Source, SourceError, Want, read_bounded,
+};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::stream::{BUFFER, digest_through};
+use crate::content::{SMALL, read_content};
+use crate::stream::BUFFER;
 
 /// What every file is opened with. A pipe does not block, a terminal does not become ours.
 const OPEN_FILE: OFlags = OFlags::RDONLY
@@ -29,6 +33,11 @@ const OPEN_FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
+
+/// Files a thread takes at a time: few, so that threads end together.
+const SHARE: usize = 16;
+/// Fewer files than this are read on one thread.
+const FEW: usize = 64;
 
 /// Whether the folder itself may be reached by a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +53,7 @@ pub enum RootLink {
 pub struct DirectorySource {
     root: OwnedFd,
     shown: String,
+    threads: Option<usize>,
 }
 
 impl DirectorySource {
@@ -55,7 +65,11 @@ impl DirectorySource {
             RootLink::Refuse => OPEN_FOLDER,
         };
         match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(root) => Ok(Self { root, shown }),
+            Ok(root) => Ok(Self {
+                root,
+                shown,
+                threads: None,
+            }),
             // What stands there instead is asked only to say so.
             Err(errno) => Err(match std::fs::symlink_metadata(path) {
                 Ok(metadata) if !metadata.is_dir() => {
@@ -64,6 +78,25 @@ impl DirectorySource {
                 }
                 _ => error(&shown, errno),
             }),
+        }
+    }
+
+    /// The same folder, whose files are read on this many threads at the most; as many as there
+    /// are processors where not said.
+    #[must_use]
+    pub fn with_threads(mut self, threads: Option<usize>) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// How many threads so many files are worth. With few files a second one has hardly begun
+    /// when the first is done.
+    fn threads_for(&self, files: usize) -> usize {
+        let shares = files.div_ceil(SHARE);
+        match self.threads {
+            _ if files < FEW => 1,
+            Some(threads) => threads.clamp(1, shares),
+            None => thread::available_parallelism().map_or(1, |count| count.get().min(shares)),
         }
     }
 
@@ -179,16 +212,98 @@ impl Source for DirectorySource {
         read_bounded(file, path.as_str(), size, limit)
     }
 
-    fn digest(&self, path: &SafePath) -> Result<(u64, Digest), SourceError> {
-        let (mut file, size) = self.open_file(path)?;
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let (file, size) = self.open_file(path)?;
         // One byte more than a small file has, so that a single read shows its end.
         let room = usize::try_from(size).map_or(BUFFER, |size| size.saturating_add(1).min(BUFFER));
-        let read = digest_through(&mut file, size, &mut vec![0; room], |_| Ok(()));
-        let (digest, bytes) = read.map_err(|source| SourceError::Io {
+        read_content(&file, &mut vec![0; room]).map_err(|source| SourceError::Io {
             path: path.to_string(),
             source,
-        })?;
-        Ok((bytes, digest))
+        })
+    }
+
+    fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut visitor = Visitor {
+                source: self,
+                folder: None,
+                buffer: vec![0; SMALL],
+            };
+            loop {
+                let from = next.fetch_add(SHARE, Ordering::Relaxed);
+                let share = files.iter().enumerate().skip(from).take(SHARE);
+                if share.len() == 0 {
+                    return;
+                }
+                for (at, (path, want)) in share {
+                    see(at, visitor.look(path, *want));
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..self.threads_for(files.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+    }
+}
+
+/// Reads files one after the other, from the handle of their folder while they share one.
+struct Visitor<'a> {
+    source: &'a DirectorySource,
+    folder: Option<(Box<str>, OwnedFd)>,
+    buffer: Vec<u8>,
+}
+
+impl Visitor<'_> {
+    fn look(&mut self, path: &SafePath, want: Want) -> Seen {
+        let file = self.open(path)?;
+        let fail = |source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        };
+        match want {
+            Want::Fact => read_content(&file, &mut self.buffer)
+                .map(Got::Fact)
+                .map_err(fail),
+            Want::Whole(limit) => {
+                let metadata = file.metadata().map_err(fail)?;
+                let kind = kind_of(&metadata);
+                if kind != EntryKind::File {
+                    let path = path.to_string();
+                    return Err(SourceError::NotAFile { path, kind });
+                }
+                if metadata.len() > limit {
+                    let path = path.to_string();
+                    return Err(SourceError::TooLarge { path, limit });
+                }
+                read_bounded(file, path.as_str(), metadata.len(), limit).map(Got::Whole)
+            }
+        }
+    }
+
+    fn open(&mut self, path: &SafePath) -> Result<File, SourceError> {
+        let fail = |errno| self.source.open_error(path, errno);
+        let Some((folder, name)) = path.as_str().rsplit_once('/') else {
+            let handle =
+                rustix::fs::openat(&self.source.root, path.as_str(), OPEN_FILE, Mode::empty());
+            return handle.map(File::from).map_err(fail);
+        };
+        let is_known = self
+            .folder
+            .as_ref()
+            .is_some_and(|(known, _)| **known == *folder);
+        if !is_known {
+            let handle = open_below(self.source.root.as_fd(), folder, OPEN_FOLDER).map_err(fail)?;
+            self.folder = Some((folder.into(), handle));
+        }
+        let Some((_, folder)) = &self.folder else {
+            return Err(fail(Errno::NOENT));
+        };
+        let handle = rustix::fs::openat(folder, name, OPEN_FILE, Mode::empty());
+        handle.map(File::from).map_err(fail)
     }
 }
 

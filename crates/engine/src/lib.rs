@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod atomic;
 pub mod compare;
+mod content;
 pub mod directory;
 pub mod harness;
 pub mod input;

@@ -27,8 +27,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let before = load_path(&args.a, Level::Document)?;
-    let after = load_path(&args.b, Level::Document)?;
+    let before = load_path(&args.a, Level::Integrity)?;
+    let after = load_path(&args.b, Level::Integrity)?;
     let changes = compare(&before, &after).map_err(|error| {
         CliError::new(Outcome::Unreadable, "NOT_ALIKE", error.to_string())
             .at(format!("{}, {}", args.a.display(), args.b.display()))

@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::loaded::{load_path, with_page};
 use crate::signing::TrustArgs;
 use crate::ui;
-use crate::verdict::StrictArgs;
+use crate::verdict::LevelArgs;
 
 /// Show what something is: ids, inputs, steps, outputs, hashes, who made it, whether it holds, is
 /// signed and, with --trust, trusted.
@@ -22,7 +22,7 @@ pub struct Args {
     /// A folder, file or archive; standard input where `-`.
     path: PathBuf,
     #[command(flatten)]
-    strict: StrictArgs,
+    level: LevelArgs,
     #[command(flatten)]
     trust: TrustArgs,
     #[command(flatten)]
@@ -54,7 +54,7 @@ impl FormatArgs {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let level = args.strict.level();
+    let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
     let trust = args.trust.open()?;
     with_page(&loaded, level, &trust, |page| {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::Format;
+use runseal_core::formats::detect::Detected;
 use runseal_core::formats::receipt::receipt_bytes;
 use runseal_core::verify::{Outcome, one_line};
 use runseal_engine::directory::{DirectorySource, RootLink};
@@ -15,8 +16,7 @@ use runseal_engine::run::replay::{
     Comparison, REPLAY_RULES, Replay, ReplayOptions, Verdict, replay_run,
 };
 use runseal_engine::run::seal::SealError;
-use runseal_engine::survey::detect::{Detected, several};
-use runseal_engine::survey::detect_path;
+use runseal_engine::survey::{detect_path, name_several};
 use runseal_sandbox::{Sandbox, SandboxError};
 
 use super::engine::PolicyArgs;
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let format = match detect_path(&args.path)? {
         Detected::Is(format) => format,
-        Detected::Several(formats) => return Err(unknown(several(&formats))),
+        Detected::Several(formats) => return Err(unknown(name_several(&formats))),
         Detected::Unknown => {
             let message = "it is none of the formats that can be replayed";
             return Err(unknown(message.to_owned()));

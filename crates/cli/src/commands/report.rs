@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::loaded::{load_path, with_page};
 use crate::signing::TrustArgs;
 use crate::ui;
-use crate::verdict::StrictArgs;
+use crate::verdict::LevelArgs;
 
 /// Write one self-contained HTML page: verdict, picture, contents, files, every rule.
 ///
@@ -25,14 +25,14 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE.html")]
     output: PathBuf,
     #[command(flatten)]
-    strict: StrictArgs,
+    level: LevelArgs,
     #[command(flatten)]
     trust: TrustArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let level = args.strict.level();
+    let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
     let trust = args.trust.open()?;
     let html = with_page(&loaded, level, &trust, render_page);

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::Dialect;
+use runseal_core::formats::Format;
 use runseal_core::verify::answer::{
     render_survey_human, render_survey_json, render_survey_junit, render_survey_sarif,
 };
-use runseal_core::verify::{Demand, Outcome};
+use runseal_core::verify::{Demands, Outcome, SignatureDemand};
+use runseal_engine::input::Input;
 use runseal_engine::signing::judge_survey;
 use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
 
@@ -14,34 +16,48 @@ use crate::error::CliError;
 use crate::progress::with_progress;
 use crate::signing::TrustArgs;
 use crate::ui;
-use crate::verdict::StrictArgs;
+use crate::verdict::LevelArgs;
 
 /// Verify anything: finds out what each PATH is and verifies it.
 ///
 /// Known are the context bundle, proposal, pack, job bundle, run bundle, receipt, patch set, model
 /// recording, runner record, evidence, ledger and engine; as a folder, as a file, and inside a
 /// .tar, .tar.gz, .tar.zst or .zip, which is not unpacked. What something is is told by its
-/// content. Nothing found is never a success.
+/// content. A PATH that is none of these itself is searched below; what is found and cannot be
+/// checked is named. Nothing found is never a success.
+///
+/// Checked is what the documents demand, and whether all that can be computed again or is said
+/// twice agrees. --strict adds the stored form, --lenient checks the documents' demands alone.
 ///
 /// Says three things of each: whether it is intact (the rules), whether it is signed (beside it, as
 /// `runseal sign` writes it, or by cosign, ssh-keygen or minisign), and with --trust whether a
 /// policy trusts who signed. Unsigned is no fault unless it is demanded.
 ///
-/// Exit 0: everything valid. Exit 1: something invalid, or a demand not met. Exit 2: something could not be read, or
-/// nothing was found. Exit 3: the command line is wrong.
+/// Exit 0: everything valid. Exit 1: something invalid, missing though expected, or not signed or
+/// trusted though demanded. Exit 2: something could not be read, or nothing was found. Exit 3: the
+/// command line is wrong.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  runseal verify -r evidence/ --format junit\n  tar -cf - run | runseal verify -\n  runseal verify run_1 --trust trust.toml"
+    after_help = "Example:\n  runseal verify evidence/ --format junit\n  runseal verify evidence.zip --expect must-be-there.txt\n  tar -cf - run | runseal verify -\n  runseal verify run_1 --trust trust.toml"
 )]
 pub struct Args {
     /// What to verify; standard input where `-`.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Look below folders, and everywhere inside archives.
-    #[arg(long, short)]
+    /// Accepted and without effect: what is no unit itself is always searched below.
+    #[arg(long, short, hide = true)]
     recursive: bool,
     #[command(flatten)]
-    strict: StrictArgs,
+    level: LevelArgs,
+    /// A file of paths, ids or formats that must be there, one a line; a missing one is exit 1.
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
+    /// Something of this format must be there; may be given several times.
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    expect_format: Vec<Format>,
+    /// There must be a pack, and every pack must record an accepted run.
+    #[arg(long)]
+    require_accepted: bool,
     #[command(flatten)]
     trust: TrustArgs,
     /// Demand a signature that holds, whoever's it is.
@@ -67,21 +83,52 @@ enum AnswerFormat {
     Junit,
 }
 
+fn parse_format(name: &str) -> Result<Format, String> {
+    let known = || Format::ALL.map(Format::name).join(", ");
+    let found = Format::ALL.into_iter().find(|format| format.name() == name);
+    found.ok_or_else(|| format!("not one of {}", known()))
+}
+
+fn demands(args: &Args) -> Result<Demands, CliError> {
+    let mut demands = Demands::default().expecting_accepted(args.require_accepted);
+    for format in &args.expect_format {
+        demands = demands.expecting_format(*format);
+    }
+    if let Some(path) = &args.expect {
+        let input = Input::from_argument(Some(path));
+        let bytes = input.read(EXPECTATIONS)?;
+        let lines = String::from_utf8(bytes).map_err(|_| {
+            CliError::new(
+                Outcome::Unreadable,
+                "NOT_UTF8",
+                "the list of what is expected is not UTF-8".to_owned(),
+            )
+            .at(input.shown())
+            .hint("one path, id or format a line")
+        })?;
+        demands = demands.expecting(&lines);
+    }
+    Ok(demands)
+}
+
+/// Bytes that a list of what is expected may have.
+const EXPECTATIONS: u64 = 16 << 20;
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let options = SurveyOptions {
-        level: args.strict.level(),
-        recursive: args.recursive,
+        level: args.level.level(),
         jobs: args.jobs.map(usize::from),
     };
+    let demands = demands(args)?;
     let tally = Tally::default();
     let trust = args.trust.open()?;
     let survey = with_progress(&tally, || survey_paths(&args.paths, options, &tally));
-    let demand = Demand {
+    let demand = SignatureDemand {
         signed: args.require_signed,
         trusted: trust.policy.is_some(),
     };
-    let survey = judge_survey(survey, trust.question(), demand);
+    let survey = judge_survey(survey, trust.question(), demand).demanding(&demands);
     match args.format {
         AnswerFormat::Human => ui::print_bytes(render_survey_human(&survey).as_bytes())?,
         AnswerFormat::Json => ui::print_json(&render_survey_json(&survey), Dialect::Kernel)?,

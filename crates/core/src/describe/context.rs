@@ -8,7 +8,7 @@ use crate::canon::{Dialect, Kind, Node, canonical_digest};
 /// Nodes of a tree that are drawn.
 const DRAWN: usize = 200;
 
-pub(super) fn describe_context(description: &mut Description, documents: &Documents<'_>) {
+pub(crate) fn describe_context(description: &mut Description, documents: &Documents<'_>) {
     let Some(root) = documents.get("") else {
         return;
     };

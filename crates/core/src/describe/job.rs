@@ -5,7 +5,7 @@ use super::picture::{Card, Lane, Mark};
 use super::{Description, Documents};
 use crate::canon::Kind;
 
-pub(super) fn describe_job(description: &mut Description, documents: &Documents<'_>) {
+pub(crate) fn describe_job(description: &mut Description, documents: &Documents<'_>) {
     let Some(root) = documents.get("bundle.json") else {
         return;
     };
@@ -90,7 +90,7 @@ pub(super) fn describe_job(description: &mut Description, documents: &Documents<
     description.add_flow("From inputs to artifacts", lanes);
 }
 
-pub(super) fn describe_receipt(description: &mut Description, documents: &Documents<'_>) {
+pub(crate) fn describe_receipt(description: &mut Description, documents: &Documents<'_>) {
     let Some(root) = documents.get("") else {
         return;
     };

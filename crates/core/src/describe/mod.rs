@@ -4,12 +4,12 @@
 //! `inspect` and `report` are rendered. Says what is written there, valid or not; whether it
 //! holds is the verifier's to say. What is missing or mistyped is left out.
 
-mod context;
-mod job;
+pub(crate) mod context;
+pub(crate) mod job;
 mod members;
-mod pack;
+pub(crate) mod pack;
 mod picture;
-mod run;
+pub(crate) mod run;
 mod text;
 mod timeline;
 
@@ -75,30 +75,8 @@ pub struct Description {
 /// The documents of a bundle by name; a format that is one document has it under "".
 pub type Documents<'a> = BTreeMap<String, Node<'a>>;
 
-/// Describes what the documents say.
-pub fn describe(format: Format, documents: &Documents<'_>) -> Description {
-    let mut description = Description {
-        format,
-        headline: None,
-        facts: Vec::new(),
-        sections: Vec::new(),
-        pictures: Vec::new(),
-        timeline: Vec::new(),
-    };
-    match format {
-        Format::ContextBundle => context::describe_context(&mut description, documents),
-        Format::JobBundle => job::describe_job(&mut description, documents),
-        Format::Pack => pack::describe_pack(&mut description, documents),
-        Format::RunBundle => run::describe_run(&mut description, documents),
-        Format::Receipt => job::describe_receipt(&mut description, documents),
-        Format::Ledger => pack::describe_ledger(&mut description, documents),
-        _ => describe_plainly(&mut description, documents),
-    }
-    description
-}
-
 /// A document by its members: what is one value is a fact, what is a list a table.
-fn describe_plainly(description: &mut Description, documents: &Documents<'_>) {
+pub(crate) fn describe_plainly(description: &mut Description, documents: &Documents<'_>) {
     for (name, node) in documents {
         let prefix = if name.is_empty() || documents.len() == 1 {
             String::new()
@@ -121,6 +99,18 @@ fn describe_plainly(description: &mut Description, documents: &Documents<'_>) {
 }
 
 impl Description {
+    /// A description of which only the format is known yet.
+    pub(crate) fn of(format: Format) -> Self {
+        Self {
+            format,
+            headline: None,
+            facts: Vec::new(),
+            sections: Vec::new(),
+            pictures: Vec::new(),
+            timeline: Vec::new(),
+        }
+    }
+
     fn add_fact(&mut self, label: &str, value: impl Into<String>) {
         self.facts.push(Fact {
             label: label.to_owned(),

@@ -7,7 +7,7 @@ use super::timeline::{add_span, add_timing, finish_timeline};
 use super::{Description, Documents};
 use crate::canon::Node;
 
-pub(super) fn describe_pack(description: &mut Description, documents: &Documents<'_>) {
+pub(crate) fn describe_pack(description: &mut Description, documents: &Documents<'_>) {
     let bundle = documents.get("bundle.json").copied();
     if let Some(run) = documents.get("run.json").copied() {
         description.add_facts(
@@ -181,7 +181,7 @@ pub(super) fn add_actions(description: &mut Description, proposal: Node<'_>) {
     description.add_flow("What is proposed", lanes);
 }
 
-pub(super) fn describe_ledger(description: &mut Description, documents: &Documents<'_>) {
+pub(crate) fn describe_ledger(description: &mut Description, documents: &Documents<'_>) {
     let entries: Vec<_> = documents.values().copied().collect();
     description.headline = Some(format!("A ledger of {} runs", entries.len()));
     let columns = [

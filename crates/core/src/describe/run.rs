@@ -5,7 +5,7 @@ use super::picture::{Card, Lane, Mark};
 use super::{Description, Documents};
 use crate::canon::{Kind, Node};
 
-pub(super) fn describe_run(description: &mut Description, documents: &Documents<'_>) {
+pub(crate) fn describe_run(description: &mut Description, documents: &Documents<'_>) {
     let get = |name: &str| documents.get(name).copied();
     let engine = get("RUN_META.json").and_then(|meta| text_at(meta, "engine_code"));
     let version = get("RUN_META.json").and_then(|meta| text_at(meta, "engine_version"));

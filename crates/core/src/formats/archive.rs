@@ -5,6 +5,7 @@
 //! therefore a finding of that bundle's rules; here it is one only outside of any bundle.
 
 use crate::formats::Format;
+use crate::formats::definition::{FormatDefinition, infos};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// What is wrong with an archive or one of its entries.
@@ -137,6 +138,22 @@ pub static RULES: [Rule<Archive>; 7] = [
         |view, findings| add(FaultKind::Limit, view, findings),
     ),
 ];
+
+/// The archive as the rest of the program knows it: judged by its reader, never by itself.
+pub static DEFINITION: ArchiveFormat = ArchiveFormat;
+
+/// An archive is only the wrapping of other formats.
+pub struct ArchiveFormat;
+
+impl FormatDefinition for ArchiveFormat {
+    fn format(&self) -> Format {
+        Format::Archive
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+}
 
 #[cfg(test)]
 mod tests {

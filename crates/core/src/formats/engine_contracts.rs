@@ -4,13 +4,18 @@
 //! Paths in findings are names of contracts; JSON Pointers stand in the messages. What has to be
 //! looked up in the engine's folder, compiled or parsed elsewhere comes in as facts.
 
+use super::definition::{
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+};
 use super::run_bundle::facts::Doc;
+use super::run_bundle::has_trace;
 use super::run_bundle::layout::{CONTRACTS, COUPLING_RULES, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA};
 use super::run_bundle::outputs::find_changed_integers;
 use super::run_bundle::rules::{allowed_engines, coupling_faults};
 use crate::canon::{Kind, Node};
 use crate::formats::Format;
 use crate::path::SafePath;
+use crate::source::{Source, SourceError};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// An engine's contracts as the rules see them.
@@ -328,5 +333,46 @@ fn check_limits(view: &EngineView<'_>, findings: &mut Findings) {
             let message = format!("/execution/limits/{name}: it is no positive integer");
             findings.add(MANIFEST, message);
         }
+    }
+}
+
+/// An engine as the rest of the program knows it.
+pub static DEFINITION: EngineFormat = EngineFormat;
+
+/// An engine is a folder with five contracts.
+pub struct EngineFormat;
+
+impl FormatDefinition for EngineFormat {
+    fn format(&self) -> Format {
+        Format::Engine
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+
+    fn goes_by(&self, name: &str) -> bool {
+        matches!(name, MANIFEST | "MANIFEST" | "SEALING")
+    }
+
+    fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
+        let has_folders = names.has_folder("MANIFEST") && names.has_folder("SEALING");
+        match (names.has(MANIFEST) || has_folders) && !has_trace(names) {
+            true => Claim::Strong,
+            false => Claim::No,
+        }
+    }
+
+    fn judge_folder(
+        &self,
+        source: &dyn Source,
+        judging: &Judging<'_>,
+    ) -> Option<Result<Judgement, SourceError>> {
+        let report = match judging.tools.judge_engine(source) {
+            Ok(report) => report,
+            Err(error) => return Some(Err(error)),
+        };
+        let identity = Identity::default();
+        Some(Ok(Judgement { report, identity }))
     }
 }

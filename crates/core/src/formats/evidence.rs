@@ -2,6 +2,8 @@
 //!
 //! Paths in findings are JSON paths that begin with `$`.
 
+use crate::describe::describe_plainly;
+use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::borrow::Cow;
 
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest, compare_utf16};
@@ -350,3 +352,26 @@ fn check_hash(view: &EvidenceView<'_>, findings: &mut Findings) {
         findings.add(JsonPath::ROOT, "the core has no canonical form");
     }
 }
+
+/// The evidence as the rest of the program knows it.
+pub static DEFINITION: DocumentFormat = DocumentFormat {
+    format: Format::Evidence,
+    rules: || infos(&RULES),
+    members: &[
+        "proposal_id",
+        "proposal_hash",
+        "action_results",
+        "test_results",
+    ],
+    file_name: "evidence.json",
+    judge: |root, level| {
+        let proposal_hash = None;
+        let view = EvidenceView {
+            root,
+            proposal_hash,
+        };
+        verify_evidence(&view, level)
+    },
+    identify: |root| Identity::of_members(root, &["proposal_id"]).ended(text(root, "status")),
+    describe: describe_plainly,
+};

@@ -3,6 +3,10 @@
 //! Findings name a line as `line N`, counted from 1. Blank lines (space, tab, CR only) are
 //! skipped.
 
+use crate::canon::JsonError;
+use crate::describe::pack::describe_ledger;
+use crate::describe::{Description, Documents};
+use crate::formats::definition::{FormatDefinition, Identity, Judgement, infos};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -301,5 +305,47 @@ fn check_hashes(view: &LedgerView<'_>, findings: &mut Findings) {
                 );
             }
         }
+    }
+}
+
+/// The ledger as the rest of the program knows it.
+pub static DEFINITION: LedgerFormat = LedgerFormat;
+
+/// A ledger is a document a line.
+pub struct LedgerFormat;
+
+impl FormatDefinition for LedgerFormat {
+    fn format(&self) -> Format {
+        Format::Ledger
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+
+    fn members(&self) -> &'static [&'static str] {
+        &["intent_sha256", "result_kind", "bundle_sha256"]
+    }
+
+    fn file_name(&self) -> Option<&'static str> {
+        Some("ledger.jsonl")
+    }
+
+    fn judge_text(&self, bytes: &[u8], level: Level) -> Option<Result<Judgement, JsonError>> {
+        let lines = parse_lines(bytes);
+        let report = verify_ledger(&LedgerView { lines: &lines }, level);
+        let run_id = |line: &Line<'_>| {
+            let root = line.entry.as_ref().ok()?.root();
+            Some(text(root, "run_id")?.into_owned())
+        };
+        let identity = Identity {
+            ids: lines.iter().filter_map(run_id).collect(),
+            outcome: None,
+        };
+        Some(Ok(Judgement { report, identity }))
+    }
+
+    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
+        describe_ledger(description, documents);
     }
 }

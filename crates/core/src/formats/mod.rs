@@ -2,6 +2,8 @@
 
 pub mod archive;
 pub mod context_bundle;
+pub mod definition;
+pub mod detect;
 pub mod engine_contracts;
 pub mod evidence;
 pub mod job_bundle;
@@ -18,7 +20,7 @@ pub mod runner;
 
 use std::fmt;
 
-use crate::verify::{Rule, RuleInfo, Subject};
+use crate::verify::RuleInfo;
 
 /// A format that runseal knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,23 +119,6 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    let mut rules = Vec::new();
-    rules.extend(infos(&context_bundle::RULES));
-    rules.extend(infos(&job_bundle::RULES));
-    rules.extend(infos(&run_bundle::RULES));
-    rules.extend(infos(&receipt::RULES));
-    rules.extend(infos(&pack::RULES));
-    rules.extend(infos(&proposal::RULES));
-    rules.extend(infos(&patch::RULES));
-    rules.extend(infos(&model_io::RULES));
-    rules.extend(infos(&runner::RULES));
-    rules.extend(infos(&evidence::RULES));
-    rules.extend(infos(&ledger::RULES));
-    rules.extend(infos(&archive::RULES));
-    rules.extend(infos(&engine_contracts::RULES));
-    rules
-}
-
-fn infos<S: Subject>(table: &'static [Rule<S>]) -> impl Iterator<Item = &'static RuleInfo> {
-    table.iter().map(|rule| &rule.info)
+    let of_format = |definition: &&dyn definition::FormatDefinition| definition.rules();
+    definition::REGISTRY.iter().flat_map(of_format).collect()
 }

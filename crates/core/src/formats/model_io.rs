@@ -3,6 +3,8 @@
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
+use crate::describe::describe_plainly;
+use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -387,3 +389,19 @@ fn check_sizes(view: &ModelIoView<'_>, findings: &mut Findings) {
         );
     }
 }
+
+/// The model recording as the rest of the program knows it.
+pub static DEFINITION: DocumentFormat = DocumentFormat {
+    format: Format::ModelIo,
+    rules: || infos(&RULES),
+    members: &[
+        "model_io_schema_version",
+        "adapter_id",
+        "model_id",
+        "interactions",
+    ],
+    file_name: "model_io.json",
+    judge: |root, level| verify_model_io(&ModelIoView { root }, level),
+    identify: |root| Identity::of_members(root, &["model_id"]),
+    describe: describe_plainly,
+};

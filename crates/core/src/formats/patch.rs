@@ -3,6 +3,8 @@
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
+use crate::describe::describe_plainly;
+use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::collections::BTreeMap;
 
 use crate::canon::{JsonPath, Kind, Node, compare_utf16};
@@ -483,3 +485,26 @@ fn check_declared(view: &PatchView<'_>, findings: &mut Findings) {
         }
     }
 }
+
+/// The patch set as the rest of the program knows it.
+pub static DEFINITION: DocumentFormat = DocumentFormat {
+    format: Format::Patch,
+    rules: || infos(&RULES),
+    members: &[
+        "patch_schema_version",
+        "source_proposal_id",
+        "source_proposal_hash",
+        "operations",
+        "total_bytes",
+    ],
+    file_name: "patch.json",
+    judge: |root, level| {
+        let view = PatchView {
+            root,
+            max_total_bytes: MAX_TOTAL_BYTES,
+        };
+        verify_patch(&view, level)
+    },
+    identify: |root| Identity::of_members(root, &["source_proposal_id"]),
+    describe: describe_plainly,
+};

@@ -1,8 +1,9 @@
 use super::*;
 use crate::canon::{ReadOptions, parse_document};
-use crate::describe::{Documents, describe};
+use crate::describe::Documents;
 use crate::formats::Format;
 use crate::formats::context_bundle::{BundleView, verify_bundle};
+use crate::formats::definition::describe_documents as describe;
 use crate::verify::Level;
 
 const HOSTILE: &str = r#"</title></style><script>alert(1)</script>" onload="x' javascript:alert(2) <img src=x onerror=alert(3)>"#;

@@ -8,6 +8,7 @@
 pub mod answer;
 pub mod authenticity;
 pub mod catalogue;
+mod demands;
 mod exit;
 mod finding;
 mod place;
@@ -16,10 +17,13 @@ mod report;
 mod rule;
 mod survey;
 
+pub use demands::Demands;
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
 pub use place::{Place, Span};
 pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Subject, run_rules};
-pub use survey::{Checked, Demand, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};
+pub use survey::{
+    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, SignatureDemand, Survey, Verdict,
+};

@@ -6,22 +6,27 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::authenticity::{Authenticity, SignedState};
+use super::demands::Demands;
 use super::exit::Outcome;
 use super::finding::Finding;
-use super::report::{Report, RuleState};
+use super::report::RuleState;
+use super::rule::Level;
 use crate::canon::compare_utf16;
 use crate::formats::Format;
+use crate::formats::definition::{Identity, Judgement};
 
 /// The id of findings about a text that is no JSON.
 pub const NO_JSON: &str = "JSON";
 /// The id of findings about something that is of no known format, or of several.
 pub const NO_FORMAT: &str = "FORMAT";
-/// The id under which what could not be read is told.
+/// The id under which what could not be read is named.
 pub const NO_ACCESS: &str = "IO";
 /// The id under which it is told that a signature was demanded and none holds.
 pub const NO_SIGNATURE: &str = "SIGNED";
 /// The id under which it is told that a policy was asked and does not trust it.
 pub const NO_TRUST: &str = "TRUST";
+/// The id of findings about something that was expected and is not there.
+pub const EXPECTED: &str = "EXPECT";
 
 /// What became of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +40,7 @@ pub enum Verdict {
         /// Required rules that could not be run, and because of what.
         not_run: Vec<(&'static str, &'static str)>,
     },
-    /// It could not be looked at; why.
+    /// It could not be looked at, for this reason.
     NotChecked(String),
 }
 
@@ -48,11 +53,14 @@ pub struct Checked {
     pub format: Option<Format>,
     /// What became of it.
     pub verdict: Verdict,
+    /// What it calls itself, as far as it was read.
+    pub identity: Identity,
 }
 
 impl Checked {
-    /// What a report says.
-    pub fn of_report(path: impl Into<String>, report: &Report) -> Self {
+    /// What judging it gave.
+    pub fn of_judgement(path: impl Into<String>, judgement: Judgement) -> Self {
+        let report = &judgement.report;
         let not_run = |result: &super::RuleResult| match result.state {
             RuleState::NotRun(because) if result.required => Some((result.rule.id, because)),
             _ => None,
@@ -69,6 +77,7 @@ impl Checked {
             path: path.into(),
             format: Some(report.format()),
             verdict,
+            identity: judgement.identity,
         }
     }
 
@@ -87,6 +96,7 @@ impl Checked {
                 findings: vec![finding],
                 not_run: Vec::new(),
             },
+            identity: Identity::default(),
         }
     }
 
@@ -94,12 +104,13 @@ impl Checked {
     pub fn not_checked(
         path: impl Into<String>,
         format: Option<Format>,
-        why: impl Into<String>,
+        reason: impl Into<String>,
     ) -> Self {
         Self {
             path: path.into(),
             format,
-            verdict: Verdict::NotChecked(why.into()),
+            verdict: Verdict::NotChecked(reason.into()),
+            identity: Identity::default(),
         }
     }
 
@@ -149,7 +160,7 @@ impl PartialOrd for Checked {
 
 /// What must be besides being intact. Neither changes what the rules say of a thing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Demand {
+pub struct SignatureDemand {
     /// A signature that holds.
     pub signed: bool,
     /// A policy's trust.
@@ -159,19 +170,21 @@ pub struct Demand {
 /// Everything that was looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
+    level: Level,
     results: Vec<Checked>,
     /// Files that could have been a document and are of no known format.
     passed_over: u64,
     /// Signatures and trust by path, where they were looked for.
     authenticity: BTreeMap<String, Authenticity>,
-    demand: Demand,
+    demand: SignatureDemand,
 }
 
 impl Survey {
-    /// A survey of these results, in any order.
-    pub fn new(mut results: Vec<Checked>, passed_over: u64) -> Self {
+    /// A survey of these results, in any order, judged up to `level`.
+    pub fn new(level: Level, mut results: Vec<Checked>, passed_over: u64) -> Self {
         results.sort();
         Self {
+            level,
             results,
             passed_over,
             ..Self::default()
@@ -182,7 +195,7 @@ impl Survey {
     pub fn with_authenticity(
         mut self,
         authenticity: BTreeMap<String, Authenticity>,
-        demand: Demand,
+        demand: SignatureDemand,
     ) -> Self {
         self.authenticity = authenticity;
         self.demand = demand;
@@ -197,7 +210,8 @@ impl Survey {
     /// Why something is refused although it may be intact: what was demanded and is not there.
     pub fn refusals_of(&self, result: &Checked) -> Vec<Finding> {
         let mut refusals = Vec::new();
-        if matches!(result.verdict, Verdict::NotChecked(_)) {
+        // What could not be looked at, or is of no known format, has worse to tell.
+        if matches!(result.verdict, Verdict::NotChecked(_)) || result.format.is_none() {
             return refusals;
         }
         let found = self.authenticity_of(result);
@@ -229,6 +243,19 @@ impl Survey {
     pub fn refused(&self) -> usize {
         let is_refused = |result: &&Checked| result.is_valid() && !self.is_ok(result);
         self.results.iter().filter(is_refused).count()
+    }
+
+    /// The same survey with what a caller demands of it.
+    #[must_use]
+    pub fn demanding(mut self, demands: &Demands) -> Self {
+        self.results.extend(demands.missing_from(&self.results));
+        self.results.sort();
+        self
+    }
+
+    /// Up to which level the rules were asked.
+    pub fn level(&self) -> Level {
+        self.level
     }
 
     /// The results, sorted by path.
@@ -279,6 +306,7 @@ mod tests {
             path: path.to_owned(),
             format: None,
             verdict,
+            identity: Identity::default(),
         }
     }
 
@@ -292,11 +320,11 @@ mod tests {
         let valid = || checked("c", Verdict::Valid);
         let invalid = || Checked::invalid("b", None, NO_FORMAT, "unknown");
         let lost = || Checked::not_checked("a", None, "no permission");
-        let survey = Survey::new(vec![valid()], 0);
+        let survey = Survey::new(Level::Document, vec![valid()], 0);
         assert_eq!(survey.outcome(), Outcome::Valid);
-        let survey = Survey::new(vec![valid(), invalid()], 0);
+        let survey = Survey::new(Level::Document, vec![valid(), invalid()], 0);
         assert_eq!(survey.outcome(), Outcome::Invalid);
-        let survey = Survey::new(vec![valid(), invalid(), lost()], 0);
+        let survey = Survey::new(Level::Document, vec![valid(), invalid(), lost()], 0);
         assert_eq!(survey.outcome(), Outcome::Unreadable);
         assert_eq!(
             (survey.checked(), survey.invalid(), survey.not_checked()),

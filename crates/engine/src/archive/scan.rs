@@ -12,8 +12,8 @@ use runseal_core::limits::{
 };
 use runseal_core::source::{EntryKind, EntryName};
 
-use crate::job::content::TextCheck;
 use crate::stream::{BUFFER, digest_through};
+use runseal_core::source::TextCheck;
 
 /// Files of other kinds up to this size are kept, as long as there is room.
 const SMALL: u64 = 64 << 10;

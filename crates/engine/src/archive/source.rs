@@ -2,9 +2,8 @@
 
 use std::io::Read;
 
-use runseal_core::digest::Digest;
 use runseal_core::path::SafePath;
-use runseal_core::source::{Entry, EntryKind, EntryName, Source, SourceError};
+use runseal_core::source::{ContentFact, Entry, EntryKind, EntryName, Source, SourceError};
 
 use super::scan::{Archive, FileRecord, Record};
 
@@ -90,8 +89,7 @@ impl Source for ArchiveSource<'_> {
         Ok(bytes.to_vec())
     }
 
-    fn digest(&self, path: &SafePath) -> Result<(u64, Digest), SourceError> {
-        let content = self.file(path)?.content;
-        Ok((content.bytes, content.sha256))
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        Ok(self.file(path)?.content)
     }
 }

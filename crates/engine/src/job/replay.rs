@@ -1,12 +1,13 @@
 //! Replays a job bundle: every step is read from the bundle alone, and a receipt says so.
 //!
-//! What is replayed is a [`VerifiedBundle`]: each artifact was opened once, and the bytes that
+//! What is replayed is a [`VerifiedJob`]: each artifact was opened once, and the bytes that
 //! were checked are the bytes that were read. Nothing outside the bundle is touched.
 
 use std::collections::BTreeMap;
 
 use runseal_core::canon::{NoCanonicalForm, Node, Value};
 use runseal_core::digest::Digest;
+use runseal_core::formats::job_bundle::VerifiedJob;
 use runseal_core::formats::job_bundle::facts::{ArtifactFact, ContentFact};
 use runseal_core::formats::job_bundle::manifest::{Artifact, Text};
 use runseal_core::formats::receipt::attestation::{Identity, Key, attest_receipt};
@@ -14,8 +15,6 @@ use runseal_core::formats::receipt::{
     EXECUTOR_VERSION, RECEIPT_VERSION, Receipt, compute_receipt_hash,
 };
 use thiserror::Error;
-
-use super::verify::VerifiedBundle;
 
 /// Why a previous receipt cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -74,7 +73,7 @@ impl Previous {
 
 /// Reads every step from the bundle and makes the receipt, signed where a key is given.
 pub fn replay_job_bundle(
-    bundle: &VerifiedBundle<'_>,
+    bundle: &VerifiedJob<'_>,
     previous: Option<Previous>,
     signer: Option<(&Key, &Identity)>,
 ) -> Result<Value, NoCanonicalForm> {

@@ -1,32 +1,18 @@
-//! Verifies a job bundle: collects the facts, lets the rules judge them.
+//! Verifies a job bundle in a folder of this machine.
 
-use std::io;
 use std::path::Path;
-use std::thread;
 
-use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
-use runseal_core::formats::job_bundle::facts::BundleFacts;
-use runseal_core::formats::job_bundle::manifest::Manifest;
-use runseal_core::formats::job_bundle::{BundleView, ManifestState, RULES, lowest_check};
-use runseal_core::limits::JsonLimits;
-use runseal_core::verify::{Level, Outcome, Report, run_rules};
+use runseal_core::formats::job_bundle::{CollectedJob, VerifiedJob, lowest_check};
+use runseal_core::source::SourceError;
+use runseal_core::verify::{Level, Outcome, Report};
 
-use super::archived::collect_archived;
-use super::collect::{BundleFolder, ManifestFile};
-use super::reading::{Go, list_only, read_beside};
-use crate::archive::Archive;
-
-/// A manifest below this size lists fewer than about 64 artifacts.
-const FEW_ARTIFACTS: u64 = 32 << 10;
-
-/// A manifest below this size lists fewer than about 1,000 artifacts.
-const SOME_ARTIFACTS: u64 = 512 << 10;
+use crate::directory::{DirectorySource, RootLink};
 
 /// How to verify.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VerifyOptions {
-    /// Which rules must hold.
+    /// Up to which level rules must hold.
     pub level: Level,
     /// How many threads read artifacts; as many as there are processors where not said.
     pub threads: Option<usize>,
@@ -68,25 +54,6 @@ impl Verification {
     }
 }
 
-/// A bundle that was verified and holds. There is no other way to get one.
-#[derive(Debug)]
-pub struct VerifiedBundle<'a> {
-    manifest: &'a Manifest<'a>,
-    facts: &'a BundleFacts,
-}
-
-impl<'a> VerifiedBundle<'a> {
-    /// What its manifest says.
-    pub fn manifest(&self) -> &'a Manifest<'a> {
-        self.manifest
-    }
-
-    /// What its artifacts hold.
-    pub fn facts(&self) -> &'a BundleFacts {
-        self.facts
-    }
-}
-
 /// Verifies the bundle at `path`: its folder, or its `bundle.json`.
 pub fn verify_job_bundle(path: &Path, options: VerifyOptions) -> Verification {
     verify_job_bundle_then(path, options, |_| ()).0
@@ -96,126 +63,43 @@ pub fn verify_job_bundle(path: &Path, options: VerifyOptions) -> Verification {
 pub fn verify_job_bundle_then<T>(
     path: &Path,
     options: VerifyOptions,
-    then: impl FnOnce(&VerifiedBundle<'_>) -> T,
+    then: impl FnOnce(&VerifiedJob<'_>) -> T,
 ) -> (Verification, Option<T>) {
-    let nothing = BundleFacts::empty();
-    let folder = match BundleFolder::open(path) {
-        Ok(folder) => folder,
-        Err(error) => {
-            let why = match error.kind() {
-                io::ErrorKind::NotFound => "the path does not exist".to_owned(),
-                _ => error.to_string(),
-            };
-            return judge(ManifestState::Absent(&why), &nothing, options, then);
-        }
+    let collected = match open_bundle(path) {
+        Ok(source) => CollectedJob::collect(&source.with_threads(options.threads)),
+        Err(reason) => CollectedJob::absent(reason),
     };
-    if folder.manifest_name() != "bundle.json" {
-        let why = "the path is neither a folder nor a bundle.json";
-        return judge(ManifestState::Absent(why), &nothing, options, then);
-    }
-    let manifest = match folder.open_manifest(JsonLimits::LARGEST_DOCUMENT) {
-        Ok(manifest) => manifest,
-        Err(why) => {
-            let facts = list_only(&folder);
-            return judge(ManifestState::Absent(&why), &facts, options, then);
-        }
-    };
-    let threads = threads_for(manifest.size(), options.threads);
-    let (mut bytes, mut document) = (None, None);
-    let (state, facts) = read_beside(&folder, threads, || {
-        match read_document(manifest, &mut bytes, &mut document) {
-            Ok(read) => (Ok(read), Go::On),
-            Err(lost) => (Err(lost), Go::Stop),
-        }
+    let (report, result) = collected.judge(options.level, |bundle| {
+        let manifest = bundle.manifest();
+        let summary = manifest.bundle_id.zip(manifest.root_hash);
+        let summary = summary.map(|(bundle_id, root_hash)| Summary {
+            bundle_id,
+            root_hash,
+            artifact_count: manifest.artifacts.len(),
+        });
+        (summary, then(bundle))
     });
-    match &state {
-        Ok((bytes, manifest)) => judge(ManifestState::Read(bytes, manifest), &facts, options, then),
-        Err(Lost::Malformed(error)) => {
-            judge(ManifestState::Malformed(error), &facts, options, then)
-        }
-        Err(Lost::Unreadable(why)) => judge(ManifestState::Absent(why), &facts, options, then),
-    }
-}
-
-/// How many threads a bundle with a manifest of this size is worth, the manifest's own included:
-/// as many as were asked for, else as many as there are processors. With few artifacts a second
-/// one has hardly begun when the first is done, and asking for the number of processors reads
-/// several files of its own.
-fn threads_for(manifest_bytes: u64, asked_for: Option<usize>) -> usize {
-    match asked_for {
-        _ if manifest_bytes < FEW_ARTIFACTS => 1,
-        Some(threads) => threads,
-        None if manifest_bytes < SOME_ARTIFACTS => 2,
-        None => thread::available_parallelism().map_or(1, usize::from),
-    }
-}
-
-/// Why there is no manifest to go on with.
-enum Lost<'a> {
-    Unreadable(String),
-    Malformed(&'a JsonError),
-}
-
-/// Reads the manifest, into places that live as long as what points into them.
-fn read_document<'a>(
-    manifest: ManifestFile,
-    bytes: &'a mut Option<Vec<u8>>,
-    document: &'a mut Option<Result<Document<'a>, JsonError>>,
-) -> Result<(&'a [u8], Manifest<'a>), Lost<'a>> {
-    let bytes = &*bytes.insert(manifest.read().map_err(Lost::Unreadable)?);
-    match document.insert(parse_document(bytes, &ReadOptions::default())) {
-        Ok(document) => Ok((bytes, Manifest::read(document))),
-        Err(error) => Err(Lost::Malformed(error)),
-    }
-}
-
-/// Verifies the bundle in `folder` of an archive; the archive itself where that is empty.
-pub fn verify_archived_job_bundle(
-    archive: &Archive,
-    folder: &str,
-    options: VerifyOptions,
-) -> Verification {
-    let (text, facts) = collect_archived(archive, folder);
-    let bytes = match text {
-        Ok(bytes) => bytes,
-        Err(why) => return judge(ManifestState::Absent(why), &facts, options, |_| ()).0,
-    };
-    match parse_document(bytes, &ReadOptions::default()) {
-        Ok(document) => {
-            let manifest = Manifest::read(&document);
-            let state = ManifestState::Read(bytes, &manifest);
-            judge(state, &facts, options, |_| ()).0
-        }
-        Err(error) => judge(ManifestState::Malformed(&error), &facts, options, |_| ()).0,
-    }
-}
-
-fn judge<T>(
-    manifest: ManifestState<'_>,
-    facts: &BundleFacts,
-    options: VerifyOptions,
-    then: impl FnOnce(&VerifiedBundle<'_>) -> T,
-) -> (Verification, Option<T>) {
-    let strict = options.level == Level::Form;
-    let view = BundleView {
-        manifest,
-        facts,
-        strict,
-    };
-    let report = run_rules(&RULES, &view, options.level);
-    let verified = match view.manifest {
-        ManifestState::Read(_, manifest) if report.is_valid() => {
-            Some(VerifiedBundle { manifest, facts })
-        }
-        _ => None,
-    };
-    let summary = verified.as_ref().and_then(|bundle| {
-        Some(Summary {
-            bundle_id: bundle.manifest.bundle_id?,
-            root_hash: bundle.manifest.root_hash?,
-            artifact_count: bundle.manifest.artifacts.len(),
-        })
-    });
-    let result = verified.as_ref().map(then);
+    let (summary, result) = result.unzip();
+    let summary = summary.flatten();
     (Verification { report, summary }, result)
+}
+
+/// The folder of the bundle, which may be reached by a link, or named by its manifest.
+fn open_bundle(path: &Path) -> Result<DirectorySource, String> {
+    let open = |folder: &Path| {
+        DirectorySource::open(folder, RootLink::Follow).map_err(|error| match error {
+            SourceError::NotFound { .. } => "the path does not exist".to_owned(),
+            other => other.to_string(),
+        })
+    };
+    if path.is_dir() || !path.exists() {
+        return open(path);
+    }
+    if path.file_name().is_none_or(|name| name != "bundle.json") {
+        return Err("the path is neither a folder nor a bundle.json".to_owned());
+    }
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => open(parent),
+        _ => open(Path::new(".")),
+    }
 }

@@ -1,12 +1,11 @@
 //! Run bundles: load an engine, run it in the sandbox, seal the run, verify it, replay it.
 //!
 //! - [`schema`]: JSON Schema, offline.
-//! - [`collect`], [`verify`]: a bundle's facts, and its report.
+//! - [`verify`]: a bundle's facts, and its report.
 //! - [`contracts`], [`command`]: an engine's folder: its five contracts, what it executes.
 //! - [`upstream`], [`execute`], [`staging`], [`seal`]: from an input to a sealed bundle.
 //! - [`replay`]: the same again, and where it differs.
 
-pub mod collect;
 pub mod command;
 mod complete;
 pub mod contracts;

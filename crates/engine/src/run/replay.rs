@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
+use runseal_core::formats::run_bundle::CollectedRun;
 use runseal_core::formats::run_bundle::index::{InputArtifact, parse_input_artifacts};
 use runseal_core::formats::run_bundle::layout::{
     CONTRACTS, INPUT_ARTIFACT_INDEX, MANIFEST, RUN_INPUT, RUN_META, RUN_OUTPUT, RUN_PARAMETERS,
@@ -15,7 +16,6 @@ use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::{Finding, Report};
 use runseal_sandbox::{Limits, Sandbox};
 
-use super::collect::collect;
 use super::command::{compute_executable, permits_version};
 use super::complete::complete_output;
 use super::contracts::Engine;
@@ -331,7 +331,7 @@ fn compare(sealed: &SealedRun, engine: &Engine, ran: &Ran) -> Result<Comparison,
     divergences.sort_by_key(|d: &Divergence| d.pointer.as_deref() == Some("/outputs_hash"));
     let mut now = BTreeMap::new();
     if !ran.artifacts.is_empty() {
-        let found = collect(&ran.source()?, 1)?;
+        let found = CollectedRun::collect(&ran.source()?)?;
         for (path, entry) in found.facts.entries {
             if let EntryFact::File(fact) = entry {
                 now.insert(format!("artifacts/{path}"), fact.sha256());

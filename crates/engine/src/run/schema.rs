@@ -9,8 +9,14 @@ use std::collections::BTreeSet;
 
 use jsonschema::{Draft, Validator};
 use runseal_core::canon::{Node, Number};
+use runseal_core::formats::definition::Tools;
+use runseal_core::formats::run_bundle::SchemaJudge;
 use runseal_core::formats::run_bundle::facts::{SchemaVerdict, SchemaViolation};
+use runseal_core::source::{Source, SourceError};
+use runseal_core::verify::Report;
 use serde_json::Value;
+
+use super::contracts::examine_engine;
 
 /// Characters of a message that are kept; a violation quotes the value it is about.
 const LONGEST_MESSAGE: usize = 300;
@@ -81,6 +87,22 @@ impl Schema {
             .collect();
         violations.sort();
         violations
+    }
+}
+
+/// JSON Schema and engines' contracts, judged the same on every machine.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalTools;
+
+impl SchemaJudge for LocalTools {
+    fn judge(&self, document: Option<Node<'_>>, schema: Option<Node<'_>>) -> SchemaVerdict {
+        judge(document, schema)
+    }
+}
+
+impl Tools for LocalTools {
+    fn judge_engine(&self, source: &dyn Source) -> Result<Report, SourceError> {
+        Ok(examine_engine(source)?.0)
     }
 }
 

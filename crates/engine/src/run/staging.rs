@@ -17,9 +17,9 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 
-use super::collect::parse_canonical;
 use crate::atomic::WriteError;
 use crate::stream::{BUFFER, digest_through};
+use runseal_core::formats::run_bundle::collect::parse_canonical;
 
 /// Why a file did not get into the bundle, or the bundle not into its place.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::formats::Format;
 use runseal_core::source::SourceError;
 use runseal_core::verify::authenticity::{Authenticity, TrustNote};
-use runseal_core::verify::{Demand, Survey};
+use runseal_core::verify::{SignatureDemand, Survey};
 use runseal_trust::check::{Known, check_signatures, summarize};
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
@@ -135,7 +135,7 @@ pub struct TrustQuestion<'a> {
 }
 
 /// Adds the second and third answer to everything in a survey whose format is known.
-pub fn judge_survey(survey: Survey, question: TrustQuestion<'_>, demand: Demand) -> Survey {
+pub fn judge_survey(survey: Survey, question: TrustQuestion<'_>, demand: SignatureDemand) -> Survey {
     let mut answers = BTreeMap::new();
     for result in survey.results() {
         let Some(format) = result.format else {

@@ -2,56 +2,65 @@
 
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
+use runseal_core::formats::definition::{Claim, FolderNames, Identity, Judgement};
+use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
 use runseal_core::source::EntryKind;
-use runseal_core::verify::{Checked, NO_FORMAT};
+use runseal_core::verify::{Checked, Level, NO_FORMAT, Report, Verdict};
 
-use super::detect::{Detected, Markers, NOTHING_FOUND, is_candidate, several};
-use super::dispatch::{judge_text, verify_archived};
-use super::{Looked, Named, SurveyOptions};
-use crate::archive::{Archive, Record};
+use super::judge::{judge_source, judge_text, of_judged};
+use super::{Found, NOTHING_FOUND, SurveyOptions, UnitResults, name_several};
+use crate::archive::{Archive, ArchiveSource, Record};
 
-/// Verifies what is in an archive. With `-r` everything in it, else what stands at its top.
-pub(super) fn look_at_archive(
+/// Judges everything in an archive.
+pub(super) fn judge_archive(
     path: &str,
     archive: &Archive,
-    named: Named,
+    found: Found,
     options: SurveyOptions,
-) -> Looked {
+) -> UnitResults {
     let mut search = Search {
         archive,
         path,
-        options,
-        found: Looked::default(),
+        level: options.level,
+        results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
     };
     search.find_top();
     let top = search.top.clone();
-    search.look_into(&top);
+    search.judge_below(&top);
     let Search {
-        found: mut looked,
+        results: mut all,
         bundles,
         ..
     } = search;
     let faults = faults_of(archive, &bundles);
     let about = verify_archive(&faults);
-    match looked.results.len() {
-        0 if !about.is_valid() => looked.results.push(Checked::of_report(path, &about)),
-        0 if named == Named::Yes => {
+    let wrapping = |about: Report| {
+        let identity = Identity::default();
+        Checked::of_judgement(
+            path,
+            Judgement {
+                report: about,
+                identity,
+            },
+        )
+    };
+    match all.results.as_mut_slice() {
+        [] if !about.is_valid() => all.results.push(wrapping(about)),
+        [] if found == Found::ByName => {
             let result = Checked::not_checked(path, None, NOTHING_FOUND);
-            looked.results.push(result);
+            all.results.push(result);
         }
-        0 => looked.passed_over += 1,
+        [] => all.passed_over += 1,
         // What is wrong with the wrapping is wrong with what was handed over.
-        1 => {
-            let only = looked.results.pop();
-            let only = only.map(|result| result.with_findings(about.findings()));
-            looked.results.extend(only);
+        [only] if !matches!(only.verdict, Verdict::NotChecked(_)) => {
+            *only = only.clone().with_findings(about.findings());
         }
-        _ if !about.is_valid() => looked.results.push(Checked::of_report(path, &about)),
+        _ if !about.is_valid() => all.results.push(wrapping(about)),
         _ => {}
     }
-    looked
+    all
 }
 
 /// The folder that stands for the archive and what it is; the documents in it where it is none.
@@ -59,14 +68,14 @@ pub(super) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<Strin
     let mut search = Search {
         archive,
         path: "",
-        options: SurveyOptions::default(),
-        found: Looked::default(),
+        level: Level::default(),
+        results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
     };
     search.find_top();
     let listed = search.list(&search.top);
-    let detected = search.detect(&search.top, &listed.markers);
+    let (detected, _) = search.detect(&search.top, &listed.names);
     (search.top, detected, listed.candidates)
 }
 
@@ -116,8 +125,8 @@ pub(super) fn faults_of(archive: &Archive, bundles: &[(String, Format)]) -> Vec<
 struct Search<'a> {
     archive: &'a Archive,
     path: &'a str,
-    options: SurveyOptions,
-    found: Looked,
+    level: Level,
+    results: UnitResults,
     /// Folders that are bundles.
     bundles: Vec<(String, Format)>,
     /// The folder that stands for the archive: its top, or its only folder.
@@ -126,7 +135,7 @@ struct Search<'a> {
 
 /// The names in one folder of the archive.
 struct Listed {
-    markers: Markers,
+    names: FolderNames,
     candidates: Vec<String>,
     folders: Vec<String>,
 }
@@ -134,7 +143,7 @@ struct Listed {
 impl Search<'_> {
     fn list(&self, folder: &str) -> Listed {
         let mut listed = Listed {
-            markers: Markers::default(),
+            names: FolderNames::default(),
             candidates: Vec::new(),
             folders: Vec::new(),
         };
@@ -146,7 +155,7 @@ impl Search<'_> {
                 "" => text.to_owned(),
                 folder => format!("{folder}/{text}"),
             };
-            listed.markers.note(name, record.kind());
+            listed.names.note(name, record.kind());
             match record {
                 Record::Folder => listed.folders.push(full),
                 Record::File(_) if is_candidate(name) => listed.candidates.push(full),
@@ -156,22 +165,25 @@ impl Search<'_> {
         listed
     }
 
-    fn detect(&self, folder: &str, markers: &Markers) -> Detected {
-        let name = match folder {
-            "" => "bundle.json".to_owned(),
-            folder => format!("{folder}/bundle.json"),
+    fn detect(&self, folder: &str, names: &FolderNames) -> (Detected, Claim) {
+        let read = |name: &str| {
+            let name = match folder {
+                "" => name.to_owned(),
+                folder => format!("{folder}/{name}"),
+            };
+            match self.archive.get(&name) {
+                Some(Record::File(file)) => file.kept.clone(),
+                _ => None,
+            }
         };
-        markers.detect(|| match self.archive.get(&name) {
-            Some(Record::File(file)) => file.kept.clone(),
-            _ => None,
-        })
+        detect_folder(names, &read)
     }
 
     /// People pack the folder itself as often as what is in it.
     fn find_top(&mut self) {
         loop {
             let mut listed = self.list(&self.top);
-            let is_bundle = self.detect(&self.top, &listed.markers) != Detected::Unknown;
+            let is_bundle = self.detect(&self.top, &listed.names).0 != Detected::Unknown;
             let only = listed.folders.pop();
             match only {
                 Some(only)
@@ -192,47 +204,61 @@ impl Search<'_> {
         }
     }
 
-    fn look_into(&mut self, top: &str) {
+    fn judge_below(&mut self, top: &str) {
         let mut waiting = vec![top.to_owned()];
         while let Some(folder) = waiting.pop() {
             let listed = self.list(&folder);
-            let level = self.options.level;
-            match self.detect(&folder, &listed.markers) {
-                Detected::Is(format) => {
-                    let shown = self.shown(&folder);
-                    let result = verify_archived(&shown, self.archive, &folder, format, level);
-                    self.found.results.push(result);
+            let shown = self.shown(&folder);
+            let (detected, claim) = self.detect(&folder, &listed.names);
+            match detected {
+                Detected::Is(format) if claim == Claim::Strong || folder == self.top => {
+                    let source = ArchiveSource::new(self.archive, &folder);
+                    let judged = judge_source(&shown, &source, format, self.level);
+                    self.results.results.push(of_judged(shown, format, judged));
                     self.bundles.push((folder, format));
                 }
                 Detected::Several(formats) => {
-                    let shown = self.shown(&folder);
-                    let result = Checked::invalid(shown, None, NO_FORMAT, several(&formats));
-                    self.found.results.push(result);
+                    let message = name_several(&formats);
+                    let result = Checked::invalid(shown, None, NO_FORMAT, message);
+                    self.results.results.push(result);
                 }
-                Detected::Unknown => {
+                Detected::Is(_) | Detected::Unknown => {
                     for name in &listed.candidates {
-                        self.look_at_document(name);
+                        self.judge_document(name);
                     }
-                    if self.options.recursive {
-                        waiting.extend(listed.folders);
-                    }
+                    waiting.extend(listed.folders);
                 }
             }
         }
     }
 
-    fn look_at_document(&mut self, name: &str) {
+    /// Judges a document of the archive. An archive inside is not opened, and a document that was
+    /// not kept cannot be judged: both are named, so that nobody takes them for checked.
+    fn judge_document(&mut self, name: &str) {
         let Some(Record::File(file)) = self.archive.get(name) else {
             return;
         };
+        let shown = self.shown(name);
         let file_name = name.rsplit('/').next().unwrap_or(name);
-        let judged = file.kept.as_ref().and_then(|bytes| {
-            let shown = self.shown(name);
-            judge_text(&shown, file_name, bytes, Named::No, self.options.level)
-        });
-        match judged {
-            Some(result) => self.found.results.push(result),
-            None => self.found.passed_over += 1,
+        let is_document = file_name.to_ascii_lowercase().contains(".json");
+        let result = match &file.kept {
+            Some(bytes) if is_document => {
+                judge_text(&shown, file_name, bytes, Found::BySearch, self.level)
+            }
+            None if is_document => Some(Checked::not_checked(
+                shown,
+                None,
+                "the document is longer than what is kept of an archive; unpack it and verify it",
+            )),
+            _ => Some(Checked::not_checked(
+                shown,
+                None,
+                "an archive inside an archive is not opened; unpack it and verify it",
+            )),
+        };
+        match result {
+            Some(result) => self.results.results.push(result),
+            None => self.results.passed_over += 1,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Reads one thing whole, to show or to compare it: its report, documents, texts and files.
+//! Reads one thing once, to judge it and to show or compare it: its report, documents, texts and
+//! files. What is shown is the bytes that were judged.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,27 +11,22 @@ use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
+use runseal_core::formats::definition::definition;
+use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::JsonLimits;
 use runseal_core::page::FileLine;
-use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError, read_bounded};
 use runseal_core::verify::{Finding, Level, Report};
 
 use super::archived::{faults_of, find_in_archive};
-use super::detect::{Detected, NOTHING_FOUND, detect_root, detect_text, several};
-use super::dispatch::{report_archived, report_folder, root_link, verify_lines, verify_root};
-use super::shown;
+use super::judge::{judge_source, open_folder};
+use super::kept::KeptSource;
 use super::walk::list;
+use super::{NOTHING_FOUND, display_path, error_chain, name_several};
 use crate::archive::{
     Archive, ArchiveSource, HEAD, Record, read_archive_file, read_archive_stream, sniff,
 };
-use crate::directory::DirectorySource;
 use crate::input::{fill, read_file};
-
-/// Texts up to this size are kept to be shown.
-const SMALL: u64 = 256 << 10;
-/// Bytes of texts that are kept.
-const TEXTS: u64 = 64 << 20;
 
 /// Something that was read whole.
 #[derive(Debug)]
@@ -69,7 +65,7 @@ pub enum LoadError {
     /// It could not be verified.
     #[error("{message}")]
     Unverified {
-        /// Why.
+        /// What kept it from being verified.
         message: String,
     },
 }
@@ -100,11 +96,11 @@ pub fn load(path: &Path, level: Level) -> Result<Loaded, LoadError> {
         return load_folder(path, level);
     }
     if let Some(archive) = read_archive_file(path)? {
-        return load_archive(&shown(path), &archive, level);
+        return load_archive(&display_path(path), &archive, level);
     }
     let bytes = read_file(path, JsonLimits::LARGEST_DOCUMENT)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let loaded = load_document(&shown(path), &name, bytes, level)?;
+    let loaded = load_document(&display_path(path), &name, bytes, level)?;
     match (loaded, path.parent()) {
         (Some(loaded), _) => Ok(loaded),
         // The manifest stands for its bundle.
@@ -144,7 +140,7 @@ fn unknown(message: impl Into<String>) -> LoadError {
 fn format_of(detected: Detected) -> Result<Format, LoadError> {
     match detected {
         Detected::Is(format) => Ok(format),
-        Detected::Several(formats) => Err(unknown(several(&formats))),
+        Detected::Several(formats) => Err(unknown(name_several(&formats))),
         Detected::Unknown => Err(unknown(NOTHING_FOUND)),
     }
 }
@@ -168,21 +164,25 @@ fn load_document(
     if format == Format::JobBundle {
         return Ok(None);
     }
-    let mut documents = BTreeMap::new();
-    let report = match (format, parsed) {
-        (Format::Ledger, _) => {
-            for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-                if !line.trim_ascii().is_empty() {
-                    documents.insert(format!("line {:06}", at + 1), line.to_vec());
-                }
-            }
-            verify_lines(&bytes, level)
-        }
-        (format, Ok(document)) => {
-            verify_root(format, document.root(), level).ok_or_else(|| unknown(NOTHING_FOUND))?
-        }
-        (_, Err(error)) => return Err(LoadError::Json(error)),
+    if let Err(error) = &parsed
+        && format != Format::Ledger
+    {
+        return Err(LoadError::Json(error.clone()));
+    }
+    let judged = definition(format).and_then(|definition| definition.judge_text(&bytes, level));
+    let report = match judged {
+        Some(Ok(judgement)) => judgement.report,
+        Some(Err(error)) => return Err(LoadError::Json(error)),
+        None => return Err(unknown(NOTHING_FOUND)),
     };
+    let mut documents = BTreeMap::new();
+    if format == Format::Ledger {
+        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if !line.trim_ascii().is_empty() {
+                documents.insert(format!("line {:06}", at + 1), line.to_vec());
+            }
+        }
+    }
     let files = vec![FileLine {
         path: if name.is_empty() { path } else { name }.to_owned(),
         kind: None,
@@ -205,20 +205,17 @@ fn load_document(
 
 fn load_folder(path: &Path, level: Level) -> Result<Loaded, LoadError> {
     let fail = |source| SourceError::Io {
-        path: shown(path),
+        path: display_path(path),
         source,
     };
     let listed = list(path).map_err(fail)?;
-    let bundle_json = || read_file(&path.join("bundle.json"), JsonLimits::LARGEST_DOCUMENT).ok();
-    let detected = listed.markers.detect(bundle_json);
+    let (detected, _) = listed.detect(path);
     if let (Detected::Unknown, [only]) = (&detected, listed.candidates.as_slice()) {
         return load(&path.join(OsStr::from_bytes(only)), level);
     }
     let format = format_of(detected)?;
-    let report = report_folder(path, format, level, None)
-        .map_err(|message| LoadError::Unverified { message })?;
-    let source = DirectorySource::open(path, root_link(format))?;
-    read_all(&shown(path), format, report, &source)
+    let source = open_folder(path, format)?;
+    judge_and_keep(&display_path(path), format, &source, level)
 }
 
 fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {
@@ -240,9 +237,7 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
                 return Err(unknown(fault.message.clone()));
             }
             let format = format_of(detected)?;
-            let report = report_archived(path, archive, &folder, format, level)
-                .map_err(|message| LoadError::Unverified { message })?;
-            read_all(path, format, report, &ArchiveSource::new(archive, &folder))?
+            judge_and_keep(path, format, &ArchiveSource::new(archive, &folder), level)?
         }
     };
     let about = verify_archive(&faults_of(archive, &[(folder, loaded.format)]));
@@ -250,13 +245,21 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
     Ok(loaded)
 }
 
-/// Reads every file: documents and small ones whole, of the others size and digest.
-fn read_all(
+/// Judges what a source holds and keeps what was read for it.
+fn judge_and_keep(
     path: &str,
     format: Format,
-    report: Report,
     source: &dyn Source,
+    level: Level,
 ) -> Result<Loaded, LoadError> {
+    let kept = KeptSource::new(source);
+    let judged = judge_source(path, &kept, format, level);
+    let report = judged
+        .map_err(|error| LoadError::Unverified {
+            message: error_chain(&error),
+        })?
+        .report;
+    let mut noted = kept.into_noted();
     let mut loaded = Loaded {
         path: path.to_owned(),
         format,
@@ -266,11 +269,9 @@ fn read_all(
         texts: BTreeMap::new(),
         files: Vec::new(),
     };
-    let mut left = TEXTS;
     for entry in source.entries()? {
-        let shown = entry.name.shown().to_owned();
         let mut line = FileLine {
-            path: shown,
+            path: entry.name.shown().to_owned(),
             kind: None,
             bytes: 0,
             sha256: None,
@@ -278,10 +279,15 @@ fn read_all(
         match (entry.kind, &entry.name) {
             (EntryKind::Directory, _) => continue,
             (EntryKind::File, EntryName::Safe(name)) => {
-                if let Ok((bytes, digest)) = source.digest(name) {
-                    line.bytes = bytes;
-                    line.sha256 = Some(digest);
-                    keep(&mut loaded, source, name, bytes, &mut left);
+                let file = noted.remove(name).unwrap_or_default();
+                line.bytes = file.fact.map_or(0, |(bytes, _)| bytes);
+                line.sha256 = file.fact.map(|(_, digest)| digest);
+                if let Some(bytes) = file.bytes {
+                    let of_kind = match name.as_str().ends_with(".json") {
+                        true => &mut loaded.documents,
+                        false => &mut loaded.texts,
+                    };
+                    of_kind.insert(name.to_string(), bytes);
                 }
             }
             (EntryKind::File, EntryName::Unsafe { .. }) => {}
@@ -290,20 +296,4 @@ fn read_all(
         loaded.files.push(line);
     }
     Ok(loaded)
-}
-
-fn keep(loaded: &mut Loaded, source: &dyn Source, name: &SafePath, bytes: u64, left: &mut u64) {
-    let is_json = name.as_str().ends_with(".json");
-    let limit = if is_json { *left } else { SMALL.min(*left) };
-    if bytes > limit {
-        return;
-    }
-    if let Ok(content) = source.read(name, limit) {
-        *left -= content.len() as u64;
-        let kept = match is_json {
-            true => &mut loaded.documents,
-            false => &mut loaded.texts,
-        };
-        kept.insert(name.to_string(), content);
-    }
 }

@@ -1,13 +1,14 @@
 //! One verification for everything: finds out what paths hold, and verifies all of it.
 //!
 //! What something is is told by its content: the files of a folder, the members of a document,
-//! the first bytes of an archive; a file's name counts only where its content says nothing.
-//! Folders that are a bundle are one unit and are not searched any further. Units are verified
-//! in parallel, each on one thread; results are sorted, so the number of threads never shows.
+//! the first bytes of an archive; a file's name counts only where its content says nothing. A
+//! path that is a unit itself is judged; any other is searched below, and what is found there but
+//! cannot be judged is a result too. Units are verified in parallel; results are sorted, so the
+//! number of threads never shows.
 
 mod archived;
-pub mod detect;
-mod dispatch;
+mod judge;
+mod kept;
 pub mod load;
 mod walk;
 
@@ -25,17 +26,20 @@ use runseal_core::verify::{Checked, Finding, Level, Survey};
 use crate::archive::{ArchiveSource, read_archive_file};
 use crate::directory::{DirectorySource, RootLink};
 
-use walk::walk_path;
+use walk::{Start, walk_below};
 
 pub use walk::detect_path;
+
+/// What is said where nothing was found.
+const NOTHING_FOUND: &str = "nothing to verify was found: no folder with bundle.json and \
+    artifacts/ (job bundle), run.json (pack), RUN_* files or ARTIFACT_INDEX.json (run bundle) or \
+    ENGINE_MANIFEST.json (engine), no archive of these, and no JSON document of a known format";
 
 /// How to go about it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SurveyOptions {
-    /// Which rules must hold.
+    /// Up to which level rules must hold.
     pub level: Level,
-    /// Whether to look below folders.
-    pub recursive: bool,
     /// How many threads; as many as there are processors where not said.
     pub jobs: Option<usize>,
 }
@@ -59,35 +63,35 @@ impl Tally {
     }
 }
 
-/// Something to look at.
+/// Something to judge.
 #[derive(Debug)]
 enum Unit {
     /// A folder of a known format.
     Folder(PathBuf, Format),
-    /// A file: a document or an archive. Whether it was named by a person.
-    File(PathBuf, Named),
+    /// A file: a document or an archive.
+    File(PathBuf, Found),
     /// Standard input.
     Standard,
-    /// What is known already.
+    /// Something whose result is known already.
     Known(Checked),
 }
 
-/// Whether a person named a file or it was found below a folder.
+/// How a file was come by. One that a person named must be of a known format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
-    Yes,
-    No,
+enum Found {
+    ByName,
+    BySearch,
 }
 
-/// What looking at a unit gave.
+/// What judging a unit gave.
 #[derive(Debug, Default)]
-struct Looked {
+struct UnitResults {
     results: Vec<Checked>,
-    /// Files of no known format that nobody named.
+    /// Files that were found by searching and are of no known format.
     passed_over: u64,
 }
 
-impl Looked {
+impl UnitResults {
     fn one(result: Checked) -> Self {
         Self {
             results: vec![result],
@@ -95,7 +99,7 @@ impl Looked {
         }
     }
 
-    fn nothing() -> Self {
+    fn passed_over() -> Self {
         Self {
             results: Vec::new(),
             passed_over: 1,
@@ -106,29 +110,40 @@ impl Looked {
         self.results.extend(other.results);
         self.passed_over += other.passed_over;
     }
+
+    /// The same; where there is no result, that is one: nothing found is never a success.
+    fn or_nothing_found(mut self, path: &Path) -> Self {
+        if self.results.is_empty() {
+            let result = Checked::not_checked(display_path(path), None, NOTHING_FOUND);
+            self.results.push(result);
+        }
+        self
+    }
 }
 
 /// Verifies everything at `paths`.
 pub fn survey_paths(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) -> Survey {
-    let looked = match (paths, options.recursive) {
-        // One thing: what threads there are may work on it together.
-        ([path], false) => survey_one(path, options, tally),
-        _ => survey_many(paths, options, tally),
+    let starts: Vec<Start> = paths.iter().map(|path| Start::at(path)).collect();
+    let all = match <[Start; 1]>::try_from(starts) {
+        // One thing: the threads work on it together.
+        Ok([Start::Unit(unit)]) => {
+            tally.found.fetch_add(1, Ordering::Relaxed);
+            let results = judge::judge_unit(unit, options, options.jobs);
+            tally.done.fetch_add(1, Ordering::Relaxed);
+            results.or_nothing_found(&paths[0])
+        }
+        Ok(one) => survey_many(paths, one.into(), options, tally),
+        Err(starts) => survey_many(paths, starts, options, tally),
     };
-    Survey::new(looked.results, looked.passed_over)
+    Survey::new(options.level, all.results, all.passed_over)
 }
 
-fn survey_one(path: &Path, options: SurveyOptions, tally: &Tally) -> Looked {
-    let mut looked = Looked::default();
-    walk_path(path, options, &mut |unit| {
-        tally.found.fetch_add(1, Ordering::Relaxed);
-        looked.add(dispatch::look_at(unit, options, options.jobs));
-        tally.done.fetch_add(1, Ordering::Relaxed);
-    });
-    told(path, looked)
-}
-
-fn survey_many(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) -> Looked {
+fn survey_many(
+    paths: &[PathBuf],
+    starts: Vec<Start>,
+    options: SurveyOptions,
+    tally: &Tally,
+) -> UnitResults {
     let jobs = options
         .jobs
         .or_else(|| thread::available_parallelism().ok().map(usize::from))
@@ -136,27 +151,27 @@ fn survey_many(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) -> Look
     let (sender, receiver) = mpsc::sync_channel::<(usize, Unit)>(256);
     let receiver = Mutex::new(receiver);
     let work = || {
-        let mut mine: Vec<(usize, Looked)> = Vec::new();
+        let mut mine: Vec<(usize, UnitResults)> = Vec::new();
         loop {
             let next = match receiver.lock() {
                 Ok(receiver) => receiver.recv(),
                 Err(_) => break,
             };
             let Ok((path, unit)) = next else { break };
-            let looked = dispatch::look_at(unit, options, Some(1));
+            let results = judge::judge_unit(unit, options, Some(1));
             tally.done.fetch_add(1, Ordering::Relaxed);
             match mine.last_mut() {
-                Some((at, before)) if *at == path => before.add(looked),
-                _ => mine.push((path, looked)),
+                Some((at, before)) if *at == path => before.add(results),
+                _ => mine.push((path, results)),
             }
         }
         mine
     };
-    let mut by_path: Vec<Looked> = paths.iter().map(|_| Looked::default()).collect();
+    let mut by_path: Vec<UnitResults> = paths.iter().map(|_| UnitResults::default()).collect();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        for (at, path) in paths.iter().enumerate() {
-            walk_path(path, options, &mut |unit| {
+        for (at, start) in starts.into_iter().enumerate() {
+            walk_below(start, &mut |unit| {
                 tally.found.fetch_add(1, Ordering::Relaxed);
                 // The receiver lives as long as this function.
                 let _ = sender.send((at, unit));
@@ -166,17 +181,17 @@ fn survey_many(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) -> Look
         for worker in workers {
             match worker.join() {
                 Ok(mine) => {
-                    for (at, looked) in mine {
-                        by_path[at].add(looked);
+                    for (at, results) in mine {
+                        by_path[at].add(results);
                     }
                 }
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
     });
-    let mut all = Looked::default();
-    for (path, looked) in paths.iter().zip(by_path) {
-        all.add(told(path, looked));
+    let mut all = UnitResults::default();
+    for (path, results) in paths.iter().zip(by_path) {
+        all.add(results.or_nothing_found(path));
     }
     all
 }
@@ -201,16 +216,24 @@ pub fn read_pack(path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> 
     Ok((files, about.findings().to_vec()))
 }
 
-/// What was found at a path. Nothing is said, never taken for success.
-fn told(path: &Path, mut looked: Looked) -> Looked {
-    if looked.results.is_empty() {
-        let result = Checked::not_checked(shown(path), None, detect::NOTHING_FOUND);
-        looked.results.push(result);
-    }
-    looked
+/// A path as reports show it.
+fn display_path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
-/// A path as reports show it.
-fn shown(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+/// What could not be read and why, in one line.
+fn error_chain(error: &SourceError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// How several formats are named in a message.
+pub fn name_several(formats: &[Format]) -> String {
+    let names: Vec<_> = formats.iter().map(|format| format.title()).collect();
+    format!(
+        "it could be a {}: it has marks of each",
+        names.join(" or a ")
+    )
 }

@@ -1,4 +1,4 @@
-//! Finds what there is to look at, below folders without following links.
+//! Finds the units below paths, without following links.
 //!
 //! Only the names of one folder after the other are held, packed into one buffer, so a million
 //! folders take a few megabytes. Order does not matter here: results are sorted at the end.
@@ -10,38 +10,82 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{ReadOptions, parse_document};
-use runseal_core::formats::Format;
+use runseal_core::formats::definition::{Claim, FolderNames};
+use runseal_core::formats::detect::{
+    Detected, detect_folder, detect_root, detect_text, is_candidate,
+};
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{EntryKind, SourceError, read_bounded};
 use runseal_core::verify::{Checked, NO_FORMAT};
 
-use super::detect::{Detected, Markers, detect_root, detect_text, is_candidate, several};
-use super::{Named, SurveyOptions, Unit, shown};
+use super::{Found, Unit, display_path, name_several};
 use crate::input::{open_regular, read_file};
 
-/// Calls `each` with everything to look at for one path that a person named.
-pub(super) fn walk_path(path: &Path, options: SurveyOptions, each: &mut dyn FnMut(Unit)) {
-    if path == Path::new("-") {
-        return each(Unit::Standard);
+/// Where the search for one path begins.
+#[derive(Debug)]
+pub(super) enum Start {
+    /// The path is one unit.
+    Unit(Unit),
+    /// The path is a folder of other things, which are searched.
+    Search(Search),
+}
+
+/// A folder that is no unit itself.
+#[derive(Debug)]
+pub(super) struct Search {
+    candidates: Vec<PathBuf>,
+    below: Frame,
+}
+
+impl Start {
+    /// What stands at a path that a person named.
+    pub(super) fn at(path: &Path) -> Self {
+        if path == Path::new("-") {
+            return Self::Unit(Unit::Standard);
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => enter(path, Found::ByName),
+            // What is neither is refused when it is opened.
+            Ok(_) => Self::Unit(Unit::File(path.to_owned(), Found::ByName)),
+            Err(error) => Self::Unit(lost(path, &error)),
+        }
     }
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => walk_folder(path, options, each),
-        // What is neither is refused when it is opened.
-        Ok(_) => each(Unit::File(path.to_owned(), Named::Yes)),
-        Err(error) => each(lost(path, &error)),
+}
+
+/// Calls `each` with every unit from `start` on.
+pub(super) fn walk_below(start: Start, each: &mut dyn FnMut(Unit)) {
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut take = |start: Start, frames: &mut Vec<Frame>| match start {
+        Start::Unit(unit) => each(unit),
+        Start::Search(search) => {
+            for path in search.candidates {
+                each(Unit::File(path, Found::BySearch));
+            }
+            frames.push(search.below);
+        }
+    };
+    take(start, &mut frames);
+    while let Some(frame) = frames.last_mut() {
+        match frame.next() {
+            Some(folder) => take(enter(&folder, Found::BySearch), &mut frames),
+            None => {
+                frames.pop();
+            }
+        }
     }
 }
 
 fn lost(path: &Path, error: &io::Error) -> Unit {
-    let why = match error.kind() {
+    let reason = match error.kind() {
         io::ErrorKind::NotFound => "there is nothing of this name".to_owned(),
         _ => error.to_string(),
     };
-    Unit::Known(Checked::not_checked(shown(path), None, why))
+    Unit::Known(Checked::not_checked(display_path(path), None, reason))
 }
 
-/// A folder whose subfolders are being looked at.
+/// A folder whose subfolders are being searched.
+#[derive(Debug)]
 struct Frame {
     folder: PathBuf,
     /// Names, each with a NUL behind it.
@@ -58,54 +102,34 @@ impl Frame {
     }
 }
 
-fn walk_folder(root: &Path, options: SurveyOptions, each: &mut dyn FnMut(Unit)) {
-    let mut frames: Vec<Frame> = visit(root, Named::Yes, each).into_iter().collect();
-    if !options.recursive {
-        return;
-    }
-    while let Some(frame) = frames.last_mut() {
-        match frame.next() {
-            Some(folder) => frames.extend(visit(&folder, Named::No, each)),
-            None => {
-                frames.pop();
-            }
-        }
-    }
-}
-
-/// Looks at the names in one folder. Gives the folders in it, unless it is a unit itself.
-fn visit(folder: &Path, named: Named, each: &mut dyn FnMut(Unit)) -> Option<Frame> {
+/// Looks at the names in one folder.
+fn enter(folder: &Path, found: Found) -> Start {
     let listed = match list(folder) {
         Ok(listed) => listed,
-        Err(error) => {
-            each(lost(folder, &error));
-            return None;
-        }
+        Err(error) => return Start::Unit(lost(folder, &error)),
     };
-    match listed.markers.detect(|| bundle_json(folder)) {
+    let (detected, claim) = listed.detect(folder);
+    match detected {
+        // Other folders are called `artifacts` too.
         Detected::Is(format)
-            if named == Named::Yes
-                || !listed.markers.has_artifacts_alone()
-                || format != Format::JobBundle
-                || holds_artifacts(folder) =>
+            if found == Found::ByName || claim == Claim::Strong || holds_artifacts(folder) =>
         {
-            each(Unit::Folder(folder.to_owned(), format));
-            None
+            Start::Unit(Unit::Folder(folder.to_owned(), format))
         }
         Detected::Several(formats) => {
-            let message = several(&formats);
-            let result = Checked::invalid(shown(folder), None, NO_FORMAT, message);
-            each(Unit::Known(result));
-            None
+            let message = name_several(&formats);
+            let result = Checked::invalid(display_path(folder), None, NO_FORMAT, message);
+            Start::Unit(Unit::Known(result))
         }
         Detected::Is(_) | Detected::Unknown => {
-            for name in listed.candidates {
-                each(Unit::File(folder.join(OsStr::from_bytes(&name)), Named::No));
-            }
-            Some(Frame {
-                folder: folder.to_owned(),
-                names: listed.folders,
-                at: 0,
+            let path = |name: Vec<u8>| folder.join(OsStr::from_bytes(&name));
+            Start::Search(Search {
+                candidates: listed.candidates.into_iter().map(path).collect(),
+                below: Frame {
+                    folder: folder.to_owned(),
+                    names: listed.folders,
+                    at: 0,
+                },
             })
         }
     }
@@ -119,26 +143,19 @@ pub fn detect_path(path: &Path) -> Result<Detected, SourceError> {
             ..
         }) => {
             let fail = |source| SourceError::Io {
-                path: shown(path),
+                path: display_path(path),
                 source,
             };
-            return Ok(list(path)
-                .map_err(fail)?
-                .markers
-                .detect(|| bundle_json(path)));
+            return Ok(list(path).map_err(fail)?.detect(path).0);
         }
         opened => opened?,
     };
-    let bytes = read_bounded(file, &shown(path), 0, JsonLimits::LARGEST_DOCUMENT)?;
+    let bytes = read_bounded(file, &display_path(path), 0, JsonLimits::LARGEST_DOCUMENT)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(match parse_document(&bytes, &ReadOptions::default()) {
         Ok(document) => detect_root(document.root(), &name),
         Err(_) => detect_text(&bytes, &name),
     })
-}
-
-fn bundle_json(folder: &Path) -> Option<Vec<u8>> {
-    read_file(&folder.join("bundle.json"), JsonLimits::LARGEST_DOCUMENT).ok()
 }
 
 /// Whether `artifacts` holds a file with an artifact's name.
@@ -153,11 +170,22 @@ fn holds_artifacts(folder: &Path) -> bool {
 /// The names in a folder that matter.
 #[derive(Default)]
 pub(super) struct Listed {
-    pub(super) markers: Markers,
+    names: FolderNames,
     /// Files that may be documents or archives.
     pub(super) candidates: Vec<Vec<u8>>,
     folders: Vec<u8>,
 }
+
+impl Listed {
+    /// What the folder with these names is, and how sure that is.
+    pub(super) fn detect(&self, folder: &Path) -> (Detected, Claim) {
+        let read = |name: &str| read_file(&folder.join(name), JsonLimits::LARGEST_DOCUMENT).ok();
+        detect_folder(&self.names, &read)
+    }
+}
+
+/// What an interrupted maker leaves beside its target begins with this; it is never evidence.
+const UNFINISHED: &[u8] = b".runseal-";
 
 pub(super) fn list(folder: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
@@ -166,13 +194,16 @@ pub(super) fn list(folder: &Path) -> io::Result<Listed> {
         let kind = entry.file_type()?;
         let name = entry.file_name();
         let name = name.as_bytes();
+        if name.starts_with(UNFINISHED) {
+            continue;
+        }
         let kind = match (kind.is_dir(), kind.is_file(), kind.is_symlink()) {
             (true, ..) => EntryKind::Directory,
             (_, true, _) => EntryKind::File,
             (_, _, true) => EntryKind::Symlink,
             _ => EntryKind::Special,
         };
-        listed.markers.note(name, kind);
+        listed.names.note(name, kind);
         match kind {
             EntryKind::Directory => {
                 listed.folders.extend_from_slice(name);
@@ -187,6 +218,8 @@ pub(super) fn list(folder: &Path) -> io::Result<Listed> {
 
 #[cfg(test)]
 mod tests {
+    use runseal_core::formats::Format;
+
     use super::*;
 
     #[test]

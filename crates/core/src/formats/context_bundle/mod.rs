@@ -12,8 +12,10 @@ mod summary;
 mod walk;
 
 use crate::canon::{Kind, Node};
+use crate::describe::context::describe_context;
 use crate::digest::Digest;
 use crate::formats::Format;
+use crate::formats::definition::{DocumentFormat, Identity, infos};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 pub use summary::summarize_bundle;
@@ -248,3 +250,31 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
         ),
     ),
 ];
+
+/// The context bundle as the rest of the program knows it.
+pub static DEFINITION: DocumentFormat = DocumentFormat {
+    format: Format::ContextBundle,
+    rules: || infos(&RULES),
+    members: &[
+        "source_intent_hash",
+        "root_node",
+        "terminal_nodes",
+        "unresolved_questions",
+    ],
+    file_name: "bundle.json",
+    judge: |root, level| {
+        let transformed = None;
+        verify_bundle(&BundleView { root, transformed }, level)
+    },
+    identify: |root| {
+        let status = root.get("status").and_then(|node| node.as_lossy_str());
+        let outcome = match status.as_deref() {
+            Some("complete") => Some("BUNDLE"),
+            Some("incomplete") => Some("CLARIFY"),
+            Some("error") => Some("REFUSE"),
+            _ => None,
+        };
+        Identity::of_members(root, &["id"]).ended(outcome)
+    },
+    describe: describe_context,
+};

@@ -7,7 +7,9 @@
 
 use std::fmt;
 
-use crate::digest::{Digest, decode_lower_hex, encode_lower_hex};
+use crate::digest::{decode_lower_hex, encode_lower_hex};
+
+pub use crate::source::ContentFact;
 
 /// The 16 hex digits of an artifact id, as a number; ordered like the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,19 +79,6 @@ impl EntryFact {
     }
 }
 
-/// The bytes of a file, summed up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContentFact {
-    /// How many there are.
-    pub bytes: u64,
-    /// Their digest.
-    pub sha256: Digest,
-    /// Where they stop being UTF-8, if they do.
-    pub bad_utf8: Option<u64>,
-    /// How many LF stand at the end: none, one, or two for more than one.
-    pub final_newlines: u8,
-}
-
 /// What was found under an artifact's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArtifactFact {
@@ -133,6 +122,24 @@ impl BundleFacts {
             folder: FolderFact::Missing,
             artifacts: Vec::new(),
             others: Vec::new(),
+        }
+    }
+
+    /// The same listing with nothing said of what artifacts hold.
+    pub fn without_content(&self) -> Self {
+        let unread = |(key, fact): &(ArtifactKey, ArtifactFact)| {
+            let fact = match fact {
+                ArtifactFact::Content(_) | ArtifactFact::Unreadable(_) => {
+                    ArtifactFact::NotRegular(EntryFact::File)
+                }
+                other => other.clone(),
+            };
+            (*key, fact)
+        };
+        Self {
+            folder: self.folder.clone(),
+            artifacts: self.artifacts.iter().map(unread).collect(),
+            others: self.others.clone(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Pure: this module judges texts and facts it is given. Reading folders, databases and clocks
 //! is the engine's work.
 
+pub mod collect;
 pub mod facts;
 pub mod hashes;
 pub mod manifest;
@@ -14,7 +15,91 @@ mod rules_strict;
 pub mod section;
 pub mod slice;
 
+use crate::canon::{ReadOptions, parse_document};
+use crate::describe::job::describe_job;
+use crate::describe::{Description, Documents};
+use crate::formats::Format;
+use crate::formats::definition::{
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+};
+use crate::formats::detect::{Detected, detect_text};
+use crate::source::{Source, SourceError};
+use crate::verify::RuleInfo;
+pub use collect::{CollectedJob, VerifiedJob};
 pub use rules::{BundleView, JobBundle, ManifestState, RULES, lowest_check};
+
+/// The job bundle as the rest of the program knows it.
+pub static DEFINITION: JobBundleFormat = JobBundleFormat;
+
+/// A job bundle is a folder with a manifest and artifacts.
+pub struct JobBundleFormat;
+
+/// Members that a manifest has and documents of other formats do not.
+const MEMBERS: [&str; 4] = ["bundle_version", "provenance", "inputs", "hashes"];
+
+/// Whether a text is, or was meant to be, a job bundle's manifest.
+pub fn is_manifest(text: &[u8]) -> bool {
+    detect_text(text, "") == Detected::Is(Format::JobBundle)
+}
+
+impl FormatDefinition for JobBundleFormat {
+    fn format(&self) -> Format {
+        Format::JobBundle
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+
+    fn members(&self) -> &'static [&'static str] {
+        &MEMBERS
+    }
+
+    fn goes_by(&self, name: &str) -> bool {
+        matches!(name, "bundle.json" | "artifacts")
+    }
+
+    fn claims(&self, names: &FolderNames, read: ReadName<'_>) -> Claim {
+        let artifacts = names.has("artifacts");
+        if !names.has("bundle.json") {
+            return match artifacts {
+                true => Claim::Weak,
+                false => Claim::No,
+            };
+        }
+        let is_pack = names.has("run.json")
+            || names.has("evidence.json")
+            || names.has("patch.json")
+            || names.has("policy.json")
+            || names.has("runner.json")
+            || names.has("meta.json");
+        if (artifacts && !is_pack) || read("bundle.json").is_some_and(|text| is_manifest(&text)) {
+            return Claim::Strong;
+        }
+        Claim::No
+    }
+
+    fn judge_folder(
+        &self,
+        source: &dyn Source,
+        judging: &Judging<'_>,
+    ) -> Option<Result<Judgement, SourceError>> {
+        let collected = CollectedJob::collect(source);
+        let (report, _) = collected.judge(judging.level, |_| ());
+        let identity = collected
+            .manifest_bytes()
+            .and_then(|bytes| parse_document(bytes, &ReadOptions::default()).ok())
+            .map(|document| {
+                Identity::of_members(document.root(), &["bundle_id", "run_id", "job_id"])
+            })
+            .unwrap_or_default();
+        Some(Ok(Judgement { report, identity }))
+    }
+
+    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
+        describe_job(description, documents);
+    }
+}
 
 #[cfg(test)]
 mod rules_tests;

@@ -37,8 +37,8 @@ pub struct BundleView<'a> {
     pub manifest: ManifestState<'a>,
     /// The folder.
     pub facts: &'a BundleFacts,
-    /// Whether what only strict mode minds is looked at too.
-    pub strict: bool,
+    /// Whether what is only about form is looked at too.
+    pub form: bool,
 }
 
 impl<'a> BundleView<'a> {

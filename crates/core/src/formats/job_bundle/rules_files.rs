@@ -127,7 +127,7 @@ pub(super) fn check_newlines(view: &BundleView<'_>, findings: &mut Findings) {
                 artifact.path_text(),
                 "expected LF as the last byte, actual none",
             ),
-            2 if view.strict => {
+            2 if view.form => {
                 findings.add(
                     artifact.path_text(),
                     "expected one LF at the end, actual more",

@@ -184,8 +184,9 @@ fn is_required(result: Node<'_>) -> bool {
 
 fn has_failed(result: Node<'_>) -> bool {
     let status = text(result, "status");
+    let is_command = text(result, "action").as_deref() == Some("execute");
     let code = number(result, "exit_code").unwrap_or(0.0);
-    !matches!(status.as_deref(), Some("success" | "skipped")) || code != 0.0
+    !matches!(status.as_deref(), Some("success" | "skipped")) || (is_command && code != 0.0)
 }
 
 /// The decision and the exit code against what the evidence says of actions and tests.
@@ -255,7 +256,8 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
             continue;
         };
         let is_file = matches!(action.as_deref(), Some("create" | "modify" | "delete"));
-        let has_run = !matches!(text(*result, "status").as_deref(), Some("skipped"));
+        // A command that was refused, or never begun, has no exit code and is not the run's.
+        let has_run = number(*result, "exit_code").is_some();
         if is_execute(result) && has_run && execution(run).is_some() && !commands.contains(&path) {
             findings.add(here(), format!("`{path}` is not among the run's commands"));
         }

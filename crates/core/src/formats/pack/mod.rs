@@ -13,6 +13,13 @@ mod rules;
 mod sealed;
 mod structure;
 
+use crate::describe::pack::describe_pack;
+use crate::describe::{Description, Documents};
+use crate::formats::definition::{
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+};
+use crate::formats::job_bundle::is_manifest;
+use crate::verify::RuleInfo;
 use std::collections::BTreeMap;
 
 use crate::canon::{Dialect, Document, JsonError, Node, ReadOptions, Value, canonical_digest};
@@ -123,6 +130,23 @@ impl<'a> PackView<'a> {
         Some(parsed.root())
     }
 
+    /// What the run calls itself, and whether it was accepted.
+    pub fn identity(&self) -> Identity {
+        let Some(run) = self.document("run.json") else {
+            return Identity::default();
+        };
+        let accepted = run
+            .get("decision")
+            .and_then(|decision| decision.get("accepted")?.as_bool());
+        let outcome = match (self.outcome(), accepted) {
+            (Some(ResultKind::Bundle), Some(true)) => Some("accepted"),
+            (Some(ResultKind::Bundle), Some(false)) => Some("not accepted"),
+            (Some(kind), _) => Some(kind.name()),
+            (None, _) => None,
+        };
+        Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(outcome)
+    }
+
     /// Whether run.json lists the pack's files, as packs of our harness do.
     fn lists_files(&self) -> bool {
         let run = self.document("run.json");
@@ -203,4 +227,64 @@ pub fn render_unreadable(pack_path: &str, message: &str) -> Value {
         ("pack_path", Value::from(pack_path)),
         ("violations", Value::array([violation])),
     ])
+}
+
+/// The pack as the rest of the program knows it.
+pub static DEFINITION: PackFormat = PackFormat;
+
+/// A pack is a flat folder.
+pub struct PackFormat;
+
+/// Files that packs have and folders of other kinds seldom do. A ledger or a recording is kept
+/// beside other things as well, and so is a bundle.
+const TELLING: [&str; 4] = ["evidence.json", "patch.json", "policy.json", "runner.json"];
+
+impl FormatDefinition for PackFormat {
+    fn format(&self) -> Format {
+        Format::Pack
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+
+    fn goes_by(&self, name: &str) -> bool {
+        MANIFEST.contains(&name)
+    }
+
+    fn claims(&self, names: &FolderNames, read: ReadName<'_>) -> Claim {
+        if names.has("run.json") {
+            return Claim::Strong;
+        }
+        let telling = TELLING.iter().filter(|name| names.has(name)).count();
+        let beside = telling > 0 || names.has("meta.json");
+        let is_job = || read("bundle.json").is_some_and(|text| is_manifest(&text));
+        if telling > 1 || (names.has("bundle.json") && beside && !is_job()) {
+            return Claim::Strong;
+        }
+        Claim::No
+    }
+
+    fn judge_folder(
+        &self,
+        source: &dyn Source,
+        judging: &Judging<'_>,
+    ) -> Option<Result<Judgement, SourceError>> {
+        let files = match PackFiles::read(source) {
+            Ok(files) => files,
+            Err(error) => return Some(Err(error)),
+        };
+        let view = PackView::new(judging.path, &files, judging.level);
+        let report = verify_pack(&view);
+        let identity = view.identity();
+        Some(Ok(Judgement { report, identity }))
+    }
+
+    fn follows_root_link(&self) -> bool {
+        false
+    }
+
+    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
+        describe_pack(description, documents);
+    }
 }

@@ -6,8 +6,10 @@
 mod checks;
 
 use crate::canon::{Dialect, Node, Value, canonical_digest};
+use crate::describe::describe_plainly;
 use crate::digest::{ContentHash, Digest};
 use crate::formats::Format;
+use crate::formats::definition::{DocumentFormat, Identity, infos};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     actions, check_action_ids, check_actions_list, check_confidence, check_content, check_order,
@@ -246,3 +248,20 @@ pub static RULES: [Rule<Proposal>; 13] = [
         check: check_content,
     },
 ];
+
+/// The proposal as the rest of the program knows it.
+pub static DEFINITION: DocumentFormat = DocumentFormat {
+    format: Format::Proposal,
+    rules: || infos(&RULES),
+    members: &[
+        "source_bundle_id",
+        "source_bundle_hash",
+        "actions",
+        "acceptance_tests",
+        "requires_approval",
+    ],
+    file_name: "proposal.json",
+    judge: |root, level| verify_proposal(&ProposalView::new(root, None), level),
+    identify: |root| Identity::of_members(root, &["id"]),
+    describe: describe_plainly,
+};

@@ -9,6 +9,7 @@
 //!
 //! Paths in findings are paths of files in the bundle; JSON Pointers stand in the messages.
 
+pub mod collect;
 pub mod facts;
 pub mod forbidden;
 pub mod index;
@@ -22,5 +23,75 @@ mod rules_meta;
 pub mod sums;
 pub mod time;
 
+use crate::canon::{ReadOptions, parse_document};
+use crate::describe::run::describe_run;
+use crate::describe::{Description, Documents};
+use crate::formats::Format;
+use crate::formats::definition::{
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+};
+use crate::source::{Source, SourceError};
+use crate::verify::RuleInfo;
+pub use collect::{CollectedRun, SchemaJudge};
 pub use facts::{Doc, EntryFact, FileFact, RunBundleFacts, RunBundleView, SchemaVerdict};
 pub use rules::{RULES, RunBundle, verify_run_bundle};
+
+/// The run bundle as the rest of the program knows it.
+pub static DEFINITION: RunBundleFormat = RunBundleFormat;
+
+/// A run bundle is a folder of contracts, inputs, outputs and artifacts.
+pub struct RunBundleFormat;
+
+/// Whether a file of this name makes its folder a run bundle, whatever else is missing.
+fn is_trace(name: &str) -> bool {
+    name.starts_with("RUN_")
+        || matches!(name, layout::ARTIFACT_INDEX | layout::INPUT_ARTIFACT_INDEX)
+}
+
+/// Whether these names are traces of a run bundle.
+pub(crate) fn has_trace(names: &FolderNames) -> bool {
+    names.any_file(is_trace) || (names.has(layout::SUMS) && names.has(layout::MANIFEST))
+}
+
+impl FormatDefinition for RunBundleFormat {
+    fn format(&self) -> Format {
+        Format::RunBundle
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+
+    fn goes_by(&self, name: &str) -> bool {
+        is_trace(name) || matches!(name, layout::SUMS | layout::MANIFEST)
+    }
+
+    fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
+        match has_trace(names) {
+            true => Claim::Strong,
+            false => Claim::No,
+        }
+    }
+
+    fn judge_folder(
+        &self,
+        source: &dyn Source,
+        judging: &Judging<'_>,
+    ) -> Option<Result<Judgement, SourceError>> {
+        let collected = match CollectedRun::collect(source) {
+            Ok(collected) => collected,
+            Err(error) => return Some(Err(error)),
+        };
+        let report = collected.judge(judging.level, judging.tools);
+        let meta = collected.documents.get(layout::RUN_META);
+        let identity = meta
+            .and_then(|bytes| parse_document(bytes, &ReadOptions::default()).ok())
+            .map(|document| Identity::of_members(document.root(), &["run_id"]))
+            .unwrap_or_default();
+        Some(Ok(Judgement { report, identity }))
+    }
+
+    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
+        describe_run(description, documents);
+    }
+}

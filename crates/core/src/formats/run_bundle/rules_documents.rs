@@ -11,8 +11,16 @@ use super::layout::{
 };
 use super::outputs::{HashScope, SEMANTICS, compute_outputs_hash, schema_names_semantics};
 use super::pointer::shown;
-use crate::canon::{Dialect, Kind, Node, canonical_digest};
-use crate::verify::Findings;
+use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_digest};
+use crate::verify::{Findings, Place};
+
+/// A place in a file's JSON, by its JSON Pointer.
+fn place(file: &str, pointer: &str) -> Place {
+    match JsonPath::from_pointer(pointer) {
+        Some(path) => Place::file(file).at(path),
+        None => Place::file(file),
+    }
+}
 
 fn check_against_schema(
     (document, document_name): (&Doc<'_>, &str),
@@ -30,8 +38,11 @@ fn check_against_schema(
         SchemaVerdict::BadSchema(why) => findings.add(schema_name, why),
         SchemaVerdict::Violations(violations) => {
             for violation in violations {
-                let place = shown(&violation.pointer);
-                findings.add(document_name, format!("{place}: {}", violation.message));
+                let shown = shown(&violation.pointer);
+                findings.add(
+                    place(document_name, &violation.pointer),
+                    format!("{shown}: {}", violation.message),
+                );
             }
         }
     }
@@ -63,7 +74,10 @@ pub(super) fn check_output_schema(view: &RunBundleView<'_>, findings: &mut Findi
     }
     for name in ["inputs_hash", "outputs_hash"] {
         if output.get(name).is_none() {
-            findings.add(RUN_OUTPUT, format!("/{name}: it is missing"));
+            findings.add(
+                place(RUN_OUTPUT, &format!("/{name}")),
+                format!("/{name}: it is missing"),
+            );
         }
     }
     for name in ["engine_code", "engine_version"] {
@@ -72,13 +86,13 @@ pub(super) fn check_output_schema(view: &RunBundleView<'_>, findings: &mut Findi
             .and_then(|engine| engine.get(name)?.as_str());
         if text.is_none_or(|text| text.is_empty()) {
             findings.add(
-                RUN_OUTPUT,
+                place(RUN_OUTPUT, &format!("/engine/{name}")),
                 format!("/engine/{name}: it is missing or no text"),
             );
         }
     }
     let Some(semantics) = output.get("semantics") else {
-        findings.add(RUN_OUTPUT, "/semantics: it is missing");
+        findings.add(place(RUN_OUTPUT, "/semantics"), "/semantics: it is missing");
         return;
     };
     let own_enum = match view.output_schema {
@@ -89,7 +103,10 @@ pub(super) fn check_output_schema(view: &RunBundleView<'_>, findings: &mut Findi
     let known = |text: &str| SEMANTICS.contains(&text);
     if !own_enum && !semantics.as_str().is_some_and(|text| known(&text)) {
         let wanted = "RAW_TRUTH, CORRELATION_ONLY or DETERMINISTIC_TRANSFORM";
-        findings.add(RUN_OUTPUT, format!("/semantics: it is not {wanted}"));
+        findings.add(
+            place(RUN_OUTPUT, "/semantics"),
+            format!("/semantics: it is not {wanted}"),
+        );
     }
 }
 
@@ -130,7 +147,12 @@ fn check_declared(output: Node<'_>, name: &str, actual: &str, findings: &mut Fin
         },
     };
     if declared != actual {
-        findings.add_difference(RUN_OUTPUT, &format!("/{name} is wrong"), actual, declared);
+        findings.add_difference(
+            place(RUN_OUTPUT, &format!("/{name}")),
+            &format!("/{name} is wrong"),
+            actual,
+            declared,
+        );
     }
 }
 
@@ -141,7 +163,10 @@ pub(super) fn check_forbidden(view: &RunBundleView<'_>, findings: &mut Findings)
     };
     let mut add = |path: &str, pointers: &[String]| {
         for pointer in pointers {
-            findings.add(path, format!("{pointer}: the key is forbidden"));
+            findings.add(
+                place(path, pointer),
+                format!("{pointer}: the key is forbidden"),
+            );
         }
     };
     if let Some(input) = view.input.root() {

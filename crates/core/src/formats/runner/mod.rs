@@ -6,8 +6,10 @@
 mod checks;
 
 use crate::canon::{Dialect, Kind, Node, Value, canonical_digest};
+use crate::describe::describe_plainly;
 use crate::digest::ContentHash;
 use crate::formats::Format;
+use crate::formats::definition::{DocumentFormat, Identity, infos};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     check_canonical, check_commands, check_context, check_exit, check_limits, check_names,
@@ -210,3 +212,20 @@ pub static RULES: [Rule<Runner>; 12] = [
         check: check_canonical,
     },
 ];
+
+/// The runner record as the rest of the program knows it.
+pub static DEFINITION: DocumentFormat = DocumentFormat {
+    format: Format::Runner,
+    rules: || infos(&RULES),
+    members: &[
+        "runner_schema_version",
+        "runner_id",
+        "runner_version",
+        "write_roots",
+        "platform",
+    ],
+    file_name: "runner.json",
+    judge: |root, level| verify_runner(&RunnerView { root }, level),
+    identify: |root| Identity::of_members(root, &["runner_id"]),
+    describe: describe_plainly,
+};

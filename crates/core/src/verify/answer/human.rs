@@ -7,7 +7,7 @@ use crate::formats::Format;
 use crate::verify::finding::Finding;
 use crate::verify::render::one_line;
 use crate::verify::survey::{
-    Checked, NO_ACCESS, NO_FORMAT, NO_JSON, NO_SIGNATURE, NO_TRUST, Survey, Verdict,
+    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_SIGNATURE, NO_TRUST, Survey, Verdict,
 };
 
 /// Valid things are listed one by one up to this number.
@@ -27,30 +27,30 @@ pub fn render_survey_human(survey: &Survey) -> String {
             Verdict::Valid if is_refused => line(
                 &mut text,
                 0,
-                &format!("REFUSED  {path} ({}){answers}", title(result)),
+                &format!("REFUSED  {path} ({}{}){answers}", title(result), ended(result)),
             ),
             Verdict::Valid if few => line(
                 &mut text,
                 0,
-                &format!("ok       {path} ({}){answers}", title(result)),
+                &format!("ok       {path} ({}{}){answers}", title(result), ended(result)),
             ),
             Verdict::Valid => {}
             Verdict::Invalid { findings, not_run } => {
                 line(
                     &mut text,
                     0,
-                    &format!("INVALID  {path} ({}){answers}", title(result)),
+                    &format!("INVALID  {path} ({}{}){answers}", title(result), ended(result)),
                 );
                 write_findings(&mut text, result.format, findings);
                 for (rule, because) in not_run {
                     line(&mut text, 1, &format!("{rule} was not checked: {because}"));
                 }
             }
-            Verdict::NotChecked(why) => {
+            Verdict::NotChecked(reason) => {
                 line(
                     &mut text,
                     0,
-                    &format!("NOT CHECKED  {path}: {}", one_line(why)),
+                    &format!("NOT CHECKED  {path}: {}", one_line(reason)),
                 );
             }
         }
@@ -59,6 +59,9 @@ pub fn render_survey_human(survey: &Survey) -> String {
         }
     }
     line(&mut text, 0, &summary(survey));
+    if let Some(words) = survey.level().unchecked_words() {
+        line(&mut text, 0, words);
+    }
     text
 }
 
@@ -92,6 +95,12 @@ fn write_authenticity(text: &mut String, survey: &Survey, result: &Checked) {
     for content in found.lines() {
         line(text, 1, &one_line(&content));
     }
+}
+
+/// How what it records ended: a valid record of a failed run is still of a failed run.
+fn ended(result: &Checked) -> String {
+    let outcome = result.identity.outcome.as_deref();
+    outcome.map_or(String::new(), |outcome| format!(", {}", one_line(outcome)))
 }
 
 fn title(result: &Checked) -> &'static str {
@@ -161,6 +170,9 @@ fn advice(format: Option<Format>, findings: &[Finding]) -> Option<String> {
         let again = "get the archive again from whoever made it, or pack the folder anew";
         return Some(again.to_owned());
     }
+    if findings.iter().any(|finding| finding.rule_id == EXPECTED) {
+        return None;
+    }
     let title = format?.title();
     Some(format!(
         "do not rely on this {title}; ask its maker for it, or make it again and compare with \
@@ -186,6 +198,10 @@ pub(super) fn meaning_of(id: &str) -> (&'static str, &'static str) {
         NO_TRUST => (
             "the trust policy does not accept it",
             "`runseal trust explain POLICY PATH` says which line decided and why",
+        ),
+        EXPECTED => (
+            "something that must be there is not",
+            "ask whoever handed this over for what is missing",
         ),
         NO_ACCESS => (
             "it could not be read",

@@ -62,8 +62,8 @@ fn write_case(xml: &mut String, survey: &Survey, result: &Checked) {
             }
             xml.push_str("    </testcase>\n");
         }
-        Verdict::NotChecked(why) => {
-            let message = escape(why);
+        Verdict::NotChecked(reason) => {
+            let message = escape(reason);
             let _ = writeln!(
                 xml,
                 ">\n      <error type=\"{NO_ACCESS}\" message=\"{message}\"/>\n    </testcase>"

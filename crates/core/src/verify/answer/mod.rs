@@ -12,7 +12,7 @@ pub use sarif::render_survey_sarif;
 
 use super::finding::Finding;
 use super::render::violations_json;
-use super::rule::RuleInfo;
+use super::rule::{Level, RuleInfo};
 use super::survey::{Checked, NO_ACCESS, Survey, Verdict};
 use crate::canon::Value;
 use crate::formats::{Format, all_rules};
@@ -42,8 +42,8 @@ fn all_findings(survey: &Survey, result: &Checked) -> Vec<Finding> {
     findings
 }
 
-/// `{"checked","invalid","not_checked","ok","results":[{"format","ok","path","violations"}]}`,
-/// sorted by path.
+/// `{"checked","invalid","not_checked","ok","level","unchecked","results":[{"format","ok","path",
+/// "outcome","violations"}]}`, sorted by path. `unchecked` are the levels that were not asked for.
 pub fn render_survey_json(survey: &Survey) -> Value {
     let mut object = Value::object([("checked", survey.checked() as u64)]);
     object.insert("invalid", (survey.invalid() + survey.refused()) as u64);
@@ -52,6 +52,11 @@ pub fn render_survey_json(survey: &Survey) -> Value {
         object.insert("not_checked", survey.not_checked() as u64);
     }
     object.insert("ok", survey.outcome() == super::Outcome::Valid);
+    object.insert("level", survey.level().name());
+    let unchecked = Level::ALL
+        .into_iter()
+        .filter(|level| *level > survey.level());
+    object.insert("unchecked", Value::array(unchecked.map(Level::name)));
     object.insert(
         "results",
         Value::array(
@@ -66,9 +71,9 @@ pub fn render_survey_json(survey: &Survey) -> Value {
 
 fn result_json(survey: &Survey, result: &Checked) -> Value {
     let violations = match &result.verdict {
-        Verdict::NotChecked(why) => Value::array([Value::object([
+        Verdict::NotChecked(reason) => Value::array([Value::object([
             ("rule_id", NO_ACCESS),
-            ("message", why.as_str()),
+            ("message", reason.as_str()),
         ])]),
         _ => violations_json(&all_findings(survey, result)),
     };
@@ -77,6 +82,9 @@ fn result_json(survey: &Survey, result: &Checked) -> Value {
         ("path", result.path.as_str()),
     ]);
     object.insert("ok", survey.is_ok(result));
+    if let Some(outcome) = &result.identity.outcome {
+        object.insert("outcome", outcome.as_str());
+    }
     object.insert("violations", violations);
     if let Some(authenticity) = survey.authenticity_of(result) {
         authenticity.add_to_json(&mut object);

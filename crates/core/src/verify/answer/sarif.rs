@@ -138,10 +138,10 @@ fn region(finding: &Finding) -> Option<Value> {
 }
 
 fn notification(result: &Checked) -> Option<Value> {
-    let Verdict::NotChecked(why) = &result.verdict else {
+    let Verdict::NotChecked(reason) = &result.verdict else {
         return None;
     };
-    let message = format!("{} was not checked: {why}", result.path);
+    let message = format!("{} was not checked: {reason}", result.path);
     Some(Value::object([
         ("level", Value::from("error")),
         ("message", text(&message)),

@@ -1,5 +1,6 @@
 use super::*;
 use crate::canon::{Dialect, canonical_bytes};
+use crate::formats::definition::Identity;
 use crate::verify::{Difference, Finding, Place};
 
 fn survey() -> Survey {
@@ -21,14 +22,16 @@ fn survey() -> Survey {
             findings: vec![finding("artifacts/x.txt", Some(difference))],
             not_run: vec![],
         },
+        identity: Identity::default(),
     };
     let valid = Checked {
         path: "runs/a".to_owned(),
         format: Some(Format::Patch),
         verdict: Verdict::Valid,
+        identity: Identity::default(),
     };
     let lost = Checked::not_checked("runs/c", None, "no permission");
-    Survey::new(vec![lost, invalid, valid], 3)
+    Survey::new(Level::Integrity, vec![lost, invalid, valid], 3)
 }
 
 fn json(value: &Value) -> String {
@@ -39,7 +42,7 @@ fn json(value: &Value) -> String {
 fn survey_json_has_the_promised_shape() {
     assert_eq!(
         json(&render_survey_json(&survey())),
-        r#"{"checked":2,"invalid":1,"not_checked":1,"ok":false,"results":[{"format":"job-bundle","ok":false,"path":"runs/<b> & c\u0001","violations":[{"message":"the SHA-256 is not the declared one: expected `aa`, actual `bb`","path":"artifacts/x.txt","rule_id":"JB4"}]},{"format":"patch","ok":true,"path":"runs/a","violations":[]},{"format":"unknown","ok":false,"path":"runs/c","violations":[{"message":"no permission","rule_id":"IO"}]}]}"#
+        r#"{"checked":2,"invalid":1,"level":"integrity","not_checked":1,"ok":false,"results":[{"format":"job-bundle","ok":false,"path":"runs/<b> & c\u0001","violations":[{"message":"the SHA-256 is not the declared one: expected `aa`, actual `bb`","path":"artifacts/x.txt","rule_id":"JB4"}]},{"format":"patch","ok":true,"path":"runs/a","violations":[]},{"format":"unknown","ok":false,"path":"runs/c","violations":[{"message":"no permission","rule_id":"IO"}]}],"unchecked":["form"]}"#
     );
 }
 

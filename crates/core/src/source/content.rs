@@ -1,12 +1,46 @@
-//! Reads one file to its [`ContentFact`]: size, SHA-256, UTF-8, final newlines.
+//! What a file's bytes are, summed up while they pass by: size, SHA-256, UTF-8, final newlines.
 
-use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 
-use runseal_core::digest::Digest;
-use runseal_core::formats::job_bundle::facts::ContentFact;
+use crate::digest::{Digest, Hasher};
 
-use crate::stream::digest_through;
+/// The bytes of a file, summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentFact {
+    /// How many there are.
+    pub bytes: u64,
+    /// Their digest.
+    pub sha256: Digest,
+    /// Where they stop being UTF-8, if they do.
+    pub bad_utf8: Option<u64>,
+    /// How many LF stand at the end: none, one, or two for more than one.
+    pub final_newlines: u8,
+}
+
+impl ContentFact {
+    /// Reads everything that `file` still has.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn read(mut file: impl Read) -> io::Result<Self> {
+        let mut hasher = Hasher::new();
+        let mut text = TextCheck::default();
+        let mut buffer = vec![0; 64 << 10];
+        let mut bytes = 0u64;
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(text.finish((hasher.finish(), bytes))),
+                Ok(count) => {
+                    hasher.update(&buffer[..count]);
+                    text.update(&buffer[..count]);
+                    bytes += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
 
 /// Checks that bytes arriving in pieces are UTF-8.
 #[derive(Debug, Default)]
@@ -31,7 +65,7 @@ impl Utf8Check {
             while let Some((&byte, rest)) = piece.split_first() {
                 self.tail.push(byte);
                 piece = rest;
-                match std::str::from_utf8(&self.tail) {
+                match str::from_utf8(&self.tail) {
                     Ok(_) => {
                         self.tail.clear();
                         break;
@@ -48,7 +82,7 @@ impl Utf8Check {
             }
         }
         if simdutf8::basic::from_utf8(piece).is_err()
-            && let Err(error) = std::str::from_utf8(piece)
+            && let Err(error) = str::from_utf8(piece)
         {
             let place = self.seen - piece.len() as u64 + error.valid_up_to() as u64;
             match error.error_len() {
@@ -77,18 +111,20 @@ fn final_newlines(before: u8, piece: &[u8]) -> u8 {
 
 /// What text that arrives in pieces shows besides its digest.
 #[derive(Debug, Default)]
-pub(crate) struct TextCheck {
+pub struct TextCheck {
     utf8: Utf8Check,
     newlines: u8,
 }
 
 impl TextCheck {
-    pub(crate) fn update(&mut self, piece: &[u8]) {
+    /// Takes note of the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
         self.utf8.update(piece);
         self.newlines = final_newlines(self.newlines, piece);
     }
 
-    pub(crate) fn finish(self, (sha256, bytes): (Digest, u64)) -> ContentFact {
+    /// The fact of all pieces, whose digest and size are given.
+    pub fn finish(self, (sha256, bytes): (Digest, u64)) -> ContentFact {
         ContentFact {
             bytes,
             sha256,
@@ -98,37 +134,8 @@ impl TextCheck {
     }
 }
 
-/// Scratch space for reading: most artifacts are one read of it.
-pub(super) const SMALL: usize = 32 << 10;
-
-/// Reads a file that was listed as a regular one to its end. `buffer` is scratch space.
-///
-/// Another file may have taken its place since. What is read of it is judged by its hash like
-/// anything else, so a small file is not asked again what it is, which would be a fifth of its
-/// cost; but where the buffer was filled it is, because a device has no end.
-pub(super) fn read_content(file: &File, buffer: &mut [u8]) -> io::Result<ContentFact> {
-    let mut text = TextCheck::default();
-    let room = buffer.len();
-    let mut is_asked = false;
-    let digest = digest_through(&mut &*file, 0, buffer, |piece| {
-        if piece.len() >= room && !is_asked {
-            if !file.metadata()?.is_file() {
-                return Err(io::Error::other(
-                    "it was listed as a regular file and is none",
-                ));
-            }
-            is_asked = true;
-        }
-        text.update(piece);
-        Ok(())
-    })?;
-    Ok(text.finish(digest))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io::{Seek, SeekFrom, Write};
-
     use super::*;
 
     fn bad_at(pieces: &[&[u8]]) -> Option<u64> {
@@ -172,26 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn content_of_a_device_without_end_is_refused() {
-        let device = File::open("/dev/zero").unwrap();
-        let refused = read_content(&device, &mut vec![0; SMALL]).unwrap_err();
-        assert!(refused.to_string().contains("listed as a regular file"));
-    }
-
-    #[test]
-    fn content_small_and_large_agree_with_the_plain_digest() {
-        let line = "0123456789 é\n".as_bytes();
-        for repeats in [0usize, 1, 20_000, 700_000] {
-            let bytes = line.repeat(repeats);
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(&bytes).unwrap();
-            file.seek(SeekFrom::Start(0)).unwrap();
-            let mut buffer = vec![0; SMALL];
-            let fact = read_content(&file, &mut buffer).unwrap();
-            assert_eq!(fact.bytes, bytes.len() as u64);
-            assert_eq!(fact.sha256, Digest::of(&bytes));
-            assert_eq!(fact.bad_utf8, None);
-            assert_eq!(fact.final_newlines, u8::from(repeats > 0));
-        }
+    fn content_fact_of_a_reader_is_that_of_its_bytes() {
+        let fact = ContentFact::read("é\n\n".as_bytes()).unwrap();
+        assert_eq!(fact.sha256, Digest::of("é\n\n".as_bytes()));
+        assert_eq!(
+            (fact.bytes, fact.bad_utf8, fact.final_newlines),
+            (4, None, 2)
+        );
     }
 }

@@ -4,11 +4,15 @@
 //! an archive or memory; it gets the same answers from each. A source never follows a link, and
 //! nothing that could not be read is taken as absent or empty.
 
+mod content;
+
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use crate::digest::{Digest, Hasher};
+use crate::digest::Digest;
 use crate::path::{SafePath, UnsafePath};
+
+pub use content::{ContentFact, TextCheck};
 
 /// What an entry is. Only a file has bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,27 +172,57 @@ pub trait Source: Sync {
         read_bounded(file, path.as_str(), 0, limit)
     }
 
-    /// The size and digest of a regular file of any size. A source that read it before, as a
+    /// What the bytes of a regular file of any size are. A source that read it before, as a
     /// stream that cannot be read twice, answers from what it noted then.
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let file = self.open(path)?;
+        ContentFact::read(file).map_err(|source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        })
+    }
+
+    /// The size and digest of a regular file of any size.
     fn digest(&self, path: &SafePath) -> Result<(u64, Digest), SourceError> {
-        let mut file = self.open(path)?;
-        let mut hasher = Hasher::new();
-        let mut buffer = vec![0; 64 << 10];
-        let mut size = 0u64;
-        loop {
-            match file.read(&mut buffer) {
-                Ok(0) => return Ok((size, hasher.finish())),
-                Ok(count) => {
-                    hasher.update(&buffer[..count]);
-                    size += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => {
-                    let path = path.to_string();
-                    return Err(SourceError::Io { path, source });
-                }
-            }
+        let content = self.content(path)?;
+        Ok((content.bytes, content.sha256))
+    }
+
+    /// Looks at many files, each opened once, and shows each to `see` with its index. A source
+    /// that can does so on several threads, in any order.
+    fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
+        for (at, (path, want)) in files.iter().enumerate() {
+            see(at, look(self, path, *want));
         }
+    }
+}
+
+/// What is wanted of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// All its bytes, if they are at most this many.
+    Whole(u64),
+    /// What its bytes are, of any size.
+    Fact,
+}
+
+/// What was got of a file.
+#[derive(Debug)]
+pub enum Got {
+    /// Its bytes.
+    Whole(Vec<u8>),
+    /// What its bytes are.
+    Fact(ContentFact),
+}
+
+/// What became of a file that was visited.
+pub type Seen = Result<Got, SourceError>;
+
+/// Looks at one file.
+pub fn look<S: Source + ?Sized>(source: &S, path: &SafePath, want: Want) -> Seen {
+    match want {
+        Want::Whole(limit) => source.read(path, limit).map(Got::Whole),
+        Want::Fact => source.content(path).map(Got::Fact),
     }
 }
 

@@ -1,0 +1,307 @@
+//! What a format is to the rest of the program: how it is told from others, how it is judged,
+//! what it is called. One definition a format, one registry of them.
+//!
+//! `verify`, `inspect`, `report`, `diff` and detection walk the registry. A new format is one
+//! module with its definition and one line in [`REGISTRY`].
+
+use super::run_bundle::SchemaJudge;
+use super::{
+    Format, archive, context_bundle, engine_contracts, evidence, job_bundle, ledger, model_io,
+    pack, patch, proposal, receipt, run_bundle, runner,
+};
+use crate::canon::{JsonError, Node, ReadOptions, parse_document};
+use crate::describe::{self, Description, Documents};
+use crate::source::{EntryKind, Source, SourceError};
+use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
+
+/// Every format, in the order in which rules are listed.
+pub static REGISTRY: [&dyn FormatDefinition; 13] = [
+    &context_bundle::DEFINITION,
+    &job_bundle::DEFINITION,
+    &run_bundle::DEFINITION,
+    &receipt::DEFINITION,
+    &pack::DEFINITION,
+    &proposal::DEFINITION,
+    &patch::DEFINITION,
+    &model_io::DEFINITION,
+    &runner::DEFINITION,
+    &evidence::DEFINITION,
+    &ledger::DEFINITION,
+    &archive::DEFINITION,
+    &engine_contracts::DEFINITION,
+];
+
+/// What judging a folder needs beyond the folder.
+#[derive(Clone, Copy)]
+pub struct Judging<'a> {
+    /// The path as it was given, which some documents judge too.
+    pub path: &'a str,
+    /// Up to which level.
+    pub level: Level,
+    /// What judging needs and this crate does not have.
+    pub tools: &'a dyn Tools,
+}
+
+/// What judging needs and this crate does not have: JSON Schema, and what builds on it.
+pub trait Tools: SchemaJudge {
+    /// Judges the contracts of the engine in `source`, as it would be judged on any machine.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    fn judge_engine(&self, source: &dyn Source) -> Result<Report, SourceError>;
+}
+
+/// What judging something gave.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// Every rule and finding.
+    pub report: Report,
+    /// What it calls itself.
+    pub identity: Identity,
+}
+
+/// What something calls itself and how it ended, as far as that can be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Its ids: of the run, the bundle, the proposal.
+    pub ids: Vec<String>,
+    /// How what it records ended, in one word.
+    pub outcome: Option<String>,
+}
+
+impl Identity {
+    /// The texts of these members, reached by names joined with dots.
+    pub fn of_members(root: Node<'_>, members: &[&str]) -> Self {
+        let text = |path: &&str| {
+            let node = path
+                .split('.')
+                .try_fold(root, |node, name| node.get(name))?;
+            Some(node.as_lossy_str()?.into_owned())
+        };
+        Self {
+            ids: members.iter().filter_map(text).collect(),
+            outcome: None,
+        }
+    }
+
+    /// The same with an outcome.
+    #[must_use]
+    pub fn ended(mut self, outcome: Option<impl Into<String>>) -> Self {
+        self.outcome = outcome.map(Into::into);
+        self
+    }
+}
+
+/// How sure a format is that a folder is one of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Claim {
+    /// Nothing speaks for it.
+    No,
+    /// A name that other folders have too.
+    Weak,
+    /// Only its own folders look like this.
+    Strong,
+}
+
+/// The names in a folder that any format goes by.
+#[derive(Debug, Clone, Default)]
+pub struct FolderNames {
+    names: Vec<(Box<str>, EntryKind)>,
+}
+
+impl FolderNames {
+    /// Takes note of a name, if a format goes by it.
+    pub fn note(&mut self, name: &[u8], kind: EntryKind) {
+        let is_mark = |name: &str| REGISTRY.iter().any(|format| format.goes_by(name));
+        if let Ok(name) = str::from_utf8(name)
+            && is_mark(name)
+        {
+            self.names.push((name.into(), kind));
+        }
+    }
+
+    /// Whether there is something of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|(found, _)| &**found == name)
+    }
+
+    /// Whether there is a folder of this name.
+    pub fn has_folder(&self, name: &str) -> bool {
+        self.names
+            .iter()
+            .any(|(found, kind)| &**found == name && *kind == EntryKind::Directory)
+    }
+
+    /// Whether something that is no folder has a name that `fits`.
+    pub fn any_file(&self, fits: impl Fn(&str) -> bool) -> bool {
+        self.names
+            .iter()
+            .any(|(found, kind)| *kind != EntryKind::Directory && fits(found))
+    }
+}
+
+/// Reads a file of the folder in question, where it is one and not too large.
+pub type ReadName<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+
+/// A format.
+pub trait FormatDefinition: Sync {
+    /// Which.
+    fn format(&self) -> Format;
+
+    /// Its rules.
+    fn rules(&self) -> Vec<&'static RuleInfo>;
+
+    /// Members that its documents have and those of other formats do not; none for folders.
+    fn members(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The name its document commonly has, for where the content says nothing.
+    fn file_name(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a name in a folder counts for or against the folder being of this format.
+    fn goes_by(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Whether a folder with these names is of this format.
+    fn claims(&self, _names: &FolderNames, _read: ReadName<'_>) -> Claim {
+        Claim::No
+    }
+
+    /// Judges a document. `None` where the format is a folder and the text one file of it.
+    ///
+    /// # Errors
+    /// When the text is no JSON and the format is one JSON document.
+    fn judge_text(&self, _text: &[u8], _level: Level) -> Option<Result<Judgement, JsonError>> {
+        None
+    }
+
+    /// Judges a folder. `None` where the format is no folder.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, so that nothing can be said.
+    fn judge_folder(
+        &self,
+        _source: &dyn Source,
+        _judging: &Judging<'_>,
+    ) -> Option<Result<Judgement, SourceError>> {
+        None
+    }
+
+    /// Whether a folder of this format may be reached by a link.
+    fn follows_root_link(&self) -> bool {
+        true
+    }
+
+    /// Says what the documents say, for people.
+    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
+        describe::describe_plainly(description, documents);
+    }
+}
+
+/// The definition of a format.
+pub fn definition(format: Format) -> Option<&'static dyn FormatDefinition> {
+    let of_format = |definition: &&&dyn FormatDefinition| definition.format() == format;
+    REGISTRY.iter().find(of_format).copied()
+}
+
+/// The descriptors of a table of rules.
+pub fn infos<S: Subject>(table: &'static [Rule<S>]) -> Vec<&'static RuleInfo> {
+    table.iter().map(|rule| &rule.info).collect()
+}
+
+/// Describes what the documents of something say.
+pub fn describe_documents(format: Format, documents: &Documents<'_>) -> Description {
+    let mut description = Description::of(format);
+    if let Some(definition) = definition(format) {
+        definition.describe(&mut description, documents);
+    }
+    description
+}
+
+/// A format that is one JSON document.
+pub struct DocumentFormat {
+    /// Which.
+    pub format: Format,
+    /// Its rules.
+    pub rules: fn() -> Vec<&'static RuleInfo>,
+    /// Members that only its documents have.
+    pub members: &'static [&'static str],
+    /// The name it commonly has.
+    pub file_name: &'static str,
+    /// Judges it.
+    pub judge: fn(Node<'_>, Level) -> Report,
+    /// What it calls itself.
+    pub identify: fn(Node<'_>) -> Identity,
+    /// Says what it says, for people.
+    pub describe: fn(&mut Description, &Documents<'_>),
+}
+
+impl FormatDefinition for DocumentFormat {
+    fn format(&self) -> Format {
+        self.format
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        (self.rules)()
+    }
+
+    fn members(&self) -> &'static [&'static str] {
+        self.members
+    }
+
+    fn file_name(&self) -> Option<&'static str> {
+        Some(self.file_name)
+    }
+
+    fn judge_text(&self, text: &[u8], level: Level) -> Option<Result<Judgement, JsonError>> {
+        let document = match parse_document(text, &ReadOptions::default()) {
+            Ok(document) => document,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut report = (self.judge)(document.root(), level);
+        report.locate(None, document.text());
+        Some(Ok(Judgement {
+            report,
+            identity: (self.identify)(document.root()),
+        }))
+    }
+
+    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
+        (self.describe)(description, documents);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registry_holds_every_format_once() {
+        for format in Format::ALL {
+            let count = REGISTRY
+                .iter()
+                .filter(|definition| definition.format() == format)
+                .count();
+            assert_eq!(count, 1, "{format}");
+        }
+    }
+
+    #[test]
+    fn registry_members_tell_one_format_from_another() {
+        for one in REGISTRY {
+            for other in REGISTRY {
+                let shared = one
+                    .members()
+                    .iter()
+                    .find(|member| other.members().contains(member));
+                if one.format() != other.format() {
+                    assert_eq!(shared, None, "{} {}", one.format(), other.format());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What something is, by its content: the formats are asked, none is named here.
+
+use super::Format;
+use super::definition::{Claim, FolderNames, REGISTRY, ReadName};
+use crate::canon::{Kind, Node};
+
+/// What a document or folder is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detected {
+    /// One format claims it.
+    Is(Format),
+    /// Several formats claim it alike.
+    Several(Vec<Format>),
+    /// No format claims it.
+    Unknown,
+}
+
+impl Detected {
+    fn of(formats: Vec<Format>) -> Self {
+        match formats.as_slice() {
+            [] => Self::Unknown,
+            [one] => Self::Is(*one),
+            _ => Self::Several(formats),
+        }
+    }
+}
+
+/// What a document that was parsed is. A list of receipts is a chain of them.
+pub fn detect_root(root: Node<'_>, file_name: &str) -> Detected {
+    let subject = match root.kind() {
+        Kind::Array => root.items().next().unwrap_or(root),
+        _ => root,
+    };
+    let detected = by_members(|member| subject.get(member).is_some());
+    match (root.kind(), &detected) {
+        (Kind::Array, Detected::Is(format)) if *format != Format::Receipt => by_name(file_name),
+        (_, Detected::Unknown) => by_name(file_name),
+        _ => detected,
+    }
+}
+
+/// Bytes of a text that are looked at from each of its ends.
+const LOOKED_AT: usize = 1 << 20;
+
+/// What a text that is no JSON was meant to be: the members are looked for by their spelling.
+pub fn detect_text(bytes: &[u8], file_name: &str) -> Detected {
+    let front = &bytes[..bytes.len().min(LOOKED_AT)];
+    let back = &bytes[bytes.len().saturating_sub(LOOKED_AT)..];
+    let (front, back) = (
+        String::from_utf8_lossy(front),
+        String::from_utf8_lossy(back),
+    );
+    let detected = by_members(|member| {
+        let spelled = format!("\"{member}\"");
+        front.contains(&spelled) || back.contains(&spelled)
+    });
+    match detected {
+        Detected::Unknown => by_name(file_name),
+        detected => detected,
+    }
+}
+
+fn by_members(has: impl Fn(&str) -> bool) -> Detected {
+    let count = |members: &[&str]| members.iter().filter(|member| has(member)).count();
+    let counts = REGISTRY.map(|definition| (count(definition.members()), definition.format()));
+    let most = counts.iter().map(|(count, _)| *count).max().unwrap_or(0);
+    let best = counts
+        .iter()
+        .filter(|(count, _)| *count == most && most > 0)
+        .map(|(_, format)| *format);
+    let mut best: Vec<Format> = best.collect();
+    best.sort();
+    Detected::of(best)
+}
+
+fn by_name(file_name: &str) -> Detected {
+    let named = REGISTRY
+        .iter()
+        .find(|definition| definition.file_name() == Some(file_name));
+    named.map_or(Detected::Unknown, |definition| {
+        Detected::Is(definition.format())
+    })
+}
+
+/// What the folder with these names is, and how sure that is.
+pub fn detect_folder(names: &FolderNames, read: ReadName<'_>) -> (Detected, Claim) {
+    let claims = REGISTRY.map(|definition| (definition.claims(names, read), definition.format()));
+    for wanted in [Claim::Strong, Claim::Weak] {
+        let claimants = claims.iter().filter(|(claim, _)| *claim == wanted);
+        let mut formats: Vec<Format> = claimants.map(|(_, format)| *format).collect();
+        if !formats.is_empty() {
+            formats.sort();
+            return (Detected::of(formats), wanted);
+        }
+    }
+    (Detected::Unknown, Claim::No)
+}
+
+/// Whether a file that nobody named is worth opening: a document or an archive by its ending.
+pub fn is_candidate(name: &[u8]) -> bool {
+    const ENDINGS: [&[u8]; 9] = [
+        b".json",
+        b".jsonl",
+        b".tar",
+        b".tar.gz",
+        b".tgz",
+        b".tar.zst",
+        b".tzst",
+        b".zip",
+        b".JSON",
+    ];
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// How several formats are named in a message.
+pub fn several(formats: &[Format]) -> String {
+    let names: Vec<_> = formats.iter().map(|format| format.title()).collect();
+    format!(
+        "it could be a {}: it has marks of each",
+        names.join(" or a ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::{ReadOptions, parse_document};
+    use crate::source::EntryKind;
+
+    fn of(text: &str, name: &str) -> Detected {
+        match parse_document(text.as_bytes(), &ReadOptions::default()) {
+            Ok(document) => detect_root(document.root(), name),
+            Err(_) => detect_text(text.as_bytes(), name),
+        }
+    }
+
+    #[test]
+    fn document_is_told_by_its_members_and_by_name_only_where_they_say_nothing() {
+        let is = Detected::Is;
+        assert_eq!(of(r#"{"operations":[]}"#, "x.json"), is(Format::Patch));
+        assert_eq!(
+            of(r#"{"operations":[]}"#, "receipt.json"),
+            is(Format::Patch)
+        );
+        assert_eq!(of("[]", "patch.json"), is(Format::Patch));
+        assert_eq!(of(r#"{"goal":"x"}"#, "intent.json"), Detected::Unknown);
+        assert_eq!(
+            of(r#"[{"receipt_hash":""}]"#, "chain.json"),
+            is(Format::Receipt)
+        );
+        assert_eq!(of(r#"[{"operations":""}]"#, "x.json"), Detected::Unknown);
+        assert_eq!(
+            of(r#"{"actions":[],"operations":[]}"#, ""),
+            Detected::Several(vec![Format::Proposal, Format::Patch])
+        );
+    }
+
+    #[test]
+    fn document_that_is_broken_is_still_known() {
+        assert_eq!(
+            of(r#"{"receipt_hash":"aa","#, "x.json"),
+            Detected::Is(Format::Receipt)
+        );
+        assert_eq!(of("{", "bundle.json"), Detected::Is(Format::ContextBundle));
+        assert_eq!(of("{", "x.json"), Detected::Unknown);
+    }
+
+    #[test]
+    fn folder_is_told_by_its_files() {
+        let detect = |names: &[&str], bundle: &str| {
+            let mut found = FolderNames::default();
+            for name in names {
+                let kind = match name.contains('.') {
+                    true => EntryKind::File,
+                    false => EntryKind::Directory,
+                };
+                found.note(name.as_bytes(), kind);
+            }
+            detect_folder(&found, &|_| Some(bundle.as_bytes().to_vec())).0
+        };
+        let is = Detected::Is;
+        let job = r#"{"bundle_version":"5.0.0"}"#;
+        assert_eq!(
+            detect(&["bundle.json", "artifacts"], ""),
+            is(Format::JobBundle)
+        );
+        assert_eq!(detect(&["bundle.json"], job), is(Format::JobBundle));
+        assert_eq!(detect(&["bundle.json"], "{}"), Detected::Unknown);
+        assert_eq!(detect(&["artifacts"], ""), is(Format::JobBundle));
+        assert_eq!(detect(&["run.json", "bundle.json"], "{}"), is(Format::Pack));
+        assert_eq!(
+            detect(&["bundle.json", "policy.json"], "{}"),
+            is(Format::Pack)
+        );
+        assert_eq!(
+            detect(&["run.json", "bundle.json", "artifacts"], "{}"),
+            is(Format::Pack)
+        );
+        assert_eq!(
+            detect(&["RUN_META.json", "artifacts"], ""),
+            is(Format::RunBundle)
+        );
+        assert_eq!(
+            detect(&["ENGINE_MANIFEST.json", "SHA256SUMS.txt"], ""),
+            is(Format::RunBundle)
+        );
+        assert_eq!(detect(&["ENGINE_MANIFEST.json"], ""), is(Format::Engine));
+        // What was stripped down is still what it was.
+        for left in [
+            "RUN_INPUT.json",
+            "RUN_ENVIRONMENT.json",
+            "ARTIFACT_INDEX.json",
+        ] {
+            assert_eq!(
+                detect(&["ENGINE_MANIFEST.json", left], ""),
+                is(Format::RunBundle)
+            );
+            assert_eq!(detect(&[left], ""), is(Format::RunBundle));
+        }
+        assert_eq!(
+            detect(&["evidence.json", "patch.json"], ""),
+            is(Format::Pack)
+        );
+        assert_eq!(detect(&["RUN_BUNDLE"], ""), Detected::Unknown);
+        assert_eq!(detect(&["README.md"], ""), Detected::Unknown);
+        assert_eq!(
+            detect(&["run.json", "RUN_META.json"], ""),
+            Detected::Several(vec![Format::Pack, Format::RunBundle])
+        );
+    }
+}

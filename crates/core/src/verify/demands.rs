@@ -1,0 +1,164 @@
+//! What a caller demands to find: paths, ids and formats, and packs that were accepted.
+//!
+//! A survey of whatever is there says nothing about what is missing. Whoever knows what should be
+//! there says so, and everything that is not becomes a result of its own.
+
+use super::survey::{Checked, EXPECTED, Verdict};
+use crate::formats::Format;
+
+/// What must be among the results.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Demands {
+    expected: Vec<String>,
+    formats: Vec<Format>,
+    accepted: bool,
+}
+
+impl Demands {
+    /// Demands a path, an id or a format's name for each line that is neither blank nor a comment
+    /// (`#`).
+    #[must_use]
+    pub fn expecting(mut self, lines: &str) -> Self {
+        let lines = lines.lines().map(str::trim);
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        self.expected.extend(lines.map(str::to_owned));
+        self
+    }
+
+    /// Demands something of this format.
+    #[must_use]
+    pub fn expecting_format(mut self, format: Format) -> Self {
+        self.formats.push(format);
+        self
+    }
+
+    /// Demands that every pack records an accepted run, and that there is one.
+    #[must_use]
+    pub fn expecting_accepted(mut self, accepted: bool) -> Self {
+        self.accepted = accepted;
+        self
+    }
+
+    /// A result for each demand that the others do not meet. What could not be looked at meets
+    /// none.
+    pub(super) fn missing_from(&self, results: &[Checked]) -> Vec<Checked> {
+        let is_looked_at = |result: &&Checked| !matches!(result.verdict, Verdict::NotChecked(_));
+        let looked_at: Vec<&Checked> = results.iter().filter(is_looked_at).collect();
+        let mut missing = Vec::new();
+        for line in &self.expected {
+            if !looked_at.iter().any(|result| meets(result, line)) {
+                let message = "it is expected, and nothing that was checked has this path, id or \
+                               format";
+                missing.push(Checked::invalid(line.as_str(), None, EXPECTED, message));
+            }
+        }
+        for format in &self.formats {
+            if !looked_at
+                .iter()
+                .any(|result| result.format == Some(*format))
+            {
+                let message = format!("a {} is expected, and there is none", format.title());
+                missing.push(Checked::invalid(
+                    format.name(),
+                    Some(*format),
+                    EXPECTED,
+                    message,
+                ));
+            }
+        }
+        if self.accepted {
+            missing.extend(self.not_accepted(&looked_at));
+        }
+        missing
+    }
+
+    fn not_accepted(&self, results: &[&Checked]) -> Vec<Checked> {
+        let is_pack = |result: &&&Checked| result.format == Some(Format::Pack);
+        let packs: Vec<_> = results.iter().filter(is_pack).collect();
+        if packs.is_empty() {
+            let message = "an accepted run is expected, and there is no pack of any run";
+            return vec![Checked::invalid(
+                "pack",
+                Some(Format::Pack),
+                EXPECTED,
+                message,
+            )];
+        }
+        let is_accepted =
+            |result: &&&&Checked| result.identity.outcome.as_deref() == Some("accepted");
+        let others = packs.iter().filter(|result| !is_accepted(result));
+        let refuse = |result: &&&Checked| {
+            let outcome = result.identity.outcome.as_deref().unwrap_or("unknown");
+            let message = format!("an accepted run is expected; this one is: {outcome}");
+            Checked::invalid(result.path.as_str(), result.format, EXPECTED, message)
+        };
+        others.map(refuse).collect()
+    }
+}
+
+/// Whether a result is what a line names: its path or the end of it, one of its ids, its format.
+fn meets(result: &Checked, line: &str) -> bool {
+    let plain = line.trim_start_matches("./").trim_end_matches('/');
+    let path = result.path.trim_start_matches("./").trim_end_matches('/');
+    let ends = |end: &str| {
+        let rest = path.strip_suffix(end);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let is_format = result.format.is_some_and(|format| format.name() == plain);
+    is_format || ends(plain) || result.identity.ids.iter().any(|id| id == line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::definition::Identity;
+
+    fn found(path: &str, format: Format, id: &str, outcome: Option<&str>) -> Checked {
+        Checked {
+            path: path.to_owned(),
+            format: Some(format),
+            verdict: Verdict::Valid,
+            identity: Identity {
+                ids: vec![id.to_owned()],
+                outcome: outcome.map(str::to_owned),
+            },
+        }
+    }
+
+    fn names(missing: Vec<Checked>) -> Vec<String> {
+        missing.into_iter().map(|result| result.path).collect()
+    }
+
+    #[test]
+    fn demands_are_met_by_path_id_or_format_and_by_nothing_less() {
+        let results = [
+            found("in/a.zip!/runs/first", Format::RunBundle, "first", None),
+            found("./in/b", Format::Pack, "run_1", Some("accepted")),
+        ];
+        let demands = Demands::default()
+            .expecting("# the list\n\nruns/first\nin/b/\nrun_1\npack\nun_1\nirst\nreceipt\nin/c\n");
+        let missing = names(demands.missing_from(&results));
+        assert_eq!(missing, ["un_1", "irst", "receipt", "in/c"]);
+        let demands = Demands::default()
+            .expecting_format(Format::Pack)
+            .expecting_format(Format::Receipt);
+        assert_eq!(names(demands.missing_from(&results)), ["receipt"]);
+    }
+
+    #[test]
+    fn demands_what_was_not_checked_meets_none() {
+        let lost = Checked::not_checked("a", Some(Format::Pack), "no permission");
+        let demands = Demands::default().expecting("a\npack");
+        assert_eq!(names(demands.missing_from(&[lost])), ["a", "pack"]);
+    }
+
+    #[test]
+    fn demands_an_accepted_run_and_takes_no_other() {
+        let demands = Demands::default().expecting_accepted(true);
+        let accepted = found("a", Format::Pack, "", Some("accepted"));
+        let rejected = found("b", Format::Pack, "", Some("not accepted"));
+        assert!(demands.missing_from(&[accepted.clone()]).is_empty());
+        assert_eq!(names(demands.missing_from(&[accepted, rejected])), ["b"]);
+        assert_eq!(names(demands.missing_from(&[])), ["pack"]);
+    }
+}
