@@ -47,14 +47,7 @@ pub fn with_page<T>(
         documents.insert(name.clone(), document.root());
     }
     let description = describe_documents(loaded.format, &documents);
-    let path = Path::new(&loaded.path);
-    let (authenticity, _) = judge_signatures(
-        path,
-        loaded.format,
-        loaded.is_valid(),
-        None,
-        trust.question(),
-    );
+    let (authenticity, _) = judge_signatures(Path::new(&loaded.path), level, trust.question());
     show(&Page {
         path: &loaded.path,
         description: &description,

@@ -323,7 +323,13 @@ fn ssh_keygen_accepts_our_signatures_and_no_flipped_byte() {
             fs::remove_file(bench.path(&file)).unwrap();
             accepted
         };
+        // The version's last byte is not signed, and ssh-keygen takes every version up to its own;
+        // ours refuses that too.
+        let version_at = 9;
         let mut variants: Vec<_> = flips(&blob)
+            .enumerate()
+            .filter(|(at, _)| *at != version_at)
+            .map(|(_, blob)| blob)
             .map(|blob| (message.clone(), encode_armour(&blob, "SSH SIGNATURE", 70)))
             .collect();
         variants.extend(flips(&message).map(|message| (message, armoured.clone())));
@@ -332,6 +338,9 @@ fn ssh_keygen_accepts_our_signatures_and_no_flipped_byte() {
             "{kind}"
         );
         refuses_each(&format!("ssh-keygen {kind}"), &variants, judge);
+        let version_zero = flips(&blob).nth(version_at).unwrap();
+        let version_zero = encode_armour(&version_zero, "SSH SIGNATURE", 70);
+        assert!(runseal_trust::keys::sshsig::SshSignature::parse(&version_zero).is_err());
     }
 }
 
@@ -610,6 +619,22 @@ fn our_keys_are_read_by_other_tools() {
                 "{pem}"
             );
         }
+    }
+    if has_program("minisign") {
+        keygen(&bench, "mini", "ed25519", "minisign");
+        bench.write("m.txt", "hello");
+        assert!(accepts(
+            "minisign",
+            &["-S", "-s", "mini", "-m", "m.txt"],
+            &folder,
+            b""
+        ));
+        assert!(accepts(
+            "minisign",
+            &["-V", "-p", "mini.pub", "-m", "m.txt"],
+            &folder,
+            b""
+        ));
     }
 }
 

@@ -9,14 +9,6 @@ use runseal_core::formats::Format;
 
 use crate::predicate::Facts;
 
-/// The documents of folders that facts are in.
-pub const FACT_DOCUMENTS: [&str; 4] = [
-    "RUN_META.json",
-    "RUN_OUTPUT.json",
-    "run.json",
-    "bundle.json",
-];
-
 /// Where ids stand: document, member, and what it is called.
 type Place = (&'static str, &'static [&'static str], &'static str);
 
@@ -90,17 +82,19 @@ pub fn read_facts<'a>(format: Format, get: impl Fn(&str) -> Option<Node<'a>>) ->
     }
 }
 
-/// `accepted`, or how else a run of the harness ended, in lower case.
+/// How a run of the harness ended, in the words of `verify`.
 fn pack_outcome(run: Node<'_>) -> Option<String> {
-    let accepted = run.get("decision")?.get("accepted")?.as_bool()?;
-    if accepted {
-        return Some("accepted".to_owned());
+    let kind = text_at(run, &["kernel_result_kind"])?;
+    if kind != "BUNDLE" {
+        return Some(kind);
     }
-    let kind = text_at(run, &["kernel_result_kind"])?.to_lowercase();
-    Some(match kind.as_str() {
-        "bundle" => "rejected".to_owned(),
-        _ => kind,
-    })
+    let is_accepted = run.get("decision")?.get("accepted")?.as_bool()?;
+    let word = if is_accepted {
+        "accepted"
+    } else {
+        "not accepted"
+    };
+    Some(word.to_owned())
 }
 
 /// The files of a run bundle that went into the run.

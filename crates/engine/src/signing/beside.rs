@@ -1,6 +1,7 @@
 //! Where signatures lie: beside what they sign, under its name and an ending.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use runseal_core::source::SourceError;
@@ -63,6 +64,10 @@ pub fn read_beside(path: &Path) -> Vec<Found> {
             .into_owned();
         let fault = match read_file(&file, MAX_SIGNATURE_FILE_BYTES) {
             Err(SourceError::NotFound { .. }) => continue,
+            // Nothing can lie beside something that is in an archive.
+            Err(SourceError::Io { source, .. }) if source.kind() == ErrorKind::NotADirectory => {
+                continue;
+            }
             Ok(bytes) => match read_signatures(&place, &bytes) {
                 Ok(signatures) => {
                     found.extend(signatures);

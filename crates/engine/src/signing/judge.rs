@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use runseal_core::formats::Format;
 use runseal_core::source::SourceError;
 use runseal_core::verify::authenticity::{Authenticity, TrustNote};
-use runseal_core::verify::{SignatureDemand, Survey};
+use runseal_core::verify::{Level, SignatureDemand, Survey};
 use runseal_trust::check::{Known, check_signatures, summarize};
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
 use runseal_trust::policy::{
-    ChainError, Decision, Policy, PolicyError, Question, decide, follow_chain, read_chain,
+    ChainError, Decision, NOT_INTACT, Policy, PolicyError, Question, decide, follow_chain,
+    read_chain,
 };
 use runseal_trust::sigstore::TrustedRoot;
 use thiserror::Error;
 
-use super::{read_beside, read_target};
+use super::{read_beside, read_signable};
 use crate::input::read_file;
 
 /// A whole chain may be as long as many policies.
@@ -135,25 +135,50 @@ pub struct TrustQuestion<'a> {
 }
 
 /// Adds the second and third answer to everything in a survey whose format is known.
-pub fn judge_survey(survey: Survey, question: TrustQuestion<'_>, demand: SignatureDemand) -> Survey {
+pub fn judge_survey(
+    survey: Survey,
+    question: TrustQuestion<'_>,
+    demand: SignatureDemand,
+) -> Survey {
     let mut answers = BTreeMap::new();
     for result in survey.results() {
-        let Some(format) = result.format else {
+        if result.format.is_none() {
             continue;
-        };
+        }
         let path = Path::new(&result.path);
-        let (authenticity, _) = judge_signatures(path, format, result.is_valid(), None, question);
+        let (mut authenticity, _) = judge_signatures(path, survey.level(), question);
+        // What did not hold when it was first looked at is not trusted for a second look.
+        if let Some(trust) = &mut authenticity.trusted
+            && trust.is_trusted
+            && !result.is_valid()
+        {
+            trust.is_trusted = false;
+            trust.reason = NOT_INTACT.to_owned();
+        }
         answers.insert(result.path.clone(), authenticity);
     }
     survey.with_authenticity(answers, demand)
 }
 
-/// Looks for signatures beside `path`, checks them, and asks the policy.
+/// Unsigned, and not trusted where a policy was asked.
+fn refused(question: TrustQuestion<'_>, reason: &str) -> Authenticity {
+    let mut unsigned = Authenticity::unsigned();
+    unsigned.trusted = question.policy.map(|policy| TrustNote {
+        is_trusted: false,
+        policy: policy.shown.clone(),
+        line: None,
+        rule: None,
+        reason: reason.to_owned(),
+    });
+    unsigned
+}
+
+/// Looks for signatures beside `path`, checks them, and asks the policy. Where there is something
+/// to check, `path` is read and judged here: what a signature must be over is the bytes that the
+/// rules held for, not what stands there a moment later.
 pub fn judge_signatures(
     path: &Path,
-    format: Format,
-    is_intact: bool,
-    outcome: Option<&str>,
+    level: Level,
     question: TrustQuestion<'_>,
 ) -> (Authenticity, Option<Decision>) {
     // What came through a pipe has nothing beside it.
@@ -163,44 +188,35 @@ pub fn judge_signatures(
     } else {
         read_beside(path)
     };
-    if found.is_empty() && question.policy.is_none() {
-        return (Authenticity::unsigned(), None);
+    if found.is_empty() && (question.policy.is_none() || is_piped) {
+        return (refused(question, "it came through a pipe, unsigned"), None);
     }
-    let (target, facts) = match read_target(path, format) {
-        Ok(read) => read,
+    let signable = match read_signable(path, level) {
+        Ok(signable) => signable,
         Err(error) => {
-            let mut unsigned = Authenticity::unsigned();
-            unsigned.trusted = question.policy.map(|policy| TrustNote {
-                is_trusted: false,
-                policy: policy.shown.clone(),
-                line: None,
-                rule: None,
-                reason: format!("what was signed cannot be read: {error}"),
-            });
-            return (unsigned, None);
+            let reason = format!("what was signed cannot be read: {error}");
+            return (refused(question, &reason), None);
         }
     };
     let mut known = question
         .policy
         .map_or_else(Known::default, |policy| policy.known.clone());
     if !question.keys.is_empty() {
-        known
-            .keys
-            .get_or_insert_default()
-            .extend_from_slice(question.keys);
+        let keys = known.keys.get_or_insert_default();
+        keys.extend_from_slice(question.keys);
     }
-    let checked = check_signatures(&found, &target, &known);
-    let mut authenticity = summarize(&checked, facts.sealed_at.clone());
+    let checked = check_signatures(&found, &signable.target, &known);
+    let mut authenticity = summarize(&checked, signable.facts.sealed_at.clone());
     let decision = question.policy.map(|policy| {
         let asked = Question {
-            format: format.name().to_owned(),
-            engine: facts.ids.get("engine_code").cloned(),
-            outcome: outcome.map(str::to_owned).or_else(|| facts.outcome.clone()),
+            format: signable.format.name().to_owned(),
+            engine: signable.facts.ids.get("engine_code").cloned(),
+            outcome: signable.facts.outcome.clone(),
             path: path.display().to_string(),
-            is_intact,
+            is_intact: signable.is_valid,
             now: question.now,
         };
-        let decision = decide(&policy.policy, &asked, &target, &checked);
+        let decision = decide(&policy.policy, &asked, &signable.target, &checked);
         authenticity.trusted = Some(decision.to_note(&policy.shown));
         decision
     });

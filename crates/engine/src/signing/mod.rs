@@ -16,4 +16,4 @@ pub use judge::{
     load_policy,
 };
 pub use key::{KeyFileError, KeyWarning, PassphraseSource, open_private_key, read_public_key};
-pub use target::{Signable, read_signable, read_target};
+pub use target::{Signable, read_signable};

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use runseal_core::canon::{Document, ReadOptions, parse_document};
+use runseal_core::canon::Document;
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
-use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
+use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Level;
-use runseal_trust::facts::{FACT_DOCUMENTS, read_facts, read_inputs};
+use runseal_trust::facts::{read_facts, read_inputs};
 use runseal_trust::predicate::Facts;
 use runseal_trust::statement::Target;
 
@@ -36,7 +36,7 @@ pub struct Signable {
     pub is_valid: bool,
 }
 
-/// Reads and verifies what is at `path`.
+/// Reads and verifies what is at `path`, in one go: the digests are of the bytes that were judged.
 ///
 /// # Errors
 /// When it cannot be read, or is of no known format.
@@ -109,56 +109,4 @@ fn safe(name: &str) -> Result<SafePath, SourceError> {
 fn read_from_folder(path: &Path, name: &str) -> Result<Vec<u8>, SourceError> {
     let source = DirectorySource::open(path, RootLink::Follow)?;
     source.read(&safe(name)?, JsonLimits::LARGEST_DOCUMENT)
-}
-
-/// The same for something that was verified already, without verifying it again: a verdict about
-/// a signed bundle costs a few files more than about an unsigned one.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn read_target(path: &Path, format: Format) -> Result<(Target, Facts), LoadError> {
-    if !path.is_dir() {
-        // A document, or an archive that is read as a whole.
-        let signable = read_signable(path, Level::Integrity)?;
-        return Ok((signable.target, signable.facts));
-    }
-    let source = DirectorySource::open(path, RootLink::Follow)?;
-    let name = name_of(path);
-    let mut kept = BTreeMap::new();
-    for document in FACT_DOCUMENTS {
-        match source.read(&safe(document)?, JsonLimits::LARGEST_DOCUMENT) {
-            Ok(bytes) => {
-                kept.insert(document, bytes);
-            }
-            Err(SourceError::NotFound { .. } | SourceError::NotAFile { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let options = ReadOptions::default();
-    let parsed: BTreeMap<_, _> = kept
-        .iter()
-        .filter_map(|(name, bytes)| Some((*name, parse_document(bytes, &options).ok()?)))
-        .collect();
-    let facts = read_facts(format, |name| parsed.get(name).map(Document::root));
-    let target = match format {
-        Format::RunBundle => {
-            let sums = source.read(&safe(SUMS)?, JsonLimits::LARGEST_DOCUMENT)?;
-            Target::of_file(&name, SUMS, sums)
-        }
-        _ => Target::of_folder(&name, digest_files(&source)?),
-    };
-    Ok((target, facts))
-}
-
-fn digest_files(source: &DirectorySource) -> Result<BTreeMap<String, Digest>, SourceError> {
-    let mut files = BTreeMap::new();
-    for entry in source.entries()? {
-        if entry.kind == EntryKind::File
-            && let EntryName::Safe(path) = &entry.name
-        {
-            let (_, digest) = source.digest(path)?;
-            files.insert(path.to_string(), digest);
-        }
-    }
-    Ok(files)
 }

@@ -174,7 +174,8 @@ impl PrivateKey {
         };
         let info = PrivateKeyInfoRef::try_from(plain.as_bytes())
             .map_err(|_| KeyError::Damaged("it has no PKCS #8 form"))?;
-        let costs = scrypt::Params::new(15, 8, 1).map_err(|_| KeyError::Damaged("scrypt"))?;
+        // 16 MiB: openssl opens no key that takes 32.
+        let costs = scrypt::Params::new(14, 8, 5).map_err(|_| KeyError::Damaged("scrypt"))?;
         let mut iv = [0; 16];
         iv.copy_from_slice(&salt[16..]);
         let parameters = pbes2::Parameters::generate_scrypt_aes256cbc(costs, &salt[..16], iv)

@@ -11,6 +11,9 @@ use super::{Policy, Requirement, Rule, Signer};
 use crate::check::{Checked, Signatory, is_proved};
 use crate::statement::Target;
 
+/// Why something that breaks its format's rules is not trusted.
+pub const NOT_INTACT: &str = "it is not intact, so no signature covers it";
+
 /// What is asked about.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
@@ -90,11 +93,7 @@ pub fn decide(
         return refuse(Some(line), format!("the digest {digest} is denied"), steps);
     }
     if !question.is_intact {
-        return refuse(
-            None,
-            "it is not intact, so no signature covers it".to_owned(),
-            steps,
-        );
+        return refuse(None, NOT_INTACT.to_owned(), steps);
     }
     let rule = policy
         .rules

@@ -40,8 +40,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         keys: &[],
         now: trust_time(args.at.as_deref())?,
     };
-    let (authenticity, decision) =
-        judge_signatures(&args.path, loaded.format, loaded.is_valid(), None, question);
+    let (authenticity, decision) = judge_signatures(&args.path, Level::Integrity, question);
     let is_trusted = authenticity
         .trusted
         .as_ref()

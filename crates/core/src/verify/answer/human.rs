@@ -27,19 +27,31 @@ pub fn render_survey_human(survey: &Survey) -> String {
             Verdict::Valid if is_refused => line(
                 &mut text,
                 0,
-                &format!("REFUSED  {path} ({}{}){answers}", title(result), ended(result)),
+                &format!(
+                    "REFUSED  {path} ({}{}){answers}",
+                    title(result),
+                    ended(result)
+                ),
             ),
             Verdict::Valid if few => line(
                 &mut text,
                 0,
-                &format!("ok       {path} ({}{}){answers}", title(result), ended(result)),
+                &format!(
+                    "ok       {path} ({}{}){answers}",
+                    title(result),
+                    ended(result)
+                ),
             ),
             Verdict::Valid => {}
             Verdict::Invalid { findings, not_run } => {
                 line(
                     &mut text,
                     0,
-                    &format!("INVALID  {path} ({}{}){answers}", title(result), ended(result)),
+                    &format!(
+                        "INVALID  {path} ({}{}){answers}",
+                        title(result),
+                        ended(result)
+                    ),
                 );
                 write_findings(&mut text, result.format, findings);
                 for (rule, because) in not_run {
