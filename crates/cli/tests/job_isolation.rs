@@ -6,24 +6,9 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use runseal_sandbox::{Mount, Sandbox, Spec};
+use runseal_sandbox::{Mount, Spec};
 use runseal_testkit::cli::Bench;
-
-fn sandbox() -> Option<Sandbox> {
-    match Sandbox::probe() {
-        Ok(sandbox) => Some(sandbox),
-        Err(missing) => {
-            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(
-                !in_ci,
-                "CI must offer isolation: {missing}; {}",
-                missing.hint()
-            );
-            println!("skipped: {missing}");
-            None
-        }
-    }
-}
+use runseal_testkit::isolation::sandbox;
 
 #[test]
 fn replay_in_a_sandbox_with_only_the_bundle_gives_the_same_receipt() {

@@ -8,7 +8,6 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use runseal_sandbox::Sandbox;
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::project_root;
 
@@ -26,19 +25,7 @@ fn example(name: &str) -> String {
 }
 
 fn has_isolation() -> bool {
-    match Sandbox::probe() {
-        Ok(_) => true,
-        Err(missing) => {
-            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(
-                !in_ci,
-                "CI must offer isolation: {missing}; {}",
-                missing.hint()
-            );
-            println!("skipped: {missing}");
-            false
-        }
-    }
+    runseal_testkit::isolation::sandbox().is_some()
 }
 
 /// Runs with the clock fixed.
@@ -88,6 +75,30 @@ fn sealed(bench: &Bench) -> Ran {
             "r1",
         ],
     )
+}
+
+#[test]
+fn engine_that_writes_more_artifacts_than_allowed_seals_nothing() {
+    if !has_isolation() {
+        return;
+    }
+    let (_folder, bench) = bench();
+    let engine = example("resonance-sweep");
+    let input = format!("{engine}/input.json");
+    let run = ["engine", "run", &engine, &input, "--out", "out"];
+    let ran = bench.run(&[&run[..], &["--artifact-bytes", "10"]].concat());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("more than 10 bytes"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    assert!(!bench.path("out").exists());
+    // More than the kernel can hold it to: on disk, and the same bundle.
+    let more = (runseal_sandbox::MOST_IN_MEMORY + 1).to_string();
+    let ran = bench.run(&[&run[..], &["--artifact-bytes", &more]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
 #[test]

@@ -21,22 +21,7 @@ use runseal_engine::run::command::policy;
 use runseal_engine::run::replay::{Replay, ReplayOptions, Verdict, replay_run};
 use runseal_engine::run::seal::{SealError, Sealed, seal_output, seal_run};
 use runseal_sandbox::{Limits, Sandbox};
-
-fn sandbox() -> Option<Sandbox> {
-    match Sandbox::probe() {
-        Ok(sandbox) => Some(sandbox),
-        Err(missing) => {
-            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(
-                !in_ci,
-                "CI must offer isolation: {missing}; {}",
-                missing.hint()
-            );
-            println!("skipped: {missing}");
-            None
-        }
-    }
-}
+use runseal_testkit::isolation::sandbox;
 
 fn limits() -> Limits {
     Limits {

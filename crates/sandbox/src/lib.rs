@@ -5,10 +5,10 @@
 //! ran into if any, and what it printed.
 //!
 //! Invariants:
-//! - [`Sandbox::probe`] is the only way to an isolating sandbox, and it has set every layer up
-//!   once before it answers. A layer that cannot be set up is a [`Missing`] with its name and
-//!   reason; isolation is never weakened silently. Running without isolation is another
-//!   constructor ([`Sandbox::without_isolation`]) that a caller must ask for.
+//! - Every run of an isolating sandbox sets every layer up before the command starts. A layer that
+//!   cannot be set up is a [`Missing`] with its name and reason, and the command does not run;
+//!   isolation is never weakened silently. Running without isolation is another constructor
+//!   ([`Sandbox::without_isolation`]) that a caller must ask for.
 //! - When `run` returns, no process of the command is left.
 //! - Memory used for captured output is bounded by the limits.
 //! - Nothing of the host's environment, home, network or process list reaches the command.
@@ -31,8 +31,10 @@ mod plain;
 mod pump;
 
 pub use error::{Layer, Missing, SandboxError, SpecError};
-pub use outcome::{Captured, Ending, Limit, Outcome};
-pub use spec::{FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Limits, Mount, Spec};
+pub use outcome::{Captured, Ending, Enforcement, Enforcer, Limit, Outcome};
+pub use spec::{
+    FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Limits, MOST_IN_MEMORY, Mount, Spec,
+};
 
 /// How commands are kept apart from the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,28 +62,34 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Sets every layer of isolation up once, for an empty command, and answers with a sandbox
-    /// that uses them all.
+    /// A sandbox that isolates, for callers whose next step is a run: it only checks what needs
+    /// no process. A layer that proves missing refuses the run itself.
+    ///
+    /// # Errors
+    /// [`Missing`] names a layer that this machine certainly does not offer, and why.
+    pub fn with_isolation() -> Result<Sandbox, Missing> {
+        #[cfg(target_os = "linux")]
+        return linux::find_capabilities().map(Sandbox::isolating);
+        #[cfg(not(target_os = "linux"))]
+        return Err(unsupported());
+    }
+
+    /// The same, but sets every layer of isolation up once, for an empty command, before it
+    /// answers: for callers who need to know before they begin whether they could run anything.
     ///
     /// # Errors
     /// [`Missing`] names the first layer that this machine does not offer, and why.
     pub fn probe() -> Result<Sandbox, Missing> {
         #[cfg(target_os = "linux")]
-        {
-            let capabilities = linux::probe()?;
-            Ok(Sandbox {
-                capabilities: Some(capabilities),
-            })
-        }
+        return linux::probe().map(Sandbox::isolating);
         #[cfg(not(target_os = "linux"))]
-        {
-            Err(Missing {
-                layer: Layer::Platform,
-                reason: format!(
-                    "`{}` has no sandbox here, only Linux has",
-                    std::env::consts::OS
-                ),
-            })
+        return Err(unsupported());
+    }
+
+    #[cfg(target_os = "linux")]
+    fn isolating(capabilities: Capabilities) -> Sandbox {
+        Sandbox {
+            capabilities: Some(capabilities),
         }
     }
 
@@ -122,5 +130,16 @@ impl Sandbox {
             #[cfg(not(unix))]
             None => Err(SandboxError::Unsupported),
         }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unsupported() -> Missing {
+    Missing {
+        layer: Layer::Platform,
+        reason: format!(
+            "`{}` has no sandbox here, only Linux has",
+            std::env::consts::OS
+        ),
     }
 }

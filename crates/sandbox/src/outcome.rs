@@ -13,7 +13,8 @@ pub enum Limit {
     Stderr,
     /// All its processes together used more memory than allowed.
     Memory,
-    /// The work folder took more disk space than allowed.
+    /// The work folder took more space than allowed, or its files are longer together, holes
+    /// included.
     WorkBytes,
     /// The work folder held more files and folders than allowed.
     WorkFiles,
@@ -39,6 +40,48 @@ pub struct Captured {
     pub truncated: bool,
 }
 
+/// Who held a command to a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Enforcer {
+    /// Nobody: the command ran without isolation.
+    Nobody,
+    /// A process of ours that looks every few milliseconds. A fast command can exceed the limit
+    /// for that long.
+    Watcher,
+    /// The kernel, at every moment and for everything that counts.
+    Kernel,
+}
+
+impl Enforcer {
+    #[cfg(target_os = "linux")]
+    pub(crate) fn kernel_if(is_kernel: bool) -> Enforcer {
+        if is_kernel {
+            Enforcer::Kernel
+        } else {
+            Enforcer::Watcher
+        }
+    }
+}
+
+/// Who held a command to the limits that not every machine and caller can have from the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Enforcement {
+    /// Memory of all processes together: the kernel where a control group could be made.
+    pub memory: Enforcer,
+    /// Size of the work folder: the kernel up to [`crate::MOST_IN_MEMORY`].
+    pub work_folder: Enforcer,
+}
+
+impl Enforcement {
+    /// What can be said of two commands together.
+    pub fn weakest(self, other: Enforcement) -> Enforcement {
+        Enforcement {
+            memory: self.memory.min(other.memory),
+            work_folder: self.work_folder.min(other.work_folder),
+        }
+    }
+}
+
 /// How a command ended and what it printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
@@ -50,6 +93,8 @@ pub struct Outcome {
     pub stderr: Captured,
     /// How long it took, set-up included. Differs between runs.
     pub duration: Duration,
+    /// Who held it to its limits.
+    pub enforcement: Enforcement,
 }
 
 impl Outcome {

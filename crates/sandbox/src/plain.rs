@@ -13,7 +13,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal};
 
 use crate::error::SandboxError;
-use crate::outcome::{Ending, Outcome};
+use crate::outcome::{Ending, Enforcement, Enforcer, Outcome};
 use crate::pump::Pump;
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
 
@@ -66,6 +66,10 @@ pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
         stdout,
         stderr,
         duration: began.elapsed(),
+        enforcement: Enforcement {
+            memory: Enforcer::Nobody,
+            work_folder: Enforcer::Nobody,
+        },
     })
 }
 

@@ -15,6 +15,10 @@ pub const INSIDE_TMP: &str = "/tmp";
 /// The home folder inside; private and empty, gone after the run.
 pub const INSIDE_HOME: &str = "/tmp/home";
 
+/// The largest [`Limits::work_bytes`] for which the work folder is in memory while the command
+/// runs, so that the kernel keeps the limit. With more it stays on disk and is watched.
+pub const MOST_IN_MEMORY: u64 = 1 << 30;
+
 /// The environment every command gets. [`Spec::env`] adds to it and may replace values.
 pub const FIXED_ENVIRONMENT: [(&str, &str); 6] = [
     ("HOME", INSIDE_HOME),
@@ -33,17 +37,21 @@ pub const FIXED_ENVIRONMENT: [(&str, &str); 6] = [
 pub struct Limits {
     /// Time from start to end; stops sleepers and endless loops.
     pub wall_time: Duration,
-    /// Memory of all processes together, and of each one; stops memory bombs.
+    /// Memory of all processes together, and of each one; stops memory bombs. Every socket
+    /// and pipe counts with a full buffer. Folders in memory (`work_bytes`, `tmp_bytes`) come on top.
     pub memory_bytes: u64,
     /// Processes and threads at one time; stops fork bombs.
     pub processes: u32,
     /// Size of one file; stops one huge (or hugely sparse) file.
     pub file_bytes: u64,
-    /// Disk space of the work folder; stops disk fillers.
+    /// Space of the work folder, with files that have no name (any more); stops disk fillers.
+    /// Also the lengths of all files that it holds at the end, holes included; stops files that
+    /// are small until somebody reads them. Up to [`MOST_IN_MEMORY`] it lives in memory.
     pub work_bytes: u64,
     /// Files and folders in the work folder; stops inode fillers.
     pub work_files: u64,
-    /// Size of the private temporary folder, which lives in memory.
+    /// Size of the private temporary folder, which lives in memory; /dev/shm has as much, but at
+    /// most 64 MiB.
     pub tmp_bytes: u64,
     /// Bytes kept of standard output; more stops the command.
     pub stdout_bytes: usize,
@@ -85,8 +93,13 @@ pub struct Mount {
 pub struct Spec {
     /// Program and arguments. A program without a slash is looked for in the inside `PATH`.
     pub command: Vec<OsString>,
-    /// The folder on the host that is the command's only writable one ([`INSIDE_WORK`]). When
-    /// the caller is root it becomes the property of the unprivileged user commands run as.
+    /// The folder on the host whose content the command finds in its only lasting writable one
+    /// ([`INSIDE_WORK`]), and which holds what it made of it afterwards. Nobody else may change
+    /// it meanwhile. When a limit stops the command, the folder stays as it was.
+    ///
+    /// Beyond [`MOST_IN_MEMORY`] the command works in this very folder: then it shows whatever
+    /// was done before a limit was reached, and for a caller who is root it becomes the property
+    /// of the unprivileged user that commands run as.
     pub work_folder: PathBuf,
     /// Working directory inside.
     pub current_dir: PathBuf,

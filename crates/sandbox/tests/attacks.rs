@@ -15,6 +15,8 @@ mod arena;
 mod as_user;
 #[path = "attacks/files.rs"]
 mod files;
+#[path = "attacks/hoards.rs"]
+mod hoards;
 #[path = "attacks/kernel.rs"]
 mod kernel;
 #[path = "attacks/leftovers.rs"]
@@ -23,6 +25,8 @@ mod leftovers;
 mod limits;
 #[path = "attacks/network.rs"]
 mod network;
+#[path = "attacks/probe.rs"]
+mod probe;
 #[path = "attacks/processes.rs"]
 mod processes;
 #[path = "attacks/secrets.rs"]

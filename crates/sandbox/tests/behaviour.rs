@@ -8,23 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use runseal_sandbox::{Ending, Isolation, Limit, Mount, Outcome, Sandbox, SandboxError, Spec};
+use runseal_testkit::isolation::sandbox;
 use tempfile::TempDir;
-
-fn sandbox() -> Option<Sandbox> {
-    match Sandbox::probe() {
-        Ok(sandbox) => Some(sandbox),
-        Err(missing) => {
-            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(
-                !in_ci,
-                "CI must offer isolation: {missing}; {}",
-                missing.hint()
-            );
-            println!("skipped: {missing}");
-            None
-        }
-    }
-}
 
 fn shell(folder: &TempDir, script: &str) -> Spec {
     Spec::new(["sh", "-c", script], folder.path())

@@ -1,5 +1,5 @@
 //! What the tests of several crates share: where the conformance data and the project's own
-//! vectors are, and how cases are run. Used by tests only.
+//! vectors are, how cases are run, and whether commands can be isolated. Used by tests only.
 //!
 //! Cases are read with our own reader: some hold lone surrogates, which others refuse.
 
@@ -12,6 +12,7 @@
 )]
 
 pub mod cli;
+pub mod isolation;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -8,7 +8,7 @@ use runseal_core::verify::{Outcome, Surface};
 use runseal_engine::run::command::policy;
 use runseal_engine::run::contracts::check_engine;
 use runseal_engine::run::seal::seal_run;
-use runseal_sandbox::{Limits, Sandbox};
+use runseal_sandbox::{Limits, MOST_IN_MEMORY, Sandbox};
 
 use super::seal::{SealingArgs, print_sealed, sandbox_error};
 use crate::error::CliError;
@@ -55,6 +55,10 @@ pub struct PolicyArgs {
     /// The seconds that an engine may run; its manifest can only ask for less.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
     timeout: u32,
+    /// The bytes of artifacts that an engine may write; its manifest can only ask for less. With
+    /// more than 1 GiB they are watched on disk instead of held back by the kernel.
+    #[arg(long, value_name = "BYTES", default_value_t = MOST_IN_MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
+    artifact_bytes: u64,
 }
 
 impl PolicyArgs {
@@ -62,6 +66,8 @@ impl PolicyArgs {
     pub fn policy(&self) -> Limits {
         Limits {
             wall_time: Duration::from_secs(self.timeout.into()),
+            file_bytes: self.artifact_bytes,
+            work_bytes: self.artifact_bytes,
             ..policy()
         }
     }
@@ -93,6 +99,6 @@ fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {
         return Ok(Outcome::Invalid);
     };
     let request = args.sealing.request(&engine)?;
-    let sandbox = Sandbox::probe().map_err(|missing| sandbox_error(&missing.into()))?;
+    let sandbox = Sandbox::with_isolation().map_err(|missing| sandbox_error(&missing.into()))?;
     print_sealed(seal_run(request, &sandbox, &args.policy.policy()))
 }

@@ -28,6 +28,7 @@ mod report;
 mod rules;
 mod run;
 mod runner;
+mod schema;
 mod seal;
 mod sign;
 mod table;
@@ -65,7 +66,7 @@ struct Everywhere {
 }
 
 /// Every command, in the order of the help.
-static COMMANDS: [Entry; 29] = [
+static COMMANDS: [Entry; 30] = [
     command!("demo", demo),
     command!("verify", verify, |_| Surface::Verify),
     command!("inspect", inspect),
@@ -93,6 +94,7 @@ static COMMANDS: [Entry; 29] = [
     command!("engine", engine, engine::Args::surface),
     command!("seal", seal),
     command!("rules", rules),
+    command!("schema", schema),
     command!("completions", completions),
     command!("man", man),
 ];

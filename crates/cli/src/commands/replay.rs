@@ -124,11 +124,11 @@ fn replay_run_bundle(args: &Args) -> Result<Outcome, CliError> {
         times: args.times,
         policy: &policy,
     };
-    let probe = || {
-        let sandbox = Sandbox::probe();
+    let sandbox = || {
+        let sandbox = Sandbox::with_isolation();
         sandbox.map_err(|missing| SealError::Sandbox(SandboxError::Missing(missing)))
     };
-    let replay = replay_run(&source, &engine, options, probe).map_err(seal_error)?;
+    let replay = replay_run(&source, &engine, options, sandbox).map_err(seal_error)?;
     if args.format == "json" {
         ui::print_json(&render_json(&replay), Dialect::Kernel)?;
     } else {

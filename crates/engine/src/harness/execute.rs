@@ -13,7 +13,9 @@ use runseal_core::digest::{ContentHash, Hasher};
 use runseal_core::formats::policy::Profile;
 use runseal_core::path::SafePath;
 use runseal_kernel::proposal::{Action, ActionKind, Proposal, Test, TestKind};
-use runseal_sandbox::{Ending, INSIDE_WORK, Limit, Mount, Sandbox, SandboxError, Spec};
+use runseal_sandbox::{
+    Ending, Enforcement, INSIDE_WORK, Limit, Mount, Sandbox, SandboxError, Spec,
+};
 
 use super::model::ModelServer;
 use super::words::split_command;
@@ -98,6 +100,8 @@ pub(super) struct Executed {
     pub(super) timed_out: bool,
     pub(super) out_of_memory: bool,
     pub(super) signal: Option<i32>,
+    /// Who held its commands to their limits; none where no command ran.
+    pub(super) enforcement: Option<Enforcement>,
 }
 
 /// The largest output file that is looked at; the policy's total is below it.
@@ -119,6 +123,7 @@ pub(super) struct Executor<'a> {
     timed_out: bool,
     out_of_memory: bool,
     signal: Option<i32>,
+    enforcement: Option<Enforcement>,
 }
 
 /// Executes a proposal that was verified.
@@ -147,6 +152,7 @@ pub(super) fn execute(
         timed_out: false,
         out_of_memory: false,
         signal: None,
+        enforcement: None,
     };
     let mut actions = Vec::with_capacity(proposal.actions.len());
     let mut has_failed = false;
@@ -188,6 +194,7 @@ pub(super) fn execute(
         timed_out: executor.timed_out,
         out_of_memory: executor.out_of_memory,
         signal: executor.signal,
+        enforcement: executor.enforcement,
     })
 }
 
@@ -263,7 +270,7 @@ impl Executor<'_> {
         let mut spec = Spec::new(words, self.tree.path());
         spec.current_dir = PathBuf::from(INSIDE_WORK).join("out");
         spec.limits.wall_time = left;
-        // The watcher stops a filler in time; what exactly is too much is counted afterwards.
+        // These stop a filler in time; what exactly is too much is counted afterwards.
         spec.limits.work_files = self.policy.max_output_files.saturating_mul(4).max(10_000);
         spec.limits.work_bytes = self.policy.max_total_output_bytes.saturating_mul(2);
         spec.limits.file_bytes = self.policy.max_total_output_bytes.saturating_add(1);
@@ -291,6 +298,9 @@ impl Executor<'_> {
         self.truncated |= outcome.stdout.truncated || outcome.stderr.truncated;
         self.timed_out |= outcome.timed_out();
         self.out_of_memory |= outcome.out_of_memory();
+        self.enforcement = Some(self.enforcement.map_or(outcome.enforcement, |weakest| {
+            weakest.weakest(outcome.enforcement)
+        }));
         let (status, code, error) = match outcome.ending {
             Ending::Exited(0) => (Status::Success, 0, None),
             Ending::Exited(code) => (Status::Failure, code, None),
@@ -489,16 +499,8 @@ mod tests {
 
     #[test]
     fn command_beyond_the_policys_time_is_a_timeout_and_the_rest_is_skipped() {
-        let sandbox = match Sandbox::probe() {
-            Ok(sandbox) => sandbox,
-            Err(missing) => {
-                assert!(
-                    std::env::var_os("CI").is_none(),
-                    "CI must offer isolation: {missing}"
-                );
-                println!("skipped: {missing}");
-                return;
-            }
+        let Some(sandbox) = runseal_testkit::isolation::sandbox() else {
+            return;
         };
         let proposal = proposal(&["sleep 30", "true"]);
         let done = execute(&proposal, &SHORT, &sandbox, None).unwrap();

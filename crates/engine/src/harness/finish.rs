@@ -208,6 +208,7 @@ fn runner_facts(
         signal: done.and_then(|done| done.signal),
         out_of_memory: done.is_some_and(|done| done.out_of_memory),
         timed_out: done.is_some_and(|done| done.timed_out),
+        enforcement: done.and_then(|done| done.enforcement),
     }
 }
 

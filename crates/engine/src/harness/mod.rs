@@ -27,7 +27,7 @@ use runseal_core::formats::model_io::{ModelIoView, verify_model_io};
 use runseal_core::formats::policy::Profile;
 use runseal_core::verify::Level;
 use runseal_kernel::proposal::Proposal;
-use runseal_sandbox::{Isolation, Sandbox, SandboxError};
+use runseal_sandbox::{Isolation, Missing, Sandbox, SandboxError};
 
 use execute::{Executed, execute};
 use model::{Answers, Identity, ModelServer, parse_recording};
@@ -148,6 +148,9 @@ pub fn run_intent(options: &Options) -> Result<Finished, HarnessError> {
         check_proposal(&proposal)?;
         outcome = Some(run_proposal(options, proposal, sandbox)?);
     }
+    if let Some(sandbox) = &sandbox {
+        check_isolation(sandbox, outcome.as_ref())?;
+    }
     let (accepted, reasons) = decide::decide(options, &planned, outcome.as_ref());
     finish::finish(
         options,
@@ -197,10 +200,24 @@ fn now(options: &Options) -> i64 {
 fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
     match isolation {
         Isolation::None => Ok(Sandbox::without_isolation()),
-        Isolation::Full => Sandbox::probe().map_err(|missing| HarnessError::Sandbox {
-            message: missing.to_string(),
-            hint: missing.hint().to_owned(),
-        }),
+        Isolation::Full => Sandbox::with_isolation().map_err(no_isolation),
+    }
+}
+
+/// A run's records say which isolation it had. Where no command went through it, it is put up
+/// once for nothing, so that they tell the truth.
+fn check_isolation(sandbox: &Sandbox, outcome: Option<&Outcome>) -> Result<(), HarnessError> {
+    let is_proven = outcome.is_some_and(|outcome| outcome.done.enforcement.is_some());
+    if sandbox.isolation() == Isolation::Full && !is_proven {
+        Sandbox::probe().map_err(no_isolation)?;
+    }
+    Ok(())
+}
+
+fn no_isolation(missing: Missing) -> HarnessError {
+    HarnessError::Sandbox {
+        message: missing.to_string(),
+        hint: missing.hint().to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use runseal_core::formats::run::{ResultKind, SCHEMA_VERSION};
 use runseal_core::timestamp::format_utc;
 use runseal_kernel::proposal::{ActionKind, Proposal};
 use runseal_kernel::transform::KERNEL_VERSION;
-use runseal_sandbox::{FIXED_ENVIRONMENT, Isolation, Limits};
+use runseal_sandbox::{Enforcement, Enforcer, FIXED_ENVIRONMENT, Isolation, Limits};
 
 use super::execute::{Executed, Status, Step};
 
@@ -243,6 +243,20 @@ pub(super) struct RunnerFacts {
     pub(super) signal: Option<i32>,
     pub(super) out_of_memory: bool,
     pub(super) timed_out: bool,
+    /// Who held the commands to their limits; none where no command ran.
+    pub(super) enforcement: Option<Enforcement>,
+}
+
+/// The limits that the kernel itself did not keep.
+fn watched_limits(enforcement: Enforcement) -> Vec<&'static str> {
+    let mut watched = Vec::new();
+    if enforcement.memory < Enforcer::Kernel {
+        watched.push("memory of all processes together was measured every 20 ms");
+    }
+    if enforcement.work_folder < Enforcer::Kernel {
+        watched.push("the size of the work folder was measured every 20 ms");
+    }
+    watched
 }
 
 /// runner.json.
@@ -272,7 +286,7 @@ pub(super) fn make_runner(record: &RunRecord<'_>, facts: &RunnerFacts) -> Value 
     let mut warnings: Vec<&str> = Vec::new();
     if is_isolated {
         limits.insert("max_memory_bytes", Limits::default().memory_bytes);
-        warnings.push("memory and disk of the whole process tree are measured every 20 ms");
+        warnings.extend(facts.enforcement.into_iter().flat_map(watched_limits));
     } else {
         warnings.push("no isolation: commands ran with the rights of the caller");
     }
@@ -386,4 +400,23 @@ fn signal_name(signal: i32) -> String {
     ];
     let name = known.iter().find(|(number, _)| *number == signal);
     name.map_or_else(|| format!("SIG{signal}"), |(_, name)| (*name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_the_kernel_did_not_keep_are_warned_of() {
+        let warnings = |memory, work_folder| {
+            watched_limits(Enforcement {
+                memory,
+                work_folder,
+            })
+            .len()
+        };
+        assert_eq!(warnings(Enforcer::Kernel, Enforcer::Kernel), 0);
+        assert_eq!(warnings(Enforcer::Watcher, Enforcer::Kernel), 1);
+        assert_eq!(warnings(Enforcer::Watcher, Enforcer::Watcher), 2);
+    }
 }

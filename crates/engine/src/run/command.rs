@@ -10,7 +10,7 @@ use runseal_core::canon::Node;
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
-use runseal_sandbox::{FIXED_ENVIRONMENT, Limits};
+use runseal_sandbox::{FIXED_ENVIRONMENT, Limits, MOST_IN_MEMORY};
 
 use crate::directory::DirectorySource;
 use crate::input::open_regular;
@@ -19,15 +19,16 @@ use crate::stream::{BUFFER, digest_through};
 /// Where the engine's folder appears inside the sandbox; also its working directory.
 pub const INSIDE_ENGINE: &str = "/engine";
 
-/// What any engine may use at the most; its manifest can only ask for less.
+/// What any engine may use at the most, unless its caller says otherwise; its manifest can only
+/// ask for less. Artifacts stay within what the kernel can hold an engine to.
 pub fn policy() -> Limits {
     const GIB: u64 = 1 << 30;
     Limits {
         wall_time: Duration::from_secs(60),
         memory_bytes: 2 * GIB,
         processes: 256,
-        file_bytes: 4 * GIB,
-        work_bytes: 8 * GIB,
+        file_bytes: MOST_IN_MEMORY,
+        work_bytes: MOST_IN_MEMORY,
         work_files: 100_000,
         stdout_bytes: 64 << 20,
         stderr_bytes: 4 << 20,

@@ -34,8 +34,9 @@ pub(super) const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/random",
     "/dev/urandom",
-    "/dev/zero",
+    ZERO,
 ];
+const ZERO: &str = "/dev/zero";
 
 /// The newest version whose every right the kernel handles.
 pub(super) fn find_version() -> Result<ABI, Missing> {
@@ -84,13 +85,16 @@ fn try_restrict(abi: ABI, unix_sockets: bool) -> Result<bool, Box<dyn std::error
     let change = all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
     let device: BitFlags<AccessFs> =
         all & (AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev);
+    // Who may write to it can map it as shared memory that no limit counts.
+    let zero = device & !(AccessFs::WriteFile | AccessFs::Truncate);
 
     let mut ruleset = create_ruleset(abi)?.add_rule(PathBeneath::new(PathFd::new("/")?, see))?;
     for folder in WRITABLE {
         ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(folder)?, change))?;
     }
     for path in DEVICES {
-        ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(path)?, device))?;
+        let rights = if path == ZERO { zero } else { device };
+        ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(path)?, rights))?;
     }
     let status = ruleset.restrict_self()?;
     Ok(status.ruleset == RulesetStatus::FullyEnforced && status.no_new_privs)

@@ -1,55 +1,72 @@
 //! The sandbox on Linux, seen from the caller's side: plan, fork, read, wait.
 //!
-//! All that can be prepared is prepared here, before the first fork; [`stage`] has the processes
-//! that are forked. Why not an existing sandbox crate: none of those kept lets a seccomp filter
+//! All that can be prepared is prepared before the first fork ([`plan`]); [`stage`] has the
+//! processes that are forked; [`work`] brings back what the command left. Why not an existing sandbox crate: none of those kept lets a seccomp filter
 //! and a current Landlock version be installed without a C library or a helper program, bounds
 //! captured output, and stops a command after milliseconds (see docs/sandbox.md).
 
+mod cgroup;
 mod fence;
+mod handover;
 mod mounts;
 mod ownership;
+mod plan;
 mod report;
 mod seccomp;
 mod stage;
+mod storage;
 mod sys;
+mod transfer;
 mod watch;
+mod work;
 
-use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
-use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
-use crate::error::{Layer, Missing, SandboxError, SpecError};
-use crate::outcome::{Ending, Limit, Outcome};
+use crate::Capabilities;
+use crate::error::{Layer, Missing, SandboxError};
+use crate::outcome::{Ending, Enforcement, Enforcer, Limit, Outcome};
 use crate::pump::Pump;
-use crate::spec::{Limits, Spec};
-use crate::{Capabilities, INSIDE_TMP};
+use crate::spec::Spec;
+use cgroup::Group;
+use plan::Purpose;
 use report::{RECORD_BYTES, Record};
-use stage::{Plan, Wires};
-use sys::StringList;
+use stage::Wires;
+use storage::Storage;
+use work::WorkFolder;
 
-/// Puts every layer up for a command that does nothing.
-pub(crate) fn probe() -> Result<Capabilities, Missing> {
+/// How long putting up empty layers may take. Far more than any machine needs, however loaded:
+/// reaching it means that the system hangs, not that a layer is missing.
+const PROBE_TIME: Duration = Duration::from_secs(300);
+
+/// What can be found out without starting a process.
+pub(crate) fn find_capabilities() -> Result<Capabilities, Missing> {
     let landlock = fence::find_version()?;
     let drop_to = ownership::find_unprivileged_ids()?;
-    let mut spec = Spec::new(["/"], INSIDE_TMP);
-    spec.limits.wall_time = Duration::from_secs(20);
-    spec.work_folder = std::env::temp_dir();
-    match launch(&spec, drop_to, true) {
+    Ok(Capabilities {
+        landlock_abi: u32::try_from(landlock as i32).unwrap_or(0),
+        drops_root: drop_to.is_some(),
+    })
+}
+
+/// Puts every layer up for a command that does nothing, over an empty work folder of its own.
+pub(crate) fn probe() -> Result<Capabilities, Missing> {
+    let capabilities = find_capabilities()?;
+    let drop_to = ownership::find_unprivileged_ids()?;
+    // The folder is never looked at: a probe's work folder is in memory and starts empty.
+    let mut spec = Spec::new(["/"], "/");
+    spec.limits.wall_time = PROBE_TIME;
+    match launch(&spec, drop_to, Purpose::Probe) {
         Ok(Outcome {
             ending: Ending::Exited(0),
             ..
-        }) => Ok(Capabilities {
-            landlock_abi: u32::try_from(landlock as i32).unwrap_or(0),
-            drops_root: drop_to.is_some(),
-        }),
+        }) => Ok(capabilities),
         Ok(outcome) => Err(Missing {
             layer: Layer::Process,
             reason: format!("an empty command ended as {:?}", outcome.ending),
@@ -78,18 +95,25 @@ pub(crate) fn run(spec: &Spec, capabilities: &Capabilities) -> Result<Outcome, S
             source: io::Error::from(io::ErrorKind::PermissionDenied),
         });
     }
-    if let Some(ids) = drop_to {
-        ownership::give_folder(&spec.work_folder, ids).map_err(|source| SandboxError::System {
-            what: "give the work folder away",
-            source,
-        })?;
-    }
-    launch(spec, drop_to, false)
+    launch(spec, drop_to, Purpose::Run)
 }
 
-fn launch(spec: &Spec, drop_to: Option<(u32, u32)>, probe: bool) -> Result<Outcome, SandboxError> {
+fn launch(
+    spec: &Spec,
+    drop_to: Option<(u32, u32)>,
+    purpose: Purpose,
+) -> Result<Outcome, SandboxError> {
     let began = Instant::now();
-    let plan = make_plan(spec, drop_to, probe)?;
+    let plan = plan::make_plan(spec, drop_to, purpose)?;
+    let work = WorkFolder::prepare(spec, drop_to, plan.watched.storage, purpose)?;
+    let most = mounts::memory_bytes(&spec.limits, plan.watched.storage)
+        .saturating_add(spec.limits.memory_bytes);
+    let (group, entrance) = match purpose {
+        Purpose::Probe => None,
+        Purpose::Run => Group::make(most),
+    }
+    .unzip();
+
     let (stdout, stdout_end) = pipe()?;
     let (stderr, stderr_end) = pipe()?;
     let (report, report_end) = pipe()?;
@@ -102,6 +126,7 @@ fn launch(spec: &Spec, drop_to: Option<(u32, u32)>, probe: bool) -> Result<Outco
     }
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(at("open /dev/null"))?;
+    let (work, work_wires) = work.split()?;
     let wires = Wires {
         stdin: sealed_input(&spec.stdin).map_err(at("prepare standard input"))?,
         stdout: stdout_end,
@@ -109,13 +134,11 @@ fn launch(spec: &Spec, drop_to: Option<(u32, u32)>, probe: bool) -> Result<Outco
         report: report_end,
         control: control_end,
         null,
+        group: entrance,
+        work: work_wires,
     };
-    let supervisor = sys::spawn_child(|| stage::supervise(&plan, wires)).map_err(|source| {
-        SandboxError::System {
-            what: "start a process",
-            source,
-        }
-    })?;
+    let supervisor =
+        sys::spawn_child(|| stage::supervise(&plan, wires)).map_err(system("start a process"))?;
     let running = Running {
         supervisor,
         control: Some(control),
@@ -125,11 +148,10 @@ fn launch(spec: &Spec, drop_to: Option<(u32, u32)>, probe: bool) -> Result<Outco
     let limits = &spec.limits;
     let handle = rustix::process::pidfd_open(supervisor, PidfdFlags::empty())
         .map_err(at("watch a process"))?;
-    let deadline = began + limits.wall_time;
     let mut pump = Pump::new(
         (stdout, limits.stdout_bytes),
         (stderr, limits.stderr_bytes),
-        deadline,
+        began + limits.wall_time,
     )
     .map_err(system("read the command's output"))?;
     let limit = pump
@@ -138,12 +160,23 @@ fn launch(spec: &Spec, drop_to: Option<(u32, u32)>, probe: bool) -> Result<Outco
     running.end()?;
     let (stdout, stderr) = pump.finish();
     let duration = began.elapsed();
-    let ending = judge(spec, limit, &read_records(&report)?)?;
+    let records = read_records(&report)?;
+    // Whoever was ended for want of memory may have been the one that reports.
+    let is_out_of_memory = group.as_ref().is_some_and(Group::has_killed);
+    let limit = limit.or(is_out_of_memory.then_some(Limit::Memory));
+    let ending = match judge(spec, limit, &records)? {
+        Ending::Stopped(limit) => Ending::Stopped(limit),
+        ended => work.collect(limits)?.map_or(ended, Ending::Stopped),
+    };
     Ok(Outcome {
         ending,
         stdout,
         stderr,
         duration,
+        enforcement: Enforcement {
+            memory: Enforcer::kernel_if(records.contains(&Record::InGroup)),
+            work_folder: Enforcer::kernel_if(plan.watched.storage == Storage::Memory),
+        },
     })
 }
 
@@ -217,6 +250,13 @@ fn read_records(pipe: &OwnedFd) -> Result<Vec<Record>, SandboxError> {
 fn judge(spec: &Spec, seen: Option<Limit>, records: &[Record]) -> Result<Ending, SandboxError> {
     for record in records {
         match *record {
+            // The machine is not to blame for what the caller's folder holds.
+            Record::SetUpFailed(Layer::WorkFolder, errno) => {
+                return Err(SandboxError::System {
+                    what: "fill the work folder",
+                    source: io::Error::from_raw_os_error(errno),
+                });
+            }
             Record::SetUpFailed(layer, errno) => {
                 let reason = io::Error::from_raw_os_error(errno).to_string();
                 return Err(Missing { layer, reason }.into());
@@ -231,7 +271,7 @@ fn judge(spec: &Spec, seen: Option<Limit>, records: &[Record]) -> Result<Ending,
                     source: io::Error::from_raw_os_error(errno),
                 });
             }
-            Record::Exited(_) | Record::Signaled(_) | Record::Stopped(_) => {}
+            Record::Exited(_) | Record::Signaled(_) | Record::Stopped(_) | Record::InGroup => {}
         }
     }
     if let Some(limit) = seen {
@@ -241,96 +281,9 @@ fn judge(spec: &Spec, seen: Option<Limit>, records: &[Record]) -> Result<Ending,
         Record::Exited(code) => Some(Ending::Exited(code)),
         Record::Signaled(signal) => Some(Ending::Signaled(signal)),
         Record::Stopped(limit) => Some(Ending::Stopped(limit)),
-        Record::SetUpFailed(..) | Record::ExecuteFailed(_) => None,
+        Record::SetUpFailed(..) | Record::ExecuteFailed(_) | Record::InGroup => None,
     });
     ending.ok_or(SandboxError::NoReport)
-}
-
-fn make_plan(spec: &Spec, drop_to: Option<(u32, u32)>, probe: bool) -> Result<Plan, SandboxError> {
-    let environment = spec.environment();
-    let path = environment
-        .get("PATH")
-        .map(String::as_str)
-        .unwrap_or_default();
-    let programs = if probe {
-        Vec::new()
-    } else {
-        candidates(spec, path)?
-    };
-    let arguments: Result<Vec<CString>, SpecError> =
-        spec.command.iter().map(|part| c_string(part)).collect();
-    let variables: Result<Vec<CString>, SpecError> = environment
-        .iter()
-        .map(|(name, value)| c_string(OsStr::new(&format!("{name}={value}"))))
-        .collect();
-    Ok(Plan {
-        drop_to,
-        own_ids: (
-            rustix::process::geteuid().as_raw(),
-            rustix::process::getegid().as_raw(),
-        ),
-        programs,
-        arguments: StringList::new(arguments?),
-        environment: StringList::new(variables?),
-        current_dir: c_string(spec.current_dir.as_os_str())?,
-        mounts: mounts::plan_mounts(spec, drop_to)?,
-        limits: spec.limits.clone(),
-        resource_limits: resource_limits(&spec.limits, drop_to.is_some()),
-        landlock: fence::find_version()?,
-        unix_sockets: spec.unix_sockets,
-        filters: seccomp::compile_filters(spec.unix_sockets)?,
-    })
-}
-
-/// Where the program may be, as a shell would look: by path when it has a slash, else in each
-/// folder of the inside PATH.
-fn candidates(spec: &Spec, path: &str) -> Result<Vec<CString>, SpecError> {
-    let Some(program) = spec.command.first() else {
-        return Err(SpecError::EmptyCommand);
-    };
-    if program.as_bytes().contains(&b'/') {
-        return Ok(vec![c_string(program)?]);
-    }
-    path.split(':')
-        .filter(|folder| !folder.is_empty())
-        .map(|folder| c_string(Path::new(folder).join(program).as_os_str()))
-        .collect()
-}
-
-fn c_string(text: &OsStr) -> Result<CString, SpecError> {
-    CString::new(text.as_bytes()).map_err(|_| SpecError::Nul {
-        what: "the command",
-    })
-}
-
-/// Limits that the kernel keeps for each process. None is ever raised.
-fn resource_limits(limits: &Limits, is_root: bool) -> Vec<(Resource, Rlimit)> {
-    // An ordinary user's supervisor and process 1 are counted with the command.
-    let processes = u64::from(limits.processes) + if is_root { 0 } else { 2 };
-    let wanted = [
-        (Resource::Core, 0),
-        (Resource::Fsize, limits.file_bytes),
-        (Resource::Nofile, u64::from(limits.open_files)),
-        (Resource::Nproc, processes),
-        // Not the address space: interpreters reserve far more of it than they ever use.
-        (Resource::Data, limits.memory_bytes),
-        (Resource::Memlock, 1 << 16),
-        (Resource::Msgqueue, 0),
-        (Resource::Rtprio, 0),
-    ];
-    let lower = |(resource, most): (Resource, u64)| {
-        let most = rustix::process::getrlimit(resource)
-            .maximum
-            .map_or(most, |max| max.min(most));
-        (
-            resource,
-            Rlimit {
-                current: Some(most),
-                maximum: Some(most),
-            },
-        )
-    };
-    wanted.into_iter().map(lower).collect()
 }
 
 /// Standard input as a file in memory that nobody can change any more: unlike a pipe it needs no

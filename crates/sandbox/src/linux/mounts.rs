@@ -1,5 +1,6 @@
 //! The file system a command sees, built from nothing: an empty root in memory, the system's
-//! program folders read-only, a private /proc, five devices, /tmp in memory, the work folder.
+//! program folders read-only, a private /proc, five devices, and in memory /tmp, /dev/shm and
+//! (see [`super::storage`]) the work folder.
 //!
 //! Sources are cloned as detached mounts before anything is covered, and put in place by
 //! descriptor, so no path of the host is looked up twice. The plan is made before the first
@@ -21,9 +22,10 @@ use rustix::mount::{
 
 use super::fence::DEVICES;
 use super::report::{At, Failure};
+use super::storage::{self, Storage};
 use super::sys;
 use crate::error::{Layer, SandboxError};
-use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
+use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Limits, Spec};
 
 /// Program folders of the system; those that exist are shown. /usr must exist.
 const SYSTEM: [&str; 11] = [
@@ -67,11 +69,18 @@ struct Bind {
     attributes: u64,
 }
 
+/// A folder in memory of bounded size and with bounded entries.
+struct MemoryFolder {
+    inside: &'static str,
+    options: Vec<(&'static str, String)>,
+}
+
 /// Everything [`build`] needs, made ahead.
 pub(super) struct MountPlan {
     binds: Vec<Bind>,
     links: Vec<(PathBuf, CString)>,
-    tmp_bytes: u64,
+    /// Folders in memory that the command may write to.
+    memory_folders: Vec<MemoryFolder>,
     /// Owner of the private folders, where we are root.
     owner: Option<(u32, u32)>,
 }
@@ -80,11 +89,15 @@ pub(super) struct MountPlan {
 pub(super) fn plan_mounts(
     spec: &Spec,
     owner: Option<(u32, u32)>,
+    storage: Storage,
 ) -> Result<MountPlan, SandboxError> {
     let mut plan = MountPlan {
         binds: Vec::new(),
         links: Vec::new(),
-        tmp_bytes: spec.limits.tmp_bytes.max(1 << 16),
+        memory_folders: vec![
+            shared_folder("/dev/shm", shm_bytes(&spec.limits)),
+            shared_folder(INSIDE_TMP, tmp_bytes(&spec.limits)),
+        ],
         owner,
     };
     for path in SYSTEM {
@@ -96,13 +109,63 @@ pub(super) fn plan_mounts(
     for mount in &spec.mounts {
         plan.add_bind(Layer::ExtraMount, &mount.host, &mount.inside, READ_ONLY)?;
     }
-    plan.add_bind(
-        Layer::WorkFolder,
-        &spec.work_folder,
-        Path::new(INSIDE_WORK),
-        WRITABLE,
-    )?;
+    match storage {
+        Storage::Memory => plan
+            .memory_folders
+            .push(work_folder(&spec.limits, plan.owner)),
+        Storage::Disk => plan.add_bind(
+            Layer::WorkFolder,
+            &spec.work_folder,
+            Path::new(INSIDE_WORK),
+            WRITABLE,
+        )?,
+    }
     Ok(plan)
+}
+
+/// Size of /tmp. Some room is needed for the home folder in it.
+fn tmp_bytes(limits: &Limits) -> u64 {
+    limits.tmp_bytes.max(1 << 16)
+}
+
+fn shm_bytes(limits: &Limits) -> u64 {
+    tmp_bytes(limits).min(64 << 20)
+}
+
+/// What all folders in memory may hold together.
+pub(super) fn memory_bytes(limits: &Limits, storage: Storage) -> u64 {
+    storage
+        .memory_bytes(limits)
+        .saturating_add(tmp_bytes(limits))
+        .saturating_add(shm_bytes(limits))
+}
+
+fn shared_folder(inside: &'static str, bytes: u64) -> MemoryFolder {
+    MemoryFolder {
+        inside,
+        options: vec![
+            ("mode", "1777".to_owned()),
+            ("size", bytes.to_string()),
+            // An empty file takes about a kilobyte of the kernel's memory.
+            ("nr_inodes", (bytes >> 10).clamp(64, 65_536).to_string()),
+        ],
+    }
+}
+
+fn work_folder(limits: &Limits, owner: Option<(u32, u32)>) -> MemoryFolder {
+    let mut options = vec![
+        ("mode", "755".to_owned()),
+        ("size", Storage::Memory.memory_bytes(limits).to_string()),
+        ("nr_inodes", storage::entries(limits).to_string()),
+    ];
+    // Without root it belongs to the one user there is.
+    if let Some((uid, gid)) = owner {
+        options.extend([("uid", uid.to_string()), ("gid", gid.to_string())]);
+    }
+    MemoryFolder {
+        inside: INSIDE_WORK,
+        options,
+    }
 }
 
 impl MountPlan {
@@ -164,7 +227,10 @@ pub(super) fn build(plan: &MountPlan) -> Result<(), Failure> {
 
     let proc = new_filesystem(
         "proc",
-        &[("hidepid", "invisible"), ("subset", "pid")],
+        &[
+            ("hidepid", "invisible".to_owned()),
+            ("subset", "pid".to_owned()),
+        ],
         READ_PROC,
     )
     .at(Layer::Proc)?;
@@ -174,8 +240,8 @@ pub(super) fn build(plan: &MountPlan) -> Result<(), Failure> {
     }
 
     // Attached over /usr, whose contents are cloned by now; the old tree goes away as a whole.
-    let root = new_filesystem("tmpfs", &[("mode", "755"), ("size", "1m")], memory_flags())
-        .at(Layer::Root)?;
+    let options = [("mode", "755".to_owned()), ("size", "1m".to_owned())];
+    let root = new_filesystem("tmpfs", &options, memory_flags()).at(Layer::Root)?;
     attach(root.as_fd(), CWD, "/usr").at(Layer::Root)?;
     for (path, target) in &plan.links {
         make_parents(root.as_fd(), path).at(Layer::Root)?;
@@ -198,8 +264,9 @@ pub(super) fn build(plan: &MountPlan) -> Result<(), Failure> {
     }
     make_target(root.as_fd(), Path::new("/proc"), true).at(Layer::Proc)?;
     attach(proc.as_fd(), root.as_fd(), "proc").at(Layer::Proc)?;
-    add_memory_folder(root.as_fd(), "/dev/shm", plan.tmp_bytes.min(64 << 20)).at(Layer::Root)?;
-    add_memory_folder(root.as_fd(), INSIDE_TMP, plan.tmp_bytes).at(Layer::Root)?;
+    for folder in &plan.memory_folders {
+        add_memory_folder(root.as_fd(), folder).at(Layer::Root)?;
+    }
     make_target(root.as_fd(), Path::new(INSIDE_HOME), true).at(Layer::Root)?;
     if let Some((uid, gid)) = plan.owner {
         let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
@@ -224,12 +291,12 @@ fn memory_flags() -> MountAttrFlags {
 
 fn new_filesystem(
     kind: &str,
-    options: &[(&str, &str)],
+    options: &[(&str, String)],
     attributes: MountAttrFlags,
 ) -> Result<OwnedFd, Errno> {
     let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in options {
-        rustix::mount::fsconfig_set_string(&context, *key, *value)?;
+        rustix::mount::fsconfig_set_string(&context, *key, value)?;
     }
     rustix::mount::fsconfig_create(&context)?;
     rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
@@ -259,17 +326,11 @@ fn attach<P: rustix::path::Arg>(
     )
 }
 
-/// A folder in memory, open to the command, of bounded size and with bounded entries.
-fn add_memory_folder(root: BorrowedFd<'_>, path: &str, bytes: u64) -> Result<(), Errno> {
-    let size = bytes.to_string();
-    let options = [
-        ("mode", "1777"),
-        ("size", size.as_str()),
-        ("nr_inodes", "65536"),
-    ];
-    let folder = new_filesystem("tmpfs", &options, memory_flags())?;
-    make_target(root, Path::new(path), true)?;
-    attach(folder.as_fd(), root, relative(Path::new(path)))
+fn add_memory_folder(root: BorrowedFd<'_>, folder: &MemoryFolder) -> Result<(), Errno> {
+    let mount = new_filesystem("tmpfs", &folder.options, memory_flags())?;
+    let path = Path::new(folder.inside);
+    make_target(root, path, true)?;
+    attach(mount.as_fd(), root, relative(path))
 }
 
 /// Inside paths are absolute; everything here works below the new root's descriptor.

@@ -21,8 +21,10 @@ pub(super) enum Record {
     Exited(u8),
     /// The command ended by a signal.
     Signaled(i32),
-    /// The init process stopped everything at a limit.
+    /// Process 1 stopped everything at a limit.
     Stopped(Limit),
+    /// The command runs in the control group that was made for it.
+    InGroup,
 }
 
 pub(super) const RECORD_BYTES: usize = 8;
@@ -38,6 +40,7 @@ impl Record {
             Record::Stopped(Limit::WorkBytes) => (5, 2, 0),
             Record::Stopped(Limit::WorkFiles) => (5, 3, 0),
             Record::Stopped(_) => (5, 0, 0),
+            Record::InGroup => (6, 0, 0),
         };
         let mut bytes = [kind, detail, 0, 0, 0, 0, 0, 0];
         bytes[4..].copy_from_slice(&value.to_le_bytes());
@@ -55,6 +58,7 @@ impl Record {
             (5, 1) => Some(Record::Stopped(Limit::Memory)),
             (5, 2) => Some(Record::Stopped(Limit::WorkBytes)),
             (5, 3) => Some(Record::Stopped(Limit::WorkFiles)),
+            (6, _) => Some(Record::InGroup),
             _ => None,
         }
     }
@@ -96,6 +100,7 @@ mod tests {
             Record::Stopped(Limit::Memory),
             Record::Stopped(Limit::WorkBytes),
             Record::Stopped(Limit::WorkFiles),
+            Record::InGroup,
         ];
         for record in records {
             assert_eq!(Record::parse(&record.encode()), Some(record));

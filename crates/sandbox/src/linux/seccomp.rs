@@ -15,21 +15,30 @@ use seccompiler::{
 
 use crate::error::{Layer, Missing};
 
+/// What the filters depend on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FilterOptions {
+    /// Whether Unix sockets may be made.
+    pub(super) unix_sockets: bool,
+    /// Whether files may be made that never had a name: only where their size is bounded.
+    pub(super) nameless_files: bool,
+}
+
 /// The filters, in the order in which they are to be installed.
-pub(super) fn compile_filters(unix_sockets: bool) -> Result<[BpfProgram; 2], Missing> {
+pub(super) fn compile_filters(options: FilterOptions) -> Result<[BpfProgram; 2], Missing> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|_| Missing {
         layer: Layer::Platform,
         reason: format!("no seccomp filter for `{}`", std::env::consts::ARCH),
     })?;
     let compiled = || -> Result<[BpfProgram; 2], seccompiler::BackendError> {
         let allow = SeccompFilter::new(
-            ALLOWED.iter().map(|call| (*call, Vec::new())).collect(),
+            allowed_calls(options),
             SeccompAction::Errno(libc::ENOSYS.unsigned_abs()),
             SeccompAction::Allow,
             arch,
         )?;
         let refuse = SeccompFilter::new(
-            refused_calls(unix_sockets)?,
+            refused_calls(options)?,
             SeccompAction::Allow,
             SeccompAction::Errno(libc::EPERM.unsigned_abs()),
             arch,
@@ -44,9 +53,18 @@ pub(super) fn compile_filters(unix_sockets: bool) -> Result<[BpfProgram; 2], Mis
 
 type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
 
+fn allowed_calls(options: FilterOptions) -> Rules {
+    ALLOWED
+        .iter()
+        // Its flags lie in memory, where no filter sees them; programs fall back to openat.
+        .filter(|call| options.nameless_files || **call != libc::SYS_openat2)
+        .map(|call| (*call, Vec::new()))
+        .collect()
+}
+
 /// Calls that answer EPERM. Those without conditions are listed although the allow list already
 /// leaves them out: their refusal should read as one.
-fn refused_calls(unix_sockets: bool) -> Result<Rules, seccompiler::BackendError> {
+fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
 
@@ -56,12 +74,55 @@ fn refused_calls(unix_sockets: bool) -> Result<Rules, seccompiler::BackendError>
         libc::SYS_socketpair,
         vec![SeccompRule::new(vec![not_unix.clone()])?],
     );
-    let socket = if unix_sockets {
+    let socket = if options.unix_sockets {
         vec![SeccompRule::new(vec![not_unix])?]
     } else {
         Vec::new()
     };
     rules.insert(libc::SYS_socket, socket);
+
+    // Every socket counts with the buffer that the kernel gives it; it must not hold more.
+    let mut buffers = Vec::new();
+    for option in [
+        libc::SO_SNDBUF,
+        libc::SO_RCVBUF,
+        libc::SO_SNDBUFFORCE,
+        libc::SO_RCVBUFFORCE,
+    ] {
+        let level = argument(1, Eq, libc::SOL_SOCKET)?;
+        buffers.push(SeccompRule::new(vec![level, argument(2, Eq, option)?])?);
+    }
+    rules.insert(libc::SYS_setsockopt, buffers);
+
+    // So does every pipe.
+    let size = SeccompRule::new(vec![argument(1, Eq, libc::F_SETPIPE_SZ)?])?;
+    rules.insert(libc::SYS_fcntl, vec![size]);
+
+    // Shared memory without a file outlives its mapping in part or whole and is then counted
+    // nowhere; huge pages never are. Files in /dev/shm serve instead, whose size is bounded.
+    let mut mappings = Vec::new();
+    for kind in [libc::MAP_SHARED, libc::MAP_SHARED_VALIDATE] {
+        let mask = u64::from((libc::MAP_TYPE | libc::MAP_ANONYMOUS).unsigned_abs());
+        let shared = argument(3, MaskedEq(mask), kind | libc::MAP_ANONYMOUS)?;
+        mappings.push(SeccompRule::new(vec![shared])?);
+    }
+    let mask = u64::from(libc::MAP_HUGETLB.unsigned_abs());
+    let huge = argument(3, MaskedEq(mask), libc::MAP_HUGETLB)?;
+    mappings.push(SeccompRule::new(vec![huge])?);
+    rules.insert(libc::SYS_mmap, mappings);
+
+    if !options.nameless_files {
+        // Without the bit for folders, which stands for opening one when it is alone.
+        let flag = libc::O_TMPFILE & !libc::O_DIRECTORY;
+        let mask = u64::from(flag.unsigned_abs());
+        let at = SeccompRule::new(vec![argument(2, MaskedEq(mask), flag)?])?;
+        rules.insert(libc::SYS_openat, vec![at]);
+        #[cfg(target_arch = "x86_64")]
+        {
+            let plain = SeccompRule::new(vec![argument(1, MaskedEq(mask), flag)?])?;
+            rules.insert(libc::SYS_open, vec![plain]);
+        }
+    }
 
     // New namespaces would give back the capabilities that were dropped.
     let mut clone = Vec::new();
@@ -183,6 +244,8 @@ const REFUSED: &[c_long] = &[
     libc::SYS_fanotify_mark,
     // Memory that belongs to no process and escapes the memory limit.
     libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+    libc::SYS_vmsplice,
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_msgget,
@@ -254,7 +317,6 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_sendfile,
     libc::SYS_splice,
     libc::SYS_tee,
-    libc::SYS_vmsplice,
     libc::SYS_flock,
     libc::SYS_fcntl,
     libc::SYS_ioctl,
@@ -511,8 +573,12 @@ mod tests {
 
     #[test]
     fn filters_for_this_machine_compile() {
-        for unix_sockets in [false, true] {
-            let [allow, refuse] = compile_filters(unix_sockets).unwrap();
+        for (unix_sockets, nameless_files) in [(false, true), (true, true), (true, false)] {
+            let options = FilterOptions {
+                unix_sockets,
+                nameless_files,
+            };
+            let [allow, refuse] = compile_filters(options).unwrap();
             assert!(allow.len() > ALLOWED.len());
             assert!(refuse.len() > REFUSED.len());
         }

@@ -10,7 +10,7 @@
 //! others. Root makes the others first, with its own power (so that folders of any owner can be
 //! shown), and only the command enters a user namespace, under an unprivileged uid of the host.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use landlock::ABI;
 use rustix::event::{PollFd, PollFlags};
@@ -20,12 +20,15 @@ use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptio
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets, UnshareFlags};
 use seccompiler::BpfProgram;
 
+use super::cgroup::Entrance;
 use super::mounts::{self, MountPlan};
 use super::report::{At, Failure, Record};
 use super::sys::{self, StringList};
-use super::{fence, watch};
+use super::watch::{self, Watched};
+use super::{fence, handover, storage, transfer};
 use crate::error::Layer;
-use crate::spec::Limits;
+use crate::outcome::Limit;
+use crate::spec::INSIDE_WORK;
 
 /// User and group id inside.
 pub(super) const INSIDE_ID: u32 = 1000;
@@ -42,7 +45,7 @@ pub(super) struct Plan {
     pub(super) environment: StringList,
     pub(super) current_dir: std::ffi::CString,
     pub(super) mounts: MountPlan,
-    pub(super) limits: Limits,
+    pub(super) watched: Watched,
     pub(super) resource_limits: Vec<(Resource, Rlimit)>,
     pub(super) landlock: ABI,
     pub(super) unix_sockets: bool,
@@ -60,22 +63,66 @@ pub(super) struct Wires {
     pub(super) control: OwnedFd,
     /// /dev/null, opened on the host.
     pub(super) null: OwnedFd,
+    /// How process 1 gets into the command's control group, where there is one.
+    pub(super) group: Option<Entrance>,
+    /// What a work folder in memory needs.
+    pub(super) work: Option<WorkWires>,
+}
+
+/// The two ends of a work folder in memory.
+pub(super) struct WorkWires {
+    /// The caller's work folder, whose content the command is to find. None for a probe.
+    pub(super) host: Option<OwnedFd>,
+    /// Where the folder in memory is sent, so that the caller can reach it when all processes
+    /// are gone.
+    pub(super) hand_over: OwnedFd,
+}
+
+impl Wires {
+    fn all(&self) -> Vec<BorrowedFd<'_>> {
+        let mut all = vec![
+            self.stdin.as_fd(),
+            self.stdout.as_fd(),
+            self.stderr.as_fd(),
+            self.report.as_fd(),
+            self.control.as_fd(),
+            self.null.as_fd(),
+        ];
+        match &self.group {
+            Some(Entrance::StartIn(group) | Entrance::Join(group)) => all.push(group.as_fd()),
+            None => {}
+        }
+        if let Some(work) = &self.work {
+            all.extend(work.host.as_ref().map(AsFd::as_fd));
+            all.push(work.hand_over.as_fd());
+        }
+        all
+    }
 }
 
 const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
     .union(UnshareFlags::NEWPID)
     .union(UnshareFlags::NEWNET)
     .union(UnshareFlags::NEWIPC)
-    .union(UnshareFlags::NEWUTS)
-    .union(UnshareFlags::NEWCGROUP);
+    .union(UnshareFlags::NEWUTS);
 
 /// First process.
 pub(super) fn supervise(plan: &Plan, wires: Wires) -> i32 {
     match try_supervise(plan, &wires) {
         Ok(init) => {
             // Only process 1 may report from here on, and only the command may print.
-            drop((wires.stdin, wires.stdout, wires.stderr, wires.report));
-            end_with(init, wires.control)
+            let Wires {
+                stdin,
+                stdout,
+                stderr,
+                report,
+                control,
+                null,
+                group,
+                work,
+            } = wires;
+            drop((stdin, stdout, stderr, report, null, group, work));
+            end_with(init, control)
         }
         Err(Failure(layer, errno)) => {
             Record::SetUpFailed(layer, errno.raw_os_error()).send(wires.report.as_fd());
@@ -85,15 +132,7 @@ pub(super) fn supervise(plan: &Plan, wires: Wires) -> i32 {
 }
 
 fn try_supervise(plan: &Plan, wires: &Wires) -> Result<Pid, Failure> {
-    let keep = [
-        wires.stdin.as_fd(),
-        wires.stdout.as_fd(),
-        wires.stderr.as_fd(),
-        wires.report.as_fd(),
-        wires.control.as_fd(),
-        wires.null.as_fd(),
-    ];
-    sys::close_all_but(&keep).at(Layer::Process)?;
+    sys::close_all_but(&wires.all()).at(Layer::Process)?;
     sys::reset_signals();
     rustix::process::setsid().at(Layer::Process)?;
     rustix::stdio::dup2_stdin(&wires.null).at(Layer::Process)?;
@@ -111,7 +150,12 @@ fn try_supervise(plan: &Plan, wires: &Wires) -> Result<Pid, Failure> {
     // After all changes of identity, which would clear it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Layer::Process)?;
 
-    let child = sys::spawn_child(|| init(plan, wires));
+    if let Some(Entrance::StartIn(group)) = &wires.group
+        && let Ok(init) = sys::spawn_child_in(group.as_fd(), || init(plan, wires, true))
+    {
+        return Ok(init);
+    }
+    let child = sys::spawn_child(|| init(plan, wires, false));
     child
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
         .at(Layer::Process)
@@ -149,8 +193,8 @@ fn end_with(init: Pid, control: OwnedFd) -> i32 {
         ];
         match rustix::event::poll(&mut events, None) {
             Ok(_) => {
-                let [ended, told] = &events;
-                if told.revents().is_empty() && ended.revents().is_empty() {
+                let [ended, closed] = &events;
+                if closed.revents().is_empty() && ended.revents().is_empty() {
                     continue;
                 }
                 if ended.revents().is_empty() {
@@ -177,9 +221,9 @@ fn wait_until_gone(init: Pid) -> i32 {
     }
 }
 
-/// Process 1.
-fn init(plan: &Plan, wires: &Wires) -> i32 {
-    let outcome = match try_init(plan, wires) {
+/// Process 1. `is_in_group` says whether it was started in the control group.
+fn init(plan: &Plan, wires: &Wires, is_in_group: bool) -> i32 {
+    let outcome = match try_init(plan, wires, is_in_group) {
         Ok(record) => record,
         Err(Failure(layer, errno)) => Record::SetUpFailed(layer, errno.raw_os_error()),
     };
@@ -187,13 +231,27 @@ fn init(plan: &Plan, wires: &Wires) -> i32 {
     0
 }
 
-fn try_init(plan: &Plan, wires: &Wires) -> Result<Record, Failure> {
+fn try_init(plan: &Plan, wires: &Wires, is_in_group: bool) -> Result<Record, Failure> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Layer::Process)?;
     // Without this the command could look into this process, a copy of the caller.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Layer::Process)?;
+    let has_joined = match &wires.group {
+        Some(Entrance::Join(members)) => rustix::io::write(members, b"0").is_ok(),
+        _ => is_in_group,
+    };
+    if has_joined {
+        Record::InGroup.send(wires.report.as_fd());
+    }
+    // Only now, so that its root is the command's own group.
+    sys::unshare(UnshareFlags::NEWCGROUP).at(Layer::Namespaces)?;
     rustix::system::sethostname(b"sandbox").at(Layer::Namespaces)?;
     rustix::system::setdomainname(b"(none)").at(Layer::Namespaces)?;
     mounts::build(&plan.mounts)?;
+    if let Some(work) = &wires.work
+        && let Some(limit) = fill_work_folder(plan, work)?
+    {
+        return Ok(Record::Stopped(limit));
+    }
 
     let (ready, is_ready) = pipe()?;
     let (mapped, is_mapped) = pipe()?;
@@ -211,7 +269,24 @@ fn try_init(plan: &Plan, wires: &Wires) -> Result<Record, Failure> {
     }
     drop((ready, mapped, is_mapped));
     sys::close_all_but(&[wires.report.as_fd()]).at(Layer::Process)?;
-    watch::watch(child, &plan.limits).at(Layer::Process)
+    watch::watch(child, &plan.watched).at(Layer::Process)
+}
+
+/// Hands the work folder in memory over to the caller and puts in it what the caller's holds; the
+/// answer is the limit that that alone exceeds.
+fn fill_work_folder(plan: &Plan, work: &WorkWires) -> Result<Option<Limit>, Failure> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let inside = rustix::fs::open(INSIDE_WORK, flags, Mode::empty()).at(Layer::WorkFolder)?;
+    handover::send(&work.hand_over, inside.as_fd()).at(Layer::WorkFolder)?;
+    let Some(host) = &work.host else {
+        return Ok(None);
+    };
+    match transfer::replicate(host, &inside, plan.drop_to) {
+        Err(Errno::NOSPC) => Ok(Some(
+            storage::find_full(INSIDE_WORK).unwrap_or(Limit::WorkBytes),
+        )),
+        other => other.at(Layer::WorkFolder).map(|()| None),
+    }
 }
 
 fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
@@ -259,6 +334,9 @@ fn prepare_command(
     mapped: &OwnedFd,
 ) -> Result<(), Failure> {
     rustix::process::setsid().at(Layer::Process)?;
+    // When memory runs out the command goes first, not the processes that report on it. Where
+    // this fails they are still far smaller.
+    let _ = write_text("/proc/self/oom_score_adj", "1000");
     rustix::stdio::dup2_stdin(&wires.stdin).at(Layer::StandardStreams)?;
     rustix::stdio::dup2_stdout(&wires.stdout).at(Layer::StandardStreams)?;
     rustix::stdio::dup2_stderr(&wires.stderr).at(Layer::StandardStreams)?;

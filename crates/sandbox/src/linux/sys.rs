@@ -1,5 +1,5 @@
-//! The system calls that have no safe wrapper in the crates we use: fork, execve, close_range,
-//! mount_setattr, unshare and signal dispositions. The only place of this crate with `unsafe`.
+//! The system calls that have no safe wrapper in the crates we use: fork, clone3, execve,
+//! close_range, mount_setattr, unshare and signal dispositions. The only place of this crate with `unsafe`.
 //!
 //! Invariant of [`spawn_child`]: the closure runs in a process with one thread, and that process
 //! never returns into the caller's code, not even by a panic.
@@ -51,6 +51,40 @@ pub(super) fn spawn_child(work: impl FnOnce() -> i32) -> io::Result<Pid> {
         pid => Pid::from_raw(pid).ok_or_else(|| io::Error::other("fork answered no process id")),
     }
 }
+
+/// As [`spawn_child`], but the child starts in the control group whose folder is given. Only for
+/// a process with one thread: libc does not see this fork and prepares no lock for it.
+pub(super) fn spawn_child_in(group: BorrowedFd<'_>, work: impl FnOnce() -> i32) -> io::Result<Pid> {
+    // SAFETY: the structure is plain numbers, for which zero is valid.
+    let mut how: libc::clone_args = unsafe { std::mem::zeroed() };
+    how.flags = CLONE_INTO_CGROUP;
+    how.exit_signal = u64::from(libc::SIGCHLD.unsigned_abs());
+    how.cgroup = u64::from(group.as_raw_fd().unsigned_abs());
+    // SAFETY: without CLONE_VM and a stack of its own the child continues here as after fork, in
+    // a copy of this process, which has one thread. It only runs `work` and ends by `_exit`.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_clone3,
+            ptr::from_mut(&mut how),
+            size_of::<libc::clone_args>(),
+        )
+    };
+    match answer {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let _guard = ExitGuard;
+            let code = work();
+            exit_now(code)
+        }
+        pid => i32::try_from(pid)
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or_else(|| io::Error::other("clone3 answered no process id")),
+    }
+}
+
+/// libc has it as a signed number that is too small for it.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// Closes every file descriptor from 3 up but those in `keep`. Only for a fresh child: values
 /// that own other descriptors are stale afterwards and must not be used.

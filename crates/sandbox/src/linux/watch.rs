@@ -1,38 +1,58 @@
-//! What process 1 of the sandbox does while the command runs: it reaps, and it watches limits
-//! that no single kernel limit covers without cgroups, which an ordinary user may not have:
-//! memory of all processes together and the size of the work folder.
+//! What process 1 of the sandbox does while the command runs: it reaps, and it looks whether a
+//! limit was reached that the kernel does not turn into an end of its own.
 //!
-//! It looks every few milliseconds, so a fast command can go over a limit for that long. One
-//! process's memory is bounded by the kernel itself besides (RLIMIT_DATA), one file's size too
-//! (RLIMIT_FSIZE).
+//! - Work folder: in memory the kernel refuses what goes beyond its size, and a full one ends
+//!   the command here. On disk, where no such bound can be had, its files are added up.
+//! - Memory of all processes together: resident pages, each counted once, page tables, and full
+//!   buffers for every socket and pipe. A control group bounds more, exactly, but not everyone may have
+//!   one (see [`super::cgroup`]).
+//!
+//! It looks every few milliseconds, so a fast command can go over what is only watched for that
+//! long. One process's private memory is bounded by the kernel besides (RLIMIT_DATA), one file's
+//! size too (RLIMIT_FSIZE).
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus};
 
 use super::report::Record;
+use super::storage::{self, Storage};
+use super::transfer;
 use crate::outcome::Limit;
 use crate::spec::{INSIDE_WORK, Limits};
+
+/// What is watched, and how.
+pub(super) struct Watched {
+    pub(super) limits: Limits,
+    pub(super) storage: Storage,
+    /// What one socket's buffer may hold.
+    pub(super) socket_bytes: u64,
+}
 
 /// The shortest pause between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits for the command and answers with how it ended, or with the limit it reached.
-pub(super) fn watch(command: Pid, limits: &Limits) -> Result<Record, Errno> {
+pub(super) fn watch(command: Pid, watched: &Watched) -> Result<Record, Errno> {
     let handle = rustix::process::pidfd_open(command, PidfdFlags::empty())?;
     let mut pause = PAUSE;
     loop {
         if wait_for(handle.as_fd(), pause)? {
-            return reap_until(command);
+            let record = reap_until(command)?;
+            return Ok(watched.work_breach().map_or(record, Record::Stopped));
         }
         reap_others(command)?;
         let began = Instant::now();
-        if let Some(limit) = find_breach(limits) {
+        if let Some(limit) = watched.breach() {
             return Ok(Record::Stopped(limit));
         }
         // Looking must stay cheap beside the command: a tenth of the time at most.
@@ -91,25 +111,6 @@ fn reap_others(command: Pid) -> Result<(), Errno> {
     Ok(())
 }
 
-fn find_breach(limits: &Limits) -> Option<Limit> {
-    if memory_in_use(resident_bytes) > limits.memory_bytes
-        // Pages shared after a fork are counted in each process; before stopping anything,
-        // count every page once.
-        && memory_in_use(proportional_bytes) > limits.memory_bytes
-    {
-        return Some(Limit::Memory);
-    }
-    let mut usage = Usage {
-        bytes: 0,
-        entries: 0,
-    };
-    measure(&mut usage, limits);
-    if usage.entries > limits.work_files {
-        return Some(Limit::WorkFiles);
-    }
-    (usage.bytes > limits.work_bytes).then_some(Limit::WorkBytes)
-}
-
 fn process_ids() -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -120,83 +121,168 @@ fn process_ids() -> Vec<i32> {
         .collect()
 }
 
-fn memory_in_use(of_process: fn(i32) -> Option<u64>) -> u64 {
-    process_ids()
-        .into_iter()
-        .filter_map(of_process)
-        .fold(0, u64::saturating_add)
-}
-
-fn resident_bytes(pid: i32) -> Option<u64> {
-    let statm = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-    let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
-    Some(pages.saturating_mul(u64::try_from(rustix::param::page_size()).ok()?))
-}
-
-fn proportional_bytes(pid: i32) -> Option<u64> {
-    let Ok(text) = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) else {
-        return resident_bytes(pid);
-    };
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes.saturating_mul(1024))
-}
-
-struct Usage {
-    bytes: u64,
-    entries: u64,
-}
-
-/// Adds up the work folder without following links; stops as soon as a limit is passed. What
-/// cannot be read is not counted: this process may read all of it, so that only happens to
-/// things that vanish meanwhile.
-fn measure(usage: &mut Usage, limits: &Limits) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let Ok(top) = rustix::fs::open(INSIDE_WORK, flags, Mode::empty()) else {
-        return;
-    };
-    // Descriptors on the way down: at most one a level, and no more levels than we may open.
-    const DEEPEST: usize = 500;
-    let mut stack: Vec<(OwnedFd, Dir)> = Vec::new();
-    if let Ok(dir) = Dir::read_from(&top) {
-        stack.push((top, dir));
+impl Watched {
+    fn breach(&self) -> Option<Limit> {
+        let most = self.limits.memory_bytes;
+        let processes: Vec<Process> = process_ids()
+            .into_iter()
+            .filter_map(Process::read)
+            .collect();
+        let sockets = open_sockets().saturating_mul(self.socket_bytes);
+        let buffers = sockets.saturating_add(pipe_bytes(&processes, most));
+        let in_use = |of_process: fn(&Process) -> u64| {
+            let processes = processes.iter().map(of_process);
+            processes.fold(buffers, u64::saturating_add)
+        };
+        // Pages shared after a fork are counted in each process; before stopping anything,
+        // count every page once.
+        if in_use(Process::bytes) > most && in_use(Process::proportional_bytes) > most {
+            return Some(Limit::Memory);
+        }
+        self.work_breach()
     }
-    loop {
-        let depth = stack.len();
-        let Some((folder, dir)) = stack.last_mut() else {
-            return;
-        };
-        let Some(entry) = dir.next() else {
-            stack.pop();
-            continue;
-        };
-        let Ok(entry) = entry else { continue };
-        let name = entry.file_name();
-        if name == c"." || name == c".." {
-            continue;
+
+    fn work_breach(&self) -> Option<Limit> {
+        match self.storage {
+            Storage::Memory => storage::find_full(INSIDE_WORK),
+            Storage::Disk => self.disk_breach(),
         }
-        let Ok(stat) = rustix::fs::statat(&*folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
-            continue;
-        };
-        usage.entries += 1;
-        usage.bytes = usage
-            .bytes
-            .saturating_add(u64::try_from(stat.st_blocks).unwrap_or(0) * 512);
-        if usage.entries > limits.work_files || usage.bytes > limits.work_bytes {
-            return;
+    }
+
+    fn disk_breach(&self) -> Option<Limit> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let top: OwnedFd = rustix::fs::open(INSIDE_WORK, flags, Mode::empty()).ok()?;
+        let (entries, bytes) = (self.limits.work_files, self.limits.work_bytes);
+        let usage = transfer::measure(&top, entries, bytes).ok()?;
+        if usage.is_too_deep || usage.entries > entries {
+            return Some(Limit::WorkFiles);
         }
-        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            if depth >= DEEPEST {
-                // A tree this deep only serves to hide things from being counted.
-                usage.entries = u64::MAX;
-                return;
+        let named = usage.apparent_bytes.max(usage.disk_bytes);
+        let device = rustix::fs::fstat(&top).ok()?.st_dev;
+        let total = named.saturating_add(unlinked_bytes(device));
+        (total > bytes).then_some(Limit::WorkBytes)
+    }
+}
+
+/// What one process uses.
+struct Process {
+    pid: i32,
+    resident_bytes: u64,
+    page_table_bytes: u64,
+    /// No fewer than the descriptors that are open.
+    descriptors: u64,
+}
+
+impl Process {
+    fn read(pid: i32) -> Option<Process> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        Some(Process {
+            pid,
+            // Absent once a process has ended and waits to be reaped.
+            resident_bytes: kilobytes(&status, "VmRSS:").unwrap_or(0),
+            page_table_bytes: kilobytes(&status, "VmPTE:").unwrap_or(0),
+            descriptors: value(&status, "FDSize:")?.parse().ok()?,
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.resident_bytes.saturating_add(self.page_table_bytes)
+    }
+
+    /// The same, with each shared page divided among those who share it.
+    fn proportional_bytes(&self) -> u64 {
+        let pages = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid));
+        let pages = pages.ok().and_then(|text| kilobytes(&text, "Pss:"));
+        pages
+            .unwrap_or(self.resident_bytes)
+            .saturating_add(self.page_table_bytes)
+    }
+}
+
+/// What the buffers of all pipes may hold. They are only counted where there could be enough of
+/// them to matter beside `most`.
+fn pipe_bytes(processes: &[Process], most: u64) -> u64 {
+    // A pipe has 16 pages (seccomp keeps it so) until those of one user are 64 MiB together, the
+    // kernel's soft limit; then two.
+    const USUAL: u64 = 64 << 10;
+    const SOFT_LIMIT: u64 = 64 << 20;
+    const LEAST: u64 = 8 << 10;
+    let room: u64 = processes.iter().map(|process| process.descriptors).sum();
+    if room.saturating_mul(USUAL) < most / 4 {
+        return 0;
+    }
+    let mut pipes = BTreeSet::new();
+    for process in processes {
+        for target in open_files(process.pid).filter_map(|path| fs::read_link(path).ok()) {
+            if target.as_os_str().as_bytes().starts_with(b"pipe:") {
+                pipes.insert(target);
             }
-            let Ok(below) = rustix::fs::openat(&*folder, name, flags, Mode::empty()) else {
-                continue;
-            };
-            if let Ok(dir) = Dir::read_from(&below) {
-                stack.push((below, dir));
-            }
         }
+    }
+    let count = u64::try_from(pipes.len()).unwrap_or(u64::MAX);
+    let limited = SOFT_LIMIT.saturating_add(count.saturating_mul(LEAST));
+    count.saturating_mul(USUAL).min(limited)
+}
+
+/// The entries of a process's open files in /proc.
+fn open_files(pid: i32) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+}
+
+/// The value of a line such as `FDSize:   64`.
+fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .map(str::trim)
+}
+
+/// The value of a line such as `VmRSS:   12 kB`, in bytes.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let count: u64 = value(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
+    Some(count.saturating_mul(1024))
+}
+
+/// Sockets of this network namespace, those that no process holds open any more included.
+fn open_sockets() -> u64 {
+    fs::read_to_string("/proc/self/net/sockstat")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().next()?;
+            line.strip_prefix("sockets: used ")?.trim().parse().ok()
+        })
+        .unwrap_or(0)
+}
+
+/// Space of files of that device that are open and have no name any more. Files that are only
+/// mapped, or on their way through a socket, are not seen.
+fn unlinked_bytes(device: u64) -> u64 {
+    let mut seen = BTreeSet::new();
+    let mut total: u64 = 0;
+    for path in process_ids().into_iter().flat_map(open_files) {
+        let Ok(file) = fs::metadata(path) else {
+            continue;
+        };
+        if file.is_file() && file.nlink() == 0 && file.dev() == device && seen.insert(file.ino()) {
+            total = total.saturating_add(file.blocks().saturating_mul(512));
+        }
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kilobytes_are_read_from_the_named_line() {
+        let status = "Name:\tsh\nVmPTE:\t      48 kB\nVmRSS:\t    1024 kB\nFDSize:\t64\n";
+        assert_eq!(kilobytes(status, "VmRSS:"), Some(1 << 20));
+        assert_eq!(kilobytes(status, "VmPTE:"), Some(48 << 10));
+        assert_eq!(kilobytes(status, "FDSize:"), None);
+        assert_eq!(kilobytes(status, "VmSwap:"), None);
     }
 }

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -240,6 +241,184 @@ static int fill(char **a) {
     return worked();
 }
 
+/* Waits while it holds what it got, so that whoever watches can see it, then fails. */
+static int refused_after_a_while(const char *what) {
+    int kept = errno;
+    usleep(600 * 1000);
+    errno = kept;
+    return refused(what);
+}
+
+static int works_after_a_while(void) {
+    usleep(600 * 1000);
+    return worked();
+}
+
+/* Files of a mebibyte that have no name: unlinked while open, or made without one. */
+static int nameless(char **a, int flags) {
+    static char block[1 << 20];
+    char name[4096];
+    int wanted = atoi(a[1]), i;
+    memset(block, 'x', sizeof block);
+    for (i = 0; i < wanted; i++) {
+        int file;
+        snprintf(name, sizeof name, flags ? "%s" : "%s/nameless", a[0]);
+        file = open(name, O_RDWR | (flags ? flags : O_CREAT | O_EXCL), 0600);
+        if (file < 0) return refused("open");
+        if (!flags && unlink(name)) return refused("unlink");
+        if (write(file, block, sizeof block) != (ssize_t)sizeof block)
+            return refused_after_a_while("write");
+    }
+    return works_after_a_while();
+}
+
+/* One unlinked file of so many mebibytes, all of them reserved. */
+static int reserve(char **a) {
+    char name[4096];
+    int file;
+    snprintf(name, sizeof name, "%s/reserved", a[0]);
+    file = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (file < 0) return refused("open");
+    if (unlink(name)) return refused("unlink");
+    if (fallocate(file, 0, 0, (off_t)atoi(a[1]) << 20)) return refused("fallocate");
+    return works_after_a_while();
+}
+
+/* Unlinked, closed and held by a mapping alone, which is smaller than the file. */
+static int mapped(char **a) {
+    static char block[1 << 20];
+    char name[4096];
+    int wanted = atoi(a[1]), i;
+    memset(block, 'x', sizeof block);
+    snprintf(name, sizeof name, "%s/mapped", a[0]);
+    for (i = 0; i < wanted; i++) {
+        int file = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (file < 0) return refused("open");
+        unlink(name);
+        if (write(file, block, sizeof block) != (ssize_t)sizeof block)
+            return refused_after_a_while("write");
+        if (mmap(0, 4096, PROT_READ, MAP_SHARED, file, 0) == MAP_FAILED) return refused("mmap");
+        close(file);
+    }
+    return works_after_a_while();
+}
+
+static int sparse(char **a) {
+    char name[4096];
+    int count = atoi(a[1]), i;
+    for (i = 0; i < count; i++) {
+        int file;
+        snprintf(name, sizeof name, "%s/sparse%d", a[0], i);
+        file = open(name, O_RDWR | O_CREAT, 0600);
+        if (file < 0) return refused("open");
+        if (ftruncate(file, (off_t)atoi(a[2]) << 20)) return refused("ftruncate");
+        close(file);
+    }
+    return worked();
+}
+
+/* Shared memory of 4 MiB a mapping that leaves the process's own pages at once but stays in use:
+ * its pages are dropped from the page table, or all of the mapping but a page goes. */
+static int shared(char **a, const char *device, int unmaps) {
+    const size_t size = 4 << 20;
+    int wanted = atoi(a[0]) / 4, i, file = -1, flags = MAP_SHARED | MAP_ANONYMOUS;
+    if (device) {
+        file = open(device, O_RDWR);
+        if (file < 0) return refused("open");
+        flags = MAP_SHARED;
+    }
+    for (i = 0; i < wanted; i++) {
+        char *memory = mmap(0, size, PROT_READ | PROT_WRITE, flags, file, 0);
+        if (memory == MAP_FAILED) return refused("mmap");
+        memset(memory, 'x', size);
+        if (unmaps ? munmap(memory + 4096, size - 4096) : madvise(memory, size, MADV_DONTNEED))
+            return refused("munmap");
+        if (memory[0] != 'x') return refused("pages are gone");
+    }
+    return works_after_a_while();
+}
+
+/* Fills the buffers of so many socket pairs, both ways, and holds them. */
+static int sockets(char **a) {
+    static char block[1 << 14];
+    int wanted = atoi(a[0]), i, end, pair[2];
+    long total = 0;
+    for (i = 0; i < wanted; i++) {
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair)) return refused("socketpair");
+        for (end = 0; end < 2; end++) {
+            ssize_t sent;
+            while ((sent = write(pair[end], block, sizeof block)) > 0) total += sent;
+        }
+    }
+    printf("%ld bytes\n", total);
+    return works_after_a_while();
+}
+
+/* A socket that may hold more than the system gives it. */
+static int socket_buffer(char **a) {
+    int pair[2], size = 8 << 20, before = 0, after = 0;
+    socklen_t length = sizeof before;
+    int option = strcmp(a[0], "send") == 0 ? SO_SNDBUF : SO_RCVBUF;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) return refused("socketpair");
+    getsockopt(pair[0], SOL_SOCKET, option, &before, &length);
+    if (setsockopt(pair[0], SOL_SOCKET, option, &size, sizeof size)) return refused("setsockopt");
+    getsockopt(pair[0], SOL_SOCKET, option, &after, &length);
+    return after > before ? worked() : refused("no larger");
+}
+
+/* Fills so many pipes, as large as they may be, in each of so many processes. */
+static int pipes(char **a) {
+    static char block[1 << 12];
+    int wanted = atoi(a[0]), processes = atoi(a[1]), i, p, status, failed = 0;
+    for (p = 0; p < processes; p++) {
+        if (fork() != 0) continue;
+        for (i = 0; i < wanted; i++) {
+            int pair[2];
+            if (pipe2(pair, O_NONBLOCK)) _exit(1);
+            while (write(pair[1], block, sizeof block) > 0) {
+            }
+        }
+        usleep(800 * 1000);
+        _exit(0);
+    }
+    while (wait(&status) > 0) failed |= status != 0;
+    return failed ? refused("pipe") : worked();
+}
+
+/* Page tables of so many mebibytes for memory that is only read. */
+static int page_tables(char **a) {
+    size_t steps = (size_t)atoi(a[0]) * 256, step = 2 << 20, i;
+    volatile char *memory = mmap(0, steps * step, PROT_READ,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return refused("mmap");
+    madvise((void *)memory, steps * step, MADV_NOHUGEPAGE);
+    for (i = 0; i < steps; i++) (void)memory[i * step];
+    return works_after_a_while();
+}
+
+/* So many empty files. */
+static int files(char **a) {
+    char name[4096];
+    int wanted = atoi(a[1]), i;
+    for (i = 0; i < wanted; i++) {
+        int file;
+        snprintf(name, sizeof name, "%s/%d", a[0], i);
+        file = open(name, O_CREAT | O_WRONLY, 0600);
+        if (file < 0) return refused_after_a_while("open");
+        close(file);
+    }
+    return works_after_a_while();
+}
+
+/* Puts a page of its own into a pipe, where it stays when the memory is given back. */
+static int splice_memory(void) {
+    char *memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct iovec part = {memory, 4096};
+    int pair[2];
+    if (pipe(pair)) return refused("pipe");
+    return vmsplice(pair[1], &part, 1, 0) == 4096 ? worked() : refused("vmsplice");
+}
+
 /* Is there for five minutes at most, to be found by the name it was given. */
 static int wait_long(void) {
     alarm(300);
@@ -297,6 +476,20 @@ int main(int count, char **arguments) {
     if (IS("fork-bomb")) return fork_bomb(rest);
     if (IS("memory-bomb")) return memory_bomb(rest);
     if (IS("fill")) return fill(rest);
+    if (IS("unlinked")) return nameless(rest, 0);
+    if (IS("tmpfile")) return nameless(rest, O_TMPFILE);
+    if (IS("reserve")) return reserve(rest);
+    if (IS("mapped")) return mapped(rest);
+    if (IS("sparse")) return sparse(rest);
+    if (IS("shared")) return shared(rest, 0, 0);
+    if (IS("shared-rest")) return shared(rest, 0, 1);
+    if (IS("shared-zero")) return shared(rest, "/dev/zero", 0);
+    if (IS("sockets")) return sockets(rest);
+    if (IS("socket-buffer")) return socket_buffer(rest);
+    if (IS("pipes")) return pipes(rest);
+    if (IS("page-tables")) return page_tables(rest);
+    if (IS("files")) return files(rest);
+    if (IS("vmsplice")) return splice_memory();
     if (IS("wait")) return wait_long();
     if (IS("daemon")) return daemonize(rest);
     if (IS("descriptor")) return read_descriptor(rest);

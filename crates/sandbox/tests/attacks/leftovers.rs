@@ -104,3 +104,42 @@ fn endless_folders_left_behind_are_refused() {
     let answer = outputs::list(arena.work(), 10_000);
     assert!(matches!(answer, Err(OutputError::TooDeep { .. })));
 }
+
+#[test]
+fn set_user_id_left_behind_is_gone() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let Some(arena) = arena() else { return };
+    let outcome = arena.shell("cp /bin/true tool && chmod 6755 tool && ls -l tool");
+    assert!(outcome.success(), "{}", text(&outcome));
+    let printed = String::from_utf8_lossy(&outcome.stdout.bytes).into_owned();
+    assert!(printed.starts_with("-rwsr-sr-x"), "{printed}");
+    let tool = fs::metadata(arena.work().join("tool")).unwrap();
+    assert_eq!(tool.permissions().mode() & 0o7777, 0o755);
+    assert_eq!(tool.uid(), rustix::process::geteuid().as_raw());
+}
+
+#[test]
+fn link_in_place_of_a_file_does_not_lead_the_collector_outside() {
+    let Some(arena) = arena() else { return };
+    let victim = arena.outside_file("victim", "before");
+    fs::write(arena.work().join("file"), "given").unwrap();
+    fs::create_dir(arena.work().join("folder")).unwrap();
+    fs::write(arena.work().join("folder/victim"), "given").unwrap();
+    let outside = victim.parent().unwrap().display().to_string();
+    let script = format!(
+        "rm -r file folder && ln -s {} file && ln -s {outside} folder",
+        victim.display()
+    );
+    let outcome = arena.shell(&script);
+    assert!(outcome.success(), "{}", text(&outcome));
+    // A second command meets the links as its own, dangling.
+    let outcome = arena
+        .shell("echo evil > file; echo evil > folder/victim; rm file folder; echo good > file");
+    assert!(outcome.success(), "{}", text(&outcome));
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "before");
+    assert_eq!(
+        fs::read_to_string(arena.work().join("file")).unwrap(),
+        "good\n"
+    );
+    assert!(!arena.work().join("folder").exists());
+}

@@ -1,0 +1,85 @@
+//! Where the work folder lives while the command runs.
+//!
+//! Up to [`MOST_IN_MEMORY`] it is a file system in memory of its own: its size bounds everything
+//! in it, files without a name included, and the kernel keeps that bound for root and ordinary
+//! users alike. Larger folders would take more memory than a machine can be expected to spare;
+//! they stay on the caller's disk, where no bound can be had without a quota, and are watched.
+
+use rustix::fs::StatVfs;
+
+use crate::outcome::Limit;
+use crate::spec::{Limits, MOST_IN_MEMORY};
+
+/// Files take whole pages; this is room for the last pages of a thousand of them. What exactly
+/// is too much is decided by the lengths of the files when they are collected.
+const ROUNDING: u64 = 4 << 20;
+/// Free space below which the folder counts as full.
+const NEARLY_NOTHING: u64 = 64 << 10;
+/// The folder's own entry, and one above the limit, so that reaching the limit is not yet
+/// exceeding it.
+const FURTHER_ENTRIES: u64 = 2;
+
+/// Where the work folder lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Storage {
+    /// In a file system in memory of bounded size.
+    Memory,
+    /// In the caller's folder itself.
+    Disk,
+}
+
+impl Storage {
+    /// Which one a command with these limits gets.
+    pub(super) fn choose(limits: &Limits) -> Storage {
+        if limits.work_bytes <= MOST_IN_MEMORY {
+            Storage::Memory
+        } else {
+            Storage::Disk
+        }
+    }
+
+    /// Bytes of memory that the work folder may take.
+    pub(super) fn memory_bytes(self, limits: &Limits) -> u64 {
+        match self {
+            Storage::Memory => limits.work_bytes.saturating_add(ROUNDING),
+            Storage::Disk => 0,
+        }
+    }
+}
+
+/// How many entries the file system in memory may have.
+pub(super) fn entries(limits: &Limits) -> u64 {
+    limits.work_files.saturating_add(FURTHER_ENTRIES)
+}
+
+/// The limit that a folder in memory has reached, if any.
+pub(super) fn find_full(folder: &str) -> Option<Limit> {
+    rustix::fs::statvfs(folder)
+        .ok()
+        .and_then(|stat| judge(&stat))
+}
+
+fn judge(stat: &StatVfs) -> Option<Limit> {
+    if stat.f_ffree == 0 {
+        return Some(Limit::WorkFiles);
+    }
+    (stat.f_bfree.saturating_mul(stat.f_frsize) < NEARLY_NOTHING).then_some(Limit::WorkBytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_of_large_folders_is_the_disk() {
+        let with = |work_bytes| {
+            Storage::choose(&Limits {
+                work_bytes,
+                ..Limits::default()
+            })
+        };
+        assert_eq!(with(MOST_IN_MEMORY), Storage::Memory);
+        assert_eq!(with(MOST_IN_MEMORY + 1), Storage::Disk);
+        assert_eq!(Storage::choose(&Limits::default()), Storage::Memory);
+    }
+}

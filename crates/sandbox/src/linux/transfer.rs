@@ -1,0 +1,467 @@
+//! Makes one folder the equal of another: what the caller's work folder holds goes into the
+//! sandbox's own before the command starts, and comes back after its last process is gone.
+//!
+//! Everything is reached by descriptor and no link is followed. Neither folder changes while it
+//! is copied: the command does not run yet, or no process of it is left. What comes back was
+//! made by the command and is not trusted: set-user-ID, set-group-ID and sticky bits, extended
+//! attributes and owners stay behind, hard links become separate files, and nesting is bounded.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, Uid,
+};
+use rustix::io::Errno;
+
+/// Levels of folders that are copied; each keeps two descriptors open. A deeper tree only serves
+/// to exhaust whoever collects it.
+pub(super) const DEEPEST: usize = 256;
+
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK);
+const CREATE: OFlags = OFlags::WRONLY
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW);
+const BUFFER: usize = 1 << 17;
+
+/// What a folder holds below itself.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// Files, folders and everything else that has a name.
+    pub(super) entries: u64,
+    /// Lengths of all regular files, holes and further hard links included: what reading them
+    /// all would give.
+    pub(super) apparent_bytes: u64,
+    /// Space that those files take, in whole blocks.
+    pub(super) disk_bytes: u64,
+    /// Whether folders are nested deeper than [`DEEPEST`]; the counts are incomplete then.
+    pub(super) is_too_deep: bool,
+}
+
+impl Usage {
+    fn exceeds(&self, most_entries: u64, most_bytes: u64) -> bool {
+        self.is_too_deep
+            || self.entries > most_entries
+            || self.apparent_bytes > most_bytes
+            || self.disk_bytes > most_bytes
+    }
+}
+
+/// Counts what is below `folder`, and stops once either bound is passed: the answer is then only
+/// good for being too much. What vanishes while one looks is not counted.
+pub(super) fn measure(
+    folder: &OwnedFd,
+    most_entries: u64,
+    most_bytes: u64,
+) -> Result<Usage, Errno> {
+    let mut usage = Usage::default();
+    measure_below(folder, 0, (most_entries, most_bytes), &mut usage)?;
+    Ok(usage)
+}
+
+fn measure_below(
+    folder: &OwnedFd,
+    depth: usize,
+    most: (u64, u64),
+    usage: &mut Usage,
+) -> Result<(), Errno> {
+    for name in names_in(folder)? {
+        let stat = match rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => continue,
+            other => other?,
+        };
+        usage.entries += 1;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind == FileType::RegularFile {
+            usage.apparent_bytes = usage.apparent_bytes.saturating_add(length(&stat));
+        }
+        let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
+        usage.disk_bytes = usage.disk_bytes.saturating_add(blocks.saturating_mul(512));
+        usage.is_too_deep |= kind == FileType::Directory && depth >= DEEPEST;
+        if usage.exceeds(most.0, most.1) {
+            return Ok(());
+        }
+        if kind == FileType::Directory {
+            match open_folder(folder, &name, &stat) {
+                Ok(below) => measure_below(&below, depth + 1, most, usage)?,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes `to` hold exactly what `from` holds. Files that are the same already are left alone.
+/// New things belong to `owner`, or to the calling process where that is none.
+pub(super) fn replicate(
+    from: &OwnedFd,
+    to: &OwnedFd,
+    owner: Option<(u32, u32)>,
+) -> Result<(), Errno> {
+    let mut copier = Copier {
+        owner,
+        buffers: [vec![0; BUFFER], vec![0; BUFFER]],
+    };
+    copier.replicate_below(from, to, 0)
+}
+
+struct Copier {
+    owner: Option<(u32, u32)>,
+    buffers: [Vec<u8>; 2],
+}
+
+impl Copier {
+    fn replicate_below(&mut self, from: &OwnedFd, to: &OwnedFd, depth: usize) -> Result<(), Errno> {
+        if depth > DEEPEST {
+            return Err(Errno::NAMETOOLONG);
+        }
+        let names = names_in(from)?;
+        for name in names_in(to)? {
+            if !names.contains(&name) {
+                remove(to, &name, depth)?;
+            }
+        }
+        for name in &names {
+            let stat = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let there = match rustix::fs::statat(to, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(there) => Some(there),
+                Err(Errno::NOENT) => None,
+                Err(errno) => return Err(errno),
+            };
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            let there = match there {
+                Some(there) if FileType::from_raw_mode(there.st_mode) != kind => {
+                    remove(to, name, depth)?;
+                    None
+                }
+                other => other,
+            };
+            match kind {
+                FileType::Directory => self.copy_folder(from, to, name, (&stat, there), depth)?,
+                FileType::RegularFile => self.copy_file(from, to, name, (&stat, there))?,
+                FileType::Symlink => self.copy_link(from, to, name, there.is_some())?,
+                FileType::Fifo | FileType::Socket => {
+                    if there.is_none() {
+                        rustix::fs::mknodat(to, name, kind, permissions(&stat), 0)?;
+                        self.give(to, name)?;
+                    }
+                }
+                _ => return Err(Errno::PERM),
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_folder(
+        &mut self,
+        from: &OwnedFd,
+        to: &OwnedFd,
+        name: &CStr,
+        (stat, there): (&Stat, Option<Stat>),
+        depth: usize,
+    ) -> Result<(), Errno> {
+        let source = open_folder(from, name, stat)?;
+        if there.is_none() {
+            rustix::fs::mkdirat(to, name, Mode::RWXU)?;
+        } else {
+            // Its rights may not let us in; they are set anew below.
+            rustix::fs::chmodat(to, name, Mode::RWXU, AtFlags::empty())?;
+        }
+        let target = rustix::fs::openat(to, name, FOLDER, Mode::empty())?;
+        self.replicate_below(&source, &target, depth + 1)?;
+        self.finish(&target, stat)
+    }
+
+    fn copy_file(
+        &mut self,
+        from: &OwnedFd,
+        to: &OwnedFd,
+        name: &CStr,
+        (stat, there): (&Stat, Option<Stat>),
+    ) -> Result<(), Errno> {
+        let source = open_file(from, name, stat)?;
+        if let Some(there) = there {
+            // A further name of the same file could lie outside the folder.
+            let may_be_same = there.st_nlink == 1
+                && there.st_size == stat.st_size
+                && permissions(&there) == permissions(stat);
+            if may_be_same
+                && let Ok(target) = rustix::fs::openat(to, name, READ, Mode::empty())
+                && self.is_same(&source, &target)?
+            {
+                return Ok(());
+            }
+            rustix::fs::unlinkat(to, name, AtFlags::empty())?;
+            rustix::fs::seek(&source, rustix::fs::SeekFrom::Start(0))?;
+        }
+        let target = rustix::fs::openat(to, name, CREATE, Mode::RUSR | Mode::WUSR)?;
+        let [buffer, _] = &mut self.buffers;
+        loop {
+            let count = read_full(&source, buffer)?;
+            let mut rest = buffer.get(..count).unwrap_or_default();
+            if rest.is_empty() {
+                break;
+            }
+            while !rest.is_empty() {
+                let written = retry(|| rustix::io::write(&target, rest))?;
+                rest = rest.get(written..).unwrap_or_default();
+            }
+        }
+        self.finish(&target, stat)
+    }
+
+    fn is_same(&mut self, one: &OwnedFd, other: &OwnedFd) -> Result<bool, Errno> {
+        let [first, second] = &mut self.buffers;
+        loop {
+            let counts = (read_full(one, first)?, read_full(other, second)?);
+            if first.get(..counts.0) != second.get(..counts.1) {
+                return Ok(false);
+            }
+            if counts.0 == 0 {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn copy_link(
+        &mut self,
+        from: &OwnedFd,
+        to: &OwnedFd,
+        name: &CStr,
+        is_there: bool,
+    ) -> Result<(), Errno> {
+        let target = rustix::fs::readlinkat(from, name, Vec::new())?;
+        if is_there {
+            if rustix::fs::readlinkat(to, name, Vec::new())? == target {
+                return Ok(());
+            }
+            rustix::fs::unlinkat(to, name, AtFlags::empty())?;
+        }
+        rustix::fs::symlinkat(&target, to, name)?;
+        self.give(to, name)
+    }
+
+    /// Owner, rights and time of change, in the order in which none undoes another.
+    fn finish(&self, target: &OwnedFd, stat: &Stat) -> Result<(), Errno> {
+        if let Some((uid, gid)) = self.owner {
+            let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+            rustix::fs::fchown(target, uid, gid)?;
+        }
+        rustix::fs::fchmod(target, permissions(stat))?;
+        let times = Timestamps {
+            last_access: Timespec {
+                tv_sec: 0,
+                tv_nsec: UTIME_OMIT,
+            },
+            last_modification: Timespec {
+                tv_sec: stat.st_mtime,
+                tv_nsec: i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
+            },
+        };
+        rustix::fs::futimens(target, &times)
+    }
+
+    fn give(&self, folder: &OwnedFd, name: &CStr) -> Result<(), Errno> {
+        let Some((uid, gid)) = self.owner else {
+            return Ok(());
+        };
+        let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        rustix::fs::chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)
+    }
+}
+
+/// Removes one entry, with all that is below it.
+fn remove(folder: &OwnedFd, name: &CStr, depth: usize) -> Result<(), Errno> {
+    if depth > DEEPEST {
+        return Err(Errno::NAMETOOLONG);
+    }
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+        return rustix::fs::unlinkat(folder, name, AtFlags::empty());
+    }
+    rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty())?;
+    let below = rustix::fs::openat(folder, name, FOLDER, Mode::empty())?;
+    for inner in names_in(&below)? {
+        remove(&below, &inner, depth + 1)?;
+    }
+    rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
+}
+
+fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
+    let mut names = BTreeSet::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            names.insert(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+fn open_folder(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
+    open_despite_rights(above, name, stat, FOLDER)
+}
+
+fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
+    open_despite_rights(above, name, stat, READ)
+}
+
+/// Opens what its owner may have closed to everyone, the owner included. Its rights are the same
+/// afterwards.
+fn open_despite_rights(
+    above: &OwnedFd,
+    name: &CStr,
+    stat: &Stat,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    match rustix::fs::openat(above, name, flags, Mode::empty()) {
+        Err(Errno::ACCESS) => {}
+        other => return other,
+    }
+    rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
+    let opened = rustix::fs::openat(above, name, flags, Mode::empty())?;
+    rustix::fs::fchmod(&opened, Mode::from_raw_mode(stat.st_mode))?;
+    Ok(opened)
+}
+
+/// Reading, writing and executing. Never set-user-ID or its like: what comes back may belong to
+/// root.
+fn permissions(stat: &Stat) -> Mode {
+    Mode::from_raw_mode(stat.st_mode & 0o777)
+}
+
+fn length(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or(0)
+}
+
+/// Fills the buffer as far as the file goes.
+fn read_full(file: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let mut filled = 0;
+    while let Some(room) = buffer.get_mut(filled..)
+        && !room.is_empty()
+    {
+        let count = retry(|| rustix::io::read(file, &mut *room))?;
+        if count == 0 {
+            break;
+        }
+        filled += count;
+    }
+    Ok(filled)
+}
+
+fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
+
+    fn open(path: &Path) -> OwnedFd {
+        rustix::fs::open(path, FOLDER, Mode::empty()).unwrap()
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn replica_holds_what_the_original_holds_and_nothing_else() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir_all(from.path().join("a/b")).unwrap();
+        fs::write(from.path().join("a/b/file"), "new").unwrap();
+        fs::write(from.path().join("was-folder"), "file now").unwrap();
+        symlink("/nowhere", from.path().join("link")).unwrap();
+        fs::create_dir_all(to.path().join("was-folder/x")).unwrap();
+        fs::create_dir(to.path().join("a")).unwrap();
+        fs::write(to.path().join("a/b"), "was a file").unwrap();
+        fs::write(to.path().join("gone"), "").unwrap();
+        replicate(&open(from.path()), &open(to.path()), None).unwrap();
+        assert_eq!(fs::read(to.path().join("a/b/file")).unwrap(), b"new");
+        assert_eq!(fs::read(to.path().join("was-folder")).unwrap(), b"file now");
+        let link = fs::read_link(to.path().join("link")).unwrap();
+        assert_eq!(link, Path::new("/nowhere"));
+        assert!(!to.path().join("gone").exists());
+    }
+
+    #[test]
+    fn replica_of_same_content_keeps_its_file_and_other_content_does_not_write_through_links() {
+        use std::os::unix::fs::MetadataExt;
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in ["same", "other", "linked"] {
+            fs::write(from.path().join(name), "content").unwrap();
+        }
+        fs::write(to.path().join("same"), "content").unwrap();
+        fs::write(to.path().join("other"), "CONTENT").unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("victim"), "before!").unwrap();
+        fs::hard_link(outside.path().join("victim"), to.path().join("linked")).unwrap();
+        let number = |name: &str| fs::metadata(to.path().join(name)).unwrap().ino();
+        let before = number("same");
+        replicate(&open(from.path()), &open(to.path()), None).unwrap();
+        assert_eq!(number("same"), before);
+        for name in ["same", "other", "linked"] {
+            assert_eq!(fs::read(to.path().join(name)).unwrap(), b"content");
+        }
+        assert_eq!(fs::read(outside.path().join("victim")).unwrap(), b"before!");
+    }
+
+    #[test]
+    fn replica_has_rights_but_no_set_user_id() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(from.path().join("tool"), "x").unwrap();
+        set_mode(&from.path().join("tool"), 0o6755);
+        fs::create_dir(from.path().join("locked")).unwrap();
+        fs::write(from.path().join("locked/file"), "x").unwrap();
+        set_mode(&from.path().join("locked/file"), 0o000);
+        set_mode(&from.path().join("locked"), 0o000);
+        replicate(&open(from.path()), &open(to.path()), None).unwrap();
+        assert_eq!(mode(&to.path().join("tool")), 0o755);
+        assert_eq!(mode(&to.path().join("locked")), 0);
+        for place in [from.path(), to.path()] {
+            set_mode(&place.join("locked"), 0o700);
+        }
+        assert_eq!(mode(&to.path().join("locked/file")), 0);
+    }
+
+    #[test]
+    fn measure_counts_holes_and_stops_at_its_bounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = fs::File::create(folder.path().join("sparse")).unwrap();
+        file.set_len(1 << 30).unwrap();
+        let usage = measure(&open(folder.path()), 10, u64::MAX).unwrap();
+        assert_eq!((usage.entries, usage.apparent_bytes), (1, 1 << 30));
+        assert!(usage.disk_bytes < 1 << 20);
+        let mut deep = folder.path().to_owned();
+        for _ in 0..DEEPEST + 2 {
+            deep.push("d");
+        }
+        fs::create_dir_all(&deep).unwrap();
+        let usage = measure(&open(folder.path()), 1 << 20, u64::MAX).unwrap();
+        assert!(usage.is_too_deep);
+    }
+}

@@ -1,0 +1,24 @@
+//! Whether this machine can isolate commands: the one place where tests ask.
+
+use std::sync::OnceLock;
+
+use runseal_sandbox::{Missing, Sandbox};
+
+/// The sandbox, probed once for all tests of a process; `None`, with a message, where this
+/// machine offers no isolation. With CI=true that is a failure: there, nothing may be skipped.
+pub fn sandbox() -> Option<Sandbox> {
+    static PROBED: OnceLock<Result<Sandbox, Missing>> = OnceLock::new();
+    match PROBED.get_or_init(Sandbox::probe) {
+        Ok(sandbox) => Some(sandbox.clone()),
+        Err(missing) => {
+            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+            assert!(
+                !in_ci,
+                "CI must offer isolation: {missing}; {}",
+                missing.hint()
+            );
+            println!("skipped: {missing}");
+            None
+        }
+    }
+}

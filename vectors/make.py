@@ -1,0 +1,1151 @@
+#!/usr/bin/env python3
+"""Makes the cases of vectors/<format>/ from their valid ones.
+
+    python3 vectors/make.py                    every case that is an edit of a valid one
+    python3 vectors/make.py --bases RUNSEAL    the valid ones too, with that program
+
+The expectations beside the inputs are written by the test that checks them:
+
+    RUNSEAL_BLESS=1 cargo test -p runseal --test vectors
+
+A case is named after the rule it is about, and the test refuses an expectation without that rule.
+Needs nothing beyond Python's standard library, and the program `zstd` for two archives.
+"""
+
+import argparse
+import copy
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PROJECT = HERE.parent
+
+
+# Canonical text, hashes, ids. For the keys and numbers of the documents here, Python's own writer
+# gives the canonical form.
+
+def kernel(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def job(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def sha(data):
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def canonical_hash(value):
+    return sha(kernel(value) + "\n")
+
+
+def content_hash(text):
+    return "sha256:" + sha(text)
+
+
+def without(value, *names):
+    return {key: member for key, member in value.items() if key not in names}
+
+
+# Places
+
+def place(format_name, case):
+    folder = HERE / format_name / case
+    for old in folder.glob("input*"):
+        shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def write_text(format_name, case, text, suffix=".json"):
+    (place(format_name, case) / f"input{suffix}").write_text(text)
+
+
+def read_json(format_name, case, name="input.json"):
+    return json.loads((HERE / format_name / case / name).read_text())
+
+
+def edit_document(format_name, base, case, edit, finish=lambda value: None):
+    """A case that is `base` with one edit; `finish` puts right what is derived."""
+    value = read_json(format_name, base)
+    edited = edit(value)
+    # An edit that changes the value in place gives nothing, or a tuple of its steps.
+    value = edited if isinstance(edited, (dict, list)) else value
+    finish(value)
+    write_text(format_name, case, kernel(value) + "\n")
+
+
+def edit_text(format_name, base, case, old, new, suffix=".json"):
+    text = (HERE / format_name / base / f"input{suffix}").read_text()
+    if old not in text:
+        sys.exit(f"{format_name}/{case}: `{old}` is not in the base")
+    write_text(format_name, case, text.replace(old, new, 1), suffix)
+
+
+def edit_folder(format_name, base, case, edit):
+    target = place(format_name, case) / "input"
+    shutil.copytree(HERE / format_name / base / "input", target, symlinks=True)
+    edit(target)
+
+
+def put(path, new):
+    """An edit that sets the member at a path: put(["a", 0, "b"], 7)."""
+    *way, last = path
+
+    def edit(value):
+        for key in way:
+            value = value[key]
+        value[last] = new
+
+    return edit
+
+
+def drop(*path):
+    """An edit that takes the member at a path away: drop("a", 0, "b")."""
+    *way, last = path
+
+    def edit(value):
+        for key in way:
+            value = value[key]
+        del value[last]
+
+    return edit
+
+
+# Context bundles
+
+def bundle_id(bundle):
+    bundle["id"] = "bundle_" + canonical_hash(without(bundle, "id"))[:16]
+
+
+def output_ids(bundle):
+    for output in bundle["outputs"]:
+        part = {name: output[name] for name in ("content", "path", "type")}
+        output["id"] = "out_" + canonical_hash(part)[:16]
+    bundle["stats"]["total_outputs"] = len(bundle["outputs"])
+    bundle_id(bundle)
+
+
+def node_ids(bundle):
+    """For a tree of one node, which is its own leaf."""
+    node = bundle["root_node"]
+    part = {name: node[name] for name in ("constraints", "goal", "parent_id")}
+    node["id"] = "node_" + canonical_hash(part)[:16]
+    bundle["terminal_nodes"] = [copy.deepcopy(node)]
+    bundle_id(bundle)
+
+
+def make_context_bundles():
+    def case(name, edit, base="ok-complete", finish=bundle_id):
+        edit_document("context-bundle", base, name, edit, finish)
+
+    def second_output(path):
+        def edit(bundle):
+            other = copy.deepcopy(bundle["outputs"][0])
+            other["path"] = path
+            bundle["outputs"].append(other)
+        return edit
+
+    def reverse(*way):
+        def edit(value):
+            for key in way:
+                value = value[key]
+            value.reverse()
+        return edit
+
+    case("ok-two-outputs", second_output("context/z.md"), finish=output_ids)
+    case("schema-goal-missing", drop("root_node", "goal"))
+    case("schema-constraint-is-a-number", lambda b: b["root_node"]["constraints"].append(7))
+    case("schema-stats-is-a-list", put(["stats"], []))
+    case("schema-node-status-unknown", put(["root_node", "status"], "done"))
+    case("schema-version-missing", drop("schema_version"))
+    case("bs1-version-not-semver", put(["schema_version"], "0.1"))
+    case("bs3-outputs-unsorted", second_output("a.md"), finish=output_ids)
+    case("bs4-constraints-unsorted", reverse("root_node", "constraints"), finish=node_ids)
+    case("bs5-questions-unsorted", reverse("unresolved_questions"), base="ok-questions")
+    case("bs6-terminal-nodes-unsorted", reverse("terminal_nodes"), base="ok-branching")
+    for name, path in [("climbs", "../x.md"), ("absolute", "/x.md"), ("backslash", "a\\x.md")]:
+        case(f"bs7-path-{name}", put(["outputs", 0, "path"], path), finish=output_ids)
+    edit_text("context-bundle", "ok-complete", "bs8-number-beyond-a-double",
+              '"total_nodes":1', '"total_nodes":1e400')
+    case("bs9-id-of-another-form", put(["terminal_nodes", 0, "id"], "node_ABCDEF0123456789"))
+    case("bs9-intent-hash-with-prefix",
+         lambda b: b.update(source_intent_hash="sha256:" + b["source_intent_hash"]))
+    case("bs10-score-above-100", put(["outputs", 0, "confidence"], 101))
+    case("bs10-score-with-fraction", put(["root_node", "density", "density_score"], 50.5))
+    case("bs11-children-unsorted", reverse("root_node", "children"), base="ok-branching")
+    case("bs12-path-has-a-dot-segment", put(["outputs", 0, "path"], "a/./x.md"), finish=output_ids)
+    case("bs13-complete-with-a-question", put(["status"], "complete"), base="ok-questions")
+    case("bs13-incomplete-without-one", put(["status"], "incomplete"))
+    case("bs20-content-changed", lambda b: b["outputs"][0].update(content="Nothing."))
+    case("bs20-count-wrong", put(["stats", "total_nodes"], 2))
+    case("bs20-id-of-another-bundle", put(["id"], "bundle_0123456789abcdef"), finish=lambda b: None)
+    case("bs21-leaf-missing", drop("terminal_nodes", 0), base="ok-branching")
+    case("bs21-leaf-differs", put(["terminal_nodes", 0, "entropy", "unresolved_refs"], 9),
+         base="ok-branching")
+    case("bs21-leaf-twice", lambda b: (
+        b["terminal_nodes"].insert(0, copy.deepcopy(b["terminal_nodes"][0])),
+        b["stats"].update(terminal_nodes=len(b["terminal_nodes"]))), base="ok-branching")
+    root = read_json("context-bundle", "ok-branching")["root_node"]
+    case("bs22-parent-missing", put(["root_node", "children", 0, "parent_id"], None),
+         base="ok-branching")
+    case("bs22-node-twice", lambda b: b["root_node"]["children"].insert(
+        0, copy.deepcopy(b["root_node"]["children"][0])), base="ok-branching")
+    case("bs23-branch-id-of-another-answer", put(
+        ["root_node", "splitting_question", "branches", 0, "branch_id"], "00000000"),
+        base="ok-branching")
+    case("outside-children-as-ids", put(
+        ["root_node", "children"], [child["id"] for child in root["children"]]), base="ok-branching")
+    bundle = read_json("context-bundle", "ok-complete")
+    for output in bundle["outputs"]:
+        output["content_hash"] = output["content_hash"].removeprefix("sha256:")
+    bundle_id(bundle)
+    write_text("context-bundle", "outside-bare-content-hash", kernel(bundle) + "\n")
+    bundle = read_json("context-bundle", "ok-complete")
+    write_text("context-bundle", "outside-laid-out", json.dumps(bundle, indent=2) + "\n")
+    edit_text("context-bundle", "ok-complete", "json-key-twice", '{"id":', '{"id":"","id":')
+
+
+# Proposals
+
+def proposal_id(proposal):
+    proposal["id"] = "prop_" + canonical_hash(without(proposal, "id"))[:16]
+
+
+def with_commands(proposal):
+    """An agent's proposal: a file, a command that uses it, and its removal."""
+    parts = [
+        {"type": "create_file", "target": "ready.sh", "content": "echo ready\n"},
+        {"type": "execute_command", "target": "sh ready.sh"},
+        {"type": "delete_file", "target": "ready.sh"},
+        {"type": "validate", "target": "absent:ready.sh"},
+    ]
+    for part in parts:
+        action = {**part, "id": "act_" + canonical_hash(part)[:16], "required": True,
+                  "description": f"{part['type']} {part['target']}", "order": len(proposal["actions"])}
+        if "content" in part:
+            action["expected_hash"] = content_hash(part["content"])
+        proposal["actions"].append(action)
+    proposal["acceptance_tests"].append({
+        "id": "test_ready", "name": "it runs", "type": "command_success", "target": "sh -c true",
+        "expected": "0", "required": False})
+    proposal["acceptance_tests"].sort(key=lambda test: test["id"])
+
+
+def make_proposals():
+    edit_document("proposal", "ok-generated", "ok-commands", with_commands, proposal_id)
+
+    def case(name, edit, finish=proposal_id):
+        edit_document("proposal", "ok-commands", name, edit, finish)
+
+    def action(kind):
+        actions = read_json("proposal", "ok-commands")["actions"]
+        return next(at for at, found in enumerate(actions) if found["type"] == kind)
+
+    def swap(name):
+        def edit(value):
+            value[name][0], value[name][1] = value[name][1], value[name][0]
+        return edit
+
+    create, delete = action("create_file"), action("delete_file")
+    case("schema-id-missing", drop("id"), finish=lambda p: None)
+    case("schema-target-is-a-number", put(["actions", 0, "target"], 1))
+    case("schema-approval-is-a-text", put(["requires_approval"], "no"))
+    case("schema-id-of-another-proposal", put(["id"], "prop_0123456789abcdef"),
+         finish=lambda p: None)
+    case("pr1-version-blank", put(["schema_version"], " "))
+    case("pr2-bundle-id-of-another-form", put(["source_bundle_id"], "bundle_1"))
+    case("pr2-bundle-hash-bare", lambda p: p.update(
+        source_bundle_hash=p["source_bundle_hash"].removeprefix("sha256:")))
+    case("pr3-actions-is-an-object", put(["actions"], {}))
+    case("pr4-action-twice", lambda p: p["actions"].insert(1, copy.deepcopy(p["actions"][0])))
+    case("pr5-type-unknown", put(["actions", 0, "type"], "rename_file"))
+    case("pr6-id-of-another-form", put(["actions", 0, "id"], "act_1"))
+    case("pr6-content-changed", put(["actions", create, "content"], "Nothing.\n"))
+    case("pr7-test-twice", lambda p: p["acceptance_tests"].insert(
+        1, copy.deepcopy(p["acceptance_tests"][0])))
+    case("pr8-type-unknown", put(["acceptance_tests", 0, "type"], "looks_right"))
+    case("pr9-confidence-with-fraction", put(["confidence"], 0.5))
+    case("pr9-confidence-missing", drop("confidence"))
+    case("pr10-summary-blank", put(["summary"], "\n"))
+    case("pr11-actions-unsorted", swap("actions"))
+    case("pr11-tests-unsorted", swap("acceptance_tests"))
+    case("pr12-create-without-content", drop("actions", create, "content"))
+    case("pr12-delete-with-content", put(["actions", delete, "content"], ""))
+    case("pr12-content-with-nul", put(["actions", create, "content"], "a\0b"))
+    case("outside-bun-prefix", lambda p: p.update(
+        source_bundle_id=p["source_bundle_id"].replace("bundle_", "bun_")))
+    edit_text("proposal", "ok-commands", "json-text-after", "}\n", "}{}\n")
+
+
+# The records of a pack
+
+def make_patches():
+    def total(patch):
+        contents = (operation.get("content", "") for operation in patch["operations"])
+        patch["total_bytes"] = sum(len(content.encode()) for content in contents)
+
+    def case(name, edit, finish=lambda p: None):
+        edit_document("patch", "ok-executed", name, edit, finish)
+
+    def path(text):
+        return put(["operations", 0, "path"], text)
+
+    operations = read_json("patch", "ok-executed")["operations"]
+    delete = next(at for at, found in enumerate(operations) if found["op"] == "delete")
+
+    def nothing(patch):
+        patch["operations"], patch["total_bytes"] = [], 0
+
+    case("ok-empty", nothing)
+    case("schema-total-missing", drop("total_bytes"))
+    case("schema-operations-is-null", put(["operations"], None))
+    case("schema-path-is-a-number", path(1))
+    case("ps1-version-missing", drop("patch_schema_version"))
+    case("ps1-version-empty", put(["patch_schema_version"], ""))
+    case("ps2-op-unknown", put(["operations", 0, "op"], "rename"))
+    case("ps3-path-absolute", path("/etc/passwd"))
+    case("ps3-path-has-a-drive", path("C:x"))
+    case("ps4-path-climbs", path("a/../x"))
+    case("ps4-path-backslash", path("a\\x"))
+    case("ps4-path-has-a-dot-segment", path("a/./x"))
+    case("ps4-path-ends-with-space", path("a "))
+    case("ps5-path-twice", lambda p: p["operations"].insert(1, copy.deepcopy(p["operations"][0])),
+         finish=total)
+    case("ps6-create-without-content", drop("operations", 0, "content"), finish=total)
+    case("ps6-delete-with-content", put(["operations", delete, "content"], ""))
+    case("ps7-total-wrong", put(["total_bytes"], 1))
+    case("ps7-total-is-a-text", put(["total_bytes"], "1"))
+    case("ps8-unsorted", lambda p: p["operations"].reverse())
+    case("ps9-symlink", put(["operations", 0, "op"], "symlink"))
+    case("ps10-expected-hash-of-another-content",
+         put(["operations", 0, "expected_hash"], content_hash("")))
+    case("ps10-size-wrong", put(["operations", 0, "size_bytes"], 1))
+    case("outside-member-unknown", put(["comment"], "made by hand"))
+
+
+def make_evidence():
+    def case(name, edit):
+        edit_document("evidence", "ok-complete", name, edit)
+
+    def partial(evidence):
+        evidence["test_results"][0]["passed"] = False
+        evidence["status"] = "partial"
+
+    def failed(evidence):
+        for result in evidence["action_results"]:
+            result.update(status="failure", exit_code=1)
+        evidence["status"] = "failed"
+
+    case("ok-partial", partial)
+    case("ok-failed", failed)
+    case("schema-status-missing", drop("status"))
+    case("schema-results-is-an-object", put(["action_results"], {}))
+    case("ev1-proposal-hash-bare", lambda e: e.update(
+        proposal_hash=e["proposal_hash"].removeprefix("sha256:")))
+    case("ev2-status-unknown", put(["action_results", 0, "status"], "ok"))
+    case("ev2-action-twice", put(["action_results", 1, "action_id"],
+                                 read_json("evidence", "ok-complete")["action_results"][0]["action_id"]))
+    case("ev2-hash-is-a-number", put(["action_results", 0, "sha256"], 1))
+    case("ev2-path-missing", drop("action_results", 0, "path"))
+    case("ev3-passed-is-a-text", put(["test_results", 0, "passed"], "yes"))
+    case("ev3-id-empty", put(["test_results", 0, "test_id"], ""))
+    case("ev3-exit-code-with-fraction", put(["test_results", 0, "exit_code"], 0.5))
+    case("ev4-complete-with-a-failure", put(["action_results", 0, "status"], "failure"))
+    case("ev4-complete-with-a-failed-test", put(["test_results", 0, "passed"], False))
+    case("ev4-failed-with-a-success", put(["status"], "failed"))
+    case("ev4-status-unknown", put(["status"], "fine"))
+    evidence = read_json("evidence", "ok-complete")
+    evidence["action_results"][0]["weight"] = 0
+    write_text("evidence", "ev5-number-beyond-a-double",
+               kernel(evidence).replace('"weight":0', '"weight":1e400') + "\n")
+
+
+def make_ledgers():
+    text = (HERE / "ledger/ok-three-runs/input.jsonl").read_text()
+    lines = text.splitlines()
+
+    def write(name, lines, end="\n"):
+        write_text("ledger", name, "\n".join(lines) + end, ".jsonl")
+
+    def case(name, at, **members):
+        entry = json.loads(lines[at])
+        for key, value in members.items():
+            if value is ...:
+                del entry[key]
+            else:
+                entry[key] = value
+        write(name, lines[:at] + [kernel(entry)] + lines[at + 1:])
+
+    def chained(lines):
+        """The lines with the hash of the one before in each."""
+        made = []
+        for line in lines:
+            previous = content_hash(made[-1]) if made else None
+            made.append(kernel({**json.loads(line), "previous": previous}))
+        return made
+
+    chain = chained(lines)
+    write("ok-chain", chain)
+    write("ok-chain-begins-later", [kernel(without(json.loads(lines[0]), "previous")), kernel(
+        {**json.loads(lines[1]), "previous": content_hash(
+            kernel(without(json.loads(lines[0]), "previous")))})])
+    write("ld5-line-changed", [chain[0].replace("true", "false", 1), *chain[1:]])
+    write("ld5-line-dropped", [chain[0], chain[2]])
+    write("ld5-hash-missing", [*chain[:2], kernel(without(json.loads(chain[2]), "previous"))])
+    first = json.loads(lines[0])
+    write("ok-one-run", lines[:1])
+    write("ok-blank-line", [lines[0], " \t"])
+    for name in ("run_id", "policy", "bundle_sha256"):
+        case(f"ld1-{name.replace('_', '-')}-missing", 0, **{name: ...})
+    case("ld1-accepted-is-a-text", 0, accepted="true")
+    case("ld1-kind-unknown", 0, result_kind="DONE")
+    case("ld1-mode-unknown", 0, mode="live")
+    write("ld1-line-is-a-list", lines + ["[]"])
+    write("ld1-line-torn", lines + [lines[0][:40]], end="")
+    case("ld2-time-goes-back", 2, timestamp="2001-01-01T00:00:00.000Z")
+    case("ld2-time-is-none", 0, timestamp="yesterday")
+    case("ld3-run-twice", 2, run_id=first["run_id"])
+    case("ld4-intent-hash-bare", 0, intent_sha256=first["intent_sha256"].removeprefix("sha256:"))
+    case("ld4-bundle-hash-upper-case", 0,
+         bundle_sha256="sha256:" + first["bundle_sha256"].removeprefix("sha256:").upper())
+    case("ld4-intent-hash-null", 0, intent_sha256=None)
+
+
+def make_model_recordings():
+    def interaction(at, text):
+        return {"i": at, "prompt_hash": content_hash(f"prompt {at}"),
+                "response_hash": content_hash(text), "response_content": text}
+
+    recording = {
+        "model_io_schema_version": "1.0.0", "adapter_id": "shell", "model_id": "example-1",
+        "mode": "record",
+        "interactions": [interaction(0, "Yes.\n"), interaction(1, "Grüße"), interaction(2, "")],
+    }
+    write_text("model-io", "ok-record", kernel(recording) + "\n")
+    more = copy.deepcopy(recording)
+    more.update(mode="replay", created_at_utc="2026-01-02T03:04:05Z", stats={"calls": 3})
+    more["interactions"][0]["latency_ms"] = 12.5
+    write_text("model-io", "ok-replay", kernel(more) + "\n")
+    write_text("model-io", "ok-no-call", kernel({**recording, "interactions": []}) + "\n")
+
+    def case(name, edit):
+        edit_document("model-io", "ok-record", name, edit)
+
+    case("schema-interactions-missing", drop("interactions"))
+    case("schema-interactions-is-an-object", put(["interactions"], {}))
+    case("mi1-version-of-two-numbers", put(["model_io_schema_version"], "1.0"))
+    case("mi1-version-missing", drop("model_io_schema_version"))
+    case("mi2-adapter-empty", put(["adapter_id"], ""))
+    case("mi2-model-is-a-number", put(["model_id"], 1))
+    case("mi3-mode-unknown", put(["mode"], "live"))
+    case("mi5-number-missing", drop("interactions", 1, "i"))
+    case("mi5-number-skipped", put(["interactions", 2, "i"], 3))
+    case("mi6-prompt-hash-bare", put(["interactions", 0, "prompt_hash"], sha("prompt 0")))
+    case("mi7-response-changed", put(["interactions", 0, "response_content"], "No.\n"))
+    case("mi7-response-hash-malformed", put(["interactions", 0, "response_hash"], "sha256:00"))
+    case("mi7-response-is-null", put(["interactions", 0, "response_content"], None))
+    case("mi8-call-twice", lambda r: r["interactions"].insert(1, copy.deepcopy(r["interactions"][0])))
+    case("mi9-unsorted", lambda r: r["interactions"].reverse())
+
+
+def make_runners():
+    def case(name, edit):
+        edit_document("runner", "ok-executed", name, edit)
+
+    def phases(runner):
+        start = runner["timing"]["started_at"]
+        runner["timing"]["phases"] = [{"name": "run", "started_at": start, "duration_ms": 0}]
+        runner["warnings"] = ["a", "b"]
+        runner["ephemeral"] = {"pid": 7}
+
+    case("ok-phases", phases)
+    case("schema-exit-missing", drop("exit"))
+    case("schema-write-root-is-a-number", put(["write_roots"], [1]))
+    case("schema-warnings-unsorted", put(["warnings"], ["b", "a"]))
+    case("schema-phase-without-name", put(["timing", "phases"],
+         [{"started_at": "2026-01-02T03:04:05Z", "duration_ms": 1}]))
+    case("rn1-version-unknown", put(["runner_schema_version"], "2.0.0"))
+    case("rn2-id-of-another-form", put(["runner_id"], "runner_1"))
+    case("rn3-os-unknown", put(["platform", "os"], "plan9"))
+    case("rn3-node-version-without-v", put(["platform", "node_version"], "20.0.0"))
+    case("rn4-isolation-none-in-a-process", put(["sandbox", "isolation_level"], "none"))
+    case("rn4-network-is-a-text", put(["sandbox", "network_blocked"], "yes"))
+    case("rn5-timeout-below-bound", put(["limits", "timeout_ms"], 999))
+    case("rn5-memory-zero", put(["limits", "max_memory_bytes"], 0))
+    case("rn6-allowlist-unsorted", put(["commands", "allowlist"], ["npm", "node"]))
+    case("rn6-command-in-both", put(["commands", "blocklist"], ["node"]))
+    case("rn7-root-climbs", put(["write_roots"], ["../out"]))
+    case("rn8-secret-passed-on", put(["context", "env_allowlist"], ["AWS_SECRET_ACCESS_KEY"]))
+    case("rn8-working-dir-of-the-host", put(["context", "working_dir"], "/home/me"))
+    case("rn9-ends-before-it-starts", put(["timing", "completed_at"], "2001-01-01T00:00:00.000Z"))
+    case("rn9-duration-wrong", put(["timing", "duration_ms"], 5000))
+    case("rn10-code-above-255", put(["exit", "code"], 256))
+    case("rn10-signal-lower-case", put(["exit", "signal"], "sigkill"))
+    runner = read_json("runner", "ok-executed")
+    runner["ephemeral"] = {"load": 0}
+    write_text("runner", "rn12-number-beyond-a-double",
+               kernel(runner).replace('"load":0', '"load":1e400') + "\n")
+
+
+# Packs
+
+def rewrite(path, edit, write=kernel):
+    value = json.loads(path.read_text())
+    edited = edit(value)
+    path.write_text(write(edited if isinstance(edited, (dict, list)) else value) + "\n")
+
+
+def seal_pack(folder):
+    """Puts the hashes in run.json right, where it has them, as a forger would."""
+    path = folder / "run.json"
+    run = json.loads(path.read_text())
+    if "files" in run:
+        run["files"] = {name: content_hash((folder / name).read_bytes())
+                        for name in run["files"] if (folder / name).is_file()}
+    if "self_hash" in run:
+        run["self_hash"] = "sha256:" + canonical_hash(without(run, "self_hash"))
+    path.write_text(kernel(run) + "\n")
+
+
+def make_packs():
+    def case(name, edit, base="ok-executed", seal=True):
+        def whole(folder):
+            edit(folder)
+            if seal:
+                seal_pack(folder)
+        edit_folder("pack", base, name, whole)
+
+    def member(file, edit):
+        return lambda folder: rewrite(folder / file, edit)
+
+    def bundle_of_another(folder):
+        rewrite(folder / "bundle.json", lambda b: (put(["outputs", 0, "confidence"], 1)(b), bundle_id(b))[1])
+
+    def link(folder):
+        (folder / "policy.json").unlink()
+        (folder / "policy.json").symlink_to("/etc/hostname")
+
+    def folder_inside(folder):
+        (folder / "notes").mkdir()
+        (folder / "notes/todo.txt").write_text("nothing\n")
+
+    def minimal(folder):
+        for path in folder.iterdir():
+            if path.name not in ("run.json", "bundle.json"):
+                path.unlink()
+        run = without(json.loads((folder / "run.json").read_text()), "files", "self_hash")
+        (folder / "run.json").write_text(json.dumps(run, indent=2))
+
+    case("outside-minimal", minimal, base="ok-clarify", seal=False)
+    case("pk1-bundle-missing", lambda f: (f / "bundle.json").unlink())
+    case("pk1-run-missing", lambda f: (f / "run.json").unlink(), seal=False)
+    case("pk2-file-unknown", lambda f: (f / "notes.txt").write_text("x\n"))
+    case("pk2-evidence-of-a-question", lambda f: shutil.copy(
+        HERE / "pack/ok-executed/input/evidence.json", f), base="ok-clarify")
+    case("pk3-run-id-missing", member("run.json", drop("run_id")))
+    case("pk3-outcome-unknown", member("run.json", put(["kernel_result_kind"], "DONE")))
+    case("pk3-bundle-of-a-refusal", member("run.json", put(["bundle"], {"bundle_id": "b", "sha256": "s"})),
+         base="ok-refuse")
+    case("pk3-intent-path-absolute", member("run.json", put(["intent", "path"], "/home/me/intent.json")))
+    case("pk4-bundle-invalid", member("bundle.json", put(["outputs", 0, "path"], "../x.md")))
+    case("pk5-bundle-of-another-run", bundle_of_another)
+    case("pk6-link", link, seal=False)
+    case("pk8-patch-climbs", member("patch.json", put(["operations", 0, "path"], "../x")))
+    case("pk8-proposal-hash-malformed", member("evidence.json", put(["proposal_hash"], "none")))
+    case("pk8-policy-not-the-runs", member("policy.json", put(["timeout_ms"], 30000)))
+    case("pk8-meta-is-no-json", lambda f: (f / "meta.json").write_text("{"))
+    case("pk9-line-without-timestamp", member("ledger.jsonl", drop("timestamp")))
+    case("pk12-folder", folder_inside)
+    case("pk13-ledger-of-another-run", member("ledger.jsonl", put(["run_id"], "run_0000000000000000")))
+    case("pk13-evidence-of-another-proposal", member(
+        "evidence.json", put(["proposal_id"], "prop_0123456789abcdef")))
+    case("pk14-reasons-changed", member("run.json", put(["decision", "reasons"], ["fine"])), seal=False)
+    case("pk14-file-changed", lambda f: (f / "bundle.json").write_text(
+        (f / "bundle.json").read_text() + "\n"), seal=False)
+    case("pk14-file-not-listed", lambda f: (
+        rewrite(f / "run.json", drop("files", "policy.json")), seal_pack(f)), seal=False)
+    case("pk15-runner-of-another-time", member("runner.json", lambda r: r["timing"].update(
+        started_at="2001-01-01T00:00:00.000Z", completed_at="2001-01-01T00:00:00.000Z")))
+    case("rs1-version-unknown", member("run.json", put(["run_schema_version"], "2.0.0")))
+    case("rs3-sizes-do-not-add-up", member("run.json", put(["execution", "total_output_bytes"], 1)))
+    case("rs3-questions-of-a-bundle", member("run.json", put(["clarify_questions"], ["Why?"])))
+    case("rs5-policy-not-the-profile", lambda f: [
+        rewrite(f / "policy.json", put(["timeout_ms"], 45000)),
+        rewrite(f / "run.json", put(["policy", "timeout_ms"], 45000)),
+        rewrite(f / "runner.json", put(["limits", "timeout_ms"], 45000))])
+    case("rs6-intent-path-climbs", member("run.json", put(["intent", "path"], "../intent.json")))
+    case("rs7-run-laid-out", lambda f: (seal_pack(f), (f / "run.json").write_text(
+        json.dumps(json.loads((f / "run.json").read_text()), indent=1))), seal=False)
+    case("rs8-failure-accepted", member("run.json", put(["execution", "exit_code"], 1)))
+    case("ev4-failed-action-beside-complete", member(
+        "evidence.json", put(["action_results", 0, "status"], "failure")))
+    case("pl3-bound-broken", lambda f: [
+        rewrite(f / "policy.json", put(["max_output_files"], 0)),
+        rewrite(f / "run.json", put(["policy", "max_output_files"], 0))])
+    case("ld4-intent-hash-malformed", member("ledger.jsonl", put(["intent_sha256"], "sha256:0")))
+
+
+# Job bundles
+
+def seal_manifest(manifest):
+    """Puts root hash and bundle id right."""
+    lines = "".join(f"{a['artifact_id']}:{a['sha256']}\n" for a in manifest["artifacts"])
+    manifest["hashes"]["root_hash"] = sha(lines or "\n")
+    blank = copy.deepcopy(manifest)
+    blank["bundle_id"] = blank["hashes"]["root_hash"] = ""
+    manifest["bundle_id"] = sha(job(blank))
+
+
+def make_job_bundles():
+    def case(name, edit, seal=True, base="ok-handbook"):
+        def whole(folder):
+            path = folder / "bundle.json"
+            manifest = json.loads(path.read_text())
+            edit(manifest, folder)
+            if seal:
+                seal_manifest(manifest)
+            path.write_text(job(manifest) + "\n")
+        edit_folder("job-bundle", base, name, whole)
+
+    def member(edit):
+        return lambda manifest, folder: edit(manifest)
+
+    def artifact(manifest, folder, at=0):
+        return folder / manifest["artifacts"][at]["path"]
+
+    def refill(text):
+        """Another content, with hash and size put right."""
+        def edit(manifest, folder):
+            artifact(manifest, folder).write_bytes(text)
+            manifest["artifacts"][0].update(sha256=sha(text), bytes=len(text))
+        return edit
+
+    def unread(manifest, folder):
+        manifest["steps"].pop()
+
+    def link(manifest, folder):
+        (folder / "artifacts/more.txt").symlink_to("/etc/hostname")
+
+    def plan(manifest):
+        fields = ("constraints", "expected_outputs", "op", "ordinal", "refs", "step_id")
+        steps = [{name: step[name] for name in fields} for step in manifest["steps"]]
+        manifest["plan_hash"] = sha(job({"run_id": manifest["run_id"], "steps": steps}))
+
+    def all_of_it(manifest, folder):
+        old = manifest["steps"][0]["constraints"]["slice"]
+        ref = manifest["steps"][0]["refs"]["section_id"]
+        manifest["steps"][0]["constraints"]["slice"] = "ALL"
+        for entry in manifest["artifacts"]:
+            if entry["slice"] == old and entry["ref"] == ref:
+                entry["slice"] = "ALL"
+        plan(manifest)
+
+    def raw(name, old, new):
+        def edit(folder):
+            path = folder / "bundle.json"
+            text = path.read_text()
+            if old not in text:
+                sys.exit(f"job-bundle/{name}: `{old}` is not in the base")
+            path.write_text(text.replace(old, new, 1))
+        edit_folder("job-bundle", "ok-handbook", name, edit)
+
+    raw("jb1-key-twice", '{"artifacts":', '{"artifacts":[],"artifacts":')
+    edit_folder("job-bundle", "ok-handbook", "jb1-no-manifest", lambda f: (f / "bundle.json").unlink())
+    case("jb2-message-missing", member(drop("message_id")))
+    case("jb2-op-unknown", member(put(["steps", 0, "op"], "READ_ALL")))
+    case("jb2-version-of-another-protocol", member(put(["bundle_version"], "4.0.0")))
+    case("jb3-artifacts-unsorted", member(lambda m: m["artifacts"].reverse()))
+    case("jb3-steps-unsorted", member(lambda m: m["steps"].reverse()))
+    case("jb4-artifact-changed", lambda m, f: artifact(m, f).write_bytes(
+        artifact(m, f).read_bytes().replace(b"a", b"b", 1)))
+    case("jb4-artifact-missing", lambda m, f: artifact(m, f).unlink())
+    case("jb4-line-ends-changed", lambda m, f: artifact(m, f).write_bytes(
+        artifact(m, f).read_bytes().replace(b"\n", b"\r\n")))
+    case("jb5-size-wrong", member(put(["artifacts", 0, "bytes"], 1)))
+    case("jb6-no-final-newline", refill(b"no newline"))
+    case("jb6-two-final-newlines", refill(b"two newlines\n\n"))
+    case("jb7-root-hash-wrong", member(lambda m: (seal_manifest(m), m["hashes"].update(root_hash=sha("")))),
+         seal=False)
+    case("jb8-bundle-id-wrong", member(put(["bundle_id"], sha(""))), seal=False)
+    case("jb9-slice-all", all_of_it)
+    case("jb9-artifact-of-no-step", unread)
+    case("jb10-timestamp", member(put(["timestamp"], "2026-01-02T03:04:05Z")))
+    case("jb10-path-climbs", member(put(["artifacts", 0, "path"], "artifacts/../../x.txt")))
+    case("jb10-link", link)
+    case("jb11-plan-hash-wrong", member(put(["plan_hash"], sha(""))))
+    edit_folder("job-bundle", "ok-handbook", "jb12-laid-out", lambda f: (f / "bundle.json").write_text(
+        json.dumps(json.loads((f / "bundle.json").read_text()), indent=1) + "\n"))
+    case("jb13-file-unknown", lambda m, f: (f / "notes.txt").write_text("x\n"))
+    case("jb13-provenance-not-empty", member(put(["provenance", "host"], "me")))
+    case("jb14-kind-of-the-other-op", member(put(["artifacts", 0, "kind"], "SYMBOL_SLICE")))
+    case("jb14-inputs-incomplete", member(lambda m: m["inputs"]["slices"].pop()))
+
+
+# Receipts
+
+def receipt_hash(receipt):
+    receipt["receipt_hash"] = sha(job({**without(receipt, "receipt_hash"), "attestation": None}) + "\n")
+
+
+def make_receipts():
+    def write(name, value, arguments=None, **files):
+        folder = place("receipt", name)
+        (folder / "input.json").write_text(job(value) + "\n")
+        for file, content in files.items():
+            (folder / f"{file}.json").write_text(json.dumps(content, indent=2) + "\n")
+        if arguments:
+            (folder / "arguments.json").write_text(json.dumps(arguments) + "\n")
+
+    plain = read_json("receipt", "ok-unsigned")
+    signed = read_json("receipt", "ok-signed")
+    chain = read_json("receipt", "ok-chain")
+
+    def case(name, edit, base=plain, hashed=True):
+        value = copy.deepcopy(base)
+        edit(value)
+        if hashed:
+            receipt_hash(value)
+        write(name, value)
+
+    key = signed["attestation"]["public_key"]
+    entry = {"validator_id": "val-1", "public_key": key, "schemes": ["ed25519"],
+             "scope": ["RECEIPT", "MERKLE"], "enabled": True}
+
+    def policy(**changes):
+        return {"policy_version": "1.0.0", "allow": [{**entry, **changes}]}
+
+    trusting = ["--trust", "trust.json", "--strict-trust"]
+    naming = ["--trust", "trust.json", "--strict-identity"]
+    write("ok-trusted", signed, trusting, trust=policy())
+    case("rc1-outcome-unknown", put(["outcome"], "MAYBE"))
+    case("rc1-root-hash-missing", drop("root_hash"))
+    case("rc1-steps-unsorted", lambda r: r["steps"].reverse())
+    case("rc1-bytes-negative", put(["artifacts", 0, "bytes"], -1))
+    case("rc1-index-missing", drop("receipt_index"))
+    write("rc1-list-empty", [])
+    case("rc2-outcome-changed", put(["outcome"], "FAILURE"), hashed=False)
+    case("rc2-hash-of-another", put(["receipt_hash"], sha("")), hashed=False)
+    write("rc3-first-missing", chain[1:])
+    write("rc3-order-reversed", chain[::-1])
+
+    def reindex(chain):
+        chain = copy.deepcopy(chain)
+        chain[1]["receipt_index"] = 5
+        receipt_hash(chain[1])
+        return chain
+
+    write("rc4-index-skips", reindex(chain))
+    case("rc5-content-changed-after-signing", put(["run_id"], "another"), base=signed)
+    case("rc5-key-upper-case", lambda r: r["attestation"].update(
+        public_key=r["attestation"]["public_key"].upper()), base=signed)
+    case("rc5-scheme-unknown", put(["attestation", "scheme"], "rsa"), base=signed)
+    merkle = json.loads((HERE / "receipt/ok-merkle/merkle.json").read_text())
+    write("rc6-root-of-another-chain", plain, ["--merkle", "merkle.json"], merkle=merkle)
+    write("rc6-signature-changed", chain, ["--merkle", "merkle.json"],
+          merkle={**merkle, "signature": merkle["signature"][::-1]})
+    write("rc7-unsigned", plain, trusting, trust=policy())
+    write("rc7-key-unknown", signed, trusting, trust=policy(public_key="11" * 32))
+    write("rc7-key-disabled", signed, trusting, trust=policy(enabled=False))
+    write("rc7-key-for-merkle-only", signed, trusting, trust=policy(scope=["MERKLE"]))
+    write("rc7-validator-not-named", signed, naming, trust=policy())
+
+
+def make_trust_policies():
+    key = read_json("receipt", "ok-signed")["attestation"]["public_key"]
+    entry = {"validator_id": "val-1", "public_key": key, "build_id": "git:0123abc",
+             "schemes": ["ed25519"], "scope": ["RECEIPT"], "enabled": True}
+    write_text("trust-policy", "ok-one-key", json.dumps({"policy_version": "1.0.0", "allow": [entry]}))
+    write_text("trust-policy", "ok-nobody", json.dumps({"policy_version": "1.0.0", "allow": []}))
+
+    def case(name, edit):
+        value = {"policy_version": "1.0.0", "allow": [copy.deepcopy(entry)]}
+        edit(value)
+        write_text("trust-policy", name, json.dumps(value) + "\n")
+
+    def of_entry(name, value):
+        return put(["allow", 0, name], value)
+
+    case("bad-version", put(["policy_version"], "2.0.0"))
+    case("bad-allow-is-an-object", put(["allow"], {}))
+    case("bad-member-unknown", put(["deny"], []))
+    case("bad-entry-member-unknown", of_entry("expires", "never"))
+    case("bad-enabled-missing", drop("allow", 0, "enabled"))
+    case("bad-scope-empty", of_entry("scope", []))
+    case("bad-scope-unknown", of_entry("scope", ["ALL"]))
+    case("bad-scheme-missing", of_entry("schemes", ["rsa"]))
+    case("bad-key-short", of_entry("public_key", "00"))
+    case("bad-build-id", of_entry("build_id", "svn:1"))
+    case("bad-validator-empty", of_entry("validator_id", ""))
+    case("bad-key-twice", lambda p: p["allow"].append({**entry, "validator_id": "val-2"}))
+    case("bad-validator-twice", lambda p: p["allow"].append({**entry, "public_key": "22" * 32}))
+
+
+# Run bundles
+
+def seal_run(folder, meta=False):
+    """Puts sums and index right, and with `meta` the hashes of the contracts."""
+    path = folder / "RUN_META.json"
+    if meta and path.is_file():
+        value = json.loads(path.read_text())
+        for name in value["contracts_hashes"]:
+            value["contracts_hashes"][name] = sha((folder / name).read_bytes())
+        path.write_text(kernel(value))
+    index_path = folder / "ARTIFACT_INDEX.json"
+    index = json.loads(index_path.read_text())
+    for entry in index["artifacts"]:
+        file = folder / entry["relative_path"]
+        if file.is_file() and not file.is_symlink():
+            entry["sha256"] = sha(file.read_bytes())
+    index_path.write_text(kernel(index))
+    lines = []
+    for line in (folder / "SHA256SUMS.txt").read_text().splitlines():
+        digest, name = line.split("  ", 1)
+        file = folder / name
+        if file.is_file() and not file.is_symlink():
+            digest = sha(file.read_bytes())
+        lines.append(f"{digest}  {name}\n")
+    (folder / "SHA256SUMS.txt").write_text("".join(lines))
+
+
+def seal_hashes(folder):
+    """Puts inputs_hash and outputs_hash right."""
+    path = folder / "RUN_OUTPUT.json"
+    output = json.loads(path.read_text())
+    output["inputs_hash"] = sha((folder / "RUN_INPUT.json").read_bytes())
+    manifest = json.loads((folder / "ENGINE_MANIFEST.json").read_text())
+    payload = manifest.get("sealing", {}).get("outputs_hash_scope") == "payload"
+    hashed = output["outputs"] if payload else without(output, "outputs_hash")
+    output["outputs_hash"] = sha(kernel(hashed))
+    path.write_text(kernel(output))
+
+
+def make_run_bundles():
+    def case(name, edit, base="ok-sealed", hashes=True, seal=True, meta=True):
+        def whole(folder):
+            edit(folder)
+            if hashes:
+                seal_hashes(folder)
+            if seal:
+                seal_run(folder, meta)
+        edit_folder("run-bundle", base, name, whole)
+
+    def member(file, edit):
+        def change(folder):
+            path = folder / file
+            value = json.loads(path.read_text())
+            edit(value)
+            path.write_text(kernel(value))
+        return change
+
+    def sums(edit):
+        def change(folder):
+            path = folder / "SHA256SUMS.txt"
+            path.write_text("".join(edit(path.read_text().splitlines(keepends=True))))
+        return change
+
+    def index(edit):
+        return member("ARTIFACT_INDEX.json", lambda value: edit(value["artifacts"]))
+
+    def link(name):
+        def change(folder):
+            path = folder / name
+            if path.exists():
+                path.unlink()
+            path.symlink_to("/etc/hostname")
+        return change
+
+    def laid_out(folder):
+        path = folder / "RUN_INPUT.json"
+        path.write_text(json.dumps(json.loads(path.read_text()), indent=1))
+
+    plain = {"hashes": False, "seal": False}
+    artifact = "artifacts/sweep.csv"
+    case("rb1-output-missing", lambda f: (f / "RUN_OUTPUT.json").unlink(), **plain)
+    case("rb1-sums-missing", lambda f: (f / "SHA256SUMS.txt").unlink(), **plain)
+    case("rb1-link-for-the-input", link("RUN_INPUT.json"), **plain)
+    case("rb2-file-unlisted", lambda f: (f / "notes.txt").write_text("x\n"))
+    case("rb2-link", link("more"))
+    case("rb3-input-against-schema", member("RUN_INPUT.json", put(["inputs", "steps"], "many")))
+    case("rb3-schema-refers-outside", member("INPUT_SCHEMA.json", put(["$ref"], "https://example.com/s.json")))
+    case("rb4-output-against-schema", member("RUN_OUTPUT.json", put(["outputs", "samples"], 0.5)))
+    case("rb4-engine-missing", member("RUN_OUTPUT.json", drop("engine")))
+    case("rb5-artifact-changed", lambda f: (f / artifact).write_text("frequency\n"), **plain)
+    case("rb5-line-upper-case", sums(lambda lines: [lines[0].upper(), *lines[1:]]), **plain)
+    case("rb5-line-twice", sums(lambda lines: lines + lines[-1:]), **plain)
+    case("rb5-artifact-missing", lambda f: (f / artifact).unlink(), **plain)
+    case("rb6-contract-changed", lambda f: (f / "SEALING_SPEC.md").write_text("Anything goes.\n"),
+         hashes=False, meta=False)
+    case("rb7-inputs-hash-of-another-input", member("RUN_OUTPUT.json", put(["inputs_hash"], sha(""))),
+         hashes=False)
+    case("rb7-outputs-hash-null", member("RUN_OUTPUT.json", put(["outputs_hash"], None)), hashes=False)
+    case("rb8-user-in-context", member("RUN_INPUT.json", put(["context", "User_ID"], 7)))
+    case("rb8-role-in-output", member("RUN_OUTPUT.json", put(["outputs", "role"], "admin")))
+    case("rb9-direct-calls", member("COUPLING_RULES.json", put(["direct_engine_to_engine_calls"], True)))
+    case("rb9-engine-not-allowed", member("COUPLING_RULES.json", put(
+        ["allowed_inputs_from_other_engines"], [])), base="ok-upstream")
+    case("rb9-lists-differ", member("INPUT_ARTIFACT_INDEX.json", lambda v: v["artifacts"].pop()),
+         base="ok-upstream")
+    case("rb10-version-of-another-engine", member("RUN_META.json", put(["engine_version"], "9.9.9")))
+    case("rb10-sealed-at-no-time", member("RUN_META.json", put(["sealed_at"], "2026-01-02 03:04:05")))
+    case("rb10-contract-not-named", member("RUN_META.json", drop("contracts_hashes", "SEALING_SPEC.md")))
+    case("rb11-role-unknown", index(put([0, "role"], "SECRET")))
+    case("rb11-entry-missing", index(drop(-1)))
+    case("rb12-laid-out", laid_out, **plain)
+    case("rb12-sums-unsorted", sums(lambda lines: lines[::-1]), **plain)
+    index_of = json.loads((HERE / "run-bundle/ok-sealed/input/ARTIFACT_INDEX.json").read_text())
+
+    def bare_index(folder):
+        (folder / "ARTIFACT_INDEX.json").write_text(kernel(index_of["artifacts"]))
+        digest = sha((folder / "ARTIFACT_INDEX.json").read_bytes())
+        text = (folder / "SHA256SUMS.txt").read_text().splitlines(keepends=True)
+        text = [f"{digest}  ARTIFACT_INDEX.json\n" if line.endswith("  ARTIFACT_INDEX.json\n") else line
+                for line in text]
+        (folder / "SHA256SUMS.txt").write_text("".join(text))
+
+    case("outside-index-is-a-list", bare_index, **plain)
+
+
+# Engines
+
+def make_engines():
+    source = PROJECT / "examples/engines/resonance-sweep"
+    names = ["ENGINE_MANIFEST.json", "INPUT_SCHEMA.json", "OUTPUT_SCHEMA.json",
+             "COUPLING_RULES.json", "SEALING_SPEC.md", "engine.sh", "sweep.awk"]
+    folder = place("engine", "ok-sweep") / "input"
+    folder.mkdir()
+    for name in names:
+        shutil.copyfile(source / name, folder / name)
+
+    def case(name, file, edit):
+        edit_folder("engine", "ok-sweep", name, lambda f: rewrite(
+            f / file, edit, lambda value: json.dumps(value, indent=2)))
+
+    def elsewhere(folder):
+        (folder / "MANIFEST").mkdir()
+        (folder / "contracts").mkdir()
+        for name in names[:5]:
+            target = "MANIFEST" if name == names[0] else "contracts"
+            (folder / name).rename(folder / target / name)
+        rewrite(folder / "MANIFEST/ENGINE_MANIFEST.json", lambda m: m.update(
+            io={"input_schema_file": "contracts/INPUT_SCHEMA.json",
+                "output_schema_file": "contracts/OUTPUT_SCHEMA.json",
+                "coupling_rules_file": "contracts/COUPLING_RULES.json"},
+            sealing={"sealing_spec_file": "contracts/SEALING_SPEC.md"}))
+
+    manifest, coupling, schema = names[0], names[3], names[1]
+    edit_folder("engine", "ok-sweep", "ok-elsewhere", elsewhere)
+    edit_folder("engine", "ok-sweep", "en1-sealing-spec-missing", lambda f: (f / "SEALING_SPEC.md").unlink())
+    edit_folder("engine", "ok-sweep", "en1-contract-is-a-link", lambda f: (
+        (f / "SEALING_SPEC.md").unlink(), (f / "SEALING_SPEC.md").symlink_to("engine.sh")))
+    edit_folder("engine", "ok-sweep", "en2-manifest-is-no-json", lambda f: (f / manifest).write_text("{"))
+    case("en2-integer-beyond-a-double", schema, put(["maximum"], 2**53 + 1))
+    case("en2-coupling-is-a-list", coupling, lambda value: [value])
+    case("en3-code-missing", manifest, drop("engine_code"))
+    case("en3-code-climbs", manifest, put(["engine_code"], "../X"))
+    case("en4-command-empty", manifest, put(["execution", "command"], []))
+    case("en4-command-is-a-text", manifest, put(["execution", "command"], "sh engine.sh"))
+    case("en5-schema-is-none", schema, put(["type"], "thing"))
+    case("en5-schema-refers-outside", schema, put(["$ref"], "https://example.com/s.json"))
+    case("en6-direct-calls", coupling, put(["direct_engine_to_engine_calls"], True))
+    case("en6-delivery-model", coupling, put(["delivery_model"], "PEER"))
+    case("en7-version-is-none", manifest, put(["compatibility", "replay_versions"], ["soon"]))
+    case("en8-limit-negative", manifest, put(["execution", "limits", "memory_bytes"], -1))
+
+
+# Archives
+
+def make_archives():
+    base = HERE / "job-bundle/ok-handbook/input"
+    files = sorted(path.relative_to(base) for path in base.rglob("*") if path.is_file())
+    contents = [(f"job/{name}", (base / name).read_bytes()) for name in files]
+
+    def entry(name, data=b"", kind=tarfile.REGTYPE, **members):
+        info = tarfile.TarInfo(name)
+        info.size = len(data) if kind == tarfile.REGTYPE else 0
+        info.type = kind
+        for key, value in members.items():
+            setattr(info, key, value)
+        return info, io.BytesIO(data)
+
+    def tar(entries, form=tarfile.USTAR_FORMAT):
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w", format=form) as archive:
+            for info, data in entries:
+                archive.addfile(info, data)
+        # Python pads to 20 blocks; two of zeros are the end.
+        data = stream.getvalue()
+        return data.rstrip(b"\0").ljust((len(data.rstrip(b"\0")) + 511) // 512 * 512, b"\0") + bytes(1024)
+
+    def plain():
+        return [entry(name, data) for name, data in contents]
+
+    def packed(data):
+        return gzip.compress(data, mtime=0)
+
+    def squeezed(data):
+        return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+    def zipped(entries, method=zipfile.ZIP_DEFLATED):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", method) as archive:
+            for name, data in entries:
+                archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, method)
+        return stream.getvalue()
+
+    def write(name, data, suffix):
+        (place("archive", name) / f"input{suffix}").write_bytes(data)
+
+    whole, zip_file = tar(plain()), zipped(contents)
+    write("ok-tar", whole, ".tar")
+    write("ok-tar-gz", packed(whole), ".tar.gz")
+    write("ok-zip", zip_file, ".zip")
+    write("ok-tar-zst", squeezed(whole), ".tar.zst")
+    write("jb4-artifact-changed-in-a-tar", tar([
+        entry(name, data.replace(b"a", b"b", 1) if "artifacts/" in name else data)
+        for name, data in contents]), ".tar")
+    write("ar1-name-climbs", tar(plain() + [entry("../x", b"x")]), ".tar")
+    write("ar1-name-absolute", zipped(contents + [("/tmp/x", b"x")]), ".zip")
+    write("ar2-name-twice", tar(plain() + plain()[:1]), ".tar")
+    name, data = contents[0]
+    twice = zipped(contents + [(name[:-1] + "#", data)])
+    write("ar2-name-twice-in-a-zip", twice.replace((name[:-1] + "#").encode(), name.encode()), ".zip")
+    write("ar2-below-a-file", tar(plain() + [entry(f"{name}/x", b"x")]), ".tar")
+    write("ar3-hard-link", tar(plain() + [entry("job/more", kind=tarfile.LNKTYPE, linkname=name)]), ".tar")
+    write("ar4-bomb", squeezed(tar(plain() + [entry("job/zeros", b"0" * (70 << 20))])), ".tar.zst")
+    write("ar5-breaks-off", packed(whole)[:-20], ".tar.gz")
+    second = whole.index(contents[1][0].encode())
+    write("ar5-header-checksum", whole[:second] + b"J" + whole[second + 1:], ".tar")
+    write("ar5-bytes-after-the-end", zip_file + b"more", ".zip")
+    stored = zipped(contents, zipfile.ZIP_STORED)
+    at = stored.index(contents[0][1]) + 3
+    write("ar5-zip-content-changed", stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1:], ".zip")
+    flagged = bytearray(zip_file)
+    flagged[6] |= 1
+    flagged[zip_file.index(b"PK\1\2") + 8] |= 1
+    write("ar6-encrypted", bytes(flagged), ".zip")
+    long_name = entry("job/" + "n" * (2 << 20), b"x")
+    write("ar7-name-too-long", packed(tar(plain() + [long_name], tarfile.PAX_FORMAT)), ".tar.gz")
+
+
+# Valid ones, made with our own program
+
+def make_bases(program):
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        shutil.copytree(PROJECT / "examples/demo/handbook", work / "handbook")
+
+        def run(line, codes=(0,), epoch=1700000000):
+            environment = {"PATH": "/usr/bin:/bin", "SOURCE_DATE_EPOCH": str(epoch)}
+            done = subprocess.run([program, *line.split()], cwd=work, env=environment,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            if done.returncode not in codes:
+                sys.exit(f"runseal {line}: {done.returncode}: {done.stderr}")
+            return done.stdout
+
+        def write(name, value):
+            (work / name).write_text(json.dumps(value))
+
+        def keep(source, format_name, case, suffix=".json"):
+            source, target = work / source, place(format_name, case)
+            if source.is_dir():
+                shutil.copytree(source, target / "input")
+            else:
+                shutil.copyfile(source, target / f"input{suffix}")
+
+        write("small.json", {"goal": "Print the word ready",
+                             "constraints": ["Plain sh, one file called ready.sh"]})
+        write("refused.json", {"goal": " "})
+        goal = {"goal": "Write a shell script ready.sh that prints the word ready"}
+        write("branching.json", {**goal, "constraints": ["The output is in English or maybe French"]})
+        write("questions.json", {**goal, "constraints": [
+            "The contact is [insert name]", "The word is printed in TBD letters"]})
+        shutil.copyfile(PROJECT / "examples/intents/clear.json", work / "clear.json")
+        shutil.copyfile(PROJECT / "examples/intents/with-work.json", work / "work.json")
+
+        run("transform clear.json -o clear-bundle.json")
+        keep("clear-bundle.json", "context-bundle", "ok-complete")
+        for case in ("branching", "questions"):
+            run(f"transform {case}.json -o {case}-bundle.json", codes=(1,))
+            keep(f"{case}-bundle.json", "context-bundle", f"ok-{case}")
+
+        run("proposal generate clear-bundle.json -o proposal.json")
+        keep("proposal.json", "proposal", "ok-generated")
+
+        run("run work.json --mode execute-sandbox --pack executed --ledger ledger.jsonl --run-id run_1")
+        run("run questions.json --pack clarify --ledger ledger.jsonl --run-id run_2", (1,), 1700000060)
+        run("run refused.json --pack refuse --ledger ledger.jsonl --run-id run_3", (1,), 1700000120)
+        for case in ("executed", "clarify", "refuse"):
+            keep(case, "pack", f"ok-{case}")
+        keep("executed/patch.json", "patch", "ok-executed")
+        keep("executed/evidence.json", "evidence", "ok-complete")
+        keep("executed/runner.json", "runner", "ok-executed")
+        keep("ledger.jsonl", "ledger", "ok-three-runs", ".jsonl")
+
+        run("job init")
+        run("job index handbook")
+        run("job symbol add @prices handbook/prices.md")
+        plan = json.loads((PROJECT / "examples/demo/plan.json").read_text())
+        write("plan.json", plan)
+        steps = [{"op": "READ_SYMBOL", "refs": {"symbol_id": "@prices"}, "constraints": {"slice": slice_}}
+                 for slice_ in ("lines[0:1]", "chars[2:7]", "head(5)")]
+        write("symbols.json", {"run_id": "symbols", "idempotency_key": "1", "steps": steps})
+        for file, case in (("plan.json", "handbook"), ("symbols.json", "symbols")):
+            posted = json.loads(run(f"job post {file}"))
+            run("job work")
+            run(f"job build {posted['run_id']} {posted['job_id']} -o built-{case}")
+            keep(f"built-{case}", "job-bundle", f"ok-{case}")
+
+        (work / "key").write_text(sha("a key for vectors only"))
+        run("job replay built-handbook --receipt unsigned.json")
+        run("job replay built-handbook --receipt signed.json --key key")
+        run("job replay built-symbols --receipt second.json --previous unsigned.json")
+        keep("unsigned.json", "receipt", "ok-unsigned")
+        keep("signed.json", "receipt", "ok-signed")
+        chain = [json.loads((work / name).read_text()) for name in ("unsigned.json", "second.json")]
+        if chain[0]["receipt_index"] is None:
+            chain[1]["receipt_index"] = None
+            receipt_hash(chain[1])
+        write("chain.json", chain)
+        (work / "chain.json").write_text(job(chain) + "\n")
+        keep("chain.json", "receipt", "ok-chain")
+        keep("chain.json", "receipt", "ok-merkle")
+        (HERE / "receipt/ok-merkle/merkle.json").write_text(run("receipt attest chain.json --key key"))
+        (HERE / "receipt/ok-merkle/arguments.json").write_text('["--merkle", "merkle.json"]\n')
+
+        engines = PROJECT / "examples/engines"
+        sweep = json.loads((engines / "resonance-sweep/input.json").read_text())
+        sweep["inputs"]["steps"] = 5
+        write("sweep.json", sweep)
+        run(f"engine run {engines}/resonance-sweep sweep.json --out runs --run-id sealed")
+        keep("runs/sealed", "run-bundle", "ok-sealed")
+        run(f"engine run {engines}/csv-statistics {engines}/csv-statistics/upstream-input.json "
+            "--out runs --run-id upstream --upstream runs/sealed")
+        keep("runs/upstream", "run-bundle", "ok-upstream")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bases", metavar="RUNSEAL", help="make the valid ones too, with this program")
+    options = parser.parse_args()
+    if options.bases:
+        make_bases(os.path.abspath(options.bases))
+    for make in (make_context_bundles, make_proposals, make_patches, make_evidence, make_ledgers,
+                 make_model_recordings, make_runners, make_packs, make_job_bundles, make_receipts,
+                 make_trust_policies, make_run_bundles, make_engines, make_archives):
+        make()
+
+
+if __name__ == "__main__":
+    main()
