@@ -12,7 +12,7 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 28] = schemas![
+static SCHEMAS: [(&str, &str); 29] = schemas![
     "answers",
     "artifact-index",
     "context-bundle",
@@ -37,6 +37,7 @@ static SCHEMAS: [(&str, &str); 28] = schemas![
     "run-input",
     "run-meta",
     "run-output",
+    "run-predicate",
     "runner",
     "trust-policy",
     "verdict-answer",
