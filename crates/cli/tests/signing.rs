@@ -295,6 +295,14 @@ fn every_kind_of_thing_can_be_signed_and_an_archive_has_its_bundles_signature() 
         "{}",
         ran.stdout
     );
+    // What no digest covers is not signed.
+    std::os::unix::fs::symlink("/etc/passwd", bench.path("dice/link")).unwrap();
+    let ran = bench.run(&["verify", "dice", "--trust", "trust.toml"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    let ran = bench.run(&["sign", "dice", "--key", "ada", "-o", "x.jsonl"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(!bench.path("x.jsonl").exists());
+    fs::remove_file(bench.path("dice/link")).unwrap();
     // The folder's digest is what coreutils say.
     fs::remove_file(bench.path("dice/more.txt")).unwrap();
     let sums =

@@ -1,6 +1,7 @@
 //! What is to be signed or was signed: the digests that stand for the whole of it, and its facts.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use runseal_core::canon::Document;
@@ -79,9 +80,17 @@ fn target_of(path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
         };
         Target::of_file(&name, SUMS, sums)
     } else {
-        let files = loaded.files.iter();
-        let files = files.filter_map(|file| Some((file.path.clone(), file.sha256?)));
-        Target::of_folder(&name, files.collect())
+        let mut files = BTreeMap::new();
+        for file in &loaded.files {
+            // A link, a pipe, a name that cannot be listed: a digest over the rest would cover
+            // less than it seems to.
+            let digest = file.sha256.ok_or_else(|| SourceError::Io {
+                path: file.path.clone(),
+                source: io::Error::other("it is no regular file that a digest could cover"),
+            })?;
+            files.insert(file.path.clone(), digest);
+        }
+        Target::of_folder(&name, files)
     };
     let is_archive = !is_folder && (target.files.is_some() || loaded.format == Format::RunBundle);
     if is_archive {
@@ -93,7 +102,7 @@ fn target_of(path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
 fn digest_file(path: &Path) -> Result<Digest, SourceError> {
     let (mut file, _) = crate::input::open_regular(path)?;
     let mut hasher = runseal_core::digest::Hasher::new();
-    std::io::copy(&mut file, &mut hasher).map_err(|source| SourceError::Io {
+    io::copy(&mut file, &mut hasher).map_err(|source| SourceError::Io {
         path: path.display().to_string(),
         source,
     })?;
