@@ -3,7 +3,7 @@
 use ::der::Decode as _;
 use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
 use rsa::pkcs8::DecodePublicKey as _;
-use rsa::traits::SignatureScheme as _;
+use rsa::traits::{PublicKeyParts as _, SignatureScheme as _};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
 use thiserror::Error;
 use x509_cert::Certificate;
@@ -69,6 +69,10 @@ pub fn verifies(key_der: &[u8], hash: HashAlgorithm, message: &[u8], signature: 
         return signature.is_ok_and(|sig| key.verify_strict(message, &sig).is_ok());
     }
     if let Ok(key) = rsa::RsaPublicKey::from_public_key_der(key_der) {
+        // Shorter keys have been factored.
+        if key.size() < 256 {
+            return false;
+        }
         let hashed = hash.hash(message);
         return rsa_padding(hash).verify(&key, &hashed, signature).is_ok();
     }
@@ -82,6 +86,16 @@ fn rsa_padding(hash: HashAlgorithm) -> rsa::Pkcs1v15Sign {
         HashAlgorithm::Sha512 => rsa::Pkcs1v15Sign::new::<Sha512>(),
     }
 }
+
+/// Extensions that are obeyed, or that only narrow what nobody asks here: key usage, alternative
+/// names, basic constraints, policies, extended key usage.
+const OBEYED: [&str; 5] = [
+    "2.5.29.15",
+    "2.5.29.17",
+    "2.5.29.19",
+    "2.5.29.32",
+    "2.5.29.37",
+];
 
 /// A certificate with its exact bytes.
 #[derive(Clone, Debug)]
@@ -156,7 +170,17 @@ impl Held {
             Ok(None) => true,
             Err(_) => false,
         };
-        is_authority && may_sign
+        is_authority && may_sign && !self.has_unknown_demands()
+    }
+
+    /// Whether it has critical extensions that are not obeyed here (RFC 5280, 4.2).
+    fn has_unknown_demands(&self) -> bool {
+        let extensions = self.parsed.tbs_certificate().extensions();
+        let mut extensions = extensions.into_iter().flatten();
+        extensions.any(|extension| {
+            let oid = extension.extn_id.to_string();
+            extension.critical && !OBEYED.contains(&oid.as_str())
+        })
     }
 
     /// Whether it is for time stamping, for that alone, and says so critically (RFC 3161, 2.3).
@@ -165,7 +189,14 @@ impl Held {
             .parsed
             .tbs_certificate()
             .get_extension::<ExtendedKeyUsage>();
-        matches!(usage, Ok(Some((true, usage)))
+        let may_sign = match self.parsed.tbs_certificate().get_extension::<KeyUsage>() {
+            Ok(Some((_, usage))) => usage.digital_signature() || usage.non_repudiation(),
+            Ok(None) => true,
+            Err(_) => false,
+        };
+        may_sign
+            && !self.has_unknown_demands()
+            && matches!(usage, Ok(Some((true, usage)))
             if matches!(&usage.0[..], [one] if one.to_string() == "1.3.6.1.5.5.7.3.8"))
     }
 }
