@@ -80,6 +80,7 @@ impl CliError {
         match error {
             CanonError::Json(error) => Self::json(error, place),
             CanonError::NoForm(error) => Self::no_form(error, place),
+            CanonError::Order(_) => Self::internal(error.to_string()),
             CanonError::Sink(error) => Self::output(error),
         }
     }

@@ -44,6 +44,13 @@ pub fn tell(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
 }
 
+/// Tells a person something that changes no verdict; nothing under `--quiet`.
+pub fn note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        tell(&format!("note: {text}"));
+    }
+}
+
 /// Tells a person what went wrong; under `--quiet` without the hint.
 pub fn tell_error(error: &CliError) {
     let text = error.to_string();

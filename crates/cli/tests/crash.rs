@@ -23,6 +23,15 @@ fn moment(round: u64, longest: Duration) -> Duration {
     longest.mul_f64(share)
 }
 
+/// How many unfinished packs lie about.
+fn unfinished(bench: &Bench) -> usize {
+    let entries = std::fs::read_dir(bench.path("packs")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name());
+    names
+        .filter(|name| name.to_string_lossy().starts_with(".runseal-unfinished-"))
+        .count()
+}
+
 #[test]
 fn export_and_ledger_survive_being_killed() {
     let folder = tempfile::tempdir().unwrap();
@@ -50,6 +59,7 @@ fn export_and_ledger_survive_being_killed() {
     assert_eq!(bench.run(&whole).code, Some(0));
     let longest = began.elapsed().mul_f64(1.3);
 
+    let mut left = 0;
     let mut finished = BTreeSet::from([format!("r{ROUNDS}")]);
     for round in 0..ROUNDS {
         let arguments = arguments(round);
@@ -65,13 +75,21 @@ fn export_and_ledger_survive_being_killed() {
         if child.wait().unwrap().success() {
             finished.insert(format!("r{round}"));
         }
+        left += unfinished(&bench);
     }
+    assert!(left > 0, "no run was killed while it exported");
+    // What the killed ones left is gone after the next run, and was never taken for a pack.
+    let arguments = arguments(ROUNDS + 1);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    assert_eq!(bench.run(&arguments).code, Some(0));
+    finished.insert(format!("r{}", ROUNDS + 1));
+    assert_eq!(unfinished(&bench), 0);
 
     // Every pack that is there under its name is whole.
     let mut packs = 0;
     for entry in std::fs::read_dir(bench.path("packs")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.starts_with(".runseal-pack-") {
+        if name.starts_with(".runseal-unfinished-") {
             continue;
         }
         let path = bench.path(&format!("packs/{name}"));

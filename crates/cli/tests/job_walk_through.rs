@@ -438,6 +438,28 @@ fn chain_of_receipts_is_signed_ordered_attested_and_trusted() {
         Some(0),
         "a policy without a strict flag changes no verdict"
     );
+    // But it says who signed and what the policy thinks of it.
+    let other = public.replace(|c: char| c.is_ascii_digit(), "a");
+    bench.write("policy.json", policy(true, "me").replace(&public, &other));
+    let told = bench.run(&[&files[..], &["--trust", "policy.json"]].concat());
+    assert_eq!(told.code, Some(0), "{told:?}");
+    let line = format!(
+        "note: $[0].attestation: signed by key {public}, which calls itself `me`: the key is not in \
+         the policy"
+    );
+    assert!(told.stderr.contains(&line), "{}", told.stderr);
+    for member in [
+        format!("\"public_key\":\"{public}\""),
+        "\"reason\":\"the key is not in the policy\"".to_owned(),
+        "\"trusted\":false".to_owned(),
+        "\"validator_id\":\"me\"".to_owned(),
+    ] {
+        assert!(told.stdout.contains(&member), "{member}: {}", told.stdout);
+    }
+    bench.write("policy.json", policy(true, "me"));
+    let trusted = bench.run(&[&files[..], &["--trust", "policy.json"]].concat());
+    assert!(trusted.stdout.contains("\"trusted\":true"));
+    assert!(!trusted.stdout.contains("\"trusted\":false"));
     bench.write("policy.json", "{}");
     assert_eq!(verify(&[]), Some(2));
     assert_eq!(
@@ -535,4 +557,47 @@ fn bundles_damaged_in_one_way_each_give_the_right_check() {
         let told = format!("{{\"check\":{check},\"ok\":false,");
         assert!(found.stdout.starts_with(&told), "{what}: {}", found.stdout);
     }
+}
+
+#[test]
+fn private_key_that_others_can_read_is_warned_about() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let (_folder, bench) = bench();
+    built(&bench);
+    ok(bench.run(&["keygen", "-o", "key.pem"]));
+    let replay = |receipt: &str| {
+        bench.run(&[
+            "job",
+            "replay",
+            "out",
+            "--key",
+            "key.pem",
+            "--receipt",
+            receipt,
+        ])
+    };
+    assert_eq!(ok(replay("1.json")).stderr, "");
+    let mode = |mode| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(bench.path("key.pem"), permissions).unwrap();
+    };
+    mode(0o644);
+    let warned = ok(replay("2.json")).stderr;
+    assert!(warned.starts_with("warning: the private key `key.pem`"));
+    assert!(warned.contains("everybody") && warned.contains("0644"));
+    mode(0o640);
+    assert!(ok(replay("3.json")).stderr.contains("its group"));
+}
+
+#[test]
+fn keygen_to_standard_output_prints_the_key_and_makes_no_file() {
+    let (_folder, bench) = bench();
+    let ran = ok(bench.run(&["keygen", "-o", "-", "--format", "hex"]));
+    assert_eq!(ran.stdout.trim_end().len(), 64);
+    assert!(ran.stderr.starts_with("public_key: "), "{}", ran.stderr);
+    assert!(!bench.path("-").exists());
+    let pem = ok(bench.run(&["keygen", "-o", "-"])).stdout;
+    bench.write("key.pem", pem);
+    assert!(bench.read("key.pem").starts_with("-----BEGIN PRIVATE KEY"));
 }

@@ -1,19 +1,43 @@
 //! Times as the documents write them: ISO 8601, UTC, `Z`, whole seconds or milliseconds.
 
-const MILLIS_PER_DAY: i64 = 86_400_000;
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// More seconds than there are between 1970 and the years 0 and 9999.
+const LONGEST: i64 = 400_000_000_000;
 
 /// Milliseconds since 1970, if `text` is `YYYY-MM-DDTHH:MM:SSZ` or `YYYY-MM-DDTHH:MM:SS.mmmZ`
 /// and such a moment exists.
 pub fn parse_utc(text: &str) -> Option<i64> {
-    let bytes = text.as_bytes();
-    let milliseconds = match bytes.len() {
-        20 => 0,
-        24 if bytes.get(19) == Some(&b'.') => digits(bytes, 20, 3)?,
-        _ => return None,
+    let (whole, milliseconds) = match text.strip_suffix('Z')?.split_once('.') {
+        None => (text.strip_suffix('Z')?, 0),
+        Some((whole, fraction)) if fraction.len() == 3 => {
+            (whole, digits(fraction.as_bytes(), 0, 3)?)
+        }
+        Some(_) => return None,
     };
+    Some(parse_seconds(whole, 59)? * 1000 + milliseconds)
+}
+
+/// Whether `text` is `YYYY-MM-DDTHH:MM:SSZ`, with or without a fraction of the second of any
+/// length, and a day and time that exist. A leap second is written as 60.
+pub fn is_iso_utc(text: &str) -> bool {
+    let Some(rest) = text.strip_suffix('Z') else {
+        return false;
+    };
+    let (whole, fraction) = match rest.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (rest, None),
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    fraction.is_none_or(is_number) && parse_seconds(whole, 60).is_some()
+}
+
+/// Seconds since 1970, if `whole` is `YYYY-MM-DDTHH:MM:SS` and such a moment exists.
+fn parse_seconds(whole: &str, last_second: i64) -> Option<i64> {
+    let bytes = whole.as_bytes();
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
     let has_marks = marks.iter().all(|(at, mark)| bytes.get(*at) == Some(mark));
-    if !has_marks || bytes.last() != Some(&b'Z') {
+    if !has_marks || bytes.len() != 19 {
         return None;
     }
     let (year, month, day) = (
@@ -30,26 +54,39 @@ pub fn parse_utc(text: &str) -> Option<i64> {
         && (1..=days_in_month(year, month)).contains(&day)
         && hour < 24
         && minute < 60
-        && second < 60;
-    let seconds = (hour * 60 + minute) * 60 + second;
-    exists
-        .then(|| days_from_epoch(year, month, day) * MILLIS_PER_DAY + seconds * 1000 + milliseconds)
+        && second <= last_second;
+    let of_day = (hour * 60 + minute) * 60 + second;
+    exists.then(|| days_from_epoch(year, month, day) * SECONDS_PER_DAY + of_day)
 }
 
 /// `YYYY-MM-DDTHH:MM:SS.mmmZ` for milliseconds since 1970; years beyond 9999 are not written.
 pub fn format_utc(milliseconds: i64) -> Option<String> {
+    let millis = milliseconds.rem_euclid(1000);
+    let whole = format_whole(milliseconds.div_euclid(1000))?;
+    Some(format!("{whole}.{millis:03}Z"))
+}
+
+/// `YYYY-MM-DDTHH:MM:SSZ` for seconds since 1970; years beyond 9999 are not written.
+pub fn format_utc_seconds(seconds: i64) -> Option<String> {
+    Some(format!("{}Z", format_whole(seconds)?))
+}
+
+fn format_whole(seconds: i64) -> Option<String> {
+    // What lies this far off has no four-digit year, and counting its days would overflow.
+    if !(-LONGEST..LONGEST).contains(&seconds) {
+        return None;
+    }
     let (days, rest) = (
-        milliseconds.div_euclid(MILLIS_PER_DAY),
-        milliseconds.rem_euclid(MILLIS_PER_DAY),
+        seconds.div_euclid(SECONDS_PER_DAY),
+        seconds.rem_euclid(SECONDS_PER_DAY),
     );
     let (year, month, day) = date_from_days(days);
-    let (seconds, millis) = (rest / 1000, rest % 1000);
     (0..=9999).contains(&year).then(|| {
         format!(
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{millis:03}Z",
-            seconds / 3600,
-            seconds / 60 % 60,
-            seconds % 60
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
+            rest / 3600,
+            rest / 60 % 60,
+            rest % 60
         )
     })
 }

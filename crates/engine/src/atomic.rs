@@ -1,9 +1,24 @@
 //! Files that appear whole or not at all: written beside, flushed, renamed.
+//!
+//! Only a regular file, or nothing, is ever replaced. A link is followed first, and the file it
+//! leads to is replaced; the link stays. A device or pipe stays too: what is to be written is made
+//! completely, then written into it. A folder or socket is refused.
 
-use std::fs::{File, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::unfinished;
+
+/// How much of what goes to a device or pipe is kept in memory until it is complete; more of it
+/// waits in a temporary file.
+const KEPT_IN_MEMORY: usize = 1 << 20;
+
+/// How many links may lead from one to the next, as in the kernel.
+const MAX_LINKS: usize = 40;
 
 /// A file could not be written. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -16,48 +31,153 @@ pub struct WriteError {
     pub source: io::Error,
 }
 
+impl WriteError {
+    /// Turns the system's errors about `path` into errors that name it.
+    pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Self + Copy + '_ {
+        |source| Self {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// What stands where a file is to be written.
+enum Target {
+    /// A regular file or nothing, at this place once all links are resolved.
+    File(PathBuf),
+    /// A device or pipe, to be written into.
+    Stream,
+}
+
 /// Writes `path` through `fill`: the file appears, or replaces what was there, only once all of
 /// it is on disk. Where `fill` fails, nothing changes.
 pub fn write_file<E: From<WriteError>>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    let fail = |source| WriteError {
-        path: path.to_owned(),
-        source,
-    };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix(".runseal-")
-        // What the person's umask leaves of it; not the private mode of temporary files.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(fail)?;
+    let fail = WriteError::at(path);
+    match find_target(path).map_err(fail)? {
+        Target::File(place) => replace(path, &place, fill),
+        Target::Stream => {
+            let mut whole = tempfile::spooled_tempfile(KEPT_IN_MEMORY);
+            fill(&mut whole)?;
+            whole.rewind().map_err(fail)?;
+            let mut stream = open_stream(path).map_err(fail)?;
+            io::copy(&mut whole, &mut stream).map_err(fail)?;
+            Ok(())
+        }
+    }
+}
+
+/// Writes beside `place`, which `path` leads to, and renames.
+fn replace<E: From<WriteError>>(
+    path: &Path,
+    place: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let fail = WriteError::at(path);
+    let folder = folder_of(place);
+    unfinished::sweep(folder);
+    let mut file = create_beside(folder).map_err(fail)?;
     fill(&mut file)?;
     file.as_file().sync_all().map_err(fail)?;
-    file.persist(path).map_err(|error| fail(error.error))?;
+    file.persist(place).map_err(|error| fail(error.error))?;
     // The rename itself is on disk once its folder is.
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(fail)?;
+    sync_folder(folder).map_err(fail)?;
     Ok(())
+}
+
+/// Makes a file in `folder` that is known to be unfinished, and held.
+fn create_beside(folder: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let file = tempfile::Builder::new()
+            .prefix(unfinished::PREFIX)
+            // What the person's umask leaves of it; not the private mode of temporary files.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)?;
+        if unfinished::hold(file.as_file(), file.path())? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Finds what `path` leads to.
+fn find_target(path: &Path) -> io::Result<Target> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => fs::canonicalize(path).map(Target::File),
+        Ok(metadata) if metadata.is_dir() => Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "it is a folder; name a file",
+        )),
+        Ok(metadata) if metadata.file_type().is_socket() => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is a socket; name a file",
+        )),
+        Ok(_) => Ok(Target::Stream),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path).map(Target::File),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where a file is made that `path` leads to and that does not exist: a link that leads nowhere
+/// gets the file it names.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut place = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match fs::symlink_metadata(&place) {
+            Ok(metadata) if metadata.is_symlink() => {
+                place = folder_of(&place).join(fs::read_link(&place)?);
+            }
+            // It may have been made meanwhile, which is no reason to refuse a replacement.
+            Ok(_) => return Ok(place),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(place),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("too many links lead from one to the next"))
+}
+
+/// Opens a device or pipe for writing. A pipe that nobody reads is waited for, as shells do.
+fn open_stream(path: &Path) -> io::Result<File> {
+    let no_terminal = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
+    let stream = OpenOptions::new()
+        .write(true)
+        .custom_flags(no_terminal)
+        .open(path)?;
+    let kind = stream.metadata()?.file_type();
+    if kind.is_char_device() || kind.is_block_device() || kind.is_fifo() {
+        Ok(stream)
+    } else {
+        Err(io::Error::other("it was swapped for something else"))
+    }
+}
+
+/// The folder that holds `path`.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Puts the names in a folder on disk.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder).and_then(|folder| folder.sync_all())
 }
 
 /// Writes `bytes` to `path`, whole or not at all.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write_file(path, |file| {
-        file.write_all(bytes).map_err(|source| WriteError {
-            path: path.to_owned(),
-            source,
-        })
+        file.write_all(bytes).map_err(WriteError::at(path))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+
+    use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+
     use super::*;
 
     #[test]
@@ -73,9 +193,9 @@ mod tests {
             })
         });
         assert!(failed.is_err());
-        assert_eq!(std::fs::read(&path).unwrap(), b"before");
+        assert_eq!(fs::read(&path).unwrap(), b"before");
         assert_eq!(
-            std::fs::read_dir(folder.path()).unwrap().count(),
+            fs::read_dir(folder.path()).unwrap().count(),
             1,
             "no temporary file stays"
         );
@@ -87,9 +207,102 @@ mod tests {
         let path = folder.path().join("file");
         write_bytes(&path, b"one").unwrap();
         write_bytes(&path, b"two").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read(&path).unwrap(), b"two");
         let absent = folder.path().join("absent/file");
         let error = write_bytes(&absent, b"").unwrap_err();
         assert_eq!(error.path, absent);
+    }
+
+    #[test]
+    fn write_bytes_to_a_device_writes_into_it_and_leaves_it_a_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("null");
+        let mode = Mode::from_raw_mode(0o666);
+        // The numbers of /dev/null.
+        match mknodat(CWD, &path, FileType::CharacterDevice, mode, makedev(1, 3)) {
+            Ok(()) => {}
+            Err(errno) => {
+                eprintln!("skipped: this user may not make device nodes ({errno})");
+                return;
+            }
+        }
+        let before = fs::metadata(&path).unwrap();
+        match write_bytes(&path, b"gone") {
+            Ok(()) => {}
+            // A container or a `nodev` mount lets root make a node that nobody may open.
+            Err(error) if error.source.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => panic!("{error}: {}", error.source),
+        }
+        let after = fs::metadata(&path).unwrap();
+        assert!(after.file_type().is_char_device());
+        assert_eq!(
+            (before.ino(), before.mode(), before.rdev()),
+            (after.ino(), after.mode(), after.rdev())
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn write_bytes_to_dev_null_leaves_the_device() {
+        let before = fs::metadata("/dev/null").unwrap();
+        write_bytes(Path::new("/dev/null"), b"gone").unwrap();
+        let after = fs::metadata("/dev/null").unwrap();
+        assert!(after.file_type().is_char_device());
+        assert_eq!(before.ino(), after.ino());
+    }
+
+    #[test]
+    fn write_file_to_a_pipe_gives_its_reader_everything_or_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        // More than a pipe holds and more than is kept in memory.
+        let bytes = vec![b'x'; 3 << 20];
+        let read = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| fs::read(&path).unwrap());
+            write_bytes(&path, &bytes).unwrap();
+            reader.join().unwrap()
+        });
+        assert!(read == bytes);
+        assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+        let failed = write_file(&path, |file| {
+            file.write_all(b"half").unwrap();
+            Err(WriteError::at(&path)(io::Error::other("stop")))
+        });
+        // Had it opened the pipe, it would still wait for a reader.
+        assert!(failed.is_err());
+    }
+
+    #[test]
+    fn write_bytes_to_a_link_replaces_what_it_leads_to_and_keeps_the_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("real")).unwrap();
+        fs::write(at("real/file"), b"before").unwrap();
+        symlink("real/file", at("link")).unwrap();
+        symlink("link", at("second")).unwrap();
+        write_bytes(&at("second"), b"after").unwrap();
+        assert_eq!(fs::read(at("real/file")).unwrap(), b"after");
+        for name in ["link", "second"] {
+            assert!(fs::symlink_metadata(at(name)).unwrap().is_symlink());
+        }
+        symlink("real/new", at("dangling")).unwrap();
+        write_bytes(&at("dangling"), b"made").unwrap();
+        assert_eq!(fs::read(at("real/new")).unwrap(), b"made");
+        assert!(fs::symlink_metadata(at("dangling")).unwrap().is_symlink());
+        symlink("loop", at("loop")).unwrap();
+        assert!(write_bytes(&at("loop"), b"").is_err());
+    }
+
+    #[test]
+    fn write_bytes_to_a_folder_or_socket_is_refused_in_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = write_bytes(folder.path(), b"").unwrap_err();
+        assert!(error.source.to_string().contains("is a folder"));
+        let path = folder.path().join("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let error = write_bytes(&path, b"").unwrap_err();
+        assert!(error.source.to_string().contains("is a socket"));
+        assert!(fs::metadata(&path).unwrap().file_type().is_socket());
     }
 }

@@ -44,6 +44,7 @@ fn at(kind: FaultKind, path: &str) -> (FaultKind, Option<String>) {
 fn header(name: &str, kind: u8, size: u64) -> Vec<u8> {
     let mut block = vec![0; 512];
     block[..name.len()].copy_from_slice(name.as_bytes());
+    block[100..107].copy_from_slice(b"0000644");
     block[124..135].copy_from_slice(format!("{size:011o}").as_bytes());
     block[156] = kind;
     block[257..265].copy_from_slice(b"ustar\x0000");
@@ -138,7 +139,7 @@ fn tar_links_pipes_and_devices_are_told_apart() {
     ]));
     let expected = [
         at(FaultKind::Link, "hard"),
-        at(FaultKind::Damaged, "strange"),
+        at(FaultKind::Ambiguous, "strange"),
     ];
     assert_eq!(faults(&archive), expected);
     assert_eq!(archive.below("").count(), 4);
@@ -194,10 +195,10 @@ fn tar_changed_anywhere_in_gzip_is_a_fault() {
 }
 
 #[test]
-fn tar_with_more_behind_its_end_is_damaged() {
+fn tar_with_more_behind_its_end_is_ambiguous() {
     let mut bytes = tar(&[entry("a", b'0', b"x")]);
     bytes.extend(entry("hidden", b'0', b"y"));
-    assert_eq!(faults(&read(&bytes)), [(FaultKind::Damaged, None)]);
+    assert_eq!(faults(&read(&bytes)), [(FaultKind::Ambiguous, None)]);
 }
 
 #[test]
@@ -229,7 +230,10 @@ fn zip_whose_lists_disagree_or_whose_content_was_changed_is_damaged() {
     let whole = zip(&[("a.json", b"{\"some\":\"content\"}")]);
     let mut renamed = whole.clone();
     renamed[30] = b'b';
-    assert_eq!(faults(&read(&renamed)), [at(FaultKind::Damaged, "a.json")]);
+    assert_eq!(
+        faults(&read(&renamed)),
+        [at(FaultKind::Ambiguous, "a.json")]
+    );
     let mut prepended = b"PK\x03\x04hidden".to_vec();
     prepended.extend_from_slice(&whole);
     assert_eq!(faults(&read(&prepended)), [(FaultKind::Damaged, None)]);
@@ -296,6 +300,15 @@ fn real_tools_write_archives_that_are_read() {
             "{format}"
         );
     }
+}
+
+#[test]
+fn archive_named_as_another_kind_is_ambiguous() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("x.zip");
+    fs::write(&path, tar(&[entry("a.json", b'0', b"{}")])).unwrap();
+    let archive = read_archive_file(&path).unwrap().unwrap();
+    assert_eq!(faults(&archive), [(FaultKind::Ambiguous, None)]);
 }
 
 #[test]

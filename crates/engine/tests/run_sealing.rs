@@ -18,7 +18,8 @@ use run_support::{
 };
 use runseal_core::digest::Digest;
 use runseal_engine::run::seal::{SealError, seal_output};
-use runseal_engine::run::staging::StagingError;
+use runseal_engine::run::staging::RunFilesError;
+use runseal_engine::staging::StagingError;
 
 #[test]
 fn seal_input_that_breaks_its_schema_is_rejected_with_every_pointer() {
@@ -162,7 +163,12 @@ fn seal_target_that_exists_is_never_touched() {
     let before = Files::read(&first.path).0;
     let again = seal(&bench, INPUT, OUTPUT);
     assert!(
-        matches!(again, Err(SealError::Staging(StagingError::Exists(_)))),
+        matches!(
+            again,
+            Err(SealError::Files(RunFilesError::Staging(
+                StagingError::Exists(_)
+            )))
+        ),
         "{again:?}"
     );
     assert_eq!(Files::read(&first.path).0, before);
@@ -318,4 +324,64 @@ fn seal_upstream_claim_without_upstream_is_rejected() {
         rejected(seal(&bench, &claims, OUTPUT)),
         set(&[("RB9", "RUN_INPUT.json")])
     );
+}
+
+#[test]
+fn upstream_file_changed_after_it_was_verified_is_not_sealed() {
+    use std::os::unix::fs::PermissionsExt;
+
+    use runseal_engine::directory::{DirectorySource, RootLink};
+    use runseal_engine::run::staging::RunFiles;
+    use runseal_engine::run::upstream::take_run;
+    use runseal_engine::run::verify::{VerifyOptions, verify_run_source};
+
+    let bench = Bench::new();
+    let sealed = seal(&bench, INPUT, OUTPUT).unwrap();
+    let code = bench.engine().code().to_owned();
+    let source = DirectorySource::open(&sealed.path, RootLink::Refuse).unwrap();
+    let (_, verified) = verify_run_source(&source, VerifyOptions::default()).unwrap();
+    let verified = verified.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let allowed = [code].into_iter().collect();
+    let mut files = RunFiles::begin(folder.path()).unwrap();
+    let taken = take_run(&sealed.path, &verified, &allowed, &mut files).unwrap();
+    assert!(!taken.is_empty());
+    // Somebody swaps the output between the verdict and the copy.
+    let output = sealed.path.join("RUN_OUTPUT.json");
+    let text = fs::read_to_string(&output).unwrap();
+    fs::set_permissions(&output, fs::Permissions::from_mode(0o644)).unwrap();
+    let evil = text.replacen("\"outputs\":{", "\"outputs\":{\"evil\":1,", 1);
+    assert_ne!(evil, text);
+    fs::write(&output, evil).unwrap();
+    let mut files = RunFiles::begin(folder.path()).unwrap();
+    let refused = take_run(&sealed.path, &verified, &allowed, &mut files);
+    let found = rejected(refused);
+    assert!(found.iter().all(|(rule, _)| rule == "RB9"), "{found:?}");
+}
+
+#[test]
+fn seal_of_an_engine_whose_program_is_absent_seals_what_others_produced() {
+    use runseal_engine::run::contracts::{Program, check_engine};
+    use runseal_engine::run::seal::seal_output;
+
+    let bench = Bench::new();
+    let manifest = fs::read_to_string(bench.path("engine/ENGINE_MANIFEST.json")).unwrap();
+    let absent = manifest.replace("\"sh\"", "\"no-such-program-anywhere\"");
+    assert_ne!(absent, manifest);
+    bench.write("engine/ENGINE_MANIFEST.json", &absent);
+    let folder = bench.path("engine");
+    assert!(
+        check_engine(&folder, Program::MustExist)
+            .unwrap()
+            .1
+            .is_none()
+    );
+    let engine = check_engine(&folder, Program::NotAsked).unwrap().1.unwrap();
+    let out = bench.out();
+    let sealed = seal_output(
+        request(&engine, INPUT, &out, &[], Some("r1")),
+        OUTPUT.as_bytes(),
+        None,
+    );
+    assert!(sealed.is_ok(), "{sealed:?}");
 }

@@ -1,4 +1,4 @@
-//! The laws that reading and writing canonical JSON keep, whatever the bytes.
+//! The laws that reading and writing canonical JSON and reading archives keep, whatever the bytes.
 //!
 //! Each law takes any bytes and panics where it does not hold. The property tests beside this
 //! file and the fuzz targets under `fuzz/` run the same functions, so that what a fuzzer finds
@@ -9,6 +9,8 @@
     clippy::expect_used,
     reason = "a law that does not hold is meant to stop the test"
 )]
+
+pub mod archives;
 
 use runseal_core::canon::{
     CanonError, Dialect, Document, JsonError, Kind, Node, ReadOptions, Value, canonical_bytes,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface};
 use runseal_engine::run::command::policy;
-use runseal_engine::run::contracts::check_engine;
+use runseal_engine::run::contracts::{Program, check_engine};
 use runseal_engine::run::seal::seal_run;
 use runseal_sandbox::{Limits, MOST_IN_MEMORY, Sandbox};
 
@@ -87,7 +87,7 @@ impl Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     match &args.command {
         EngineCommand::Check(args) => {
-            let (report, _) = check_engine(&args.folder)?;
+            let (report, _) = check_engine(&args.folder, Program::MustExist)?;
             verdict::print_verdict(&report, &args.folder.display().to_string())
         }
         EngineCommand::Run(args) => run_engine(args),
@@ -95,7 +95,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {
-    let Some(engine) = args.sealing.engine()? else {
+    let Some(engine) = args.sealing.engine(Program::MustExist)? else {
         return Ok(Outcome::Invalid);
     };
     let request = args.sealing.request(&engine)?;

@@ -19,13 +19,14 @@ use crate::ui;
 /// Make a new key for signing; prints its public key.
 ///
 /// The file is readable by its owner alone and never overwrites another. OpenSSH and minisign
-/// keys get their public key beside them, as `<FILE>.pub`; so do the others with --public.
+/// keys get their public key beside them, as `<FILE>.pub`; so do the others with --public. With
+/// `-o -` the private key goes to standard output and the public key to standard error.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  runseal keygen -o key.pem\n  runseal keygen -o key.pem --type ecdsa-p256 --passphrase-file phrase.txt"
+    after_help = "Examples:\n  runseal keygen -o key.pem\n  runseal keygen -o key.pem --type ecdsa-p256 --passphrase-file phrase.txt\n  runseal keygen -o - | vault store"
 )]
 pub struct Args {
-    /// The file to make, readable by you alone; never overwritten.
+    /// The file to make, readable by you alone and never overwritten; standard output where `-`.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// How the key is written.
@@ -162,21 +163,26 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         &key,
         passphrase.as_ref().map(|phrase| phrase.as_slice()),
     )?;
+    let public_key = match key.public_key().algorithm() {
+        Algorithm::Ed25519 => encode_hex(key.public_key().point()),
+        Algorithm::EcdsaP256 => key.public_key().to_pem(),
+    };
+    let scheme = key.public_key().algorithm().name();
+    if args.output == Path::new("-") {
+        ui::print_bytes(&private)?;
+        ui::tell(&format!("public_key: {public_key} ({scheme})"));
+        return Ok(Outcome::Valid);
+    }
     write_new(&args.output, &private, 0o600)?;
     if args.public || matches!(args.format, KeyFormat::Openssh | KeyFormat::Minisign) {
         let mut name = args.output.clone().into_os_string();
         name.push(".pub");
         write_new(Path::new(&name), public.as_bytes(), 0o644)?;
     }
-    let public = key.public_key();
-    let printed = match public.algorithm() {
-        Algorithm::Ed25519 => encode_hex(public.point()),
-        Algorithm::EcdsaP256 => public.to_pem(),
-    };
     let printed = Value::object([
-        ("key_id", public.id().to_string()),
-        ("public_key", printed),
-        ("scheme", public.algorithm().name().to_owned()),
+        ("key_id", key.public_key().id().to_string()),
+        ("public_key", public_key),
+        ("scheme", scheme.to_owned()),
     ]);
     ui::print_json(&printed, Dialect::Kernel)?;
     Ok(Outcome::Valid)

@@ -1,6 +1,6 @@
 //! The commands, one file each: an `Args` type that says what can be typed, and `run`.
 //!
-//! To add one: write the file and add a line to [`COMMANDS`], or to the table of the command that
+//! To add one: write the file and add a line to [`Command`], or to the enum of the command that
 //! it stands below. Help, man pages and completions follow from the `Args` types.
 
 mod bundle;
@@ -31,7 +31,6 @@ mod runner;
 mod schema;
 mod seal;
 mod sign;
-mod table;
 mod transform;
 mod trust;
 mod verify;
@@ -45,98 +44,149 @@ use runseal_core::verify::{Outcome, Surface, exit_code};
 
 use crate::error::CliError;
 use crate::ui;
-use table::{Entry, Ran, command, group};
 
-/// What stands before every command: the tool's name, summary and version, and what applies
-/// everywhere.
+/// The command line: what applies everywhere, and a command.
 #[derive(Debug, Parser)]
 #[command(
     name = "runseal",
     about = "Makes, seals, verifies and replays run bundles: evidence of what a run took in, did and \
              produced, that others can check offline",
     version,
-    propagate_version = true,
-    subcommand_required = true
+    propagate_version = true
 )]
-#[command(arg_required_else_help = true, max_term_width = 100)]
-struct Everywhere {
+#[command(max_term_width = 100)]
+struct CommandLine {
     /// Say nothing for people beyond errors: no progress, no hints.
     #[arg(long, short, global = true)]
     quiet: bool,
+    #[command(subcommand)]
+    command: Command,
 }
 
-/// Every command, in the order of the help.
-static COMMANDS: [Entry; 30] = [
-    command!("demo", demo),
-    command!("verify", verify, |_| Surface::Verify),
-    command!("inspect", inspect),
-    command!("diff", diff),
-    command!("report", report),
-    command!("replay", replay),
-    command!("transform", transform),
-    command!("clarify", clarify),
-    command!("bundle", bundle, |_| Surface::Format(Format::ContextBundle)),
-    command!("proposal", proposal, |_| Surface::Format(Format::Proposal)),
-    command!("run", run),
-    command!("pack", pack, |_| Surface::Format(Format::Pack)),
-    command!("canon", canon),
-    command!("hash", hash),
-    command!("patch", patch, |_| Surface::Format(Format::Patch)),
-    command!("model-io", model_io, |_| Surface::Format(Format::ModelIo)),
-    command!("runner", runner, |_| Surface::Format(Format::Runner)),
-    command!("evidence", evidence, |_| Surface::Format(Format::Evidence)),
-    command!("ledger", ledger, |_| Surface::Format(Format::Ledger)),
-    group!("job", job),
-    group!("receipt", receipt),
-    command!("keygen", keygen),
-    command!("sign", sign),
-    group!("trust", trust),
-    command!("engine", engine, engine::Args::surface),
-    command!("seal", seal),
-    command!("rules", rules),
-    command!("schema", schema),
-    command!("completions", completions),
-    command!("man", man),
-];
+/// Declares the commands, in the order of the help: a variant and its module, which has an `Args`
+/// type and `run`. A command whose exit codes a document fixes says so after `=>`, as a function of
+/// its arguments.
+macro_rules! commands {
+    ($(#[$doc:meta])* $visibility:vis enum $name:ident {
+        $($variant:ident($module:ident) $(=> $surface:expr)?,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, clap::Subcommand)]
+        $visibility enum $name {
+            $($variant($module::Args),)*
+        }
+
+        impl $name {
+            /// Whose exit codes the command has.
+            $visibility fn surface(&self) -> runseal_core::verify::Surface {
+                match self {
+                    $(Self::$variant(_args) => {
+                        let surface = runseal_core::verify::Surface::Command;
+                        $(
+                            let _ = surface;
+                            let of: fn(&$module::Args) -> runseal_core::verify::Surface = $surface;
+                            let surface = of(_args);
+                        )?
+                        surface
+                    })*
+                }
+            }
+
+            /// Runs the command.
+            $visibility fn run(
+                &self,
+            ) -> Result<runseal_core::verify::Outcome, $crate::error::CliError> {
+                match self {
+                    $(Self::$variant(args) => $module::run(args),)*
+                }
+            }
+        }
+    };
+}
+use commands;
+
+commands! {
+    /// Every command.
+    enum Command {
+        Demo(demo),
+        Verify(verify) => |_| Surface::Verify,
+        Inspect(inspect),
+        Diff(diff),
+        Report(report),
+        Replay(replay),
+        Transform(transform),
+        Clarify(clarify),
+        Bundle(bundle) => |_| Surface::Format(Format::ContextBundle),
+        Proposal(proposal) => |_| Surface::Format(Format::Proposal),
+        Run(run),
+        Pack(pack) => |_| Surface::Format(Format::Pack),
+        Canon(canon),
+        Hash(hash),
+        Patch(patch) => |_| Surface::Format(Format::Patch),
+        ModelIo(model_io) => |_| Surface::Format(Format::ModelIo),
+        Runner(runner) => |_| Surface::Format(Format::Runner),
+        Evidence(evidence) => |_| Surface::Format(Format::Evidence),
+        Ledger(ledger) => |_| Surface::Format(Format::Ledger),
+        Job(job) => job::Args::surface,
+        Receipt(receipt) => receipt::Args::surface,
+        Keygen(keygen),
+        Sign(sign),
+        Trust(trust),
+        Engine(engine) => engine::Args::surface,
+        Seal(seal),
+        Rules(rules),
+        Schema(schema),
+        Completions(completions),
+        Man(man),
+    }
+}
 
 /// The whole command line as clap knows it.
 fn command_line() -> clap::Command {
-    table::define(Everywhere::command(), &COMMANDS, &[])
+    CommandLine::command()
 }
 
 /// Runs what was typed; gives the exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     let arguments: Vec<_> = arguments.collect();
-    let words: Vec<_> = arguments
-        .iter()
-        .skip(1)
-        .map_while(|argument| argument.to_str())
-        .collect();
-    let mut line = table::define(Everywhere::command(), &COMMANDS, &words);
-    let parsed = line.try_get_matches_from_mut(&arguments);
-    // The process is about to do its work and end; taking the definitions apart is in its way.
-    std::mem::forget(line);
-    let ran = parsed.and_then(|matches| {
-        ui::set_quiet(matches.get_flag("quiet"));
-        table::run(&COMMANDS, &matches)
-    });
-    match ran {
-        Ok(Ran { surface, ended }) => match ended {
-            Ok(outcome) => exit_code(surface, outcome),
-            Err(error) => {
-                ui::tell_error(&error);
-                exit_code(surface, error.outcome)
-            }
-        },
-        Err(error) => refuse(&error, &table::named(&COMMANDS, &words)),
+    let line = match CommandLine::try_parse_from(&arguments) {
+        Ok(line) => line,
+        Err(error) => return refuse(&error, &named_commands(&arguments)),
+    };
+    ui::set_quiet(line.quiet);
+    let surface = line.command.surface();
+    match line.command.run() {
+        Ok(outcome) => exit_code(surface, outcome),
+        Err(error) => {
+            ui::tell_error(&error);
+            exit_code(surface, error.outcome)
+        }
     }
 }
 
+/// The names of the commands that the arguments begin with, from the outermost on.
+fn named_commands(arguments: &[OsString]) -> Vec<String> {
+    let words = arguments
+        .iter()
+        .skip(1)
+        .map_while(|argument| argument.to_str());
+    let mut command = command_line();
+    let mut names = Vec::new();
+    for word in words.filter(|word| !word.starts_with('-')) {
+        let Some(below) = command.find_subcommand(word) else {
+            break;
+        };
+        names.push(below.get_name().to_owned());
+        command = below.clone();
+    }
+    names
+}
+
 /// Shows help and the version as clap has them, and words usage errors as ours.
-fn refuse(error: &clap::Error, named: &[&str]) -> u8 {
-    let surface = match named.first() {
-        Some(&"pack") => Surface::Format(Format::Pack),
-        Some(&"verify") => Surface::Verify,
+fn refuse(error: &clap::Error, named: &[String]) -> u8 {
+    let surface = match named.first().map(String::as_str) {
+        Some("pack") => Surface::Format(Format::Pack),
+        Some("verify") => Surface::Verify,
         _ => Surface::Command,
     };
     match error.kind() {
@@ -153,7 +203,7 @@ fn refuse(error: &clap::Error, named: &[&str]) -> u8 {
     exit_code(surface, Outcome::Usage)
 }
 
-fn usage_error(error: &clap::Error, named: &[&str]) -> CliError {
+fn usage_error(error: &clap::Error, named: &[String]) -> CliError {
     let rendered = error.render().to_string();
     // clap's first paragraph says what is wrong, sometimes over several lines.
     let said = rendered.split("\n\n").next().unwrap_or_default();
@@ -188,39 +238,6 @@ mod tests {
         command.clone().debug_assert();
         command.build();
         check_help(&command);
-    }
-
-    /// The help of a command and of all below it.
-    fn helps(command: &mut clap::Command) -> Vec<String> {
-        let mut found = vec![command.render_long_help().to_string()];
-        for below in command.get_subcommands_mut() {
-            found.extend(helps(below));
-        }
-        found
-    }
-
-    #[test]
-    fn command_defined_alone_is_the_same_as_among_all() {
-        let mut all = command_line();
-        for command in all.get_subcommands_mut() {
-            let name = command.get_name().to_owned();
-            let mut paths = vec![vec![name.clone()]];
-            let below = command.get_subcommands().map(|below| below.get_name());
-            paths.extend(below.map(|below| vec![name.clone(), below.to_owned()]));
-            for path in paths {
-                let words: Vec<_> = path.iter().map(String::as_str).collect();
-                let mut alone = table::define(Everywhere::command(), &COMMANDS, &words);
-                let mut found = alone.get_subcommands_mut();
-                let (first, rest) = (found.next().unwrap(), found.next());
-                assert!(rest.is_none(), "{words:?}");
-                let pair = match words[1..] {
-                    [below] => [&mut *first, &mut *command]
-                        .map(|command| helps(command.find_subcommand_mut(below).unwrap())),
-                    _ => [helps(first), helps(command)],
-                };
-                assert_eq!(pair[0], pair[1], "{words:?}");
-            }
-        }
     }
 
     fn check_help(command: &clap::Command) {

@@ -11,7 +11,7 @@ use runseal_core::verify::{Outcome, one_line};
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::job::replay::replay_job_bundle;
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
-use runseal_engine::run::contracts::check_engine;
+use runseal_engine::run::contracts::{Program, check_engine};
 use runseal_engine::run::replay::{
     Comparison, REPLAY_RULES, Replay, ReplayOptions, Verdict, replay_run,
 };
@@ -115,7 +115,7 @@ fn replay_run_bundle(args: &Args) -> Result<Outcome, CliError> {
         ));
     };
     let source = DirectorySource::open(&args.path, RootLink::Follow)?;
-    let (report, engine) = check_engine(folder)?;
+    let (report, engine) = check_engine(folder, Program::MustExist)?;
     let Some(engine) = engine else {
         return verdict::print_verdict(&report, &folder.display().to_string());
     };

@@ -9,6 +9,7 @@ use runseal_core::verify::Outcome;
 use runseal_engine::harness::{HarnessError, Mode, ModelMode, Options, run_intent};
 use runseal_sandbox::Isolation;
 
+use crate::clock;
 use crate::error::CliError;
 use crate::ui;
 
@@ -139,7 +140,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         pack: args.pack.clone(),
         ledger: args.ledger.clone(),
         run_id: args.run_id.clone(),
-        epoch: read_epoch()?,
+        epoch: clock::fixed_seconds()?,
         isolation: match args.sandbox {
             SandboxArg::Full => Isolation::Full,
             SandboxArg::None => Isolation::None,
@@ -164,21 +165,5 @@ fn harness_error(error: &HarnessError) -> CliError {
     match error.hint() {
         Some(hint) => told.hint(hint),
         None => told,
-    }
-}
-
-/// SOURCE_DATE_EPOCH, which stands for all times where it is set.
-fn read_epoch() -> Result<Option<i64>, CliError> {
-    let Some(text) = std::env::var_os("SOURCE_DATE_EPOCH") else {
-        return Ok(None);
-    };
-    let seconds = text.to_str().and_then(|text| text.parse::<i64>().ok());
-    match seconds {
-        // What has a four-digit year.
-        Some(seconds) if (0..=253_402_300_799).contains(&seconds) => Ok(Some(seconds)),
-        _ => Err(CliError::usage(
-            "SOURCE_DATE_EPOCH is no number of seconds since 1970",
-            "unset it, or set it to an integer",
-        )),
     }
 }

@@ -8,9 +8,10 @@ use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
-use runseal_engine::run::contracts::{Engine, check_engine};
+use runseal_engine::run::contracts::{Engine, Program, check_engine};
 use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
-use runseal_engine::run::staging::StagingError;
+use runseal_engine::run::staging::RunFilesError;
+use runseal_engine::staging::StagingError;
 use runseal_sandbox::SandboxError;
 
 use crate::clock;
@@ -74,8 +75,8 @@ impl SealingArgs {
     }
 
     /// The engine, or nothing where its contracts do not hold; the verdict is printed then.
-    pub fn engine(&self) -> Result<Option<Engine>, CliError> {
-        let (report, engine) = check_engine(&self.engine)?;
+    pub fn engine(&self, program: Program) -> Result<Option<Engine>, CliError> {
+        let (report, engine) = check_engine(&self.engine, program)?;
         if engine.is_none() {
             verdict::print_verdict(&report, &self.engine.display().to_string())?;
         }
@@ -98,7 +99,7 @@ fn read_value(path: &Path) -> Result<Value, CliError> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let Some(engine) = args.sealing.engine()? else {
+    let Some(engine) = args.sealing.engine(Program::NotAsked)? else {
         return Ok(Outcome::Invalid);
     };
     let request = args.sealing.request(&engine)?;
@@ -141,14 +142,17 @@ pub fn seal_error(error: SealError) -> CliError {
     let message = error.to_string();
     match error {
         SealError::Read(error) => error.into(),
-        SealError::Staging(StagingError::Read(error)) => error.into(),
-        SealError::Staging(StagingError::Write(error)) => error.into(),
-        SealError::Staging(StagingError::Exists(_)) => {
+        SealError::Files(RunFilesError::Read(error)) => error.into(),
+        SealError::Files(RunFilesError::Staging(StagingError::Write(error))) => error.into(),
+        SealError::Files(RunFilesError::Staging(StagingError::Exists(_))) => {
             CliError::new(Outcome::Unreadable, "EXISTS", message)
                 .hint("choose another `--run-id` or another `--out`")
         }
-        SealError::Staging(StagingError::Json { .. } | StagingError::NoForm(_)) => {
-            CliError::new(Outcome::Invalid, "JSON", message)
+        SealError::Files(
+            RunFilesError::Json { .. } | RunFilesError::NoForm(_) | RunFilesError::Canon(_),
+        ) => CliError::new(Outcome::Invalid, "JSON", message),
+        SealError::Files(RunFilesError::Changed { .. }) => {
+            CliError::new(Outcome::Invalid, "CHANGED", message)
         }
         SealError::Sandbox(error) => sandbox_error(&error),
         SealError::Rejected(_) => CliError::new(Outcome::Invalid, "REJECTED", message),

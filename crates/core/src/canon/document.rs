@@ -82,6 +82,11 @@ impl Document<'_> {
         self.text
     }
 
+    /// How many elements and members it holds.
+    pub fn values(&self) -> usize {
+        self.store.items.len() + self.store.members.len()
+    }
+
     /// The document's value.
     pub fn root(&self) -> Node<'_> {
         Node {
@@ -248,6 +253,25 @@ impl<'a> Node<'a> {
     pub fn position(&self) -> Option<Position> {
         matches!(self.slot.tag(), Tag::String | Tag::Number)
             .then(|| Position::of(self.text.as_bytes(), self.slot.start()))
+    }
+
+    /// The order of two strings by UTF-16 code units, that of a lone surrogate being its own.
+    /// Anything else counts as the empty string.
+    pub fn compare_utf16(&self, other: &Node<'_>) -> Ordering {
+        fn bytes<'n>(node: &Node<'n>) -> Cow<'n, [u8]> {
+            match node.slot.tag() {
+                Tag::String => text::decode_raw(node.raw()),
+                _ => Cow::Borrowed(&[]),
+            }
+        }
+        text::compare_utf16_bytes(&bytes(self), &bytes(other))
+    }
+
+    /// Tells the value from every other one of its document, but for empty arrays and empty
+    /// objects, of which one may be taken for another.
+    pub fn identity(&self) -> (usize, u32) {
+        let is_empty = u32::from(self.slot.len() == 0);
+        (self.slot.start(), (self.slot.tag() as u32) << 1 | is_empty)
     }
 
     /// Where a string stands in the text, without its quotes; `None` for anything else.

@@ -70,6 +70,16 @@ pub enum JsonErrorKind {
         /// The brackets that may be open at once.
         limit: u32,
     },
+    /// There are more elements and members than a text of this size may hold.
+    #[error(
+        "there are more than {limit} elements and members, the limit for a text of {bytes} bytes"
+    )]
+    TooManyValues {
+        /// The elements and members it may hold.
+        limit: usize,
+        /// The bytes it has.
+        bytes: usize,
+    },
     /// One string has more bytes than the limit.
     #[error("a string has more than {limit} bytes")]
     StringTooLong {
@@ -136,6 +146,7 @@ impl JsonErrorKind {
             Self::ByteOrderMark => "JSON_BOM",
             Self::TooLarge { .. } => "JSON_TOO_LARGE",
             Self::TooDeep { .. } => "JSON_TOO_DEEP",
+            Self::TooManyValues { .. } => "JSON_TOO_MANY_VALUES",
             Self::StringTooLong { .. } => "JSON_STRING_TOO_LONG",
             Self::DuplicateKey { .. } => "JSON_DUPLICATE_KEY",
             Self::UnexpectedEnd { .. } => "JSON_UNEXPECTED_END",
@@ -156,6 +167,9 @@ impl JsonErrorKind {
             Self::ByteOrderMark => "remove the first three bytes (EF BB BF)",
             Self::TooLarge { .. } => "split the document, or hash the file's raw bytes instead",
             Self::TooDeep { .. } => "flatten the document; no format here nests this deep",
+            Self::TooManyValues { .. } => {
+                "split the document, or keep long lists in files of their own"
+            }
             Self::StringTooLong { .. } => "keep large content in a file of its own, named by hash",
             Self::DuplicateKey { .. } => {
                 "keep one of the two; readers disagree about which of them counts"
@@ -203,6 +217,10 @@ pub enum NoFormKind {
         /// The code unit.
         unit: u16,
     },
+    /// The text could not be passed on whole. Memory and hashes take everything, so this is a fault
+    /// of ours.
+    #[error("the canonical text was not written whole")]
+    Unwritten,
 }
 
 impl NoFormKind {
@@ -211,6 +229,7 @@ impl NoFormKind {
         match self {
             Self::OutOfRange { .. } => "CANON_OUT_OF_RANGE",
             Self::LoneSurrogate { .. } => "CANON_LONE_SURROGATE",
+            Self::Unwritten => "CANON_UNWRITTEN",
         }
     }
 
@@ -221,6 +240,7 @@ impl NoFormKind {
             Self::LoneSurrogate { .. } => {
                 "RFC 8785 has no form for half a character; mend the text"
             }
+            Self::Unwritten => "this is a fault of runseal: please report it with the input",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Only for texts that were read before and found to be strict JSON; on anything else it stops
 //! looking and says where it got to. A value that is not there gives the value that should hold it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::json_path::Step;
@@ -71,29 +72,36 @@ impl<'a> Scanner<'a> {
     }
 
     fn object(&mut self, wanted: &[usize], depth: usize) {
+        let mut by_name: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+        for &path in wanted {
+            if let Some(Step::Member(name)) = self.paths[path].get(depth) {
+                by_name.entry(name.as_bytes()).or_default().push(path);
+            }
+        }
         self.at += 1;
         while let Some(b'"') = self.peek() {
             let key = self.string();
-            let matching = |path: &&usize| match self.paths[**path].get(depth) {
-                Some(Step::Member(name)) => decode_raw(key).as_ref() == name.as_bytes(),
-                _ => false,
+            let inside = match by_name.is_empty() {
+                true => None,
+                false => by_name.get(decode_raw(key).as_ref()),
             };
-            let inside: Vec<usize> = wanted.iter().filter(matching).copied().collect();
-            self.value(&inside, depth + 1);
+            self.value(inside.map_or(&[], Vec::as_slice), depth + 1);
         }
         self.at += 1;
     }
 
     fn array(&mut self, wanted: &[usize], depth: usize) {
+        let mut by_element: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for &path in wanted {
+            if let Some(Step::Element(at)) = self.paths[path].get(depth) {
+                by_element.entry(*at).or_default().push(path);
+            }
+        }
         self.at += 1;
         let mut element = 0;
         while !matches!(self.peek(), Some(b']') | None) {
-            let matching = |path: &&usize| match self.paths[**path].get(depth) {
-                Some(Step::Element(at)) => *at == element,
-                _ => false,
-            };
-            let inside: Vec<usize> = wanted.iter().filter(matching).copied().collect();
-            self.value(&inside, depth + 1);
+            let inside = by_element.get(&element);
+            self.value(inside.map_or(&[], Vec::as_slice), depth + 1);
             element += 1;
         }
         self.at += 1;

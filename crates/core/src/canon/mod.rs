@@ -16,6 +16,7 @@ mod locate;
 mod number;
 mod reader;
 mod scan;
+mod sequence;
 mod shortest;
 mod slot;
 mod stored;
@@ -30,9 +31,10 @@ pub use json_path::{JsonPath, Step};
 pub use locate::locate;
 pub use number::{Integer, Number};
 pub use reader::{ReadOptions, parse_document};
+pub use sequence::{ListWriter, ObjectWriter};
 pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
 pub use writer::{
-    AnyJson, CanonError, canonical_bytes, canonical_digest, canonicalize, compute_text_digest,
-    update_digest,
+    AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_text, canonicalize,
+    compute_text_digest, update_digest,
 };

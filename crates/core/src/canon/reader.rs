@@ -63,6 +63,8 @@ pub(super) struct Reader<'a> {
     /// Elements and members of the containers that are still open, innermost last.
     open_items: Vec<Slot>,
     open_members: Vec<Member>,
+    /// Elements and members that may be held at once.
+    max_values: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -91,6 +93,7 @@ impl<'a> Reader<'a> {
             limits: options.limits,
             open_items: Vec::new(),
             open_members: Vec::new(),
+            max_values: options.limits.max_values(text.len()),
         })
     }
 
@@ -182,15 +185,18 @@ impl<'a> Reader<'a> {
         if self.open_bracket(depth, b']')? {
             loop {
                 let item = self.value(depth + 1)?;
+                if self.open_items.len() == self.open_items.capacity() {
+                    let room = self.room()?;
+                    grow(&mut self.open_items, room);
+                }
                 self.open_items.push(item);
                 if !self.another(b']')? {
                     break;
                 }
             }
         }
-        let start = self.store.items.len();
-        self.store.items.extend_from_slice(&self.open_items[base..]);
-        self.open_items.truncate(base);
+        let start = settle(&mut self.open_items, base, &mut self.store.items);
+        self.room()?;
         Ok((start, self.store.items.len() - start))
     }
 
@@ -213,6 +219,10 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 self.skip_white_space();
                 let value = self.value(depth + 1)?;
+                if self.open_members.len() == self.open_members.capacity() {
+                    let room = self.room()?;
+                    grow(&mut self.open_members, room);
+                }
                 self.open_members.push(Member::new(key, value));
                 if !self.another(b'}')? {
                     break;
@@ -220,17 +230,30 @@ impl<'a> Reader<'a> {
             }
         }
         self.sort_members(base, key_flags)?;
-        let start = self.store.members.len();
-        self.store
-            .members
-            .extend_from_slice(&self.open_members[base..]);
-        self.open_members.truncate(base);
+        let start = settle(&mut self.open_members, base, &mut self.store.members);
+        self.room()?;
         let flags = if key_flags & (WIDE | REWRITE) == 0 {
             0
         } else {
             ORDER_DIFFERS
         };
         Ok((flags, start, self.store.members.len() - start))
+    }
+
+    /// How many more elements and members may be held; an error where there are too many.
+    #[inline]
+    fn room(&self) -> Read<usize> {
+        let held = self.store.items.len()
+            + self.store.members.len()
+            + self.open_items.len()
+            + self.open_members.len();
+        match self.max_values.checked_sub(held) {
+            Some(room) => Ok(room),
+            None => Err(self.fail(JsonErrorKind::TooManyValues {
+                limit: self.max_values,
+                bytes: self.bytes.len(),
+            })),
+        }
     }
 
     /// Takes the opening bracket; false if its closing one follows, which is taken too.
@@ -284,20 +307,18 @@ impl<'a> Reader<'a> {
                     .then(a.key().start().cmp(&b.key().start()))
             });
         } else {
-            // Rare enough to pay for decoding; the place keeps equal keys in the text's order.
-            members.sort_by_cached_key(|member| {
-                (
-                    text::decode_raw(&text[member.key().range()]).into_owned(),
-                    member.key().start(),
-                )
+            let written = |member: &Member| &text[member.key().range()];
+            members.sort_unstable_by(|a, b| {
+                text::compare_raw(written(a), written(b))
+                    .then(a.key().start().cmp(&b.key().start()))
             });
         }
-        let decoded = |member: &Member| text::decode_raw(&text[member.key().range()]);
         let is_twice = |pair: &&[Member]| {
             if key_flags & ESCAPED == 0 {
                 raw(&pair[0]) == raw(&pair[1])
             } else {
-                decoded(&pair[0]) == decoded(&pair[1])
+                let written = |member: &Member| &text[member.key().range()];
+                text::compare_raw(written(&pair[0]), written(&pair[1])).is_eq()
             }
         };
         let twice = members
@@ -308,7 +329,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         };
         let kind = JsonErrorKind::DuplicateKey {
-            key: shorten(&text::lossy(&decoded(first))),
+            key: shorten(&text::lossy(&text::decode_raw(&text[first.key().range()]))),
             first: Position::of(self.bytes, first.key().start() - 1),
         };
         Err(Box::new((kind, second.key().start() - 1)))
@@ -464,6 +485,35 @@ impl<'a> Reader<'a> {
             None => "the end".to_owned(),
         }
     }
+}
+
+/// Makes room in a full list for twice as much, but for one more than there may be at the most:
+/// that one is seen when the list is full again, or closed.
+#[cold]
+fn grow<T>(list: &mut Vec<T>, room: usize) {
+    let wanted = list.len().max(64);
+    list.reserve_exact(wanted.min(room.saturating_add(1)));
+}
+
+/// Moves what a container holds, from `base` on, to the end of `store`; where it begins there.
+///
+/// A container that is larger than everything else is not copied: its list becomes the store.
+/// Otherwise one long list would for a moment be in memory twice.
+#[inline]
+fn settle<T: Copy>(open: &mut Vec<T>, base: usize, store: &mut Vec<T>) -> usize {
+    const LARGE: usize = 64 << 10;
+    let start = store.len();
+    let count = open.len() - base;
+    if count < LARGE || count <= base + start {
+        store.extend_from_slice(&open[base..]);
+        open.truncate(base);
+    } else {
+        let outer = open[..base].to_vec();
+        let mut whole = std::mem::replace(open, outer);
+        whole.splice(..base, store.iter().copied());
+        *store = whole;
+    }
+    start
 }
 
 /// Checks the escape at `at`: how many bytes it takes, and what is to be noticed about it.

@@ -128,6 +128,27 @@ pub(crate) fn decode_raw(raw: &str) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
+/// The order of two raw strings by their decoded WTF-8 bytes, which is the order of their code
+/// points, without decoding more of them than it takes.
+pub(crate) fn compare_raw(a: &str, b: &str) -> Ordering {
+    if !a.contains('\\') && !b.contains('\\') {
+        return a.as_bytes().cmp(b.as_bytes());
+    }
+    code_points(a).cmp(code_points(b))
+}
+
+/// The code points of a raw string, those of lone surrogates among them.
+fn code_points(raw: &str) -> impl Iterator<Item = u32> {
+    RawPieces::new(raw).flat_map(|piece| {
+        let (plain, single) = match piece {
+            Piece::Plain(text) => (text, None),
+            Piece::Char(c) => ("", Some(u32::from(c))),
+            Piece::Lone(unit) => ("", Some(u32::from(unit))),
+        };
+        plain.chars().map(u32::from).chain(single)
+    })
+}
+
 /// The pieces of WTF-8 bytes.
 struct Wtf8Pieces<'a> {
     rest: &'a [u8],

@@ -34,6 +34,9 @@ pub enum CanonError {
     /// The value has no form in the dialect.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
+    /// A member that was to be written does not come behind the one before it.
+    #[error("the member `{0}` is out of order")]
+    Order(&'static str),
     /// The sink did not take the bytes.
     #[error("the output could not be written")]
     Sink(#[from] io::Error),
@@ -68,10 +71,18 @@ pub fn canonical_bytes<'a>(
     let mut bytes = Vec::new();
     match write(value.into(), dialect, b"", &mut bytes) {
         Ok(()) => Ok(bytes),
-        Err(Failure::NoForm(no_form)) => Err(*no_form),
-        // A vector takes everything, and nothing is read here.
-        Err(Failure::Sink(_) | Failure::Fault(_)) => Ok(bytes),
+        Err(failure) => Err(failure.into_no_form()),
     }
+}
+
+/// The canonical text of `value` as a string, without the LF that the kernel dialect hashes after
+/// it.
+pub fn canonical_text<'a>(
+    value: impl Into<AnyJson<'a>>,
+    dialect: Dialect,
+) -> Result<String, NoCanonicalForm> {
+    let bytes = canonical_bytes(value, dialect)?;
+    String::from_utf8(bytes).map_err(|_| unwritten())
 }
 
 /// The SHA-256 over what `dialect` hashes of `value`: its canonical text, and an LF in `kernel`.
@@ -81,9 +92,8 @@ pub fn canonical_digest<'a>(
 ) -> Result<Digest, NoCanonicalForm> {
     let mut hasher = Hasher::new();
     match write(value.into(), dialect, dialect.hashed_suffix(), &mut hasher) {
-        Err(Failure::NoForm(no_form)) => Err(*no_form),
-        // A hasher takes everything, and nothing is read here.
-        Ok(()) | Err(Failure::Sink(_) | Failure::Fault(_)) => Ok(hasher.finish()),
+        Ok(()) => Ok(hasher.finish()),
+        Err(failure) => Err(failure.into_no_form()),
     }
 }
 
@@ -95,9 +105,8 @@ pub fn update_digest<'a>(
     dialect: Dialect,
 ) -> Result<(), NoCanonicalForm> {
     match write(value.into(), dialect, b"", hasher) {
-        Err(Failure::NoForm(no_form)) => Err(*no_form),
-        // A hasher takes everything, and nothing is read here.
-        Ok(()) | Err(Failure::Sink(_) | Failure::Fault(_)) => Ok(()),
+        Ok(()) => Ok(()),
+        Err(failure) => Err(failure.into_no_form()),
     }
 }
 
@@ -212,6 +221,25 @@ pub(super) enum Failure {
     Fault(Fault),
     NoForm(Box<NoCanonicalForm>),
     Sink(io::Error),
+}
+
+impl Failure {
+    /// The failure of writing a value into memory or a hash. Both take everything and nothing is
+    /// read, so only a value without a form is to be expected; whatever else happens is an error
+    /// too, never a shorter text.
+    fn into_no_form(self) -> NoCanonicalForm {
+        match self {
+            Self::NoForm(no_form) => *no_form,
+            Self::Fault(_) | Self::Sink(_) => unwritten(),
+        }
+    }
+}
+
+fn unwritten() -> NoCanonicalForm {
+    NoCanonicalForm {
+        kind: NoFormKind::Unwritten,
+        position: None,
+    }
 }
 
 impl From<Fault> for Failure {

@@ -102,14 +102,21 @@ fn add_list(description: &mut Description, label: &str, list: Node<'_>) {
         .filter(|element| element.kind() == Kind::Object);
     if objects.clone().count() == 0 {
         if !elements.is_empty() {
-            let texts: Vec<_> = elements.iter().map(|element| text_of(*element)).collect();
+            let shown = elements.iter().take(ROWS);
+            let mut texts: Vec<_> = shown.map(|element| text_of(*element)).collect();
+            if elements.len() > ROWS {
+                texts.push(format!("… and {} more", elements.len() - ROWS));
+            }
             description.add_fact(label, texts.join(", "));
         }
         return;
     }
     let mut keys: Vec<String> = Vec::new();
-    for object in objects.take(ROWS) {
+    'columns: for object in objects.take(ROWS) {
         for (key, value) in object.members() {
+            if keys.len() == COLUMNS {
+                break 'columns;
+            }
             let key = key.to_lossy().into_owned();
             let is_plain = !matches!(value.kind(), Kind::Object | Kind::Array | Kind::Null);
             if is_plain && !keys.contains(&key) {
@@ -117,7 +124,6 @@ fn add_list(description: &mut Description, label: &str, list: Node<'_>) {
             }
         }
     }
-    keys.truncate(COLUMNS);
     let columns: Vec<_> = keys
         .iter()
         .map(|key| (key.as_str(), key.as_str()))

@@ -1,4 +1,4 @@
-//! The archive that a bundle may come in: what a folder could not hold, AR1-AR7.
+//! The archive that a bundle may come in: what a folder could not hold, AR1-AR8.
 //!
 //! An archive is judged by what its reader noticed; the bundle inside is judged by the rules of
 //! its own format, which see the same entries as in a folder. A symbolic link inside a bundle is
@@ -25,6 +25,8 @@ pub enum FaultKind {
     Encrypted,
     /// It is larger than what is read.
     Limit,
+    /// Unpackers could read it in different ways.
+    Ambiguous,
 }
 
 /// One fault.
@@ -86,27 +88,30 @@ fn add(kind: FaultKind, view: &ArchiveView<'_>, findings: &mut Findings) {
 }
 
 /// The rules of archives.
-pub static RULES: [Rule<Archive>; 7] = [
+pub static RULES: [Rule<Archive>; 8] = [
     rule(
         "AR1",
-        "every name stays inside",
-        "No entry's name is absolute, climbs with `..` (before `/` or `\\`), is empty, or has \
-         empty segments or NUL. Such an entry would be written elsewhere when unpacked. It is \
-         not read.",
+        "every name stays inside and is written alike everywhere",
+        "No entry's name is absolute, begins with a drive letter, climbs with `..`, is empty, has \
+         empty segments, NUL, control characters or `\\`, or is no UTF-8. Such an entry would be \
+         written elsewhere, or under another name, by one unpacker or another. Names that would \
+         leave the folder are not read.",
         |view, findings| add(FaultKind::Name, view, findings),
     ),
     rule(
         "AR2",
         "every name occurs once",
-        "No name is given twice, and nothing lies below a file. Tools disagree on which of two \
-         entries counts, so what one of them checked another would not unpack.",
+        "No name is given twice, nothing lies below a file, and no two names differ only by letter \
+         case or by how accents are composed. Tools and systems disagree on which of two entries \
+         counts, so what one of them checked another would not unpack.",
         |view, findings| add(FaultKind::Duplicate, view, findings),
     ),
     rule(
         "AR3",
-        "there are no links",
-        "No hard link, and no symbolic link outside of a bundle; inside one the bundle's own \
-         rules name it. Links are never followed.",
+        "there are no links or devices",
+        "No hard link, and no symbolic link, pipe or device outside of a bundle; inside one the \
+         bundle's own rules name it. Links are never followed. In a zip, what has the mode of a \
+         link is one, whatever system the entry says it is from.",
         |view, findings| add(FaultKind::Link, view, findings),
     ),
     rule(
@@ -119,9 +124,8 @@ pub static RULES: [Rule<Archive>; 7] = [
     rule(
         "AR5",
         "it is whole",
-        "The archive does not break off, its checksums hold, both of a zip's lists of entries \
-         agree, and nothing follows its end. What is of a kind that is not read (sparse files, \
-         rare compressions) is named.",
+        "The archive does not break off, and its sizes and checksums hold. What is of a kind that \
+         is not read (sparse files, rare compressions) is named.",
         |view, findings| add(FaultKind::Damaged, view, findings),
     ),
     rule(
@@ -136,6 +140,16 @@ pub static RULES: [Rule<Archive>; 7] = [
         "Names, extended headers, the number of entries and the documents to keep in memory are \
          within the limits of docs/limits.md.",
         |view, findings| add(FaultKind::Limit, view, findings),
+    ),
+    rule(
+        "AR8",
+        "it can be read in one way only",
+        "Every byte of a zip belongs to one listed entry, to the list or to its one end record; what \
+         stands before a file equals what the list says of it. In a tar, only files have content, \
+         each entry's name has one source and every number one reading. gzip and Zstandard hold \
+         one stream and nothing behind it. Where any of this is broken, one unpacker would write \
+         other files than another (docs/archives.md).",
+        |view, findings| add(FaultKind::Ambiguous, view, findings),
     ),
 ];
 
@@ -161,8 +175,10 @@ mod tests {
 
     #[test]
     fn archive_each_kind_of_fault_has_its_rule() {
-        use FaultKind::{Bomb, Damaged, Duplicate, Encrypted, Limit, Link, Name};
-        let kinds = [Name, Duplicate, Link, Bomb, Damaged, Encrypted, Limit];
+        use FaultKind::{Ambiguous, Bomb, Damaged, Duplicate, Encrypted, Limit, Link, Name};
+        let kinds = [
+            Name, Duplicate, Link, Bomb, Damaged, Encrypted, Limit, Ambiguous,
+        ];
         for (kind, rule) in kinds.into_iter().zip(&RULES) {
             let fault = ArchiveFault {
                 kind,

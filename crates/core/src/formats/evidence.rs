@@ -6,7 +6,7 @@ use crate::describe::describe_plainly;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::borrow::Cow;
 
-use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest, compare_utf16};
+use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
@@ -61,12 +61,20 @@ pub fn compute_evidence_hash(root: Node<'_>) -> Option<ContentHash> {
     Some(digest.into())
 }
 
+fn is_text(node: Option<Node<'_>>) -> bool {
+    node.and_then(|node| node.as_lossy_str())
+        .is_some_and(|text| !text.is_empty())
+}
+
 fn sorted(list: Node<'_>, by: &[&str]) -> Value {
     let mut items: Vec<Node<'_>> = list.items().collect();
     items.sort_by(|a, b| {
-        let key = |node: &Node<'_>, name: &str| text(*node, name).unwrap_or_default().into_owned();
         by.iter()
-            .map(|name| compare_utf16(&key(a, name), &key(b, name)))
+            .map(|name| match (a.get(name), b.get(name)) {
+                (Some(a), Some(b)) => a.compare_utf16(&b),
+                // What is missing counts as the empty string.
+                (a, b) => is_text(a).cmp(&is_text(b)),
+            })
             .find(|order| order.is_ne())
             .unwrap_or(std::cmp::Ordering::Equal)
     });
@@ -165,8 +173,8 @@ fn needs_list(view: &EvidenceView<'_>, field: &str) -> Gate {
 
 /// A member of the core that is missing is SCHEMA's, so there is no hash to ask for.
 fn needs_core(view: &EvidenceView<'_>) -> Gate {
-    let is_there = |field: &&str| view.root.get(field).is_some();
-    match REQUIRED.iter().all(|field| is_there(&field)) {
+    let is_there = |field: &str| view.root.get(field).is_some();
+    match REQUIRED.into_iter().all(is_there) {
         true => needs_both(view),
         false => Gate::NotRun("a member of the core is missing"),
     }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use crate::canon::{Document, Kind, Node, ReadOptions, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
+use crate::limits::max_ledger_lines;
 use crate::timestamp::parse_utc;
 use crate::verify::{Findings, Gate, Level, Place, Report, Rule, RuleInfo, Subject, run_rules};
 
@@ -39,21 +40,32 @@ pub struct Line<'a> {
     pub is_unfinished: bool,
 }
 
-/// Reads the lines of a ledger.
+/// Reads the lines of a ledger. Of more than it may have, the first one too many stands for all
+/// that follow, and says so.
 pub fn parse_lines(bytes: &[u8]) -> Vec<Line<'_>> {
+    let most = max_ledger_lines(bytes.len());
     let is_blank = |line: &[u8]| line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
     let ends_whole = bytes.last() == Some(&b'\n');
     let count = bytes.split(|byte| *byte == b'\n').count();
-    bytes
-        .split(|byte| *byte == b'\n')
-        .enumerate()
+    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
+    lines
         .filter(|(_, line)| !is_blank(line))
-        .map(|(at, line)| Line {
+        .take(most + 1)
+        .enumerate()
+        .map(|(before, (at, line))| Line {
             number: at + 1,
             text: line,
-            entry: parse_document(line, &ReadOptions::default())
-                .map_err(|error| format!("{} {}", error.kind, error.position)),
-            is_unfinished: !ends_whole && at + 1 == count,
+            entry: if before < most {
+                parse_document(line, &ReadOptions::default())
+                    .map_err(|error| format!("{} {}", error.kind, error.position))
+            } else {
+                Err(format!(
+                    "there are more than {most} lines, the limit for {} bytes; this one and those \
+                     below it were not read",
+                    bytes.len()
+                ))
+            },
+            is_unfinished: before < most && !ends_whole && at + 1 == count,
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use crate::describe::describe_plainly;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::collections::BTreeMap;
 
-use crate::canon::{JsonPath, Kind, Node, compare_utf16};
+use crate::canon::{JsonPath, Kind, Node};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::path::{has_drive_prefix, is_control};
@@ -433,19 +433,20 @@ fn check_total(view: &PatchView<'_>, findings: &mut Findings) {
 }
 
 fn check_order(view: &PatchView<'_>, findings: &mut Findings) {
-    let mut before: Option<(f64, std::borrow::Cow<'_, str>)> = None;
+    let mut before: Option<(f64, Node<'_>)> = None;
     for operation in operations(view) {
-        let Some(path) = operation.text("path") else {
+        let Some(path) = operation.node.get("path").filter(Node::is_string) else {
             continue;
         };
         let order = operation.order();
         if let Some((last_order, last_path)) = &before {
             let descends = order < *last_order
-                || (order == *last_order && compare_utf16(&path, last_path).is_lt());
+                || (order == *last_order && path.compare_utf16(last_path).is_lt());
             if descends {
+                let shown = |path: &Node<'_>| path.as_lossy_str().unwrap_or_default().into_owned();
                 findings.add(
                     &operation.place,
-                    format!("`{path}` sorts before `{last_path}`"),
+                    format!("`{}` sorts before `{}`", shown(&path), shown(last_path)),
                 );
             }
         }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::canon::{Dialect, Kind, Node, canonical_bytes, compare_utf16};
+use crate::canon::{Dialect, Kind, Node, canonical_bytes};
 use crate::digest::ContentHash;
 use crate::formats::policy::Profile;
 use crate::path::has_drive_prefix;
@@ -251,9 +251,9 @@ fn execution_faults(execution: Node<'_>) -> Vec<String> {
     };
     let paths: Vec<_> = outputs
         .iter()
-        .filter_map(|node| text(*node, "path"))
+        .filter_map(|node| node.get("path").filter(Node::is_string))
         .collect();
-    let is_sorted = paths.is_sorted_by(|a, b| compare_utf16(a, b).is_lt());
+    let is_sorted = paths.is_sorted_by(|a, b| a.compare_utf16(b).is_lt());
     ask(
         is_list && outputs.iter().all(is_output) && is_sorted,
         "outputs",

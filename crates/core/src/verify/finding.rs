@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::place::Place;
+use super::place::{Place, cut_text};
 use crate::canon::compare_utf16;
+use crate::limits::{FINDING_TEXT, FINDING_TEXT_A_RULE, FINDINGS_A_RULE};
 
 /// One violation: which rule, where, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +53,13 @@ impl Finding {
             None => &self.message,
         }
     }
+
+    /// Bytes of all its texts.
+    fn text_bytes(&self) -> usize {
+        let difference = self.difference.as_ref();
+        let values = difference.map_or(0, |values| values.expected.len() + values.actual.len());
+        self.place.text_bytes() + self.message.len() + values
+    }
 }
 
 /// By rule, then path (none first), then message; each by UTF-16 code units (002 §6.2).
@@ -74,11 +82,17 @@ impl PartialOrd for Finding {
 }
 
 /// Where a rule puts what it finds; stamps each finding with the rule's id.
+///
+/// Keeps the first ones, up to the bounds of [`crate::limits`], and counts the others, so that a
+/// report never grows with what is wrong. How many there are does not touch the verdict.
 #[derive(Debug)]
 pub struct Findings {
     rule_id: &'static str,
     names_files: bool,
     found: Vec<Finding>,
+    /// Bytes of text that the kept ones have.
+    kept_text: usize,
+    not_kept: u64,
 }
 
 impl Findings {
@@ -87,6 +101,8 @@ impl Findings {
             rule_id,
             names_files,
             found: Vec::new(),
+            kept_text: 0,
+            not_kept: 0,
         }
     }
 
@@ -131,27 +147,97 @@ impl Findings {
         self.found.is_empty()
     }
 
-    pub(super) fn into_vec(self) -> Vec<Finding> {
+    /// The findings that were kept, and one that gives the number of all where some were not.
+    pub(super) fn into_vec(mut self) -> Vec<Finding> {
+        if self.not_kept > 0 {
+            let listed = self.found.len() as u64;
+            let message = format!(
+                "{} findings of this rule, of which {listed} are listed: the limit is \
+                 {FINDINGS_A_RULE} findings and {FINDING_TEXT_A_RULE} bytes of text a rule",
+                listed + self.not_kept
+            );
+            self.found.push(Finding::about_whole(self.rule_id, message));
+        }
         self.found
     }
 
     fn push(&mut self, place: Place, message: String, difference: Option<Difference>) {
-        self.found.push(Finding {
+        if self.found.len() == FINDINGS_A_RULE || self.kept_text > FINDING_TEXT_A_RULE {
+            self.not_kept += 1;
+            return;
+        }
+        let place = if self.names_files {
+            place.named_as_file()
+        } else {
+            place
+        };
+        let finding = Finding {
             rule_id: self.rule_id,
-            place: if self.names_files {
-                place.as_file()
-            } else {
-                place
-            },
-            message,
-            difference,
-        });
+            place: place.cut_to(FINDING_TEXT),
+            message: cut(message),
+            difference: difference.map(|difference| Difference {
+                subject: cut(difference.subject),
+                expected: cut(difference.expected),
+                actual: cut(difference.actual),
+            }),
+        };
+        self.kept_text += finding.text_bytes();
+        self.found.push(finding);
     }
+}
+
+fn cut(text: String) -> String {
+    cut_text(text, FINDING_TEXT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn findings_beyond_the_limit_are_counted_and_the_count_is_told() {
+        let mut findings = Findings::of_rule("PK1", false);
+        for at in 0..FINDINGS_A_RULE + 700 {
+            findings.add(format!("[{at}]"), "wrong");
+        }
+        let found = findings.into_vec();
+        assert_eq!(found.len(), FINDINGS_A_RULE + 1);
+        assert_eq!(found[FINDINGS_A_RULE - 1].path(), Some("[999]"));
+        let last = &found[FINDINGS_A_RULE];
+        assert_eq!((last.rule_id, last.path()), ("PK1", None));
+        assert!(
+            last.message
+                .starts_with("1700 findings of this rule, of which 1000 are listed")
+        );
+    }
+
+    #[test]
+    fn findings_of_just_the_limit_are_all_there_is() {
+        let mut findings = Findings::of_rule("PK1", false);
+        (0..FINDINGS_A_RULE).for_each(|_| findings.add_without_path("wrong"));
+        assert_eq!(findings.into_vec().len(), FINDINGS_A_RULE);
+    }
+
+    #[test]
+    fn findings_that_quote_long_texts_are_cut_and_bounded_together() {
+        let long = "é".repeat(FINDING_TEXT);
+        let mut findings = Findings::of_rule("PK1", false);
+        for _ in 0..500 {
+            findings.add_difference(&*long, "another", &*long, &*long);
+        }
+        let found = findings.into_vec();
+        let first = &found[0];
+        assert!(first.path().is_some_and(|path| path.ends_with("é…")));
+        let most = FINDING_TEXT + "…".len();
+        assert!(found.iter().all(|finding| finding.text_bytes() <= 4 * most));
+        let kept: usize = found.iter().map(Finding::text_bytes).sum();
+        assert!(kept <= FINDING_TEXT_A_RULE + 5 * most, "{kept}");
+        assert!(
+            found
+                .last()
+                .is_some_and(|last| last.message.starts_with("500 findings"))
+        );
+    }
 
     #[test]
     fn findings_order_by_rule_path_message_in_utf16() {

@@ -91,11 +91,37 @@ impl Place {
 
     /// The same place, its name taken as a file's where nothing else says what it is.
     #[must_use]
-    pub(super) fn as_file(mut self) -> Self {
+    pub(super) fn named_as_file(mut self) -> Self {
         if self.file.is_none() && self.path.is_none() && self.line.is_none() {
             self.file.clone_from(&self.label);
         }
         self
+    }
+
+    /// The same place with names of a bounded length. A path with a name that is longer is dropped.
+    #[must_use]
+    pub(super) fn cut_to(mut self, most: usize) -> Self {
+        self.label = self.label.map(|label| cut_text(label, most));
+        self.file = self.file.map(|file| cut_text(file, most));
+        if self.path_bytes() > most {
+            self.path = None;
+        }
+        self
+    }
+
+    /// Bytes of all its names.
+    pub(super) fn text_bytes(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        length(&self.label) + length(&self.file) + self.path_bytes()
+    }
+
+    fn path_bytes(&self) -> usize {
+        let length = |step: &Step| match step {
+            Step::Member(name) => name.len(),
+            Step::Element(_) => 0,
+        };
+        let steps = self.path.as_ref().map_or(&[][..], JsonPath::steps);
+        steps.iter().map(length).sum::<usize>() + size_of_val(steps)
     }
 
     /// How reports name it, in the form of the format's document.
@@ -122,6 +148,16 @@ impl Place {
     pub fn line_number(&self) -> Option<u32> {
         self.span.map(|span| span.start.line).or(self.line)
     }
+}
+
+/// A text of a bounded length: the end of what is longer is dropped.
+pub(super) fn cut_text(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+        text.shrink_to_fit();
+    }
+    text
 }
 
 impl From<JsonPath> for Place {
@@ -173,13 +209,35 @@ pub(super) fn locate_places<'a>(
         .map(|place| place.path.as_ref().map_or(&[][..], JsonPath::steps))
         .collect();
     let spans = locate(text, &paths);
-    for (place, range) in wanted.iter_mut().zip(spans) {
+    for (place, range) in wanted.iter_mut().zip(&spans) {
         place.file = file.map(str::to_owned);
-        place.span = range.map(|range| Span {
+        place.span = range.clone().map(|range| Span {
             offset: range.start,
             length: range.len(),
-            start: Position::of(text.as_bytes(), range.start),
+            start: Position { line: 1, column: 1 },
         });
+    }
+    set_positions(wanted, text);
+}
+
+/// Finds lines and columns in one pass: counting from the beginning for each place would take
+/// that many passes.
+fn set_positions(mut places: Vec<&mut Place>, text: &str) {
+    places.sort_by_key(|place| place.span.map(|span| span.offset));
+    let mut at = 0;
+    let mut position = Position { line: 1, column: 1 };
+    for span in places.into_iter().filter_map(|place| place.span.as_mut()) {
+        let passed = text.get(at..span.offset).unwrap_or_default();
+        for byte in passed.bytes() {
+            if byte == b'\n' {
+                position.line = position.line.saturating_add(1);
+                position.column = 1;
+            } else if byte & 0xC0 != 0x80 {
+                position.column = position.column.saturating_add(1);
+            }
+        }
+        at = span.offset.max(at);
+        span.start = position;
     }
 }
 

@@ -9,6 +9,7 @@ use super::authenticity::{Authenticity, SignedState};
 use super::demands::Demands;
 use super::exit::Outcome;
 use super::finding::Finding;
+use super::listing::drop_unlisted_findings;
 use super::report::RuleState;
 use super::rule::Level;
 use crate::canon::compare_utf16;
@@ -177,16 +178,19 @@ pub struct Survey {
     /// Signatures and trust by path, where they were looked for.
     authenticity: BTreeMap<String, Authenticity>,
     demand: SignatureDemand,
+    /// Findings that were dropped because there are too many.
+    unlisted: u64,
 }
 
 impl Survey {
     /// A survey of these results, in any order, judged up to `level`.
     pub fn new(level: Level, mut results: Vec<Checked>, passed_over: u64) -> Self {
-        results.sort();
+        let unlisted = drop_unlisted_findings(&mut results);
         Self {
             level,
             results,
             passed_over,
+            unlisted,
             ..Self::default()
         }
     }
@@ -243,6 +247,19 @@ impl Survey {
     pub fn refused(&self) -> usize {
         let is_refused = |result: &&Checked| result.is_valid() && !self.is_ok(result);
         self.results.iter().filter(is_refused).count()
+    }
+
+    /// Counts findings that were dropped before.
+    #[must_use]
+    pub fn and_unlisted(mut self, more: u64) -> Self {
+        self.unlisted += more;
+        self
+    }
+
+    /// Findings that are not listed because there are more than
+    /// [`FINDINGS_A_SURVEY`](crate::limits::FINDINGS_A_SURVEY).
+    pub fn unlisted(&self) -> u64 {
+        self.unlisted
     }
 
     /// The same survey with what a caller demands of it.

@@ -123,14 +123,16 @@ fn compare_values(old: &[Node<'_>], new: &[Node<'_>], pointer: &str, add: &mut A
         return;
     }
     let before = old.len() + new.len();
+    let in_old: BTreeSet<&String> = old.iter().collect();
+    let in_new: BTreeSet<&String> = new.iter().collect();
     let (gone, come): (Vec<_>, Vec<_>) = (
         old.iter()
             .enumerate()
-            .filter(|(_, text)| !new.contains(text))
+            .filter(|(_, text)| !in_new.contains(text))
             .collect(),
         new.iter()
             .enumerate()
-            .filter(|(_, text)| !old.contains(text))
+            .filter(|(_, text)| !in_old.contains(text))
             .collect(),
     );
     if gone.is_empty() && come.is_empty() && before > 0 {
@@ -184,6 +186,16 @@ mod tests {
             changes(r#"{"a":1,"b":[1,2]}"#, r#"{ "b" : [1, 2], "a" : 1 }"#),
             []
         );
+    }
+
+    #[test]
+    fn long_lists_of_plain_values_are_compared_as_collections() {
+        let list = |from: usize| {
+            let numbers: Vec<String> = (from..from + 60_000).map(|n| n.to_string()).collect();
+            format!("[{}]", numbers.join(","))
+        };
+        let found = changes(&list(0), &list(59_999));
+        assert_eq!(found.len(), 2 * 59_999, "one of them is in both");
     }
 
     #[test]

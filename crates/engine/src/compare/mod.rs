@@ -10,6 +10,7 @@ mod render;
 use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::formats::Format;
+use runseal_core::limits::{DIFF_MAX_CHANGES, DIFF_MAX_LINES, DIFF_MAX_TEXT};
 
 use crate::survey::load::Loaded;
 use json::compare_nodes;
@@ -91,10 +92,15 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike>
         });
     }
     let mut changes = Vec::new();
+    let mut unlisted = 0_u64;
     let (a, b) = (before.parse(), after.parse());
     let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
     for name in &names {
         let mut add = |pointer: String, before: Option<String>, after: Option<String>| {
+            if changes.len() == DIFF_MAX_CHANGES {
+                unlisted += 1;
+                return;
+            }
             changes.push(Change {
                 topic: topic_of(name, &pointer),
                 file: name.clone(),
@@ -115,6 +121,18 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike>
     compare_files(before, after, &mut changes);
     changes.sort();
     changes.dedup();
+    if unlisted > 0 {
+        changes.push(Change {
+            topic: Topic::Bytes,
+            file: String::new(),
+            pointer: String::new(),
+            before: None,
+            after: None,
+            lines: Some(format!(
+                "… and {unlisted} more differences: the limit is {DIFF_MAX_CHANGES}"
+            )),
+        });
+    }
     Ok(changes)
 }
 
@@ -175,6 +193,10 @@ const LINES: usize = 200;
 
 fn diff_lines(name: &str, old: &[u8], new: &[u8]) -> Option<String> {
     let (old, new) = (str::from_utf8(old).ok()?, str::from_utf8(new).ok()?);
+    let lines = old.lines().count() + new.lines().count();
+    if old.len() + new.len() > DIFF_MAX_TEXT || lines > DIFF_MAX_LINES {
+        return None;
+    }
     let diff = similar::TextDiff::from_lines(old, new);
     let text = diff
         .unified_diff()

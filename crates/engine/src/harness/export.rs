@@ -1,84 +1,71 @@
-//! Exporting a pack: a folder that appears whole or not at all.
-//!
-//! All files are written into a folder beside the target, flushed, and the folder is renamed. A
-//! kill leaves at most that folder beside, never a half pack under the target's name.
+//! Exporting a pack: staged beside its target, verified strictly, put into its place.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
 use std::path::Path;
 
-use super::error::HarnessError;
+use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
+use runseal_core::verify::Level;
 
-/// Writes a pack of the given files.
+use super::error::HarnessError;
+use super::plan::first_finding;
+use crate::atomic::WriteError;
+use crate::directory::{DirectorySource, RootLink};
+use crate::staging::{Place, Rights, Staging, StagingError, check_place};
+
+/// Writes a pack of the given files. A pack that does not verify is not published.
 pub(super) fn export_pack(target: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), HarnessError> {
-    let fail = |source: io::Error| {
-        HarnessError::Internal(format!(
-            "`{}` cannot be written: {source}",
-            target.display()
-        ))
-    };
     check_target(target)?;
-    let parent = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(parent).map_err(fail)?;
-    let beside = tempfile::Builder::new()
-        .prefix(".runseal-pack-")
-        .tempdir_in(parent);
-    let beside = beside.map_err(fail)?;
+    let mut staging = Staging::begin_beside(target).map_err(StagingError::from)?;
     for (name, bytes) in files {
-        let mut file = File::create_new(beside.path().join(name)).map_err(fail)?;
-        file.write_all(bytes)
-            .and_then(|()| file.sync_all())
-            .map_err(fail)?;
+        staging.put(name, bytes).map_err(StagingError::from)?;
     }
-    set_folder_mode(beside.path()).map_err(fail)?;
-    File::open(beside.path())
-        .and_then(|folder| folder.sync_all())
-        .map_err(fail)?;
-    // Onto an empty folder this replaces it; onto anything else it fails.
-    match fs::rename(beside.path(), target) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-            return Err(HarnessError::TargetExists(target.to_owned()));
-        }
-        Err(error) => return Err(fail(error)),
-    }
-    // It has another name now, so there is nothing left to remove.
-    let _ = beside.keep();
-    File::open(parent)
-        .and_then(|folder| folder.sync_all())
-        .map_err(fail)
+    let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
+    staging.publish(target, how, verify_staged)
 }
 
-/// Temporary folders are private; a pack is as readable as the person's umask says.
-fn set_folder_mode(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let probe = folder.join(".mode");
-    fs::create_dir(&probe)?;
-    let mode = fs::metadata(&probe)?.permissions().mode();
-    fs::remove_dir(&probe)?;
-    fs::set_permissions(folder, fs::Permissions::from_mode(mode & 0o777))
+/// Judges the pack that is about to be published as strictly as anybody may.
+fn verify_staged(folder: &Path) -> Result<(), HarnessError> {
+    let unreadable = |error| HarnessError::Evidence(format!("the pack cannot be read: {error}"));
+    let source = DirectorySource::open(folder, RootLink::Refuse).map_err(unreadable)?;
+    let files = PackFiles::read(&source).map_err(unreadable)?;
+    let view = PackView::new("pack", &files, Level::Form);
+    let report = verify_pack(&view);
+    if report.is_valid() {
+        Ok(())
+    } else {
+        Err(HarnessError::Evidence(format!(
+            "the pack does not verify: {}",
+            first_finding(&report)
+        )))
+    }
 }
 
 /// Refuses a target that is there and not an empty folder.
 pub(super) fn check_target(target: &Path) -> Result<(), HarnessError> {
-    match fs::symlink_metadata(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Ok(metadata) if metadata.is_dir() => {
-            let mut entries = fs::read_dir(target).map_err(|error| {
-                HarnessError::Internal(format!("{}: {error}", target.display()))
-            })?;
-            match entries.next() {
-                None => Ok(()),
-                Some(_) => Err(HarnessError::TargetExists(target.to_owned())),
+    Ok(check_place(target, Place::FreeOrEmptyFolder)?)
+}
+
+impl From<StagingError> for HarnessError {
+    fn from(error: StagingError) -> Self {
+        match error {
+            StagingError::Exists(target) => Self::TargetExists(target),
+            StagingError::Write(WriteError { path, source }) => {
+                Self::Internal(format!("`{}` cannot be written: {source}", path.display()))
             }
         }
-        Ok(_) => Err(HarnessError::TargetExists(target.to_owned())),
-        Err(error) => Err(HarnessError::Internal(format!(
-            "{}: {error}",
-            target.display()
-        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pack_that_does_not_verify_is_not_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out/pack");
+        let run = b"{\"run_id\":\"r\"}\n".to_vec();
+        let refused = export_pack(&target, &[("run.json", run)]);
+        assert!(matches!(refused, Err(HarnessError::Evidence(_))));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

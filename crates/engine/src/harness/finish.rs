@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use runseal_core::canon::{
-    Dialect, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
+    Dialect, NoCanonicalForm, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
 };
 use runseal_core::digest::ContentHash;
 use runseal_core::formats::evidence::{EvidenceView, verify_evidence};
@@ -55,10 +55,11 @@ pub(super) fn finish(
         }
     }
     let times = Times { started, completed };
-    let run_id = options
-        .run_id
-        .clone()
-        .unwrap_or_else(|| make_run_id(times, intent_hash));
+    let run_id = match &options.run_id {
+        Some(run_id) => run_id.clone(),
+        None => derive_run_id(times, intent_hash)
+            .map_err(|error| HarnessError::Internal(error.to_string()))?,
+    };
     let questions: Vec<String> = match planned {
         Planned::Made { bundle, .. } => bundle
             .questions
@@ -230,18 +231,13 @@ fn shown_path(path: &Path) -> String {
 }
 
 /// An id that two runs do not share: of the time, the process and the intent.
-fn make_run_id(times: Times, intent: ContentHash) -> String {
+fn derive_run_id(times: Times, intent: ContentHash) -> Result<String, NoCanonicalForm> {
     let seed = Value::object([
         ("completed", Value::from(times.completed)),
         ("intent", Value::from(intent.to_string())),
         ("process", Value::from(std::process::id())),
         ("started", Value::from(times.started)),
     ]);
-    let digest = canonical_digest(&seed, Dialect::Kernel);
-    format!(
-        "run_{}",
-        digest
-            .map(|digest| digest.hex_prefix(16))
-            .unwrap_or_default()
-    )
+    let digest = canonical_digest(&seed, Dialect::Kernel)?;
+    Ok(format!("run_{}", digest.hex_prefix(16)))
 }

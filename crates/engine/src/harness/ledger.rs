@@ -1,14 +1,17 @@
 //! Appending to a ledger: under a lock, one write a line, flushed to disk.
 //!
-//! A last line that a crash tore is left as it is, closed off by a line feed, and told about:
-//! nothing is ever dropped or merged.
+//! Each line carries the hash of the line before it as `previous`, null in the first one, so that
+//! taking a line out or changing it shows in the next. A write that fails, as on a full disk, is
+//! taken back while the lock is held. A last line that a crash tore is left as it is, closed off by
+//! a line feed, and told about: nothing that stood there is ever dropped or merged.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_core::formats::ledger::parse_lines;
+use runseal_core::digest::ContentHash;
+use runseal_core::formats::ledger::{line_hash, parse_lines};
 use runseal_core::limits::JsonLimits;
 use runseal_core::timestamp::parse_utc;
 use rustix::fs::FlockOperation;
@@ -22,6 +25,17 @@ pub enum LedgerError {
         /// The ledger.
         path: PathBuf,
         /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// An entry could not be written, and what was written of it could not be taken back.
+    #[error("the ledger `{}` ends with a part of a line that could not be taken back: {undo}", .path.display())]
+    Torn {
+        /// The ledger.
+        path: PathBuf,
+        /// Why it could not be taken back.
+        undo: io::Error,
+        /// Why the entry could not be written.
         #[source]
         source: io::Error,
     },
@@ -42,6 +56,8 @@ pub struct LockedLedger {
     last_time: Option<i64>,
     torn: Option<usize>,
     ends_whole: bool,
+    /// The hash of the last line that is not blank.
+    previous: Option<ContentHash>,
 }
 
 impl LockedLedger {
@@ -65,7 +81,15 @@ impl LockedLedger {
         let mut bytes = Vec::new();
         file.rewind().map_err(fail)?;
         let most = JsonLimits::LARGEST_DOCUMENT;
-        (&file).take(most).read_to_end(&mut bytes).map_err(fail)?;
+        (&file)
+            .take(most + 1)
+            .read_to_end(&mut bytes)
+            .map_err(fail)?;
+        if bytes.len() as u64 > most {
+            // The last line could not be seen, and what follows it would not fit on.
+            let message = format!("it is longer than {most} bytes; begin another one");
+            return Err(fail(io::Error::new(io::ErrorKind::FileTooLarge, message)));
+        }
         let mut ledger = Self {
             file,
             path: path.to_owned(),
@@ -73,6 +97,7 @@ impl LockedLedger {
             last_time: None,
             torn: None,
             ends_whole: bytes.is_empty() || bytes.last() == Some(&b'\n'),
+            previous: last_line(&bytes).map(line_hash),
         };
         for line in parse_lines(&bytes) {
             let Ok(document) = &line.entry else {
@@ -107,33 +132,61 @@ impl LockedLedger {
     /// When the entry would break LD2 or LD3, or cannot be written.
     pub fn append(&mut self, entry: &Value) -> Result<(), LedgerError> {
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (run_id, time) = (text("run_id"), text("timestamp"));
-        if self.run_ids.contains(run_id) {
-            return Err(LedgerError::Repeated(run_id.to_owned()));
+        let (run_id, time) = (text("run_id").to_owned(), text("timestamp"));
+        if self.run_ids.contains(&run_id) {
+            return Err(LedgerError::Repeated(run_id));
         }
         let parsed = parse_utc(time);
         if parsed < self.last_time {
             return Err(LedgerError::GoesBack(time.to_owned()));
         }
-        let mut line = Vec::new();
-        if !self.ends_whole {
-            line.push(b'\n');
-        }
         let fail = |source: io::Error| LedgerError::Io {
             path: self.path.clone(),
             source,
         };
-        let form = canonical_bytes(entry, Dialect::Kernel);
-        line.extend(form.map_err(|error| fail(io::Error::other(error.to_string())))?);
+        let mut entry = entry.clone();
+        entry.insert("previous", self.previous.map(|hash| hash.to_string()));
+        let form = canonical_bytes(&entry, Dialect::Kernel)
+            .map_err(|error| fail(io::Error::other(error.to_string())))?;
+        let mut line = Vec::with_capacity(form.len() + 2);
+        if !self.ends_whole {
+            line.push(b'\n');
+        }
+        line.extend_from_slice(&form);
         line.push(b'\n');
+        let length = self.file.metadata().map_err(fail)?.len();
         // One write, so that a kill leaves all of the line or nothing of it.
-        self.file.write_all(&line).map_err(fail)?;
-        self.file.sync_all().map_err(fail)?;
+        let written = self.file.write_all(&line);
+        if let Err(source) = written.and_then(|()| self.file.sync_all()) {
+            return Err(match self.take_back(length) {
+                Ok(()) => fail(source),
+                Err(undo) => LedgerError::Torn {
+                    path: self.path.clone(),
+                    undo,
+                    source,
+                },
+            });
+        }
         self.ends_whole = true;
-        self.run_ids.insert(run_id.to_owned());
+        self.previous = Some(line_hash(&form));
+        self.run_ids.insert(run_id);
         self.last_time = parsed;
         Ok(())
     }
+
+    /// Makes the ledger as long again as it was. The lock is held: nobody wrote behind it.
+    fn take_back(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)?;
+        self.file.sync_all()
+    }
+}
+
+/// The last line that is not blank, without its LF.
+fn last_line(bytes: &[u8]) -> Option<&[u8]> {
+    let is_blank = |line: &[u8]| line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+    bytes
+        .rsplit(|byte| *byte == b'\n')
+        .find(|line| !is_blank(line))
 }
 
 #[cfg(test)]
@@ -143,7 +196,7 @@ mod tests {
     use runseal_core::verify::Level;
 
     fn entry(run: &str, time: &str) -> Value {
-        let hash = runseal_core::digest::ContentHash::of(b"").to_string();
+        let hash = ContentHash::of(b"").to_string();
         Value::object([
             ("run_id", Value::from(run)),
             ("timestamp", Value::from(time)),
@@ -217,5 +270,36 @@ mod tests {
         assert!(matches!(again, Err(LedgerError::Repeated(_))));
         let back = ledger.append(&entry("b", "2026-01-01T00:00:00.000Z"));
         assert!(matches!(back, Err(LedgerError::GoesBack(_))));
+    }
+
+    #[test]
+    fn ledger_lines_carry_the_hash_of_the_line_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        // What another program wrote, with a blank line behind it.
+        std::fs::write(&path, "{\"run_id\":\"theirs\"}\n \n").unwrap();
+        for run in ["a", "b"] {
+            let mut ledger = LockedLedger::lock(&path).unwrap();
+            let time = "2026-01-01T00:00:00.000Z";
+            ledger.append(&entry(run, time)).unwrap();
+            ledger
+                .append(&entry(&format!("{run}-again"), time))
+                .unwrap();
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
+        let lines: Vec<_> = lines.into_iter().filter(|line| line.len() > 1).collect();
+        assert_eq!(lines.len(), 5);
+        for pair in lines.windows(2) {
+            let named = format!("\"previous\":\"{}\"", line_hash(pair[0]));
+            assert!(String::from_utf8_lossy(pair[1]).contains(&named));
+        }
+        let fresh = folder.path().join("fresh.jsonl");
+        let mut ledger = LockedLedger::lock(&fresh).unwrap();
+        ledger
+            .append(&entry("a", "2026-01-01T00:00:00.000Z"))
+            .unwrap();
+        let text = std::fs::read_to_string(&fresh).unwrap();
+        assert!(text.contains("\"previous\":null"), "{text}");
     }
 }

@@ -231,6 +231,8 @@ pub(super) fn make_entry(record: &RunRecord<'_>) -> Value {
         ("accepted", Value::from(record.accepted)),
         ("mode", Value::from(record.model_mode)),
         ("policy", Value::from(record.policy.name)),
+        // In a pack the line stands alone; a ledger that has lines before it says so itself.
+        ("previous", Value::Null),
     ])
 }
 

@@ -1,11 +1,12 @@
 //! The versions of Node.js and npm that commands would meet, for runner.json.
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use runseal_core::canon::{ReadOptions, parse_document};
-use runseal_sandbox::{FIXED_ENVIRONMENT, Sandbox, Spec};
+use runseal_sandbox::{Sandbox, Spec};
+
+use crate::programs::find_program;
 
 /// Node's version with its `v`, npm's without; v0.0.0 and 0.0.0 where they are not installed.
 pub(super) fn find_versions(sandbox: Option<&Sandbox>) -> (String, String) {
@@ -15,13 +16,6 @@ pub(super) fn find_versions(sandbox: Option<&Sandbox>) -> (String, String) {
         node.unwrap_or_else(|| "v0.0.0".to_owned()),
         npm.unwrap_or_else(|| "0.0.0".to_owned()),
     )
-}
-
-fn find_program(name: &str) -> Option<PathBuf> {
-    let (_, path) = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH")?;
-    path.split(':')
-        .map(|folder| PathBuf::from(folder).join(name))
-        .find(|path| path.exists())
 }
 
 /// Asks the program itself; where nothing is executed it is not started either, and the header

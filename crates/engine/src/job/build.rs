@@ -1,28 +1,31 @@
 //! Builds the bundle of a completed job.
 //!
 //! The sources are read again, and only if they still are what was indexed; so the same job
-//! gives the same bytes whoever builds it. The folder is written beside its target, flushed,
-//! verified and renamed: it appears whole or not at all.
+//! gives the same bytes whoever builds it. The bundle is verified strictly before it appears.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::Path;
 
 use runseal_core::canon::{
-    Dialect, NoCanonicalForm, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
+    CanonError, Dialect, ListWriter, ObjectWriter, ReadOptions, Value, parse_document,
 };
-use runseal_core::digest::Digest;
+use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
 use runseal_core::source::SourceError;
+use runseal_core::verify::Level;
 use thiserror::Error;
 
 use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_range};
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
-use crate::store::{JobRecord, StepRecord, StoreError, StoreReader};
+use crate::atomic::{WriteError, folder_of};
+use crate::staging::{Place, Rights, Staging, StagingError, check_place};
+use crate::store::{JobRecord, SectionRecord, StoreError, StoreReader};
 
 /// The version of the protocol that is written.
 const BUNDLE_VERSION: &str = "5.0.0";
@@ -36,23 +39,15 @@ pub enum BuildError {
     /// Steps of a complete job cannot be bundled; every reason, by step.
     #[error("the job cannot be bundled")]
     Unbundled(Vec<String>),
-    /// The target is taken.
-    #[error("`{0}` exists and is not an empty folder")]
-    Taken(PathBuf),
-    /// Something could not be written.
-    #[error("cannot write `{path}`")]
-    Write {
-        /// What.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// What was written does not verify; the disk did not keep it.
+    /// The target is taken, or something could not be written.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// What was written does not verify.
     #[error("the bundle that was written does not verify: {0}")]
     Corrupt(String),
-    /// The manifest has no canonical form.
+    /// The manifest has no canonical form, or what it is made of could not be kept.
     #[error(transparent)]
-    NoForm(#[from] NoCanonicalForm),
+    Canon(#[from] CanonError),
     /// The tree of sources cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -61,22 +56,40 @@ pub enum BuildError {
     Store(#[from] StoreError),
 }
 
-/// A step with what its read needs.
-struct Read {
-    step: Value,
+/// An artifact: what it is cut from, and once it is written what its file holds.
+struct Artifact {
     op: Op,
-    reference: String,
-    resolved: Resolved,
-    artifact_id: String,
+    reference: Box<str>,
+    slice: Box<str>,
+    section: Section,
+    /// The first step that reads it, and how many artifacts are read before it.
+    step_id: Box<str>,
+    order: usize,
+    written: Option<Written>,
+}
+
+/// Where the text of an artifact stands.
+struct Section {
+    file_path: Box<str>,
+    line_start: u64,
+    line_end: u64,
+    content_hash: Box<str>,
 }
 
 /// What the manifest says of an artifact's file.
+#[derive(Clone, Copy)]
 struct Written {
     sha256: Digest,
     bytes: u64,
 }
 
+/// The artifacts of a job, by id.
+type Artifacts = BTreeMap<ArtifactKey, Artifact>;
+
 /// Builds the bundle of a job into `target`.
+///
+/// A job may have a million steps: they pass by one at a time and wait in a file, in the form that
+/// the manifest has them in; what is kept of each is what its artifact needs.
 pub fn build_job_bundle(
     store: &StoreReader,
     root: &Path,
@@ -84,51 +97,32 @@ pub fn build_job_bundle(
     job_id: &str,
     target: &Path,
 ) -> Result<Summary, BuildError> {
-    let (job, steps) = check_complete(store, run_id, job_id)?;
-    let reads = prepare_reads(store, &steps)?;
+    let job = check_complete(store, run_id, job_id)?;
     let tree = SourceTree::open(root)?;
-    require_free(target)?;
-    let parent = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    check_place(target, Place::FreeOrEmptyFolder)?;
+    let mut staging = Staging::begin_beside(target).map_err(StagingError::from)?;
+    let mut steps = Scratch::beside(staging.path())?;
+    let mut artifacts = read_steps(store, job_id, &mut steps)?;
+    write_artifacts(&tree, &mut artifacts, &mut staging)?;
+    write_manifest(&job, &mut steps, &artifacts, &mut staging)?;
+    // Verifying takes memory of its own.
+    drop((artifacts, steps));
+    let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
+    staging.publish(target, how, verify_staged)
+}
+
+/// Judges the bundle that is about to be published as strictly as anybody may.
+fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
+    let options = VerifyOptions {
+        level: Level::Form,
+        ..VerifyOptions::default()
     };
-    let fail = |path: &Path| {
-        let path = path.to_owned();
-        move |source| BuildError::Write { path, source }
-    };
-    fs::create_dir_all(parent).map_err(fail(parent))?;
-    let staging = tempfile::Builder::new()
-        .prefix(".runseal-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
-        .tempdir_in(parent)
-        .map_err(fail(parent))?;
-    let artifacts = staging.path().join("artifacts");
-    fs::create_dir(&artifacts).map_err(fail(&artifacts))?;
-    let written = write_artifacts(&tree, &reads, &artifacts)?;
-    let manifest = make_manifest(&job, &reads, &written)?;
-    let path = staging.path().join("bundle.json");
-    let mut bytes = canonical_bytes(&manifest, Dialect::Job)?;
-    bytes.push(b'\n');
-    fs::write(&path, bytes).map_err(fail(&path))?;
-    // One call flushes every file of the bundle; one call a file would take minutes.
-    let handle = fs::File::open(staging.path()).map_err(fail(staging.path()))?;
-    rustix::fs::syncfs(&handle).map_err(|errno| fail(staging.path())(errno.into()))?;
-    let verified = verify_job_bundle(staging.path(), VerifyOptions::default());
-    let Some(summary) = verified.summary else {
-        let first = verified
-            .report
-            .findings()
-            .first()
-            .map(|finding| finding.message.clone());
-        return Err(BuildError::Corrupt(first.unwrap_or_default()));
-    };
-    fs::rename(staging.path(), target).map_err(fail(target))?;
-    // The folder has moved: there is nothing left to clean up.
-    let _ = staging.keep();
-    fs::File::open(parent)
-        .and_then(|folder| folder.sync_all())
-        .map_err(fail(parent))?;
-    Ok(summary)
+    let verified = verify_job_bundle(folder, options);
+    verified.summary.ok_or_else(|| {
+        let first = verified.report.findings().first();
+        let message = first.map(|finding| finding.message.clone());
+        BuildError::Corrupt(message.unwrap_or_default())
+    })
 }
 
 /// The completeness gate (001 §5): every step committed, each with one receipt.
@@ -136,17 +130,15 @@ fn check_complete(
     store: &StoreReader,
     run_id: &str,
     job_id: &str,
-) -> Result<(JobRecord, Vec<StepRecord>), BuildError> {
+) -> Result<JobRecord, BuildError> {
     let Some(job) = store.job(run_id, job_id)? else {
         let reason = format!("run `{run_id}` has no job `{job_id}`");
         return Err(BuildError::Incomplete(vec![reason]));
     };
-    let steps = store.job_steps(job_id)?;
     let mut reasons = Vec::new();
-    if steps.is_empty() {
-        reasons.push(format!("job `{job_id}` has no steps"));
-    }
-    for step in &steps {
+    let mut is_empty = true;
+    store.visit_steps(job_id, |step| {
+        is_empty = false;
         let id = &step.step_id;
         if step.status != "COMMITTED" {
             reasons.push(format!(
@@ -159,18 +151,28 @@ fn check_complete(
                 step.receipts
             ));
         }
+        Ok::<_, BuildError>(())
+    })?;
+    if is_empty {
+        reasons.push(format!("job `{job_id}` has no steps"));
     }
     if reasons.is_empty() {
-        Ok((job, steps))
+        Ok(job)
     } else {
         Err(BuildError::Incomplete(reasons))
     }
 }
 
-fn prepare_reads(store: &StoreReader, steps: &[StepRecord]) -> Result<Vec<Read>, BuildError> {
-    let mut reads = Vec::with_capacity(steps.len());
+/// Reads the steps: each as the manifest has it into `scratch`, and what its artifact is cut from.
+fn read_steps(
+    store: &StoreReader,
+    job_id: &str,
+    scratch: &mut Scratch,
+) -> Result<Artifacts, BuildError> {
+    let mut artifacts = Artifacts::new();
     let mut reasons = Vec::new();
-    for record in steps {
+    let mut steps = ListWriter::begin(io::BufWriter::new(&mut scratch.file), Dialect::Job);
+    store.visit_steps(job_id, |record| {
         let id = &record.step_id;
         let parsed = parse_document(record.payload_json.as_bytes(), &ReadOptions::default())
             .map_err(|error| format!("step `{id}`: payload_json: {error}"))
@@ -182,89 +184,139 @@ fn prepare_reads(store: &StoreReader, steps: &[StepRecord]) -> Result<Vec<Read>,
             Ok(body) => body,
             Err(reason) => {
                 reasons.push(reason);
-                continue;
+                return Ok(());
             }
         };
-        match resolve_step(store, &body)? {
-            Ok(resolved) => {
-                if body.slice.is_none() {
-                    body.set_slice(&resolved.slice);
-                }
-                reads.push(Read {
-                    step: body.to_step(id, record.ordinal),
-                    op: body.op,
-                    artifact_id: derive_artifact_id(&body.reference, &resolved.slice),
-                    reference: body.reference,
-                    resolved,
-                });
+        let resolved = match resolve_step(store, &body)? {
+            Ok(resolved) => resolved,
+            Err(failure) => {
+                reasons.push(format!("step `{id}`: {failure}"));
+                return Ok(());
             }
-            Err(failure) => reasons.push(format!("step `{id}`: {failure}")),
+        };
+        if body.slice.is_none() {
+            body.set_slice(&resolved.slice);
         }
-    }
+        steps.element(&body.to_step(id, record.ordinal))?;
+        let artifact = Artifact::new((id, artifacts.len()), body, resolved);
+        let artifact_id = derive_artifact_id(&artifact.reference, &artifact.slice);
+        let Some(key) = ArtifactKey::parse(artifact_id.as_bytes()) else {
+            reasons.push(format!("step `{id}`: `{artifact_id}` is no artifact id"));
+            return Ok(());
+        };
+        match artifacts.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(artifact);
+            }
+            Entry::Occupied(place) => {
+                let first = place.get();
+                if (&first.reference, &first.slice) != (&artifact.reference, &artifact.slice) {
+                    reasons.push(format!(
+                        "step `{id}`: its artifact has the id of another one, `{artifact_id}`"
+                    ));
+                }
+            }
+        }
+        Ok::<_, BuildError>(())
+    })?;
+    steps.end()?;
     if reasons.is_empty() {
-        Ok(reads)
+        Ok(artifacts)
     } else {
         Err(BuildError::Unbundled(reasons))
+    }
+}
+
+impl Artifact {
+    fn new((step_id, order): (&str, usize), body: StepBody, resolved: Resolved) -> Self {
+        let SectionRecord {
+            file_path,
+            line_start,
+            line_end,
+            content_hash,
+            ..
+        } = resolved.section;
+        Self {
+            op: body.op,
+            reference: body.reference.into(),
+            slice: resolved.slice.into(),
+            section: Section {
+                file_path: file_path.into(),
+                line_start,
+                line_end,
+                content_hash: content_hash.into(),
+            },
+            step_id: step_id.into(),
+            order,
+            written: None,
+        }
     }
 }
 
 /// Writes each artifact once. Every source file is read once, whatever reads from it.
 fn write_artifacts(
     tree: &SourceTree,
-    reads: &[Read],
-    folder: &Path,
-) -> Result<BTreeMap<String, Written>, BuildError> {
-    let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, read) in reads.iter().enumerate() {
-        by_file
-            .entry(&read.resolved.section.file_path)
-            .or_default()
-            .push(at);
-    }
-    let mut written: BTreeMap<String, Written> = BTreeMap::new();
-    let mut reasons: BTreeMap<usize, String> = BTreeMap::new();
-    for (path, readers) in by_file {
-        let text = tree.read_text(path);
-        // A section that many steps read is checked once.
-        let mut section = (String::new(), Ok(0..0));
-        for at in readers {
-            let read = &reads[at];
-            if written.contains_key(&read.artifact_id) {
-                continue;
+    artifacts: &mut Artifacts,
+    staging: &mut Staging,
+) -> Result<(), BuildError> {
+    let mut by_file: Vec<(&ArtifactKey, &mut Artifact)> = artifacts.iter_mut().collect();
+    by_file.sort_by(|(_, a), (_, b)| {
+        let place = |artifact: &Artifact| (artifact.section.line_start, artifact.section.line_end);
+        let files = a.section.file_path.cmp(&b.section.file_path);
+        files.then_with(|| place(a).cmp(&place(b)))
+    });
+    let mut reasons = Vec::new();
+    let mut file: (Option<Box<str>>, _) = (None, Ok(String::new()));
+    // A section that many steps read is checked once.
+    let mut checked: (Option<(u64, u64, Box<str>)>, _) = (None, Ok(0..0));
+    for (key, artifact) in by_file {
+        let wanted = &artifact.section;
+        if file.0.as_ref() != Some(&wanted.file_path) {
+            file = (
+                Some(wanted.file_path.clone()),
+                tree.read_text(&wanted.file_path),
+            );
+            checked.0 = None;
+        }
+        let cut = file.1.as_ref().map_err(Clone::clone).and_then(|text| {
+            let section = (
+                wanted.line_start,
+                wanted.line_end,
+                wanted.content_hash.clone(),
+            );
+            if checked.0.as_ref() != Some(&section) {
+                let range = section_range(
+                    text,
+                    &wanted.file_path,
+                    wanted.line_start..wanted.line_end,
+                    &wanted.content_hash,
+                );
+                checked = (Some(section), range);
             }
-            let wanted = &read.resolved.section;
-            let cut = text.as_ref().map_err(Clone::clone).and_then(|text| {
-                if section.0 != wanted.section_id {
-                    section = (wanted.section_id.clone(), section_range(text, wanted));
-                }
-                let range = section.1.clone()?;
-                cut_slice(&text[range], &read.resolved.slice)
-            });
-            match cut {
-                Ok(cut) => {
-                    let name = folder.join(format!("{}.txt", read.artifact_id));
-                    let result = write_artifact(&name, cut)
-                        .map_err(|source| BuildError::Write { path: name, source })?;
-                    written.insert(read.artifact_id.clone(), result);
-                }
-                Err(failure) => {
-                    let step_id = read.step.get("step_id").and_then(Value::as_str);
-                    let step_id = step_id.unwrap_or_default();
-                    reasons.insert(at, format!("step `{step_id}`: {failure}"));
-                }
+            let range = checked.1.clone()?;
+            cut_slice(&text[range], &artifact.slice)
+        });
+        match cut {
+            Ok(cut) => {
+                let name = format!("artifacts/{}", key.file_name());
+                artifact.written = Some(write_artifact(staging, &name, cut)?);
             }
+            Err(failure) => reasons.push((
+                artifact.order,
+                format!("step `{}`: {failure}", artifact.step_id),
+            )),
         }
     }
     if reasons.is_empty() {
-        Ok(written)
-    } else {
-        Err(BuildError::Unbundled(reasons.into_values().collect()))
+        return Ok(());
     }
+    reasons.sort();
+    let reasons = reasons.into_iter().map(|(_, reason)| reason);
+    Err(BuildError::Unbundled(reasons.collect()))
 }
 
 /// Writes a slice, with a newline where it has none at its end (001 §3.3).
-fn write_artifact(path: &Path, text: &str) -> io::Result<Written> {
-    let mut file = fs::File::create_new(path)?;
+fn write_artifact(staging: &mut Staging, name: &str, text: &str) -> Result<Written, StagingError> {
     let ended;
     let content = if text.ends_with('\n') {
         text
@@ -272,108 +324,140 @@ fn write_artifact(path: &Path, text: &str) -> io::Result<Written> {
         ended = format!("{text}\n");
         &ended
     };
-    file.write_all(content.as_bytes())?;
+    staging.put(name, content.as_bytes())?;
     Ok(Written {
         sha256: Digest::of(content.as_bytes()),
         bytes: content.len() as u64,
     })
 }
 
-fn make_manifest(
+/// Writes bundle.json: canonical JSON and one LF (001 §2).
+fn write_manifest(
     job: &JobRecord,
-    reads: &[Read],
-    written: &BTreeMap<String, Written>,
-) -> Result<Value, NoCanonicalForm> {
-    let steps = Value::array(reads.iter().map(|read| read.step.clone()));
-    let mut plan = Value::object([("run_id", job.run_id.as_str())]);
-    plan.insert("steps", steps.clone());
-    let plan_hash = canonical_digest(&plan, Dialect::Job)?;
-    let mut artifacts: BTreeMap<&str, Value> = BTreeMap::new();
-    for read in reads {
-        let Some(file) = written.get(&read.artifact_id) else {
-            continue;
-        };
-        artifacts.entry(&read.artifact_id).or_insert_with(|| {
-            let mut artifact = Value::object([
-                ("artifact_id", read.artifact_id.as_str()),
-                ("kind", read.op.kind()),
-                ("ref", read.reference.as_str()),
-                ("slice", read.resolved.slice.as_str()),
-                (
-                    "path",
-                    format!("artifacts/{}.txt", read.artifact_id).as_str(),
-                ),
-                ("sha256", file.sha256.to_string().as_str()),
-            ]);
-            artifact.insert("bytes", file.bytes);
-            artifact
-        });
-    }
-    let root_hash =
-        compute_root_hash(written.iter().filter_map(|(id, file)| {
-            ArtifactKey::parse(id.as_bytes()).map(|key| (key, file.sha256))
-        }));
-    let refs = || reads.iter().map(|read| read.reference.as_str());
-    let sorted = |texts: BTreeSet<&str>| Value::array(texts);
-    let inputs = Value::object([
-        (
-            "symbols",
-            sorted(refs().filter(|text| text.starts_with('@')).collect()),
-        ),
-        (
-            "files",
-            sorted(refs().filter(|text| !text.starts_with('@')).collect()),
-        ),
-        (
-            "slices",
-            sorted(
-                reads
-                    .iter()
-                    .map(|read| read.resolved.slice.as_str())
-                    .collect(),
-            ),
-        ),
-    ]);
-    let mut manifest = Value::object([
-        ("bundle_version", BUNDLE_VERSION),
-        ("bundle_id", ""),
-        ("run_id", job.run_id.as_str()),
-        ("job_id", job.job_id.as_str()),
-        ("message_id", job.message_id.as_str()),
-        ("plan_hash", plan_hash.to_string().as_str()),
-    ]);
-    manifest.insert("steps", steps);
-    manifest.insert("inputs", inputs);
-    manifest.insert("artifacts", Value::Array(artifacts.into_values().collect()));
-    manifest.insert("hashes", Value::object([("root_hash", "")]));
-    manifest.insert("provenance", Value::Object(BTreeMap::new()));
-    let bundle_id = canonical_digest(&manifest, Dialect::Job)?;
-    manifest.insert("bundle_id", bundle_id.to_string().as_str());
-    manifest.insert(
-        "hashes",
-        Value::object([("root_hash", root_hash.to_string().as_str())]),
-    );
-    Ok(manifest)
+    steps: &mut Scratch,
+    artifacts: &Artifacts,
+    staging: &mut Staging,
+) -> Result<(), BuildError> {
+    let plan_hash = compute_plan_hash(job, steps)?;
+    let written = artifacts
+        .iter()
+        .filter_map(|(key, artifact)| Some((*key, artifact.written?.sha256)));
+    let root_hash = compute_root_hash(written).to_string();
+    let manifest = Manifest {
+        job,
+        artifacts,
+        plan_hash: plan_hash.to_string(),
+    };
+    // The bundle's id is the hash of the manifest in which the two hashes are still empty.
+    let mut hasher = Hasher::new();
+    manifest.write(&mut hasher, "", "", steps)?;
+    let bundle_id = hasher.finish().to_string();
+    let (file, place) = staging.create("bundle.json").map_err(StagingError::from)?;
+    let mut file = io::BufWriter::new(file);
+    manifest.write(&mut file, &bundle_id, &root_hash, steps)?;
+    let ended = file.write_all(b"\n").and_then(|()| file.flush());
+    ended.map_err(|error| StagingError::from(WriteError::at(&place)(error)))?;
+    Ok(())
 }
 
-fn require_free(target: &Path) -> Result<(), BuildError> {
-    let taken = || BuildError::Taken(target.to_owned());
-    match fs::symlink_metadata(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(BuildError::Write {
-            path: target.to_owned(),
-            source,
-        }),
-        Ok(metadata) if !metadata.is_dir() => Err(taken()),
-        Ok(_) => match fs::read_dir(target) {
-            Ok(mut entries) => {
-                if entries.next().is_none() {
-                    Ok(())
-                } else {
-                    Err(taken())
+/// The plan's hash: over the run and its steps as the manifest has them.
+fn compute_plan_hash(job: &JobRecord, steps: &mut Scratch) -> Result<Digest, BuildError> {
+    let mut hasher = Hasher::new();
+    let mut plan = ObjectWriter::begin(&mut hasher, Dialect::Job)?;
+    plan.member("run_id", &Value::from(job.run_id.as_str()))?;
+    plan.list("steps", |list| list.append(steps.rewound()?))?;
+    plan.end()?;
+    Ok(hasher.finish())
+}
+
+/// What bundle.json says, but for the two hashes that are made of it.
+struct Manifest<'a> {
+    job: &'a JobRecord,
+    artifacts: &'a Artifacts,
+    plan_hash: String,
+}
+
+impl Manifest<'_> {
+    fn write(
+        &self,
+        sink: &mut dyn Write,
+        bundle_id: &str,
+        root_hash: &str,
+        steps: &mut Scratch,
+    ) -> Result<(), CanonError> {
+        let text = |text: &str| Value::from(text);
+        let mut manifest = ObjectWriter::begin(sink, Dialect::Job)?;
+        manifest.list("artifacts", |list| {
+            for (key, artifact) in self.artifacts {
+                if let Some(value) = artifact.to_value(*key) {
+                    list.element(&value)?;
                 }
             }
-            Err(_) => Err(taken()),
-        },
+            Ok::<_, CanonError>(())
+        })?;
+        manifest.member("bundle_id", &text(bundle_id))?;
+        manifest.member("bundle_version", &text(BUNDLE_VERSION))?;
+        manifest.member("hashes", &Value::object([("root_hash", root_hash)]))?;
+        manifest.member("inputs", &self.inputs())?;
+        manifest.member("job_id", &text(&self.job.job_id))?;
+        manifest.member("message_id", &text(&self.job.message_id))?;
+        manifest.member("plan_hash", &text(&self.plan_hash))?;
+        manifest.member("provenance", &Value::Object(BTreeMap::new()))?;
+        manifest.member("run_id", &text(&self.job.run_id))?;
+        manifest.list("steps", |list| list.append(steps.rewound()?))?;
+        manifest.end()?;
+        Ok(())
+    }
+
+    /// Everything that is read, each once and sorted.
+    fn inputs(&self) -> Value {
+        let artifacts = || self.artifacts.values();
+        let references = |are_symbols: bool| {
+            let references = artifacts().map(|artifact| &*artifact.reference);
+            let wanted = references.filter(|text| text.starts_with('@') == are_symbols);
+            Value::array(wanted.collect::<BTreeSet<_>>())
+        };
+        let slices: BTreeSet<_> = artifacts().map(|artifact| &*artifact.slice).collect();
+        Value::object([
+            ("files", references(false)),
+            ("slices", Value::array(slices)),
+            ("symbols", references(true)),
+        ])
+    }
+}
+
+impl Artifact {
+    /// As the manifest lists it, once it is written.
+    fn to_value(&self, key: ArtifactKey) -> Option<Value> {
+        let written = self.written?;
+        let mut value = Value::object([
+            ("artifact_id", key.to_string().as_str()),
+            ("kind", self.op.kind()),
+            ("ref", &*self.reference),
+            ("slice", &*self.slice),
+            ("path", format!("artifacts/{}", key.file_name()).as_str()),
+            ("sha256", written.sha256.to_string().as_str()),
+        ]);
+        value.insert("bytes", written.bytes);
+        Some(value)
+    }
+}
+
+/// A file without a name, for what is too long to be kept in memory.
+struct Scratch {
+    file: File,
+}
+
+impl Scratch {
+    /// Makes one on the disk that the bundle will be on.
+    fn beside(folder: &Path) -> Result<Self, StagingError> {
+        let file = tempfile::tempfile_in(folder_of(folder)).map_err(WriteError::at(folder))?;
+        Ok(Self { file })
+    }
+
+    /// To be read from its beginning.
+    fn rewound(&mut self) -> io::Result<&mut File> {
+        self.file.rewind()?;
+        Ok(&mut self.file)
     }
 }

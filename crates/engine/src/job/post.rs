@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_bytes};
+use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_text};
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::{Plan, PlanFault, derive_job_digits};
 use runseal_core::formats::job_bundle::slice::parse_slice;
@@ -25,85 +25,112 @@ pub enum PostError {
     Store(#[from] StoreError),
 }
 
+/// How many names of sections are remembered while a plan is posted.
+const REMEMBERED: usize = 4096;
+
 /// Posts a plan. A step may name a section by its id, by its file, or by file and headings; the
 /// store keeps the id.
-pub fn post_plan(store: &mut Store, plan: &Plan) -> Result<Posted, PostError> {
+pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError> {
     // What was posted once stays posted, even where its files have changed since.
     let posted = store.posted(&plan.run_id, &plan.idempotency_key, &plan.canonical)?;
     if let Some(posted) = posted {
         return Ok(posted);
     }
-    let mut faults = Vec::new();
-    let mut sections = BTreeMap::new();
-    let mut steps = Vec::with_capacity(plan.steps.len());
+    let sections = resolve_sections(store, plan)?;
     let digits =
         |ordinal, step_id| derive_job_digits(&plan.run_id, &plan.idempotency_key, ordinal, step_id);
-    for (at, step) in plan.steps.iter().enumerate() {
-        let mut body = step.body.clone();
-        let mut fault = |field: &str, message: String| {
-            faults.push(PlanFault {
-                path: format!("$.steps[{at}].{field}"),
-                message,
-            });
-        };
-        match body.op {
-            Op::ReadSection => {
-                // Many steps name the same few files.
-                let found = match sections.get(&body.reference) {
-                    Some(section_id) => Ok(String::clone(section_id)),
-                    None => find_section(store, &body.reference).map(|section| section.section_id),
-                };
-                match found {
-                    Ok(section_id) => {
-                        sections.insert(body.reference.clone(), section_id.clone());
-                        body.set_reference(&section_id);
-                    }
-                    Err(LookupError::Store(error)) => return Err(error.into()),
-                    Err(error) => fault("refs.section_id", error.to_string()),
-                }
-            }
-            Op::ReadSymbol => match store.symbol(&body.reference)? {
-                None => fault(
-                    "refs.symbol_id",
-                    format!("symbol `{}` is not registered", body.reference),
-                ),
-                Some(symbol) if body.slice.is_none() => match symbol.default_slice {
-                    None => fault(
-                        "constraints.slice",
-                        format!("neither the step nor `{}` gives a slice", body.reference),
-                    ),
-                    Some(slice) => {
-                        if let Err(error) = parse_slice(&slice) {
-                            fault("constraints.slice", error.to_string());
-                        }
-                    }
-                },
-                Some(_) => {}
-            },
-        }
-        let step_id = match &step.step_id {
-            Some(step_id) => step_id.clone(),
-            None => format!("step_{}", digits(Some(step.ordinal), None)?),
-        };
-        let payload = canonical_bytes(&body.to_step(&step_id, step.ordinal), Dialect::Job)?;
-        let payload_json = String::from_utf8(payload).unwrap_or_default();
-        steps.push(NewStep {
-            step_id,
-            ordinal: step.ordinal,
-            payload_json,
-        });
-    }
-    if !faults.is_empty() {
-        return Err(PostError::Faults(faults));
-    }
     let base = digits(None, None)?;
-    Ok(store.post_job(&NewJob {
+    let job = NewJob {
         message_id: format!("msg_{base}"),
         job_id: format!("job_{base}"),
         run_id: plan.run_id.clone(),
         idempotency_key: plan.idempotency_key.clone(),
         intent: plan.intent.clone(),
         payload_json: plan.canonical.clone(),
-        steps,
-    })?)
+    };
+    let steps = plan.steps.iter().zip(&sections).map(|(step, section)| {
+        let mut body = step.body()?;
+        if let Some(section_id) = section {
+            body.set_reference(section_id);
+        }
+        let step_id = match &step.step_id {
+            Some(step_id) => step_id.to_string(),
+            None => format!("step_{}", digits(Some(step.ordinal), None)?),
+        };
+        let payload_json = canonical_text(&body.to_step(&step_id, step.ordinal), Dialect::Job)?;
+        Ok(NewStep {
+            step_id,
+            ordinal: step.ordinal,
+            payload_json,
+        })
+    });
+    Ok(store.post_job(&job, steps)?)
+}
+
+/// Finds what each step reads: the id of the section where it names one, nothing where it names a
+/// symbol. Every step that names what is not there, or reads without bounds, is told.
+fn resolve_sections(store: &Store, plan: &Plan<'_>) -> Result<Vec<Option<Box<str>>>, PostError> {
+    let mut faults = Vec::new();
+    // Many steps name the same few files.
+    let mut known: BTreeMap<String, Box<str>> = BTreeMap::new();
+    let mut sections = Vec::with_capacity(plan.steps.len());
+    for (at, step) in plan.steps.iter().enumerate() {
+        let mut fault = |field: &str, message: String| {
+            faults.push(PlanFault {
+                path: format!("$.steps[{at}]{field}"),
+                message,
+            });
+        };
+        let body = match step.body() {
+            Ok(body) => body,
+            Err(found) => {
+                fault(&found.path, found.message);
+                continue;
+            }
+        };
+        let mut section = None;
+        match body.op {
+            Op::ReadSection => {
+                let found = match known.get(&body.reference) {
+                    Some(section_id) => Ok(section_id.clone()),
+                    None => find_section(store, &body.reference)
+                        .map(|section| section.section_id.into_boxed_str()),
+                };
+                match found {
+                    Ok(section_id) => {
+                        if known.len() >= REMEMBERED {
+                            known.clear();
+                        }
+                        known.insert(body.reference, section_id.clone());
+                        section = Some(section_id);
+                    }
+                    Err(LookupError::Store(error)) => return Err(error.into()),
+                    Err(error) => fault(".refs.section_id", error.to_string()),
+                }
+            }
+            Op::ReadSymbol => match store.symbol(&body.reference)? {
+                None => fault(
+                    ".refs.symbol_id",
+                    format!("symbol `{}` is not registered", body.reference),
+                ),
+                Some(symbol) if body.slice.is_none() => match symbol.default_slice {
+                    None => fault(
+                        ".constraints.slice",
+                        format!("neither the step nor `{}` gives a slice", body.reference),
+                    ),
+                    Some(slice) => {
+                        if let Err(error) = parse_slice(&slice) {
+                            fault(".constraints.slice", error.to_string());
+                        }
+                    }
+                },
+                Some(_) => {}
+            },
+        }
+        sections.push(section);
+    }
+    match faults.is_empty() {
+        true => Ok(sections),
+        false => Err(PostError::Faults(faults)),
+    }
 }

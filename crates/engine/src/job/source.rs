@@ -119,24 +119,35 @@ impl SourceTree {
 
 /// The part of a file's text that a section names, if the file is still the indexed one.
 pub fn section_text<'t>(text: &'t str, section: &SectionRecord) -> Result<&'t str, ReadFailure> {
-    section_range(text, section).map(|range| &text[range])
+    section_record_range(text, section).map(|range| &text[range])
 }
 
 /// Where in a file's text a section stands, if the file is still the indexed one.
-pub fn section_range(text: &str, section: &SectionRecord) -> Result<Range<usize>, ReadFailure> {
-    let range = line_range(text, section.line_start, section.line_end);
+pub fn section_record_range(
+    text: &str,
+    section: &SectionRecord,
+) -> Result<Range<usize>, ReadFailure> {
+    let lines = section.line_start..section.line_end;
+    section_range(text, &section.file_path, lines, &section.content_hash)
+}
+
+/// Where in the text of the file `path` the section of these lines stands, if it still has the
+/// hash it had when it was indexed.
+pub fn section_range(
+    text: &str,
+    path: &str,
+    lines: Range<u64>,
+    content_hash: &str,
+) -> Result<Range<usize>, ReadFailure> {
+    let range = line_range(text, lines.start, lines.end);
     let actual = Digest::of(text[range.clone().unwrap_or(0..text.len())].as_bytes()).to_string();
     match range {
-        Some(range) if actual == section.content_hash => Ok(range),
+        Some(range) if actual == content_hash => Ok(range),
         _ => Err(ReadFailure::new(
             "SOURCE_CHANGED",
             format!(
                 "`{}` has changed since it was indexed: lines {}-{} expected sha256 {}, actual {}",
-                section.file_path,
-                section.line_start,
-                section.line_end,
-                section.content_hash,
-                actual
+                path, lines.start, lines.end, content_hash, actual
             ),
         )),
     }

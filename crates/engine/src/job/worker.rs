@@ -10,14 +10,18 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::canon::{
+    Dialect, NoCanonicalForm, ReadOptions, Value, canonical_text, parse_document,
+};
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::{StepBody, derive_job_digits};
 use runseal_core::source::SourceError;
 use thiserror::Error;
 
-use super::source::{ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_range};
+use super::source::{
+    ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_record_range,
+};
 use crate::store::{ClaimedStep, Commit, Outcome, StepResult, Store, StoreError};
 
 /// The most steps a worker holds at once.
@@ -189,7 +193,10 @@ fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
             }
             let text = file.1.as_ref().map_err(Clone::clone)?;
             if section.0 != wanted.section_id {
-                section = (wanted.section_id.clone(), section_range(text, wanted));
+                section = (
+                    wanted.section_id.clone(),
+                    section_record_range(text, wanted),
+                );
             }
             let range = section.1.clone()?;
             let cut = cut_slice(&text[range], &resolved.slice)?;
@@ -213,7 +220,10 @@ fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
 }
 
 /// The id and JSON of a step's receipt.
-fn describe_receipt(result: &StepResult, outcome: &Outcome) -> (String, String) {
+fn describe_receipt(
+    result: &StepResult,
+    outcome: &Outcome,
+) -> Result<(String, String), NoCanonicalForm> {
     let step = &result.step;
     let mut receipt = Value::object([("step_id", step.step_id.as_str())]);
     if let Some((op, reference)) = &result.target {
@@ -237,23 +247,21 @@ fn describe_receipt(result: &StepResult, outcome: &Outcome) -> (String, String) 
             receipt.insert("error", error);
         }
     }
-    // Texts and 64-bit numbers always have a canonical form.
-    let json = canonical_bytes(&receipt, Dialect::Job).unwrap_or_default();
-    (
-        receipt_id(step),
-        String::from_utf8(json).unwrap_or_default(),
-    )
+    Ok((
+        derive_receipt_id(step)?,
+        canonical_text(&receipt, Dialect::Job)?,
+    ))
 }
 
-fn receipt_id(step: &ClaimedStep) -> String {
+fn derive_receipt_id(step: &ClaimedStep) -> Result<String, NoCanonicalForm> {
     let digits = |own: Option<&str>| {
         let ordinal = Some(step.ordinal);
-        derive_job_digits(&step.run_id, &step.idempotency_key, ordinal, own).unwrap_or_default()
+        derive_job_digits(&step.run_id, &step.idempotency_key, ordinal, own)
     };
-    let derived = digits(None);
+    let derived = digits(None)?;
     if step.step_id == format!("step_{derived}") {
-        format!("rcpt_{derived}")
+        Ok(format!("rcpt_{derived}"))
     } else {
-        format!("rcpt_{}", digits(Some(&step.step_id)))
+        Ok(format!("rcpt_{}", digits(Some(&step.step_id))?))
     }
 }

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use runseal_core::canon::Node;
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
-use runseal_sandbox::{FIXED_ENVIRONMENT, Limits, MOST_IN_MEMORY};
+use runseal_sandbox::{Limits, MOST_IN_MEMORY};
 
 use crate::directory::DirectorySource;
 use crate::input::open_regular;
+use crate::programs::find_program;
 use crate::stream::{BUFFER, digest_through};
 
 /// Where the engine's folder appears inside the sandbox; also its working directory.
@@ -106,7 +106,7 @@ pub fn find_program_fault(
             "there is no file `{shown}` in the engine's folder (does it have to be built first?)"
         )));
     }
-    match find_on_path(program) {
+    match find_program(program) {
         Some(_) => Ok(None),
         None => Ok(Some(format!(
             "`{}` is neither in the engine's folder nor on the sandbox's PATH; install it, or \
@@ -114,14 +114,6 @@ pub fn find_program_fault(
             program.escape_debug()
         ))),
     }
-}
-
-/// The program under its bare name, where the sandbox will find it too.
-fn find_on_path(program: &str) -> Option<std::path::PathBuf> {
-    let (_, path) = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH")?;
-    path.split(':')
-        .map(|folder| Path::new(folder).join(program))
-        .find(|place| open_regular(place).is_ok())
 }
 
 /// engine_executable_sha256: over the sorted lines `<sha256>  <path>` LF of every element of the
@@ -147,7 +139,7 @@ pub fn compute_executable(
             line(&mut *source.open(&path)?, path.as_str())?;
         } else if at == 0
             && !element.contains('/')
-            && let Some(place) = find_on_path(element)
+            && let Some(place) = find_program(element)
         {
             line(&mut open_regular(&place)?.0, element)?;
         }
@@ -269,7 +261,7 @@ mod tests {
             "lib/a.awk",
         ]
         .map(str::to_owned);
-        let shell = Digest::of(&std::fs::read(find_on_path("sh").unwrap()).unwrap());
+        let shell = Digest::of(&std::fs::read(find_program("sh").unwrap()).unwrap());
         let mut lines = [
             format!("{shell}  sh\n"),
             format!("{}  engine.sh\n", Digest::of(b"echo\n")),

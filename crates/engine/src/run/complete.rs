@@ -13,7 +13,7 @@ use runseal_core::formats::run_bundle::pointer::shown;
 use runseal_core::verify::{Finding, Place};
 
 use super::contracts::Engine;
-use super::schema::{Schema, to_json};
+use super::schema::Schema;
 use super::seal::SealError;
 
 pub(super) fn reject(rule_id: &'static str, path: &str, message: impl Into<String>) -> SealError {
@@ -105,7 +105,7 @@ fn compile(schema: Option<&Value>, rule_id: &'static str, name: &str) -> Result<
 fn violations(schema: &Schema, stored: &[u8]) -> Vec<(String, String)> {
     match parse_document(stored, &ReadOptions::default()) {
         Ok(document) => {
-            let found = schema.check_json(&to_json(document.root()));
+            let found = schema.check(document.root());
             found.into_iter().map(|v| (v.pointer, v.message)).collect()
         }
         Err(error) => vec![(String::new(), error.to_string())],

@@ -76,14 +76,26 @@ impl Engine {
     }
 }
 
+/// Whether the program that the command names has to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// The engine is about to be executed on this machine, or asked whether it could be.
+    MustExist,
+    /// Nothing is executed: the verdict is the same on every machine.
+    NotAsked,
+}
+
 /// Checks the contracts of the engine in the folder `path`; gives the engine, if they hold.
-pub fn check_engine(path: &Path) -> Result<(Report, Option<Engine>), SourceError> {
+pub fn check_engine(
+    path: &Path,
+    program: Program,
+) -> Result<(Report, Option<Engine>), SourceError> {
     let source = DirectorySource::open(path, RootLink::Follow)?;
     let folder = std::fs::canonicalize(path).map_err(|source| SourceError::Io {
         path: path.display().to_string(),
         source,
     })?;
-    let (report, parts) = examine_engine(&source)?;
+    let (report, parts) = examine_engine(&source, program)?;
     let engine = parts.map(|parts| Engine {
         folder,
         source,
@@ -106,6 +118,7 @@ pub(crate) struct EngineParts {
 /// Checks the contracts of the engine in `source`.
 pub(crate) fn examine_engine(
     source: &dyn Source,
+    program: Program,
 ) -> Result<(Report, Option<EngineParts>), SourceError> {
     let mut missing: [Option<String>; 5] = Default::default();
     let mut found: BTreeMap<&'static str, Vec<u8>> = BTreeMap::new();
@@ -136,9 +149,9 @@ pub(crate) fn examine_engine(
     let faults = [schema_fault(&input_schema), schema_fault(&output_schema)];
     let root = doc(&manifest).root();
     let command = root.and_then(parse_command);
-    let program_fault = match &command {
-        Some(command) => find_program_fault(source, command)?,
-        None => None,
+    let program_fault = match (program, &command) {
+        (Program::MustExist, Some(command)) => find_program_fault(source, command)?,
+        _ => None,
     };
     let requirements = root.map(parse_requirements);
     let version_faults = requirements.and_then(Result::err).unwrap_or_default();

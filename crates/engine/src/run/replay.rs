@@ -17,11 +17,11 @@ use runseal_core::verify::{Finding, Report};
 use runseal_sandbox::{Limits, Sandbox};
 
 use super::command::{compute_executable, permits_version};
-use super::complete::complete_output;
+use super::complete::{complete_output, reject};
 use super::contracts::Engine;
 use super::execute::{ExecuteError, Given, Ran, execute};
 use super::seal::SealError;
-use super::staging::Staging;
+use super::staging::RunFiles;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
 
 /// Characters of a value that a divergence shows.
@@ -246,22 +246,24 @@ struct SealedRun {
     upstream: Option<std::path::PathBuf>,
     parameters: Option<std::path::PathBuf>,
     /// Holds what the engine is given; taken away with this.
-    _given: Staging,
+    _given: RunFiles,
 }
 
 impl SealedRun {
     fn read(run: &VerifiedRun<'_>) -> Result<Self, SealError> {
-        let canonical = |name: &str| {
-            let document = run.document(name)?;
-            canonical_bytes(document.root(), Dialect::Jcs).ok()
+        // A bundle that holds has both, so nothing else is to be expected; and what cannot be had
+        // is never replaced by something empty, which would then be hashed.
+        let document = |name: &'static str, rule_id| {
+            let missing = || reject(rule_id, name, "it cannot be read");
+            run.document(name).ok_or_else(missing)
         };
-        let input = canonical(RUN_INPUT).unwrap_or_default();
-        let output = canonical(RUN_OUTPUT).unwrap_or_default();
-        let output = super::seal::parse_value(&output).unwrap_or(Value::Null);
+        let input = canonical_bytes(document(RUN_INPUT, "RB3")?.root(), Dialect::Jcs)
+            .map_err(|error| reject("RB3", RUN_INPUT, error.to_string()))?;
+        let output = document(RUN_OUTPUT, "RB4")?.root().to_value();
         let upstream_list = run
             .document(INPUT_ARTIFACT_INDEX)
             .and_then(|list| parse_input_artifacts(list.root().get("artifacts")?));
-        let mut given = Staging::begin(&std::env::temp_dir())?;
+        let mut given = RunFiles::begin(&std::env::temp_dir())?;
         let mut artifacts = BTreeMap::new();
         for (path, entry) in &run.collected().facts.entries {
             let EntryFact::File(fact) = entry else {
@@ -271,8 +273,9 @@ impl SealedRun {
                 artifacts.extend(fact.sha256().map(|digest| (path.clone(), digest)));
             } else if (path.starts_with("upstream/") || path == RUN_PARAMETERS)
                 && let Ok(from) = SafePath::parse(path)
+                && let Some(digest) = fact.sha256()
             {
-                given.copy(run.source(), &from, path)?;
+                given.copy_verified(run.source(), &from, path, digest)?;
             }
         }
         given.open_up(given.path())?;

@@ -3,27 +3,55 @@
 //!
 //! Validation is the `jsonschema` crate's, built without anything that could fetch. What it would
 //! answer from its own store (the drafts' meta-schemas) is outside the document too, so those
-//! references are refused before it sees them. `format` is not asserted.
+//! references are refused before it sees them. `format` and the content keywords are annotations.
+//!
+//! A schema comes with the bundle it judges. What it may ask for is bounded before it is compiled
+//! ([`bounds`]), and the work of validating is counted ([`meter`], [`instance`]).
+
+#[cfg(test)]
+mod attacks;
+mod bounds;
+mod instance;
+mod meter;
 
 use std::collections::BTreeSet;
+use std::fmt::{self, Write as _};
 
-use jsonschema::{Draft, Validator};
+use jsonschema::{Draft, PatternOptions, Validator};
 use runseal_core::canon::{Node, Number};
 use runseal_core::formats::definition::Tools;
 use runseal_core::formats::run_bundle::SchemaJudge;
 use runseal_core::formats::run_bundle::facts::{SchemaVerdict, SchemaViolation};
+use runseal_core::limits::{
+    SCHEMA_BACKTRACKING, SCHEMA_MAX_PLACES, SCHEMA_MAX_STEPS, SCHEMA_MAX_VIOLATIONS,
+};
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
 use serde_json::Value;
 
-use super::contracts::examine_engine;
+use super::contracts::{Program, examine_engine};
+use instance::{Counted, Instance};
+use meter::{Budget, Exhausted};
 
 /// Characters of a message that are kept; a violation quotes the value it is about.
 const LONGEST_MESSAGE: usize = 300;
 
+/// Content encodings and media types that the validator would assert under drafts 6 and 7, where
+/// they are annotations.
+const ENCODINGS: [&str; 5] = ["base16", "base32", "base32hex", "base64", "base64url"];
+const MEDIA_TYPE: &str = "application/json";
+
+/// Subschemas for one value that cost as much as handing it out.
+const SUBSCHEMAS_A_STEP: usize = 16;
+
 /// A schema that was found valid.
 #[derive(Debug)]
-pub struct Schema(Validator);
+pub struct Schema {
+    validator: Validator<Counted>,
+    extent: bounds::Extent,
+    /// Steps that validating one document may take.
+    steps: u64,
+}
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +62,9 @@ pub enum BadSchema {
     /// A reference leads out of the document; nothing is ever fetched.
     #[error("it refers to `{0}`, which is outside the document; nothing is ever fetched")]
     Outside(String),
+    /// It asks for more than a schema may.
+    #[error("it asks for too much: {0}, the limit")]
+    TooMuch(String),
     /// It breaks the rules of its draft.
     #[error("it is no valid schema: {0}")]
     Invalid(String),
@@ -43,17 +74,34 @@ impl Schema {
     /// Reads a schema of the draft it declares, 2020-12 where it declares none.
     pub fn compile(schema: Node<'_>) -> Result<Self, BadSchema> {
         let draft = declared_draft(schema)?;
+        bounds::check_size(schema).map_err(BadSchema::TooMuch)?;
         let value = to_json(schema);
+        let extent = bounds::measure(&value).map_err(BadSchema::TooMuch)?;
         let mut known = BTreeSet::new();
         collect_ids(&value, &mut known);
         if let Some(outside) = find_meta_schema_reference(&value, &known) {
             return Err(BadSchema::Outside(outside));
         }
-        let built = jsonschema::options()
+        if draft == Draft::Draft4
+            && let Some(place) = find_empty_enum(&value)
+        {
+            return Err(BadSchema::Invalid(format!(
+                "{place}: `enum` has no element; draft 4 demands one"
+            )));
+        }
+        let patterns = PatternOptions::fancy_regex()
+            .backtrack_limit(SCHEMA_BACKTRACKING)
+            .size_limit(extent.pattern_bytes)
+            .dfa_size_limit(extent.pattern_bytes);
+        let mut options = jsonschema::options_for::<Counted>()
             .with_draft(draft)
             .should_validate_formats(false)
-            .build(&value);
-        built.map(Self).map_err(|error| {
+            .with_pattern_options(patterns)
+            .without_content_media_type_support(MEDIA_TYPE);
+        for encoding in ENCODINGS {
+            options = options.without_content_encoding_support(encoding);
+        }
+        let validator = options.build(&value).map_err(|error| {
             let message = error.to_string();
             match outside_reference(&message) {
                 Some(reference) => BadSchema::Outside(reference),
@@ -67,26 +115,118 @@ impl Schema {
                     BadSchema::Invalid(format!("{at}{}", shorten(&message)))
                 }
             }
+        })?;
+        Ok(Self {
+            validator,
+            extent,
+            steps: SCHEMA_MAX_STEPS,
         })
     }
 
-    /// Everything that is wrong with `document`, in order.
+    /// Everything that is wrong with `document`, in order. Where finding it out takes more than
+    /// validating may, that is what is wrong.
     pub fn check(&self, document: Node<'_>) -> Vec<SchemaViolation> {
-        self.check_json(&to_json(document))
-    }
-
-    /// The same for a value that was made.
-    pub fn check_json(&self, document: &Value) -> Vec<SchemaViolation> {
-        let mut violations: Vec<_> = self
-            .0
-            .iter_errors(document)
-            .map(|error| SchemaViolation {
-                pointer: error.instance_path().to_string(),
-                message: shorten(&error.to_string()),
-            })
-            .collect();
+        let mut violations = match self.collect(document) {
+            Ok(violations) => violations,
+            Err(exhausted) => self.describe_exhausted(document, exhausted),
+        };
         violations.sort();
         violations
+    }
+
+    fn collect(&self, document: Node<'_>) -> Result<Vec<SchemaViolation>, Exhausted> {
+        meter::measure(self.budget(document), || {
+            let errors = self.validator.iter_errors(Instance::Node(document));
+            errors.map(|error| describe(&error)).collect()
+        })
+    }
+
+    /// The bound that was reached, and the first violation, where there is one within it.
+    fn describe_exhausted(&self, document: Node<'_>, exhausted: Exhausted) -> Vec<SchemaViolation> {
+        let budget = self.budget(document);
+        let message = match exhausted {
+            Exhausted::Steps => format!(
+                "validating it takes more than {} steps, the limit; it was not finished",
+                budget.steps
+            ),
+            Exhausted::Violations => format!(
+                "it has more than {} violations, the limit; the first is listed",
+                budget.violations
+            ),
+        };
+        let mut violations = vec![SchemaViolation {
+            pointer: String::new(),
+            message,
+        }];
+        if exhausted == Exhausted::Violations {
+            let first = meter::measure(budget, || {
+                let first = self.validator.validate(Instance::Node(document)).err();
+                first.map(|error| describe(&error))
+            });
+            violations.extend(first.ok().flatten());
+        }
+        violations
+    }
+
+    /// What validating `document` may take.
+    fn budget(&self, document: Node<'_>) -> Budget {
+        let longest = longest_place(document).max(1);
+        Budget {
+            steps: self.steps,
+            violations: SCHEMA_MAX_VIOLATIONS.min((SCHEMA_MAX_PLACES / longest) as u64),
+            steps_a_child: 1 + (self.extent.expansion / SUBSCHEMAS_A_STEP) as u64,
+            backtracks: self.extent.backtracks,
+        }
+    }
+}
+
+/// Bytes of the longest JSON Pointer to a value of `document`.
+fn longest_place(document: Node<'_>) -> usize {
+    let items = document.items().map(|item| 8 + longest_place(item));
+    let members = document
+        .members()
+        .map(|(key, value)| 1 + key.to_lossy().len() + longest_place(value));
+    items.chain(members).max().unwrap_or_default()
+}
+
+fn describe(error: &jsonschema::ValidationError<'_>) -> SchemaViolation {
+    let mut message = Shortened::default();
+    // An error only says that the message is full.
+    let _ = write!(message, "{error}");
+    SchemaViolation {
+        pointer: error.instance_path().to_string(),
+        message: message.finish(),
+    }
+}
+
+/// The beginning of a message; what comes after is not even put together.
+#[derive(Default)]
+struct Shortened {
+    text: String,
+    characters: usize,
+}
+
+impl fmt::Write for Shortened {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        // One more than is kept shows that there is more.
+        let room = LONGEST_MESSAGE + 1 - self.characters;
+        let taken = more
+            .char_indices()
+            .nth(room)
+            .map_or(more.len(), |(at, _)| at);
+        self.text.push_str(&more[..taken]);
+        self.characters += more[..taken].chars().count();
+        if taken < more.len() {
+            Err(fmt::Error)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Shortened {
+    fn finish(self) -> String {
+        shorten(&self.text)
     }
 }
 
@@ -102,7 +242,7 @@ impl SchemaJudge for LocalTools {
 
 impl Tools for LocalTools {
     fn judge_engine(&self, source: &dyn Source) -> Result<Report, SourceError> {
-        Ok(examine_engine(source)?.0)
+        Ok(examine_engine(source, Program::NotAsked)?.0)
     }
 }
 
@@ -137,6 +277,53 @@ fn declared_draft(schema: Node<'_>) -> Result<Draft, BadSchema> {
     }
 }
 
+/// An `enum` without an element, as a JSON Pointer to the schema that holds it.
+fn find_empty_enum(value: &Value) -> Option<String> {
+    match value {
+        Value::Object(members) => {
+            if members.get("enum").and_then(Value::as_array) == Some(&Vec::new()) {
+                return Some(String::new());
+            }
+            members
+                .iter()
+                .filter(|(name, _)| !is_data(name))
+                .find_map(|(name, value)| {
+                    // What `properties` holds are names, of which `enum` may be one.
+                    let escaped = name.replace('~', "~0").replace('/', "~1");
+                    let found = match value {
+                        Value::Object(names) if is_map(name) => {
+                            names.iter().find_map(|(name, value)| {
+                                let inner = find_empty_enum(value)?;
+                                let name = name.replace('~', "~0").replace('/', "~1");
+                                Some(format!("/{name}{inner}"))
+                            })
+                        }
+                        value => find_empty_enum(value),
+                    };
+                    found.map(|rest| format!("/{escaped}{rest}"))
+                })
+        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| find_empty_enum(item).map(|rest| format!("/{at}{rest}"))),
+        _ => None,
+    }
+}
+
+/// Whether a keyword holds values that are compared with, which are no schemas.
+fn is_data(name: &str) -> bool {
+    matches!(name, "enum" | "const" | "default" | "examples")
+}
+
+/// Whether a keyword holds schemas by names of the user's choice.
+fn is_map(name: &str) -> bool {
+    matches!(
+        name,
+        "properties" | "patternProperties" | "definitions" | "$defs" | "dependencies"
+    )
+}
+
 /// The ids that the document gives to itself and its parts.
 fn collect_ids(value: &Value, known: &mut BTreeSet<String>) {
     match value {
@@ -165,8 +352,6 @@ fn find_meta_schema_reference(value: &Value, known: &BTreeSet<String>) -> Option
                     }
                 }
             }
-            // Values that are compared with are no schemas.
-            let is_data = |name: &str| matches!(name, "enum" | "const" | "default" | "examples");
             members
                 .iter()
                 .filter(|(name, _)| !is_data(name))

@@ -25,7 +25,7 @@ use super::command::compute_executable;
 use super::complete::{complete_input, complete_output, refuse_changed_integers, reject};
 use super::contracts::Engine;
 use super::execute::{ExecuteError, Given, execute};
-use super::staging::{Staging, StagingError};
+use super::staging::{RunFiles, RunFilesError};
 use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
@@ -77,7 +77,7 @@ pub enum SealError {
     Sandbox(#[from] SandboxError),
     /// Something could not be read or written, or the target exists.
     #[error(transparent)]
-    Staging(#[from] StagingError),
+    Files(#[from] RunFilesError),
     /// Something could not be read.
     #[error(transparent)]
     Read(#[from] SourceError),
@@ -91,11 +91,11 @@ pub fn seal_run(
 ) -> Result<Sealed, SealError> {
     let engine = request.engine;
     let prepared = prepare(request)?;
-    let upstream = prepared.staging.path().join(UPSTREAM_FOLDER);
-    let parameters = prepared.staging.path().join(RUN_PARAMETERS);
+    let upstream = prepared.files.path().join(UPSTREAM_FOLDER);
+    let parameters = prepared.files.path().join(RUN_PARAMETERS);
     for given in [&upstream, &parameters] {
         if given.exists() {
-            prepared.staging.open_up(given)?;
+            prepared.files.open_up(given)?;
         }
     }
     let given = Given {
@@ -105,6 +105,11 @@ pub fn seal_run(
     };
     let executable = compute_executable(engine.source(), engine.command())?;
     let ran = execute(sandbox, engine, given, policy).map_err(rejected_run)?;
+    // What was hashed is what ran, or nothing is sealed.
+    if compute_executable(engine.source(), engine.command())? != executable {
+        let message = "the files of its command changed while it ran".to_owned();
+        return Err(rejected_run(ExecuteError::Ended(message)));
+    }
     if ran.artifacts.is_empty() {
         return finish(prepared, &ran.stdout, None, Some(executable));
     }
@@ -166,7 +171,7 @@ fn rejected_run(error: ExecuteError) -> SealError {
 /// Everything that is known before there is an output.
 struct Prepared<'a> {
     engine: &'a Engine,
-    staging: Staging,
+    files: RunFiles,
     run_id: RunId,
     now: Moment,
     input_bytes: Vec<u8>,
@@ -184,7 +189,7 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
         ..
     } = request;
     if let Some(run_id) = &request.run_id {
-        Staging::check_free(out, run_id)?;
+        RunFiles::check_free(out, run_id)?;
     }
     let schema_document = engine.document(INPUT_SCHEMA);
     let keys = match &schema_document {
@@ -192,14 +197,14 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
         None => ForbiddenKeys::always(),
     };
     let stripped = keys.strip(&mut input);
-    let mut staging = Staging::begin(out)?;
+    let mut files = RunFiles::begin(out)?;
     for (name, bytes) in engine.contracts() {
-        staging.put_bytes(name, bytes)?;
+        files.put_bytes(name, bytes)?;
     }
     let has_upstream = !request.upstream.is_empty();
     let mut upstream = Vec::new();
     if let Some(coupling) = engine.document(COUPLING_RULES) {
-        upstream = take_upstream(request.upstream, coupling.root(), &mut staging)?;
+        upstream = take_upstream(request.upstream, coupling.root(), &mut files)?;
     }
     let input_bytes = complete_input(
         &input,
@@ -213,23 +218,23 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
         RunId::parse(&id).map_err(|error| reject("RB10", RUN_META, error.to_string()))
     };
     let run_id = request.run_id.map_or_else(default_id, Ok)?;
-    Staging::check_free(out, &run_id)?;
-    staging.put_bytes(RUN_INPUT, &input_bytes)?;
+    RunFiles::check_free(out, &run_id)?;
+    files.put_bytes(RUN_INPUT, &input_bytes)?;
     let stripped = Value::array(stripped.iter().map(String::as_str));
-    staging.put_json(CONTEXT_STRIPPED, &Value::object([("stripped", stripped)]))?;
+    files.put_json(CONTEXT_STRIPPED, &Value::object([("stripped", stripped)]))?;
     if let Some(parameters) = &request.parameters {
         refuse_changed_integers(parameters, "RB5", RUN_PARAMETERS)?;
-        staging
+        files
             .put_json(RUN_PARAMETERS, parameters)
             .map_err(|error| unsealable(error, "RB5", RUN_PARAMETERS))?;
     }
     if has_upstream {
         let list = Value::object([("artifacts", write_input_artifacts(&upstream))]);
-        staging.put_json(INPUT_ARTIFACT_INDEX, &list)?;
+        files.put_json(INPUT_ARTIFACT_INDEX, &list)?;
     }
     Ok(Prepared {
         engine,
-        staging,
+        files,
         run_id,
         now,
         input_bytes,
@@ -248,7 +253,7 @@ fn finish(
 ) -> Result<Sealed, SealError> {
     let Prepared {
         engine,
-        mut staging,
+        mut files,
         run_id,
         now,
         inputs_hash,
@@ -262,33 +267,26 @@ fn finish(
             .has_upstream
             .then_some(prepared.upstream.as_slice()),
     )?;
-    staging
+    files
         .put_json(RUN_OUTPUT, &completed)
         .map_err(|error| unsealable(error, "RB4", RUN_OUTPUT))?;
     if let Some((source, paths)) = artifacts {
         for path in paths {
             let to = format!("{ARTIFACTS_FOLDER}/{path}");
-            match staging.copy(source, path, &to) {
-                Err(StagingError::Json { path, why }) => return Err(reject("RB5", &path, why)),
+            match files.copy(source, path, &to) {
+                Err(RunFilesError::Json { path, fault }) => {
+                    return Err(reject("RB5", &path, fault));
+                }
                 other => other.map(drop)?,
             }
         }
     }
-    let meta = run_meta(engine, &run_id, now, executable);
-    staging.put_json(RUN_META, &meta)?;
-    staging.put_lists()?;
-    let source = DirectorySource::open(staging.path(), RootLink::Refuse)?;
-    let options = VerifyOptions {
-        level: Level::Form,
-        ..VerifyOptions::default()
-    };
-    let (report, verified) = verify_run_source(&source, options)?;
-    if verified.is_none() {
-        return Err(SealError::Rejected(report.findings().to_vec()));
-    }
+    let meta = run_meta(engine, &run_id, &now, executable);
+    files.put_json(RUN_META, &meta)?;
+    files.put_lists()?;
     let outputs_hash = completed.get("outputs_hash").and_then(Value::as_str);
     let outputs_hash = outputs_hash.unwrap_or_default().to_owned();
-    let path = staging.seal(&run_id)?;
+    let path = files.seal(&run_id, verify_staged)?;
     Ok(Sealed {
         run_id,
         path,
@@ -296,14 +294,29 @@ fn finish(
     })
 }
 
-fn unsealable(error: StagingError, rule_id: &'static str, path: &str) -> SealError {
+/// Judges the bundle that is about to be sealed as strictly as anybody may.
+fn verify_staged(folder: &Path) -> Result<(), SealError> {
+    let source = DirectorySource::open(folder, RootLink::Refuse)?;
+    let options = VerifyOptions {
+        level: Level::Form,
+        ..VerifyOptions::default()
+    };
+    let (report, _) = verify_run_source(&source, options)?;
+    if report.is_valid() {
+        Ok(())
+    } else {
+        Err(SealError::Rejected(report.findings().to_vec()))
+    }
+}
+
+fn unsealable(error: RunFilesError, rule_id: &'static str, path: &str) -> SealError {
     match error {
-        StagingError::NoForm(error) => reject(rule_id, path, error.to_string()),
+        RunFilesError::NoForm(error) => reject(rule_id, path, error.to_string()),
         other => other.into(),
     }
 }
 
-fn run_meta(engine: &Engine, run_id: &RunId, now: Moment, executable: Option<Digest>) -> Value {
+fn run_meta(engine: &Engine, run_id: &RunId, now: &Moment, executable: Option<Digest>) -> Value {
     let hashes = engine.contract_hashes();
     let hashes = hashes
         .iter()

@@ -4,10 +4,23 @@
 //! folder with private files in it is then copied, with its files readable, into a folder that
 //! nobody else on the machine can reach.
 
-use std::fs::{self, Permissions};
+use std::ffi::{CStr, OsStr};
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// What every entry is opened with. A pipe does not block, a terminal does not become ours.
+const OPEN: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 /// A folder that the user whom engines run as can read.
 #[derive(Debug)]
@@ -62,27 +75,52 @@ fn is_open(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Copies a folder with its files readable. Each entry is opened once, without following links, and
+/// what it is is asked of the handle that is then read: swapping it meanwhile gives an error or a
+/// link, never the content of another file.
 fn copy_open(from: &Path, to: &Path) -> io::Result<()> {
-    let metadata = fs::symlink_metadata(from)?;
-    if metadata.is_dir() {
-        fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            copy_open(&entry.path(), &to.join(entry.file_name()))?;
+    let folder = rustix::fs::open(from, OPEN | OFlags::DIRECTORY, Mode::empty())?;
+    copy_folder(&folder, to)
+}
+
+fn copy_folder(from: &OwnedFd, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in Dir::read_from(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            copy_entry(from, name, &to.join(OsStr::from_bytes(name.to_bytes())))?;
         }
-        fs::set_permissions(to, Permissions::from_mode(0o755))
-    } else if metadata.is_symlink() {
-        symlink(fs::read_link(from)?, to)
-    } else if metadata.is_file() {
-        fs::copy(from, to)?;
-        let executable = if metadata.mode() & 0o100 != 0 {
-            0o555
-        } else {
-            0o444
-        };
-        fs::set_permissions(to, Permissions::from_mode(executable))
-    } else {
-        Ok(())
+    }
+    fs::set_permissions(to, Permissions::from_mode(0o755))
+}
+
+fn copy_entry(folder: &OwnedFd, name: &CStr, to: &Path) -> io::Result<()> {
+    let handle = match rustix::fs::openat(folder, name, OPEN, Mode::empty()) {
+        Ok(handle) => handle,
+        Err(Errno::LOOP) => {
+            let target = rustix::fs::readlinkat(folder, name, Vec::new())?;
+            return symlink(OsStr::from_bytes(target.to_bytes()), to);
+        }
+        // A socket, which is not for reading.
+        Err(Errno::NXIO) => return Ok(()),
+        Err(errno) => return Err(errno.into()),
+    };
+    let stat = rustix::fs::fstat(&handle)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => copy_folder(&handle, to),
+        FileType::RegularFile => {
+            let mut copy = File::create_new(to)?;
+            io::copy(&mut File::from(handle), &mut copy)?;
+            let mode = if stat.st_mode & 0o100 != 0 {
+                0o555
+            } else {
+                0o444
+            };
+            copy.set_permissions(Permissions::from_mode(mode))
+        }
+        // A pipe or device is not for reading.
+        _ => Ok(()),
     }
 }
 
@@ -126,5 +164,38 @@ mod tests {
             (mode_of("bin/run"), mode_of("data"), mode_of("link")),
             (0o555, 0o444, 0o444)
         );
+    }
+
+    #[test]
+    fn copy_of_a_file_that_is_swapped_for_a_link_never_has_the_content_of_the_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let (engine, secret) = (folder.path().join("e"), folder.path().join("secret"));
+        fs::create_dir(&engine).unwrap();
+        fs::write(&secret, "secret").unwrap();
+        let place = engine.join("data");
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let beside = engine.join("beside");
+                    fs::write(&beside, "public").unwrap();
+                    fs::rename(&beside, &place).unwrap();
+                    symlink(&secret, &beside).unwrap();
+                    fs::rename(&beside, &place).unwrap();
+                }
+            });
+            for number in 0..300 {
+                let copy = folder.path().join(format!("copy-{number}"));
+                // A name that is gone when it is opened is an error, and no harm.
+                let _ = copy_open(&engine, &copy);
+                for name in ["data", "beside"] {
+                    let copied = copy.join(name);
+                    if fs::symlink_metadata(&copied).is_ok_and(|copied| copied.is_file()) {
+                        assert_ne!(fs::read_to_string(&copied).unwrap(), "secret");
+                    }
+                }
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
     }
 }

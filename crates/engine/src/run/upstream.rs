@@ -1,6 +1,7 @@
 //! Artifacts of other engines' runs: taken only out of run bundles that verify, only from engines
 //! that the coupling rules allow, copied into the bundle and listed by hash.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
@@ -13,15 +14,15 @@ use runseal_core::path::SafePath;
 use runseal_core::verify::{Finding, Place, Report};
 
 use super::seal::SealError;
-use super::staging::Staging;
+use super::staging::{RunFiles, RunFilesError};
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
 
-/// Copies what `bundles` offer into `staging`; gives the list of it, sorted.
+/// Copies what `bundles` offer into `files`; gives the list of it, sorted.
 pub fn take_upstream(
     bundles: &[PathBuf],
     coupling: Node<'_>,
-    staging: &mut Staging,
+    files: &mut RunFiles,
 ) -> Result<Vec<InputArtifact>, SealError> {
     let allowed = allowed_engines(coupling);
     let mut taken = Vec::new();
@@ -31,38 +32,62 @@ pub fn take_upstream(
         let Some(run) = verified else {
             return Err(refuse_unverified(path, &report));
         };
-        let (code, run_id) = identify(&run);
-        if !allowed.contains(&code) {
-            let message = format!(
-                "COUPLING_RULES.json does not list `{}` in allowed_inputs_from_other_engines",
-                code.escape_debug()
-            );
-            return Err(refuse(path, message));
-        }
-        let place = format!("{UPSTREAM_FOLDER}/{code}/{run_id}");
-        // The code is another engine's word and becomes part of a path here.
-        if code.contains('/') || SafePath::parse(&place).is_err() {
-            return Err(refuse(
-                path,
-                format!("`{}` cannot name a folder", code.escape_debug()),
-            ));
-        }
-        if staging.path().join(&place).exists() {
-            return Err(refuse(
-                path,
-                format!("run `{run_id}` of `{code}` is given twice"),
-            ));
-        }
-        for from in offered(&run) {
-            let digest = staging.copy(run.source(), &from, &format!("{place}/{from}"))?;
-            taken.push(InputArtifact {
-                engine_code: code.clone(),
-                artifact_name: from.file_name().to_owned(),
-                sha256: digest.to_string(),
-            });
-        }
+        taken.extend(take_run(path, &run, &allowed, files)?);
     }
     taken.sort();
+    Ok(taken)
+}
+
+/// Copies what one verified run offers. Its files are read again here, and each must still have the
+/// digest that was verified.
+pub fn take_run(
+    path: &Path,
+    run: &VerifiedRun<'_>,
+    allowed: &BTreeSet<String>,
+    files: &mut RunFiles,
+) -> Result<Vec<InputArtifact>, SealError> {
+    let (code, run_id) = identify(run);
+    if !allowed.contains(&code) {
+        let message = format!(
+            "COUPLING_RULES.json does not list `{}` in allowed_inputs_from_other_engines",
+            code.escape_debug()
+        );
+        return Err(refuse(path, message));
+    }
+    let place = format!("{UPSTREAM_FOLDER}/{code}/{run_id}");
+    // The code is another engine's word and becomes part of a path here.
+    if code.contains('/') || SafePath::parse(&place).is_err() {
+        return Err(refuse(
+            path,
+            format!("`{}` cannot name a folder", code.escape_debug()),
+        ));
+    }
+    if files.path().join(&place).exists() {
+        return Err(refuse(
+            path,
+            format!("run `{run_id}` of `{code}` is given twice"),
+        ));
+    }
+    let mut taken = Vec::new();
+    for from in offered(run) {
+        let verified = run.collected().facts.file(from.as_str());
+        let Some(digest) = verified.and_then(|fact| fact.sha256()) else {
+            return Err(refuse(path, format!("`{from}` was not verified")));
+        };
+        let to = format!("{place}/{from}");
+        match files.copy_verified(run.source(), &from, &to, digest) {
+            Ok(()) => {}
+            Err(changed @ RunFilesError::Changed { .. }) => {
+                return Err(refuse(path, changed.to_string()));
+            }
+            Err(other) => return Err(other.into()),
+        }
+        taken.push(InputArtifact {
+            engine_code: code.clone(),
+            artifact_name: from.file_name().to_owned(),
+            sha256: digest.to_string(),
+        });
+    }
     Ok(taken)
 }
 

@@ -1,6 +1,6 @@
 //! Messages, jobs and steps: posting a plan, and reading a job back for building.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::{Store, StoreError, StoreReader};
 
@@ -19,8 +19,6 @@ pub struct NewJob {
     pub intent: String,
     /// The plan, as canonical JSON.
     pub payload_json: String,
-    /// Its steps.
-    pub steps: Vec<NewStep>,
 }
 
 /// A step to post.
@@ -75,6 +73,18 @@ pub struct StepRecord {
     pub receipts: u64,
 }
 
+impl StepRecord {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            step_id: row.get(0)?,
+            ordinal: row.get(1)?,
+            status: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
+            payload_json: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
+            receipts: row.get(4)?,
+        })
+    }
+}
+
 impl StoreReader {
     /// The job of this run, if there is one.
     pub fn job(&self, run_id: &str, job_id: &str) -> Result<Option<JobRecord>, StoreError> {
@@ -93,27 +103,33 @@ impl StoreReader {
         Ok(job.optional()?)
     }
 
-    /// The steps of a job by (ordinal, step id), each with its count of receipts.
-    pub fn job_steps(&self, job_id: &str) -> Result<Vec<StepRecord>, StoreError> {
+    /// Shows `see` the steps of a job by (ordinal, step id), each with its count of receipts.
+    pub fn visit_steps<E: From<StoreError>>(
+        &self,
+        job_id: &str,
+        mut see: impl FnMut(StepRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
         // One pass over the receipts, so that a store without indexes is read in linear time.
-        let mut statement = self.connection.prepare(
-            "SELECT s.step_id, s.ordinal, s.status, s.payload_json, COALESCE(r.receipts, 0)
+        let query = "SELECT s.step_id, s.ordinal, s.status, s.payload_json, COALESCE(r.receipts, 0)
              FROM cassette_steps s
              LEFT JOIN (SELECT step_id, COUNT(*) AS receipts FROM cassette_receipts
                  GROUP BY step_id) r ON r.step_id = s.step_id
-             WHERE s.job_id = ?1",
-        )?;
-        let rows = statement.query_map([job_id], |row| {
-            Ok(StepRecord {
-                step_id: row.get(0)?,
-                ordinal: row.get(1)?,
-                status: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
-                payload_json: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
-                receipts: row.get(4)?,
-            })
+             WHERE s.job_id = ?1 ORDER BY s.ordinal, s.step_id";
+        let mut statement = self.connection.prepare(query).map_err(StoreError::from)?;
+        let mut rows = statement.query([job_id]).map_err(StoreError::from)?;
+        while let Some(row) = rows.next().map_err(StoreError::from)? {
+            see(StepRecord::from_row(row).map_err(StoreError::from)?)?;
+        }
+        Ok(())
+    }
+
+    /// The steps of a job by (ordinal, step id), each with its count of receipts.
+    pub fn job_steps(&self, job_id: &str) -> Result<Vec<StepRecord>, StoreError> {
+        let mut steps = Vec::new();
+        self.visit_steps(job_id, |step| {
+            steps.push(step);
+            Ok::<_, StoreError>(())
         })?;
-        let mut steps: Vec<StepRecord> = rows.collect::<Result<_, _>>()?;
-        steps.sort_by(|a, b| (a.ordinal, &a.step_id).cmp(&(b.ordinal, &b.step_id)));
         Ok(steps)
     }
 
@@ -140,8 +156,13 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Records a plan as message, job and steps, or finds the job its key already has.
-    pub fn post_job(&mut self, job: &NewJob) -> Result<Posted, StoreError> {
+    /// Records a plan as message, job and steps, or finds the job its key already has. The steps
+    /// are asked for one after the other, so that a million of them are never in memory.
+    pub fn post_job(
+        &mut self,
+        job: &NewJob,
+        steps: impl Iterator<Item = Result<NewStep, StoreError>>,
+    ) -> Result<Posted, StoreError> {
         let transaction = self
             .reader
             .connection
@@ -172,6 +193,7 @@ impl Store {
              VALUES(?1, 0, 0)",
             [&job.job_id],
         )?;
+        let mut count = 0;
         {
             let mut taken = transaction
                 .prepare_cached("SELECT job_id FROM cassette_steps WHERE step_id = ?1")?;
@@ -180,7 +202,9 @@ impl Store {
                      payload_json, created_at)
                  VALUES(?1, ?2, ?3, 'PENDING', 0, ?4, datetime('now'))",
             )?;
-            for step in &job.steps {
+            for step in steps {
+                let step = step?;
+                count += 1;
                 let owner = taken
                     .query_row([&step.step_id], |row| row.get(0))
                     .optional()?;
@@ -202,7 +226,7 @@ impl Store {
         Ok(Posted {
             message_id: job.message_id.clone(),
             job_id: job.job_id.clone(),
-            steps: job.steps.len() as u64,
+            steps: count,
             repeated: false,
             differs: false,
         })

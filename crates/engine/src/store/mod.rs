@@ -17,6 +17,8 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use runseal_core::canon::NoCanonicalForm;
+use runseal_core::formats::job_bundle::plan::PlanFault;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use thiserror::Error;
 
@@ -67,6 +69,12 @@ pub enum StoreError {
         /// The job that has it.
         job_id: String,
     },
+    /// A step of a plan cannot be read.
+    #[error(transparent)]
+    Step(#[from] PlanFault),
+    /// A step or a receipt has no canonical form.
+    #[error(transparent)]
+    NoForm(#[from] NoCanonicalForm),
     /// SQLite refused or failed.
     #[error("the store failed")]
     Sql(#[from] rusqlite::Error),
@@ -139,12 +147,10 @@ impl StoreReader {
     }
 
     fn has_table(&self, name: &str) -> Result<bool, StoreError> {
-        let found: i64 = self.connection.query_row(
-            "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?1",
-            [name],
-            |row| row.get(0),
+        let mut statement = self.connection.prepare_cached(
+            "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1)",
         )?;
-        Ok(found == 1)
+        Ok(statement.query_row([name], |row| row.get(0))?)
     }
 }
 

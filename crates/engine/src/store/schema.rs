@@ -13,14 +13,14 @@
 /// One entry a schema version, in order; the database's `user_version` counts those applied.
 pub(super) const MIGRATIONS: [&str; 1] = [V1];
 
-/// The tables that make a database one of ours or of the field.
-pub(super) const FIELD_TABLES: [&str; 6] = [
+/// The tables that every job needs, which make a database one of ours or of the field. A job that
+/// reads symbols needs `symbols` too.
+pub(super) const FIELD_TABLES: [&str; 5] = [
     "cassette_messages",
     "cassette_jobs",
     "cassette_steps",
     "cassette_receipts",
     "sections",
-    "symbols",
 ];
 
 const V1: &str = "

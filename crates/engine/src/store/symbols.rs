@@ -4,6 +4,9 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Store, StoreError, StoreReader};
 
+/// A store made elsewhere may lack it.
+const TABLE: &str = "symbols";
+
 /// A row of `symbols`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolRecord {
@@ -28,6 +31,12 @@ impl SymbolRecord {
 impl StoreReader {
     /// The symbol of this name.
     pub fn symbol(&self, symbol_id: &str) -> Result<Option<SymbolRecord>, StoreError> {
+        if !self.has_table(TABLE)? {
+            return Err(StoreError::Foreign {
+                path: self.connection.path().unwrap_or_default().into(),
+                table: TABLE,
+            });
+        }
         let mut statement = self.connection.prepare_cached(
             "SELECT symbol_id, target_ref, default_slice FROM symbols WHERE symbol_id = ?1",
         )?;
@@ -38,6 +47,9 @@ impl StoreReader {
 
     /// Every symbol, by name.
     pub fn symbols(&self) -> Result<Vec<SymbolRecord>, StoreError> {
+        if !self.has_table(TABLE)? {
+            return Ok(Vec::new());
+        }
         let mut statement = self.connection.prepare(
             "SELECT symbol_id, target_ref, default_slice FROM symbols ORDER BY symbol_id",
         )?;

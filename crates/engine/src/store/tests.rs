@@ -1,3 +1,4 @@
+use runseal_core::canon::NoCanonicalForm;
 use runseal_core::formats::job_bundle::op::Op;
 use tempfile::TempDir;
 
@@ -9,22 +10,27 @@ fn new_store() -> (TempDir, Store) {
     (folder, store)
 }
 
-fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> NewJob {
-    NewJob {
+fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> (NewJob, Vec<NewStep>) {
+    let steps = (0..steps)
+        .map(|n| NewStep {
+            step_id: format!("step_{run}_{key}_{n}"),
+            ordinal: n as i64,
+            payload_json: "{}".to_owned(),
+        })
+        .collect();
+    let job = NewJob {
         message_id: format!("msg_{run}_{key}"),
         job_id: format!("job_{run}_{key}"),
         run_id: run.to_owned(),
         idempotency_key: key.to_owned(),
         intent: "read".to_owned(),
         payload_json: format!("{{\"budgets\":{budgets}}}"),
-        steps: (0..steps)
-            .map(|n| NewStep {
-                step_id: format!("step_{run}_{key}_{n}"),
-                ordinal: n as i64,
-                payload_json: "{}".to_owned(),
-            })
-            .collect(),
-    }
+    };
+    (job, steps)
+}
+
+fn post(store: &mut Store, (job, steps): (NewJob, Vec<NewStep>)) -> Result<Posted, StoreError> {
+    store.post_job(&job, steps.into_iter().map(Ok))
 }
 
 fn read(step: &ClaimedStep, bytes: u64, is_symbol: bool) -> StepResult {
@@ -45,11 +51,11 @@ fn read(step: &ClaimedStep, bytes: u64, is_symbol: bool) -> StepResult {
     }
 }
 
-fn describe(result: &StepResult, outcome: &Outcome) -> (String, String) {
-    (
+fn describe(result: &StepResult, outcome: &Outcome) -> Result<(String, String), NoCanonicalForm> {
+    Ok((
         format!("rcpt_{}", result.step.step_id),
         format!("{outcome:?}"),
-    )
+    ))
 }
 
 fn refused(result: rusqlite::Result<usize>) -> String {
@@ -62,7 +68,7 @@ fn refused(result: rusqlite::Result<usize>) -> String {
 #[test]
 fn store_created_twice_is_the_same_store() {
     let (folder, mut store) = new_store();
-    store.post_job(&plan("r", "k", 2, "{}")).unwrap();
+    post(&mut store, plan("r", "k", 2, "{}")).unwrap();
     let again = Store::create(&folder.path().join("deep/jobs.db")).unwrap();
     assert_eq!(again.job_steps("job_r_k").unwrap().len(), 2);
     let mode: String = again
@@ -118,13 +124,11 @@ fn reader_of_another_database_names_the_missing_table() {
 #[test]
 fn post_with_the_same_key_gives_the_same_job() {
     let (_folder, mut store) = new_store();
-    let first = store.post_job(&plan("r", "k", 3, "{}")).unwrap();
-    let second = store.post_job(&plan("r", "k", 3, "{}")).unwrap();
+    let first = post(&mut store, plan("r", "k", 3, "{}")).unwrap();
+    let second = post(&mut store, plan("r", "k", 3, "{}")).unwrap();
     assert!(!first.repeated && second.repeated && !second.differs);
     assert_eq!((&first.job_id, first.steps), (&second.job_id, second.steps));
-    let other = store
-        .post_job(&plan("r", "k", 5, "{\"max_bytes\":1}"))
-        .unwrap();
+    let other = post(&mut store, plan("r", "k", 5, "{\"max_bytes\":1}")).unwrap();
     assert!(other.repeated && other.differs);
     assert_eq!(other.steps, 3);
 }
@@ -132,11 +136,11 @@ fn post_with_the_same_key_gives_the_same_job() {
 #[test]
 fn post_with_a_taken_step_id_is_refused_whole() {
     let (_folder, mut store) = new_store();
-    store.post_job(&plan("r", "k", 1, "{}")).unwrap();
+    post(&mut store, plan("r", "k", 1, "{}")).unwrap();
     let mut second = plan("r", "k2", 2, "{}");
-    second.steps[1].step_id = "step_r_k_0".to_owned();
+    second.1[1].step_id = "step_r_k_0".to_owned();
     assert!(matches!(
-        store.post_job(&second),
+        post(&mut store, second),
         Err(StoreError::StepTaken { .. })
     ));
     assert_eq!(store.job("r", "job_r_k2").unwrap(), None);
@@ -145,7 +149,7 @@ fn post_with_a_taken_step_id_is_refused_whole() {
 #[test]
 fn claim_expired_lease_raises_the_token_and_the_late_commit_is_refused() {
     let (_folder, mut store) = new_store();
-    store.post_job(&plan("r", "k", 1, "{}")).unwrap();
+    post(&mut store, plan("r", "k", 1, "{}")).unwrap();
     let slow = store.claim_steps(None, "slow", -1.0, 10).unwrap();
     let quick = store.claim_steps(None, "quick", 60.0, 10).unwrap();
     assert_eq!((slow[0].fencing_token, quick[0].fencing_token), (1, 2));
@@ -174,8 +178,8 @@ fn claim_expired_lease_raises_the_token_and_the_late_commit_is_refused() {
 #[test]
 fn claim_of_one_run_leaves_the_others() {
     let (_folder, mut store) = new_store();
-    store.post_job(&plan("a", "k", 2, "{}")).unwrap();
-    store.post_job(&plan("b", "k", 3, "{}")).unwrap();
+    post(&mut store, plan("a", "k", 2, "{}")).unwrap();
+    post(&mut store, plan("b", "k", 3, "{}")).unwrap();
     let claimed = store.claim_steps(Some("b"), "w", 60.0, 10).unwrap();
     assert_eq!(claimed.len(), 3);
     assert!(claimed.iter().all(|step| step.run_id == "b"));
@@ -185,9 +189,11 @@ fn claim_of_one_run_leaves_the_others() {
 #[test]
 fn budgets_broken_by_a_read_become_failure_receipts() {
     let (_folder, mut store) = new_store();
-    store
-        .post_job(&plan("r", "k", 4, "{\"max_bytes\":10,\"max_symbols\":1}"))
-        .unwrap();
+    post(
+        &mut store,
+        plan("r", "k", 4, "{\"max_bytes\":10,\"max_symbols\":1}"),
+    )
+    .unwrap();
     let steps = store.claim_steps(None, "w", 60.0, 10).unwrap();
     let results = [
         read(&steps[0], 6, true),
@@ -215,7 +221,7 @@ fn budgets_broken_by_a_read_become_failure_receipts() {
 #[test]
 fn database_refuses_edits_of_what_is_append_only() {
     let (_folder, mut store) = new_store();
-    store.post_job(&plan("r", "k", 2, "{}")).unwrap();
+    post(&mut store, plan("r", "k", 2, "{}")).unwrap();
     let steps = store.claim_steps(None, "w", 60.0, 1).unwrap();
     store
         .commit_steps("w", &[read(&steps[0], 1, false)], &describe)
@@ -250,7 +256,7 @@ fn database_refuses_edits_of_what_is_append_only() {
 #[test]
 fn database_refuses_every_other_move_of_a_step() {
     let (_folder, mut store) = new_store();
-    store.post_job(&plan("r", "k", 2, "{}")).unwrap();
+    post(&mut store, plan("r", "k", 2, "{}")).unwrap();
     let run = |sql: &str| refused(store.connection.execute(sql, []));
     let order = "a step goes PENDING, LEASED, COMMITTED";
     assert_eq!(run("UPDATE cassette_steps SET status = 'COMMITTED'"), order);
@@ -307,8 +313,6 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
         CREATE TABLE sections(section_id TEXT NOT NULL PRIMARY KEY, file_path TEXT,
             heading_path TEXT, line_start INTEGER, line_end INTEGER, content_hash TEXT,
             created_at TEXT);
-        CREATE TABLE symbols(symbol_id TEXT NOT NULL PRIMARY KEY, target_type TEXT,
-            target_ref TEXT, default_slice TEXT, created_at TEXT, updated_at TEXT);
         INSERT INTO cassette_messages VALUES('m', 'r', 'USER', 'k', 'no json', 'then');
         INSERT INTO cassette_jobs VALUES('j', 'm', 'read', 1, 'then');
         INSERT INTO cassette_steps VALUES('s1', 'j', 0, 'COMMITTED', 'w', 'then', 1, '{}', '');
@@ -334,6 +338,15 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
             }
         );
         assert_eq!(status.workers, ["w"]);
+        // A job that reads no symbol needs no table of them; one that does is told so.
+        assert_eq!(reader.symbols().unwrap(), []);
+        assert!(matches!(
+            reader.symbol("@a"),
+            Err(StoreError::Foreign {
+                table: "symbols",
+                ..
+            })
+        ));
     }
     assert_eq!(fs::read(&path).unwrap(), before);
     let mut store = Store::open(&path).unwrap();

@@ -6,6 +6,7 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
 
+use runseal_core::canon::NoCanonicalForm;
 use runseal_core::formats::job_bundle::op::Op;
 
 use super::{Store, StoreError};
@@ -66,7 +67,8 @@ pub struct StepResult {
 }
 
 /// Makes the id and the JSON of a receipt.
-pub type DescribeReceipt<'d> = &'d dyn Fn(&StepResult, &Outcome) -> (String, String);
+pub type DescribeReceipt<'d> =
+    &'d dyn Fn(&StepResult, &Outcome) -> Result<(String, String), NoCanonicalForm>;
 
 /// What became of a result handed to [`Store::commit_steps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,13 +139,23 @@ impl Store {
         results: &[StepResult],
         describe: DescribeReceipt<'_>,
     ) -> Result<Vec<Commit>, StoreError> {
+        // Made before the lock is taken: a worker that is stopped should not hold it.
+        let receipts = results
+            .iter()
+            .map(|result| describe(result, &result.outcome))
+            .collect::<Result<Vec<_>, _>>()?;
         let transaction = self
             .reader
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut commits = Vec::with_capacity(results.len());
-        for result in results {
-            commits.push(commit_one(&transaction, worker_id, result, describe)?);
+        for (result, receipt) in results.iter().zip(receipts) {
+            commits.push(commit_one(
+                &transaction,
+                worker_id,
+                (result, receipt),
+                describe,
+            )?);
         }
         transaction.commit()?;
         Ok(commits)
@@ -234,7 +246,7 @@ fn limits_of(
 fn commit_one(
     transaction: &Transaction<'_>,
     worker_id: &str,
-    result: &StepResult,
+    (result, receipt): (&StepResult, (String, String)),
     describe: DescribeReceipt<'_>,
 ) -> Result<Commit, StoreError> {
     let step = &result.step;
@@ -255,8 +267,11 @@ fn commit_one(
         }
         Outcome::Failure { .. } => None,
     };
+    let (receipt_id, receipt_json) = match &broken {
+        Some(outcome) => describe(result, outcome)?,
+        None => receipt,
+    };
     let outcome = broken.as_ref().unwrap_or(&result.outcome);
-    let (receipt_id, receipt_json) = describe(result, outcome);
     let (name, commit) = match outcome {
         Outcome::Success { .. } => ("SUCCESS", Commit::Succeeded),
         Outcome::Failure { .. } => ("FAILURE", Commit::Failed),

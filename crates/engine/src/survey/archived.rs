@@ -79,44 +79,31 @@ pub(super) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<Strin
     (search.top, detected, listed.candidates)
 }
 
-/// The archive's faults, and what of its entries no bundle's rules will name: symbolic links, and
-/// names that climb where `\` separates.
+/// The archive's faults, and what of its entries no bundle's rules will name: links, pipes and
+/// devices.
 pub(super) fn faults_of(archive: &Archive, bundles: &[(String, Format)]) -> Vec<ArchiveFault> {
     let mut faults = archive.faults().to_vec();
     for (name, record) in archive.below("") {
-        let climbs = name.contains(&b'\\')
-            && name
-                .split(|byte| matches!(byte, b'/' | b'\\'))
-                .any(|segment| segment == b"..");
-        let is_link = record.kind() == EntryKind::Symlink;
-        if !climbs && !is_link {
-            continue;
-        }
+        let message = match record.kind() {
+            EntryKind::File | EntryKind::Directory => continue,
+            EntryKind::Symlink => "a symbolic link; it was not followed",
+            EntryKind::Fifo | EntryKind::Special => "a pipe or device, which has no content",
+        };
         let name = String::from_utf8_lossy(name);
         let is_in = |folder: &str| {
             let rest = name.strip_prefix(folder);
             folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
         };
-        let format = bundles
-            .iter()
-            .find(|(folder, _)| is_in(folder))
-            .map(|(_, format)| *format);
-        let mut add = |kind, message: &str| {
+        use Format::{JobBundle, Pack, RunBundle};
+        let is_named_by_rules = bundles.iter().any(|(folder, format)| {
+            is_in(folder) && matches!(format, JobBundle | Pack | RunBundle)
+        });
+        if !is_named_by_rules {
             faults.push(ArchiveFault {
-                kind,
+                kind: FaultKind::Link,
                 path: Some(name.escape_debug().to_string()),
                 message: message.to_owned(),
             });
-        };
-        use Format::{JobBundle, Pack, RunBundle};
-        if is_link && !matches!(format, Some(JobBundle | Pack | RunBundle)) {
-            add(FaultKind::Link, "a symbolic link; it was not followed");
-        }
-        if climbs && !matches!(format, Some(Pack | RunBundle)) {
-            add(
-                FaultKind::Name,
-                "the name climbs out of the folder it is unpacked in",
-            );
         }
     }
     faults
@@ -172,7 +159,7 @@ impl Search<'_> {
                 folder => format!("{folder}/{name}"),
             };
             match self.archive.get(&name) {
-                Some(Record::File(file)) => file.kept.clone(),
+                Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
                 _ => None,
             }
         };
@@ -241,7 +228,7 @@ impl Search<'_> {
         let shown = self.shown(name);
         let file_name = name.rsplit('/').next().unwrap_or(name);
         let is_document = file_name.to_ascii_lowercase().contains(".json");
-        let result = match &file.kept {
+        let result = match file.kept {
             Some(bytes) if is_document => {
                 judge_text(&shown, file_name, bytes, Found::BySearch, self.level)
             }

@@ -13,7 +13,7 @@ use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::definition::definition;
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
-use runseal_core::limits::JsonLimits;
+use runseal_core::limits::{JsonLimits, max_ledger_lines};
 use runseal_core::page::FileLine;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError, read_bounded};
 use runseal_core::verify::{Finding, Level, Report};
@@ -177,7 +177,8 @@ fn load_document(
     };
     let mut documents = BTreeMap::new();
     if format == Format::Ledger {
-        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let most = max_ledger_lines(bytes.len());
+        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().take(most) {
             if !line.trim_ascii().is_empty() {
                 documents.insert(format!("line {:06}", at + 1), line.to_vec());
             }
@@ -223,7 +224,7 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
     let mut loaded = match (&detected, candidates.as_slice()) {
         (Detected::Unknown, [only]) => {
             let kept = match archive.get(only) {
-                Some(Record::File(file)) => file.kept.clone(),
+                Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
                 _ => None,
             };
             let name = only.rsplit('/').next().unwrap_or(only);

@@ -20,8 +20,11 @@ use std::thread;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::pack::PackFiles;
+use runseal_core::limits::FINDINGS_A_SURVEY;
 use runseal_core::source::SourceError;
-use runseal_core::verify::{Checked, Finding, Level, Survey};
+use runseal_core::verify::{
+    Checked, Finding, Level, Survey, count_findings, drop_unlisted_findings,
+};
 
 use crate::archive::{ArchiveSource, read_archive_file};
 use crate::directory::{DirectorySource, RootLink};
@@ -89,26 +92,36 @@ struct UnitResults {
     results: Vec<Checked>,
     /// Files that were found by searching and are of no known format.
     passed_over: u64,
+    /// Findings of the results, and those that were dropped because there are too many.
+    findings: usize,
+    unlisted: u64,
 }
 
 impl UnitResults {
     fn one(result: Checked) -> Self {
         Self {
+            findings: result.findings().len(),
             results: vec![result],
-            passed_over: 0,
+            ..Self::default()
         }
     }
 
     fn passed_over() -> Self {
         Self {
-            results: Vec::new(),
             passed_over: 1,
+            ..Self::default()
         }
     }
 
     fn add(&mut self, other: Self) {
         self.results.extend(other.results);
         self.passed_over += other.passed_over;
+        self.unlisted += other.unlisted;
+        self.findings += other.findings;
+        if self.findings > 2 * FINDINGS_A_SURVEY {
+            self.unlisted += drop_unlisted_findings(&mut self.results);
+            self.findings = count_findings(&self.results);
+        }
     }
 
     /// The same; where there is no result, that is one: nothing found is never a success.
@@ -135,7 +148,7 @@ pub fn survey_paths(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) ->
         Ok(one) => survey_many(paths, one.into(), options, tally),
         Err(starts) => survey_many(paths, starts, options, tally),
     };
-    Survey::new(options.level, all.results, all.passed_over)
+    Survey::new(options.level, all.results, all.passed_over).and_unlisted(all.unlisted)
 }
 
 fn survey_many(

@@ -21,6 +21,7 @@ use runseal_core::verify::{Checked, NO_FORMAT};
 
 use super::{Found, Unit, display_path, name_several};
 use crate::input::{open_regular, read_file};
+use crate::unfinished::{is_unfinished, names_unfinished};
 
 /// Where the search for one path begins.
 #[derive(Debug)]
@@ -45,6 +46,11 @@ impl Start {
             return Self::Unit(Unit::Standard);
         }
         match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() && names_unfinished(path) => {
+                let reason = "it was being made when its run ended, and is no evidence".to_owned();
+                let result = Checked::not_checked(display_path(path), None, reason);
+                Self::Unit(Unit::Known(result))
+            }
             Ok(metadata) if metadata.is_dir() => enter(path, Found::ByName),
             // What is neither is refused when it is opened.
             Ok(_) => Self::Unit(Unit::File(path.to_owned(), Found::ByName)),
@@ -184,9 +190,6 @@ impl Listed {
     }
 }
 
-/// What an interrupted maker leaves beside its target begins with this; it is never evidence.
-const UNFINISHED: &[u8] = b".runseal-";
-
 pub(super) fn list(folder: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     for entry in fs::read_dir(folder)? {
@@ -194,7 +197,8 @@ pub(super) fn list(folder: &Path) -> io::Result<Listed> {
         let kind = entry.file_type()?;
         let name = entry.file_name();
         let name = name.as_bytes();
-        if name.starts_with(UNFINISHED) {
+        // What a killed run left, or a running one makes, is no evidence.
+        if is_unfinished(name) {
             continue;
         }
         let kind = match (kind.is_dir(), kind.is_file(), kind.is_symlink()) {

@@ -13,7 +13,7 @@ use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
 use runseal_core::source::MemorySource;
 use runseal_core::verify::{Level, Report};
-use runseal_engine::run::contracts::{Engine, check_engine};
+use runseal_engine::run::contracts::{Engine, Program, check_engine};
 use runseal_engine::run::seal::{Request, SealError, Sealed, seal_output};
 use runseal_engine::run::verify::{VerifyOptions, verify_run_source};
 
@@ -62,13 +62,13 @@ impl Bench {
     }
 
     pub fn engine(&self) -> Engine {
-        let (report, engine) = check_engine(&self.path("engine")).unwrap();
+        let (report, engine) = check_engine(&self.path("engine"), Program::MustExist).unwrap();
         engine.unwrap_or_else(|| panic!("{:?}", report.findings()))
     }
 
     /// The ids and paths of what is wrong with the engine's contracts.
     pub fn contract_faults(&self) -> BTreeSet<(String, String)> {
-        let (report, engine) = check_engine(&self.path("engine")).unwrap();
+        let (report, engine) = check_engine(&self.path("engine"), Program::MustExist).unwrap();
         assert_eq!(engine.is_some(), report.findings().is_empty());
         pairs(&report)
     }
@@ -262,11 +262,10 @@ impl Files {
     }
 
     pub fn reindex(self) -> Self {
-        let index = write_index(&self.hashes(&["ARTIFACT_INDEX.json", "SHA256SUMS.txt"]));
-        self.put(
-            "ARTIFACT_INDEX.json",
-            canonical_bytes(&index, Dialect::Jcs).unwrap(),
-        )
+        let mut index = Vec::new();
+        let hashes = self.hashes(&["ARTIFACT_INDEX.json", "SHA256SUMS.txt"]);
+        write_index(&hashes, &mut index).unwrap();
+        self.put("ARTIFACT_INDEX.json", index)
     }
 
     pub fn resum(self) -> Self {

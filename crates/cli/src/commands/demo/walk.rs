@@ -1,5 +1,7 @@
 //! The walk itself.
 
+use runseal_engine::programs::find_program;
+
 use super::files::{change_one_byte, copy};
 use super::shell::{Ran, Shell, heading, say};
 use super::sign;
@@ -92,9 +94,9 @@ fn make_folder(shell: &Shell, name: &str) -> Result<(), CliError> {
 fn make_pack(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
     heading("2. Pack: a run in the sandbox, handed over with its evidence")?;
     // The example's command needs node; without it the intent without commands is run.
-    let intent = match has_program("node") {
-        true => "work.json",
-        false => "intent.json",
+    let intent = match find_program("node") {
+        Some(_) => "work.json",
+        None => "intent.json",
     };
     let ran = shell.run(&format!(
         "run {intent} --mode execute-sandbox --pack good/pack --ledger good/ledger.jsonl"
@@ -121,11 +123,6 @@ fn make_pack(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
         behind: "\"goal\":\"",
     });
     Ok(())
-}
-
-fn has_program(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
 
 fn not_run(ran: &Ran, what: &str) -> Result<(), CliError> {

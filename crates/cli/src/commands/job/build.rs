@@ -1,11 +1,11 @@
 //! `runseal job build`: the bundle of a completed job.
 
-use std::error::Error as _;
 use std::path::PathBuf;
 
-use runseal_core::canon::Dialect;
+use runseal_core::canon::{CanonError, Dialect};
 use runseal_core::verify::Outcome;
 use runseal_engine::job::build::{BuildError, build_job_bundle};
+use runseal_engine::staging::StagingError;
 
 use super::place::{StoreArgs, store_error};
 use super::verify::summary_json;
@@ -50,21 +50,24 @@ fn told(error: &BuildError) -> CliError {
         }
         BuildError::Unbundled(reasons) => reasons_told("UNBUNDLED", reasons)
             .hint("index again, post a plan that can be read, and work it"),
-        BuildError::NoForm(error) => {
-            CliError::new(Outcome::Invalid, "UNBUNDLED", error.to_string())
+        BuildError::Canon(CanonError::Sink(error)) => {
+            CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
+                .hint("nothing was left behind; check the folder, its rights and its space")
         }
-        BuildError::Taken(_) => CliError::new(Outcome::Unreadable, "TAKEN", error.to_string())
-            .hint("name a folder that does not exist yet"),
-        BuildError::Source(error) => CliError::from(error),
-        BuildError::Store(error) => store_error(error),
-        BuildError::Write { .. } | BuildError::Corrupt(_) => {
-            let message = match error.source() {
-                Some(source) => format!("{error}: {source}"),
-                None => error.to_string(),
-            };
+        BuildError::Canon(error) => CliError::new(Outcome::Invalid, "UNBUNDLED", error.to_string()),
+        BuildError::Staging(StagingError::Exists(_)) => {
+            CliError::new(Outcome::Unreadable, "TAKEN", error.to_string())
+                .hint("name a folder that does not exist yet")
+        }
+        BuildError::Staging(StagingError::Write(error)) => {
+            let message = format!("{error}: {}", error.source);
             CliError::new(Outcome::Unreadable, "WRITE", message)
                 .hint("nothing was left behind; check the folder, its rights and its space")
         }
+        BuildError::Corrupt(_) => CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
+            .hint("nothing was left behind; check the disk"),
+        BuildError::Source(error) => CliError::from(error),
+        BuildError::Store(error) => store_error(error),
     }
 }
 

@@ -12,24 +12,42 @@ pub mod verify;
 mod work;
 
 use runseal_core::formats::Format;
-use runseal_core::verify::Surface;
+use runseal_core::verify::{Outcome, Surface};
 
-use super::table::{Entry, command};
+use super::commands;
+use crate::error::CliError;
 
-/// What the commands below are for.
-pub const ABOUT: &str = "Work with jobs: index sources, post a plan, work it, bundle it, verify and \
-                         replay the bundle";
+/// Work with jobs: index sources, post a plan, work it, bundle it, verify and replay the bundle.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: JobCommand,
+}
 
-/// The commands for jobs, in the order of the help. Document 001 has exit codes for those who
-/// check a bundle; the others are ours.
-pub static COMMANDS: [Entry; 9] = [
-    command!("init", init),
-    command!("index", index),
-    command!("symbol", symbol),
-    command!("post", post),
-    command!("work", work),
-    command!("status", status),
-    command!("build", build),
-    command!("verify", verify, |_| Surface::Format(Format::JobBundle)),
-    command!("replay", replay, |_| Surface::Format(Format::JobBundle)),
-];
+commands! {
+    /// The commands for jobs. Document 001 has exit codes for those who check a bundle; the others
+    /// are ours.
+    enum JobCommand {
+        Init(init),
+        Index(index),
+        Symbol(symbol),
+        Post(post),
+        Work(work),
+        Status(status),
+        Build(build),
+        Verify(verify) => |_| Surface::Format(Format::JobBundle),
+        Replay(replay) => |_| Surface::Format(Format::JobBundle),
+    }
+}
+
+impl Args {
+    /// Whose exit codes the command has.
+    pub fn surface(&self) -> Surface {
+        self.command.surface()
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    args.command.run()
+}

@@ -1,5 +1,6 @@
 //! Who signs: a key file, and the names that go with it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use runseal_core::formats::receipt::attestation::{Identity, Key};
@@ -8,6 +9,7 @@ use runseal_engine::input::Input;
 use runseal_engine::keys::{MAX_KEY_BYTES, parse_key};
 
 use crate::error::CliError;
+use crate::ui;
 
 /// The names that an attestation carries.
 #[derive(Debug, clap::Args)]
@@ -29,13 +31,35 @@ impl SignerArgs {
         }
     }
 
-    /// Reads a key file.
+    /// Reads a key file, and warns where others may read it too.
     pub fn read_key(&self, path: &Path) -> Result<Key, CliError> {
         let input = Input::from_argument(Some(path));
+        if let Input::File(path) = &input {
+            warn_if_shared(path);
+        }
         parse_key(&input.read(MAX_KEY_BYTES)?).map_err(|error| {
             CliError::new(Outcome::Unreadable, "KEY", error.to_string())
                 .at(input.shown())
                 .hint("`runseal keygen -o FILE` makes a key")
         })
     }
+}
+
+/// A private key that others can read is nobody's in particular.
+fn warn_if_shared(path: &Path) {
+    // Where it cannot be asked, reading it says why.
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return;
+    };
+    let mode = metadata.permissions().mode() & 0o777;
+    let readers = match (mode & 0o004 != 0, mode & 0o040 != 0) {
+        (true, _) => "everybody on this machine",
+        (false, true) => "its group",
+        (false, false) => return,
+    };
+    let shown = path.display();
+    ui::tell(&format!(
+        "warning: the private key `{shown}` can be read by {readers} (mode {mode:04o})\n\
+         hint: `chmod 600 {shown}`, or make a new key if others had access"
+    ));
 }

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{Dialect, ReadOptions, parse_document};
+use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
 use runseal_core::formats::receipt::trust::TrustPolicy;
 use runseal_core::formats::receipt::{RULES, ReceiptsView, TrustDemand};
 use runseal_core::verify::{Level, Outcome, render_human, render_json, run_rules};
 use runseal_engine::input::Input;
 
 use super::load::{order_receipts, parse_files, read_files};
+use super::trusted::{Signer, find_signers};
 use crate::error::CliError;
 use crate::ui;
 
@@ -27,7 +28,8 @@ pub struct Args {
     /// A Merkle attestation over the receipts.
     #[arg(long, value_name = "FILE")]
     merkle: Option<PathBuf>,
-    /// The trust policy: whose keys count.
+    /// The trust policy: whose keys count. Without a strict flag it changes no verdict, but who
+    /// signed and whether the policy trusts them is told and printed.
     #[arg(long, value_name = "FILE")]
     trust: Option<PathBuf>,
     /// Every attestation must be of a key that the policy trusts for it.
@@ -62,6 +64,18 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut printed = render_json(&report);
     let root = view.merkle_root().filter(|_| report.is_valid());
     printed.insert("merkle_root", root.map(|root| root.to_string()));
+    if let Some(policy) = &policy {
+        let signers = find_signers(&view, policy);
+        printed.insert(
+            "signers",
+            Value::array(signers.iter().map(Signer::to_value)),
+        );
+        if demand == TrustDemand::None {
+            for signer in &signers {
+                ui::note(&signer.to_line());
+            }
+        }
+    }
     ui::print_json(&printed, Dialect::Kernel)?;
     if report.is_valid() {
         return Ok(Outcome::Valid);

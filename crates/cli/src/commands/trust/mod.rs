@@ -6,16 +6,30 @@ mod explain;
 mod init;
 mod rotate;
 
-use super::table::{Entry, command};
+use runseal_core::verify::Outcome;
 
-/// What the commands below are for.
-pub const ABOUT: &str = "Say whose signatures count, for what, and why something is trusted or not";
+use super::commands;
+use crate::error::CliError;
 
-/// The commands for policies, in the order of the help.
-pub static COMMANDS: [Entry; 5] = [
-    command!("init", init),
-    command!("add", add),
-    command!("rotate", rotate),
-    command!("check", check),
-    command!("explain", explain),
-];
+/// Say whose signatures count, for what, and why something is trusted or not.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: TrustCommand,
+}
+
+commands! {
+    /// The commands for policies.
+    enum TrustCommand {
+        Init(init),
+        Add(add),
+        Rotate(rotate),
+        Check(check),
+        Explain(explain),
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    args.command.run()
+}

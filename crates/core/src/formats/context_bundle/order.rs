@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::BundleView;
 use super::walk::{Part, Where, nodes, outputs, questions, top};
-use crate::canon::compare_utf16;
+use crate::canon::Node;
 use crate::verify::Findings;
 
 /// Adds a finding at `place` if an element sorts before its predecessor.
@@ -27,26 +27,30 @@ fn check_sorted<T>(
     }
 }
 
-#[allow(
-    clippy::ptr_arg,
-    reason = "an order of the elements of a list of strings"
-)]
-fn by_text(a: &String, b: &String) -> Ordering {
-    compare_utf16(a, b)
+fn by_text(a: &Node<'_>, b: &Node<'_>) -> Ordering {
+    a.compare_utf16(b)
+}
+
+/// The member `key`, where it is a string.
+fn string<'a>(part: &Part<'a>, key: &str) -> Option<Node<'a>> {
+    part.node.get(key).filter(Node::is_string)
 }
 
 /// The strings of a list; other elements are SCHEMA's.
-fn texts(part: &Part<'_>, name: &str) -> Vec<String> {
+fn texts<'a>(part: &Part<'a>, name: &str) -> Vec<Node<'a>> {
     let elements = part.elements(name).into_iter();
     elements
-        .filter_map(|element| element.node.as_lossy_str().map(|text| text.into_owned()))
+        .map(|element| element.node)
+        .filter(Node::is_string)
         .collect()
 }
 
 /// The member `key` of each element that has it.
-fn keyed(part: &Part<'_>, name: &str, key: &str) -> Vec<String> {
+fn keyed<'a>(part: &Part<'a>, name: &str, key: &str) -> Vec<Node<'a>> {
     let elements = part.elements(name).into_iter();
-    elements.filter_map(|element| element.text(key)).collect()
+    elements
+        .filter_map(|element| string(&element, key))
+        .collect()
 }
 
 pub(super) fn check_outputs(view: &BundleView<'_>, findings: &mut Findings) {
@@ -72,17 +76,17 @@ pub(super) fn check_constraints(view: &BundleView<'_>, findings: &mut Findings) 
 
 /// Priority descending, id ascending (000 §4.3); questions without both are SCHEMA's.
 fn check_question_list(part: &Part<'_>, findings: &mut Findings) {
-    let list: Vec<(f64, String)> = part
+    let list: Vec<(f64, Node<'_>)> = part
         .elements("unresolved_questions")
         .into_iter()
         .filter_map(|question| {
             let priority = question.node.get("priority")?.as_number()?.to_f64();
-            Some((priority, question.text("id")?))
+            Some((priority, string(&question, "id")?))
         })
         .collect();
-    let order = |a: &(f64, String), b: &(f64, String)| {
+    let order = |a: &(f64, Node<'_>), b: &(f64, Node<'_>)| {
         let by_priority = b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal);
-        by_priority.then_with(|| compare_utf16(&a.1, &b.1))
+        by_priority.then_with(|| a.1.compare_utf16(&b.1))
     };
     check_sorted(
         part.place.then("unresolved_questions"),
@@ -111,12 +115,12 @@ pub(super) fn check_terminal_nodes(view: &BundleView<'_>, findings: &mut Finding
 
 pub(super) fn check_inner_lists(view: &BundleView<'_>, findings: &mut Findings) {
     for (node, place) in nodes(view.root) {
-        let ids: Vec<String> = node
+        let ids: Vec<Node<'_>> = node
             .elements("children")
             .into_iter()
-            .filter_map(|child| match child.node.as_lossy_str() {
-                Some(id) => Some(id.into_owned()),
-                None => child.text("id"),
+            .filter_map(|child| match child.node.is_string() {
+                true => Some(child.node),
+                false => string(&child, "id"),
             })
             .collect();
         check_sorted(node.place.then("children"), &ids, by_text, findings);

@@ -1,7 +1,7 @@
 //! The summary of a context bundle: the same bytes for the same bundle.
 
 use super::walk::{Part, top};
-use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_digest, compare_utf16};
+use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_digest};
 
 /// artifact_count, artifact_paths, bundle_hash, outcome, question_ids, schema_version,
 /// terminal_node_ids, terminal_nodes_count, unresolved_questions_count. What is missing counts as
@@ -36,9 +36,9 @@ pub fn summarize_bundle(root: Node<'_>) -> Result<Value, NoCanonicalForm> {
 
 fn sorted(bundle: &Part<'_>, list: &str, member: &str) -> Value {
     let elements = bundle.elements(list).into_iter();
-    let mut texts: Vec<String> = elements
-        .filter_map(|element| element.text(member))
+    let mut texts: Vec<Node<'_>> = elements
+        .filter_map(|element| element.node.get(member).filter(Node::is_string))
         .collect();
-    texts.sort_by(|a, b| compare_utf16(a, b));
-    Value::array(texts)
+    texts.sort_by(|a, b| a.compare_utf16(b));
+    Value::array(texts.iter().map(Node::to_value))
 }

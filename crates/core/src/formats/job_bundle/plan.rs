@@ -6,9 +6,7 @@ use thiserror::Error;
 
 use super::op::Op;
 use super::slice::parse_slice;
-use crate::canon::{
-    Dialect, Kind, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,
-};
+use crate::canon::{Dialect, Kind, NoCanonicalForm, Node, Value, canonical_digest, canonical_text};
 
 /// What is wrong with a plan, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -34,7 +32,7 @@ pub struct Budgets {
 /// A plan that was read and found sound by itself; whether its symbols and sections exist is for
 /// the store to say.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Plan<'a> {
     /// The run.
     pub run_id: String,
     /// What it is for.
@@ -44,20 +42,27 @@ pub struct Plan {
     /// How much it may read.
     pub budgets: Budgets,
     /// Its steps, as written.
-    pub steps: Vec<PlanStep>,
+    pub steps: Vec<PlanStep<'a>>,
     /// The plan as canonical JSON.
     pub canonical: String,
 }
 
-/// A step of a plan.
+/// A step of a plan that was found sound. What it does is read again when it is asked for: a plan
+/// may have a million steps.
 #[derive(Clone, Debug)]
-pub struct PlanStep {
+pub struct PlanStep<'a> {
     /// Its id, where the plan gives one.
-    pub step_id: Option<String>,
+    pub step_id: Option<Box<str>>,
     /// Its place: as given, else its position.
     pub ordinal: i64,
+    node: Node<'a>,
+}
+
+impl PlanStep<'_> {
     /// What it does.
-    pub body: StepBody,
+    pub fn body(&self) -> Result<StepBody, PlanFault> {
+        StepBody::parse(self.node)
+    }
 }
 
 /// What a step does: all of it but its id and place.
@@ -150,9 +155,9 @@ impl StepBody {
     }
 }
 
-impl Plan {
+impl<'a> Plan<'a> {
     /// Reads a plan and checks all that can be checked without a store. Every fault is told.
-    pub fn parse(root: Node<'_>) -> Result<Self, Vec<PlanFault>> {
+    pub fn parse(root: Node<'a>) -> Result<Self, Vec<PlanFault>> {
         let mut faults = Vec::new();
         if root.kind() != Kind::Object {
             return Err(vec![expected("$", "an object", root)]);
@@ -198,8 +203,8 @@ impl Plan {
             faults.push(fault("$.budgets.max_steps", message));
         }
         check_repeats(&steps, &mut faults);
-        let canonical = match canonical_bytes(root, Dialect::Job) {
-            Ok(bytes) => String::from_utf8(bytes).unwrap_or_default(),
+        let canonical = match canonical_text(root, Dialect::Job) {
+            Ok(text) => text,
             Err(error) => {
                 faults.push(fault("$", error.to_string()));
                 String::new()
@@ -219,7 +224,7 @@ impl Plan {
     }
 }
 
-fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep, PlanFault> {
+fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep<'_>, PlanFault> {
     let body = StepBody::parse(node)?;
     let known = [
         "step_id",
@@ -248,7 +253,7 @@ fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep, PlanFault> {
             let text = value.as_str().filter(|text| !text.is_empty());
             Some(
                 text.ok_or_else(|| expected(".step_id", "a name", value))?
-                    .into_owned(),
+                    .into(),
             )
         }
     };
@@ -265,7 +270,7 @@ fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep, PlanFault> {
     Ok(PlanStep {
         step_id,
         ordinal,
-        body,
+        node,
     })
 }
 
@@ -310,7 +315,7 @@ fn parse_budgets(root: Node<'_>, faults: &mut Vec<PlanFault>) -> Budgets {
 }
 
 /// Two steps with one id, or with one place and no ids of their own, could not be told apart.
-fn check_repeats(steps: &[PlanStep], faults: &mut Vec<PlanFault>) {
+fn check_repeats(steps: &[PlanStep<'_>], faults: &mut Vec<PlanFault>) {
     let mut ids = BTreeSet::new();
     let mut places = BTreeSet::new();
     for (at, step) in steps.iter().enumerate() {
@@ -394,13 +399,9 @@ mod tests {
     use super::*;
     use crate::canon::{ReadOptions, parse_document};
 
-    fn parse(text: &str) -> Result<Plan, Vec<PlanFault>> {
+    fn paths(text: &str) -> Vec<String> {
         let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
         Plan::parse(document.root())
-    }
-
-    fn paths(text: &str) -> Vec<String> {
-        parse(text)
             .unwrap_err()
             .into_iter()
             .map(|fault| fault.path)
@@ -413,20 +414,22 @@ mod tests {
 
     #[test]
     fn plan_with_all_members_is_read() {
-        let plan = parse(
-            r#"{"run_id":"r","intent":"i","idempotency_key":"k","budgets":{"max_bytes":9},
+        let document = parse_document(
+            br#"{"run_id":"r","intent":"i","idempotency_key":"k","budgets":{"max_bytes":9},
             "steps":[{"op":"READ_SYMBOL","refs":{"symbol_id":"@a"}},
             {"op":"READ_SECTION","refs":{"section_id":"s"},"constraints":{"slice":"head(1)"},
              "ordinal":-4,"step_id":"mine","expected_outputs":{"n":1}}]}"#,
+            &ReadOptions::default(),
         )
         .unwrap();
+        let plan = Plan::parse(document.root()).unwrap();
         assert_eq!(plan.budgets.max_bytes, Some(9));
         assert_eq!((plan.steps[0].ordinal, plan.steps[1].ordinal), (0, -4));
-        assert_eq!(plan.steps[1].body.slice.as_deref(), Some("head(1)"));
-        let step = plan.steps[1].body.to_step("mine", -4);
-        let bytes = canonical_bytes(&step, Dialect::Job).unwrap();
+        let body = plan.steps[1].body().unwrap();
+        assert_eq!(body.slice.as_deref(), Some("head(1)"));
+        let step = body.to_step("mine", -4);
         assert_eq!(
-            String::from_utf8(bytes).unwrap(),
+            canonical_text(&step, Dialect::Job).unwrap(),
             r#"{"constraints":{"slice":"head(1)"},"expected_outputs":{"n":1},"op":"READ_SECTION","ordinal":-4,"refs":{"section_id":"s"},"step_id":"mine"}"#
         );
     }
@@ -488,7 +491,9 @@ mod tests {
             ["$.steps[1].ordinal"]
         );
         let named = |id: &str| step.replace("{\"op\"", &format!("{{\"step_id\":\"{id}\",\"op\""));
-        assert!(parse(&with_step(&format!("{},{}", named("a"), named("b")))).is_ok());
+        let text = with_step(&format!("{},{}", named("a"), named("b")));
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert!(Plan::parse(document.root()).is_ok());
         let twice = with_step(&format!("{},{}", named("a"), named("a")));
         assert_eq!(paths(&twice), ["$.steps[1].step_id"]);
     }

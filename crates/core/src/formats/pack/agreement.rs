@@ -6,7 +6,7 @@
 //! lists its files (PK14), and at any pack when form is asked for.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::PackView;
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_bytes, canonical_digest};
@@ -241,7 +241,7 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
         .into_iter()
         .filter_map(|output| Some((text(output, "path")?, text(output, "sha256"))))
         .collect();
-    let commands: Vec<_> = execution(run)
+    let commands: BTreeSet<_> = execution(run)
         .map(|execution| list(execution, "cmd"))
         .unwrap_or_default()
         .into_iter()
@@ -368,6 +368,7 @@ fn check_runner(run: Node<'_>, runner: Node<'_>, findings: &mut Findings) {
         texts.map(Cow::into_owned).collect()
     };
     let allowed = texts(policy.and_then(|policy| policy.get("allowed_write_roots")));
+    let allowed: BTreeSet<String> = allowed.into_iter().collect();
     for (at, root) in texts(runner.get("write_roots")).iter().enumerate() {
         if !allowed.is_empty() && !allowed.contains(root) {
             findings.add(

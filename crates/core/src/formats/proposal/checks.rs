@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ProposalView;
-use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest, compare_utf16};
+use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
 use crate::digest::{ContentHash, Digest};
 use crate::ids::{ActionId, BundleId, ProposalId};
 use crate::space::trim_ecmascript;
@@ -43,7 +43,7 @@ impl Item<'_> {
     /// The place under the item's id, which is how reports name it; an empty id counts as none.
     fn place(&self) -> Place {
         let id = text(self.node, "id").filter(|id| !id.is_empty());
-        let place = id.map_or_else(Place::whole, |id| Place::named(id));
+        let place = id.map_or_else(Place::whole, Place::named);
         place.at(self.path.clone())
     }
 }
@@ -377,9 +377,10 @@ pub(super) fn check_order(view: &ProposalView<'_>, findings: &mut Findings) {
     }
 }
 
-fn id_descends(first: Node<'_>, second: Node<'_>) -> bool {
-    match (text(first, "id"), text(second, "id")) {
-        (Some(first), Some(second)) => compare_utf16(&second, &first).is_lt(),
+fn id_descends<'a>(first: Node<'a>, second: Node<'a>) -> bool {
+    let id = |node: Node<'a>| node.get("id").filter(Node::is_string);
+    match (id(first), id(second)) {
+        (Some(first), Some(second)) => second.compare_utf16(&first).is_lt(),
         _ => false,
     }
 }

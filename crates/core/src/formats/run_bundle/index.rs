@@ -2,11 +2,13 @@
 //! artifacts that came from other engines.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use super::layout::{Role, content_type_of};
-use crate::canon::{Node, Value};
+use crate::canon::{CanonError, Dialect, Node, ObjectWriter, Value};
 use crate::digest::Digest;
 use crate::path::SafePath;
+use crate::verify::add_faults;
 
 /// One well-formed entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,24 +99,32 @@ pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
                 index.entries.insert(path, IndexEntry { sha256, role });
             }
         }
-        index.faults.append(&mut faults);
+        add_faults(&mut index.faults, faults);
     }
     index
 }
 
-/// The index of `files`.
-pub fn write_index(files: &BTreeMap<String, Digest>) -> Value {
-    let entry = |(path, digest): (&String, &Digest)| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        Value::object([
-            ("artifact_name", name),
-            ("relative_path", path.as_str()),
-            ("sha256", digest.to_string().as_str()),
-            ("content_type", content_type_of(path)),
-            ("role", Role::of_path(path).name()),
-        ])
-    };
-    Value::object([("artifacts", Value::array(files.iter().map(entry)))])
+/// Writes the index of `files` into `sink`, in its JCS form.
+pub fn write_index(
+    files: &BTreeMap<String, Digest>,
+    sink: &mut dyn io::Write,
+) -> Result<(), CanonError> {
+    let mut index = ObjectWriter::begin(sink, Dialect::Jcs)?;
+    index.list("artifacts", |list| {
+        for (path, digest) in files {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            list.element(&Value::object([
+                ("artifact_name", name),
+                ("relative_path", path.as_str()),
+                ("sha256", digest.to_string().as_str()),
+                ("content_type", content_type_of(path)),
+                ("role", Role::of_path(path).name()),
+            ]))?;
+        }
+        Ok::<_, CanonError>(())
+    })?;
+    index.end()?;
+    Ok(())
 }
 
 /// An artifact that came from another engine's run. Ordered by all three.
@@ -172,7 +182,10 @@ mod tests {
         let files: BTreeMap<String, Digest> = ["RUN_INPUT.json", "artifacts/a/b.csv"]
             .map(|name| (name.to_owned(), Digest::of(name.as_bytes())))
             .into();
-        let written = write_index(&files);
+        let mut bytes = Vec::new();
+        write_index(&files, &mut bytes).unwrap();
+        let document = parse_document(&bytes, &ReadOptions::default()).unwrap();
+        let written = document.root().to_value();
         let text = String::from_utf8(canonical_bytes(&written, Dialect::Jcs).unwrap()).unwrap();
         let hash = Digest::of(b"artifacts/a/b.csv");
         assert!(text.contains(&format!(

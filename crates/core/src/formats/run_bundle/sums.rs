@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::digest::Digest;
+use crate::verify::add_faults;
 
 /// What SHA256SUMS.txt says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,12 +37,15 @@ pub fn parse_sums(bytes: &[u8]) -> Sums {
         };
         let parsed = parse_line(line);
         match parsed {
-            Some(_) if !ended => sums
-                .faults
-                .push(format!("line {number} does not end with LF")),
-            None => sums.faults.push(format!(
-                "line {number} is not 64 lower-case hex digits, two spaces and a path"
-            )),
+            Some(_) if !ended => {
+                let fault = format!("line {number} does not end with LF");
+                add_faults(&mut sums.faults, [fault]);
+            }
+            None => {
+                let fault =
+                    format!("line {number} is not 64 lower-case hex digits, two spaces and a path");
+                add_faults(&mut sums.faults, [fault]);
+            }
             Some(_) => {}
         }
         let Some((digest, path)) = parsed else {
@@ -52,8 +56,8 @@ pub fn parse_sums(bytes: &[u8]) -> Sums {
         }
         last = Some(path.to_owned());
         if sums.files.contains_key(path) {
-            sums.faults
-                .push(format!("line {number} lists `{path}` again"));
+            let fault = format!("line {number} lists `{path}` again");
+            add_faults(&mut sums.faults, [fault]);
         } else {
             sums.files.insert(path.to_owned(), digest);
         }

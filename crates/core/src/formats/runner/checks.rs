@@ -1,9 +1,10 @@
 //! The checks of a runner record, one function a rule.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::{PARTS, RunnerView, SCHEMA_VERSION};
-use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_bytes, compare_utf16};
+use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_bytes};
 use crate::formats::policy::BOUNDS;
 use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
@@ -46,8 +47,9 @@ fn strings<'a>(list: Node<'a>) -> Vec<Cow<'a, str>> {
         .collect()
 }
 
-fn is_sorted(strings: &[Cow<'_, str>]) -> bool {
-    strings.is_sorted_by(|a, b| compare_utf16(a, b).is_le())
+fn is_sorted(list: Node<'_>) -> bool {
+    let strings: Vec<Node<'_>> = list.items().filter(Node::is_string).collect();
+    strings.is_sorted_by(|a, b| a.compare_utf16(b).is_le())
 }
 
 pub(super) fn check_schema(view: &RunnerView<'_>, findings: &mut Findings) {
@@ -81,7 +83,7 @@ pub(super) fn check_schema(view: &RunnerView<'_>, findings: &mut Findings) {
     if let Some(warnings) = view.root.get("warnings") {
         let is_list = warnings.kind() == Kind::Array;
         let all_strings = warnings.items().all(|item| item.is_string());
-        if !is_list || !all_strings || !is_sorted(&strings(warnings)) {
+        if !is_list || !all_strings || !is_sorted(warnings) {
             findings.add(
                 place(JsonPath::ROOT.then("warnings")),
                 "warnings is not a sorted list of strings",
@@ -265,17 +267,18 @@ pub(super) fn check_commands(view: &RunnerView<'_>, findings: &mut Findings) {
     let Some(commands) = part_of(view, "commands") else {
         return;
     };
-    let list = |name: &str| commands.get(name).map(strings).unwrap_or_default();
-    let (allowed, blocked) = (list("allowlist"), list("blocklist"));
-    for (name, found) in [("allowlist", &allowed), ("blocklist", &blocked)] {
-        if !is_sorted(found) {
+    for name in ["allowlist", "blocklist"] {
+        if commands.get(name).is_some_and(|list| !is_sorted(list)) {
             findings.add(
                 place(JsonPath::ROOT.then("commands").then(name)),
                 "the list is not sorted",
             );
         }
     }
-    if let Some(both) = allowed.iter().find(|name| blocked.contains(name)) {
+    let list = |name: &str| commands.get(name).map(strings).unwrap_or_default();
+    let blocked: BTreeSet<_> = list("blocklist").into_iter().collect();
+    let allowed = list("allowlist");
+    if let Some(both) = allowed.iter().find(|name| blocked.contains(*name)) {
         findings.add(
             place(JsonPath::ROOT.then("commands")),
             format!("`{both}` is both allowed and blocked"),
@@ -293,7 +296,7 @@ pub(super) fn check_write_roots(view: &RunnerView<'_>, findings: &mut Findings) 
     let Some(roots) = part_of(view, "write_roots") else {
         return;
     };
-    if !is_sorted(&strings(roots)) {
+    if !is_sorted(roots) {
         findings.add(
             place(JsonPath::ROOT.then("write_roots")),
             "the list is not sorted",
@@ -324,7 +327,7 @@ pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
         );
     }
     if let Some(list) = context.get("env_allowlist") {
-        if !is_sorted(&strings(list)) {
+        if !is_sorted(list) {
             findings.add(
                 place(JsonPath::ROOT.then("context").then("env_allowlist")),
                 "the list is not sorted",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::rule_of;
+use super::{rule_of, unlisted_note};
 use crate::formats::Format;
 use crate::verify::finding::Finding;
 use crate::verify::render::one_line;
@@ -235,6 +235,9 @@ fn summary(survey: &Survey) -> String {
     }
     if survey.not_checked() > 0 {
         let _ = write!(text, "; {} NOT CHECKED", survey.not_checked());
+    }
+    if let Some(note) = unlisted_note(survey) {
+        let _ = write!(text, "; {note}");
     }
     if survey.passed_over() > 0 {
         let _ = write!(text, "; {} other files passed over", survey.passed_over());

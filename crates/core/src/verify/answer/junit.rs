@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::human::named_place;
 use super::{format_name, rule_of};
+use crate::limits::FINDINGS_A_SURVEY;
 use crate::verify::finding::Finding;
 use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
 
@@ -59,6 +60,12 @@ fn write_case(xml: &mut String, survey: &Survey, result: &Checked) {
                     "      <failure type=\"{rule}\" message=\"{}\"/>",
                     escape(&message)
                 );
+            }
+            // Dropped because there are too many: still no success.
+            if findings.is_empty() && not_run.is_empty() {
+                let message =
+                    format!("its findings are not listed: the limit is {FINDINGS_A_SURVEY}");
+                let _ = writeln!(xml, "      <failure type=\"LIMIT\" message=\"{message}\"/>");
             }
             xml.push_str("    </testcase>\n");
         }

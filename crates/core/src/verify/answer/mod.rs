@@ -16,6 +16,7 @@ use super::rule::{Level, RuleInfo};
 use super::survey::{Checked, NO_ACCESS, Survey, Verdict};
 use crate::canon::Value;
 use crate::formats::{Format, all_rules};
+use crate::limits::FINDINGS_A_SURVEY;
 
 /// What `format` says where it is not known.
 const UNKNOWN: &str = "unknown";
@@ -42,6 +43,16 @@ fn all_findings(survey: &Survey, result: &Checked) -> Vec<Finding> {
     findings
 }
 
+/// How many findings are not listed, and which bound that is; nothing where all are.
+fn unlisted_note(survey: &Survey) -> Option<String> {
+    (survey.unlisted() > 0).then(|| {
+        format!(
+            "{} more findings not listed: the limit is {FINDINGS_A_SURVEY}",
+            survey.unlisted()
+        )
+    })
+}
+
 /// `{"checked","invalid","not_checked","ok","level","unchecked","results":[{"format","ok","path",
 /// "outcome","violations"}]}`, sorted by path. `unchecked` are the levels that were not asked for.
 pub fn render_survey_json(survey: &Survey) -> Value {
@@ -50,6 +61,10 @@ pub fn render_survey_json(survey: &Survey) -> Value {
     // The shape that is promised has no such member; it appears where there is something to count.
     if survey.not_checked() > 0 {
         object.insert("not_checked", survey.not_checked() as u64);
+    }
+    // The same holds for what is too much to list.
+    if survey.unlisted() > 0 {
+        object.insert("unlisted_violations", survey.unlisted());
     }
     object.insert("ok", survey.outcome() == super::Outcome::Valid);
     object.insert("level", survey.level().name());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::human::meaning_of;
-use super::{UNKNOWN, all_findings, rule_of};
+use super::{UNKNOWN, all_findings, rule_of, unlisted_note};
 use crate::canon::Value;
 use crate::formats::Format;
 use crate::verify::finding::Finding;
@@ -30,10 +30,16 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
             .map(move |finding| finding_json(result, &finding, index))
     });
     let results: Vec<Value> = results.collect();
-    let notifications: Vec<Value> = survey.results().iter().filter_map(notification).collect();
+    let mut notifications: Vec<Value> = survey.results().iter().filter_map(notification).collect();
+    let is_successful = notifications.is_empty();
+    notifications.extend(
+        unlisted_note(survey).map(|note| {
+            Value::object([("level", Value::from("warning")), ("message", text(&note))])
+        }),
+    );
     let mut driver = Value::object([("name", "runseal"), ("version", env!("CARGO_PKG_VERSION"))]);
     driver.insert("rules", Value::array(rules.into_values()));
-    let mut invocation = Value::object([("executionSuccessful", notifications.is_empty())]);
+    let mut invocation = Value::object([("executionSuccessful", is_successful)]);
     invocation.insert("toolExecutionNotifications", Value::array(notifications));
     let artifacts: Vec<Value> = survey
         .results()

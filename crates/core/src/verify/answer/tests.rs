@@ -89,3 +89,26 @@ fn survey_junit_escapes_markup_and_control_characters() {
         assert!(xml.contains(wanted), "{wanted}\n{xml}");
     }
 }
+
+#[test]
+fn survey_findings_beyond_the_bound_are_told_in_every_answer() {
+    let more = FINDINGS_A_SURVEY + 3;
+    let results = (0..more).map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "what"));
+    let survey = Survey::new(Level::Document, results.collect(), 0);
+    let note = "3 more findings not listed: the limit is 20000";
+    let human = render_survey_human(&survey);
+    assert!(human.contains(note));
+    assert_eq!(human.matches("INVALID").count(), more);
+    let answer = render_survey_json(&survey);
+    assert_eq!(answer.get("unlisted_violations"), Some(&Value::from(3)));
+    let sarif = json(&render_survey_sarif(&survey));
+    assert!(sarif.contains(note));
+    assert_eq!(sarif.matches("\"ruleId\"").count(), FINDINGS_A_SURVEY);
+    let junit = render_survey_junit(&survey);
+    assert_eq!(
+        junit.matches("<failure ").count(),
+        more,
+        "none looks like a success"
+    );
+    assert_eq!(junit.matches("type=\"LIMIT\"").count(), 3);
+}

@@ -5,7 +5,7 @@ use std::io::Read;
 use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, Entry, EntryKind, EntryName, Source, SourceError};
 
-use super::scan::{Archive, FileRecord, Record};
+use crate::catalogue::{Archive, FileRecord, Record};
 
 /// What lies below one folder of an archive.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ impl<'a> ArchiveSource<'a> {
         Self { archive, folder }
     }
 
-    fn file(&self, path: &SafePath) -> Result<&'a FileRecord, SourceError> {
+    fn file(&self, path: &SafePath) -> Result<FileRecord<'a>, SourceError> {
         let shown = path.to_string();
         let name = if self.folder.is_empty() {
             shown.clone()
@@ -51,7 +51,7 @@ impl<'a> ArchiveSource<'a> {
     }
 
     fn kept(&self, path: &SafePath) -> Result<&'a [u8], SourceError> {
-        match &self.file(path)?.kept {
+        match self.file(path)?.kept {
             Some(bytes) => Ok(bytes),
             // Read once and not kept, so there is nothing to read again.
             None => Err(SourceError::TooLarge {
@@ -64,7 +64,7 @@ impl<'a> ArchiveSource<'a> {
 
 impl Source for ArchiveSource<'_> {
     fn entries(&self) -> Result<Vec<Entry>, SourceError> {
-        let entry = |(name, record): (&[u8], &Record)| Entry {
+        let entry = |(name, record): (&[u8], Record<'_>)| Entry {
             name: EntryName::from_bytes(name),
             kind: record.kind(),
         };

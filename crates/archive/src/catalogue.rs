@@ -1,0 +1,366 @@
+//! The entries of an archive, held in little memory: all names in one piece, an entry twelve
+//! bytes, a file's facts beside it, the bytes that are kept in large pieces.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use runseal_core::formats::archive::{ArchiveFault, FaultKind};
+use runseal_core::source::{ContentFact, EntryKind};
+
+use crate::names::fold;
+use crate::scan::shown;
+
+/// A file of an archive.
+#[derive(Debug, Clone, Copy)]
+pub struct FileRecord<'a> {
+    /// What its bytes are.
+    pub content: ContentFact,
+    /// The bytes themselves, where they were kept.
+    pub kept: Option<&'a [u8]>,
+}
+
+/// An entry of an archive.
+#[derive(Debug, Clone, Copy)]
+pub enum Record<'a> {
+    /// A folder, with an entry of its own or implied by what lies in it.
+    Folder,
+    /// A regular file.
+    File(FileRecord<'a>),
+    /// Something that has no bytes.
+    Other(EntryKind),
+}
+
+impl Record<'_> {
+    /// What it is.
+    pub fn kind(&self) -> EntryKind {
+        match self {
+            Self::Folder => EntryKind::Directory,
+            Self::File(_) => EntryKind::File,
+            Self::Other(kind) => *kind,
+        }
+    }
+}
+
+/// An archive that was read to its end, or to where that was no longer possible.
+#[derive(Debug)]
+pub struct Archive {
+    catalogue: Catalogue,
+    faults: Vec<ArchiveFault>,
+}
+
+impl Archive {
+    pub(crate) fn new(catalogue: Catalogue, faults: Vec<ArchiveFault>) -> Self {
+        Self { catalogue, faults }
+    }
+
+    /// What is wrong with it, in order.
+    pub fn faults(&self) -> &[ArchiveFault] {
+        &self.faults
+    }
+
+    /// Adds what only the caller can know, such as a file's name that says something else.
+    pub fn add_fault(&mut self, fault: ArchiveFault) {
+        self.faults.push(fault);
+        self.faults.sort();
+    }
+
+    /// Everything below `folder` (empty: everything), with names relative to it, in order.
+    pub fn below<'a>(&'a self, folder: &str) -> impl Iterator<Item = (&'a [u8], Record<'a>)> + 'a {
+        let prefix = match folder {
+            "" => Vec::new(),
+            folder => format!("{folder}/").into_bytes(),
+        };
+        let catalogue = &self.catalogue;
+        let rows = &catalogue.rows;
+        let begin = rows.partition_point(|row| catalogue.name(row) < prefix.as_slice());
+        rows[begin..]
+            .iter()
+            .map(|row| (catalogue.name(row), row))
+            .take_while({
+                let prefix = prefix.clone();
+                move |(name, _)| name.starts_with(&prefix)
+            })
+            .map(move |(name, row)| (&name[prefix.len()..], catalogue.record(row)))
+    }
+
+    /// The entry of this name.
+    pub fn get(&self, name: &str) -> Option<Record<'_>> {
+        let catalogue = &self.catalogue;
+        let found = catalogue
+            .rows
+            .binary_search_by(|row| catalogue.name(row).cmp(name.as_bytes()));
+        found.ok().map(|at| catalogue.record(&catalogue.rows[at]))
+    }
+}
+
+/// The place of a name, and what has it.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    start: u32,
+    /// Index of a file's facts.
+    content: u32,
+    length: u16,
+    kind: EntryKind,
+}
+
+/// Where a file's bytes are kept.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    content: u32,
+    piece: u32,
+    start: u32,
+    length: u32,
+}
+
+/// Kept bytes of small files share pieces of this size.
+const PIECE: usize = 1 << 20;
+
+/// From this size on a file has a piece of its own.
+const OWN_PIECE: usize = PIECE / 4;
+
+/// Everything that is known of entries. Rows are in the order of arrival until
+/// [`Catalogue::finish`], then in the order of names.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogue {
+    names: Vec<u8>,
+    rows: Vec<Row>,
+    contents: Vec<ContentFact>,
+    kept: Vec<Kept>,
+    pieces: Vec<Vec<u8>>,
+    /// The piece that small files are added to.
+    shared_piece: Option<usize>,
+}
+
+type Report<'r> = &'r mut dyn FnMut(FaultKind, Option<String>, String);
+
+impl Catalogue {
+    /// Entries so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// Bytes of all names so far.
+    pub(crate) fn name_bytes(&self) -> u64 {
+        self.names.len() as u64
+    }
+
+    /// Adds an entry without content. Names were checked to have at most 16 KiB, and all together
+    /// to have less than 4 GiB.
+    pub(crate) fn add(&mut self, name: &[u8], kind: EntryKind) {
+        let row = Row {
+            start: u32::try_from(self.names.len()).unwrap_or(u32::MAX),
+            content: u32::try_from(self.contents.len()).unwrap_or(u32::MAX),
+            length: u16::try_from(name.len()).unwrap_or(u16::MAX),
+            kind,
+        };
+        self.names.extend_from_slice(name);
+        self.rows.push(row);
+    }
+
+    /// Adds a file, with its bytes where they are to be kept. Gives `bytes` back where it can be
+    /// used again.
+    pub(crate) fn add_file(
+        &mut self,
+        name: &[u8],
+        content: ContentFact,
+        bytes: Vec<u8>,
+        is_kept: bool,
+    ) -> Vec<u8> {
+        self.add(name, EntryKind::File);
+        let at = u32::try_from(self.contents.len()).unwrap_or(u32::MAX);
+        self.contents.push(content);
+        match is_kept {
+            true => self.keep(at, bytes),
+            false => bytes,
+        }
+    }
+
+    fn keep(&mut self, content: u32, mut bytes: Vec<u8>) -> Vec<u8> {
+        let length = bytes.len();
+        let (piece, start, rest) = if length >= OWN_PIECE {
+            bytes.shrink_to_fit();
+            self.pieces.push(bytes);
+            (self.pieces.len() - 1, 0, Vec::new())
+        } else {
+            let shared = self.piece_with_room(length);
+            let piece = &mut self.pieces[shared];
+            let start = piece.len();
+            piece.extend_from_slice(&bytes);
+            (shared, start, bytes)
+        };
+        self.kept.push(Kept {
+            content,
+            piece: u32::try_from(piece).unwrap_or(u32::MAX),
+            start: u32::try_from(start).unwrap_or(u32::MAX),
+            length: u32::try_from(length).unwrap_or(u32::MAX),
+        });
+        rest
+    }
+
+    fn piece_with_room(&mut self, length: usize) -> usize {
+        match self.shared_piece {
+            Some(at) if self.pieces[at].len() + length <= PIECE => at,
+            _ => {
+                self.pieces.push(Vec::with_capacity(PIECE));
+                *self.shared_piece.insert(self.pieces.len() - 1)
+            }
+        }
+    }
+
+    fn name(&self, row: &Row) -> &[u8] {
+        let start = row.start as usize;
+        &self.names[start..start + usize::from(row.length)]
+    }
+
+    fn record(&self, row: &Row) -> Record<'_> {
+        match row.kind {
+            EntryKind::Directory => Record::Folder,
+            EntryKind::File => Record::File(FileRecord {
+                content: self.contents[row.content as usize],
+                kept: self.kept_bytes(row.content),
+            }),
+            kind => Record::Other(kind),
+        }
+    }
+
+    fn kept_bytes(&self, content: u32) -> Option<&[u8]> {
+        let found = self
+            .kept
+            .binary_search_by_key(&content, |kept| kept.content);
+        let kept = self.kept[found.ok()?];
+        let start = kept.start as usize;
+        Some(&self.pieces[kept.piece as usize][start..start + kept.length as usize])
+    }
+
+    /// Puts the entries in order, adds the folders that names imply, and reports names that are
+    /// given twice or become one somewhere.
+    pub(crate) fn finish(mut self, limit: u64, report: Report<'_>) -> Self {
+        let mut rows = std::mem::take(&mut self.rows);
+        self.names.shrink_to_fit();
+        self.contents.shrink_to_fit();
+        // Stable, so that the first of two entries of one name comes first.
+        rows.sort_by(|a, b| self.name(a).cmp(self.name(b)));
+        rows.dedup_by(|later, first| {
+            if self.name(later) != self.name(first) {
+                return false;
+            }
+            if (later.kind, first.kind) != (EntryKind::Directory, EntryKind::Directory) {
+                let message = "the name is given more than once; only the first one was looked at";
+                let path = Some(shown(self.name(first)));
+                report(FaultKind::Duplicate, path, message.to_owned());
+            }
+            true
+        });
+        self.rows = rows;
+        self.drop_what_lies_below_files(report);
+        self.add_implied_folders(limit, report);
+        self.report_collisions(report);
+        self
+    }
+
+    fn drop_what_lies_below_files(&mut self, report: Report<'_>) {
+        let rows = std::mem::take(&mut self.rows);
+        let mut is_dropped = vec![false; rows.len()];
+        for row in rows.iter().filter(|row| row.kind != EntryKind::Directory) {
+            let prefix = [self.name(row), b"/"].concat();
+            let begin = rows.partition_point(|other| self.name(other) < prefix.as_slice());
+            for (at, below) in rows.iter().enumerate().skip(begin) {
+                let name = self.name(below);
+                if !name.starts_with(&prefix) || is_dropped[at] {
+                    break;
+                }
+                is_dropped[at] = true;
+                let message = format!(
+                    "it lies below `{}`, which is no folder",
+                    shown(self.name(row))
+                );
+                report(FaultKind::Duplicate, Some(shown(name)), message);
+            }
+        }
+        let kept = rows.into_iter().zip(is_dropped);
+        self.rows = kept
+            .filter(|(_, dropped)| !dropped)
+            .map(|(row, _)| row)
+            .collect();
+    }
+
+    /// In the order of names, everything below a folder stands together; so a folder is new where
+    /// the name before does not lie in it.
+    fn add_implied_folders(&mut self, limit: u64, report: Report<'_>) {
+        let mut folders = Vec::new();
+        let mut before: &[u8] = b"";
+        'rows: for row in &self.rows {
+            let name = self.name(row);
+            let shared = before.iter().zip(name).take_while(|(a, b)| a == b).count();
+            for at in (shared..name.len()).filter(|at| name[*at] == b'/') {
+                let folder = &name[..at];
+                let known = (self.rows).binary_search_by(|other| self.name(other).cmp(folder));
+                if known.is_ok() {
+                    continue;
+                }
+                if self.rows.len() as u64 + folders.len() as u64 >= limit {
+                    let message = format!(
+                        "its entries and the folders above them are more than {limit}; some are \
+                         left out"
+                    );
+                    report(FaultKind::Limit, None, message);
+                    break 'rows;
+                }
+                folders.push(Row {
+                    start: row.start,
+                    content: 0,
+                    length: u16::try_from(at).unwrap_or(u16::MAX),
+                    kind: EntryKind::Directory,
+                });
+            }
+            before = name;
+        }
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.append(&mut folders);
+        rows.sort_unstable_by(|a, b| self.name(a).cmp(self.name(b)));
+        self.rows = rows;
+    }
+
+    /// Names collide with their siblings only: what lies in two folders that become one is the
+    /// folders' fault. Compares by a hash first, so that only names that share it are held folded.
+    fn report_collisions(&self, report: Report<'_>) {
+        let mut hashes: Vec<(u64, u32)> = (self.rows.iter().zip(0..))
+            .map(|(row, at)| (compute_sibling_hash(self.name(row)), at))
+            .collect();
+        hashes.sort_unstable();
+        let groups = hashes.chunk_by(|a, b| a.0 == b.0);
+        for group in groups.filter(|group| group.len() > 1) {
+            let mut keys: Vec<_> = group
+                .iter()
+                .map(|(_, at)| {
+                    let name = self.name(&self.rows[*at as usize]);
+                    (sibling_key(name), name)
+                })
+                .collect();
+            keys.sort_unstable();
+            for same in keys.chunk_by(|a, b| a.0 == b.0) {
+                for (_, name) in &same[1..] {
+                    let first = shown(same[0].1);
+                    let message =
+                        format!("some systems take this name and `{first}` for the same one");
+                    report(FaultKind::Duplicate, Some(shown(name)), message);
+                }
+            }
+        }
+    }
+}
+
+/// The folder as it is, and the last segment folded.
+fn sibling_key(name: &[u8]) -> (&[u8], Vec<u8>) {
+    let begin = name
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |at| at + 1);
+    let (folder, segment) = name.split_at(begin);
+    (folder, fold(segment))
+}
+
+fn compute_sibling_hash(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    sibling_key(name).hash(&mut hasher);
+    hasher.finish()
+}

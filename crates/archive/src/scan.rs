@@ -1,0 +1,379 @@
+//! What is noted of an archive while it goes by.
+
+use std::io::{self, Read};
+
+use runseal_core::digest::{Digest, Hasher};
+use runseal_core::formats::archive::{ArchiveFault, FaultKind};
+use runseal_core::limits::{
+    ARCHIVE_BYTES_PER_ENTRY, ARCHIVE_FREE_ENTRIES, ARCHIVE_FREE_NAMES, ARCHIVE_KEPT_DOCUMENTS,
+    ARCHIVE_KEPT_FREE, ARCHIVE_KEPT_OTHERS, ARCHIVE_KEPT_RATIO, ARCHIVE_MAX_ENTRIES,
+    ARCHIVE_MAX_FAULTS, ARCHIVE_MAX_NAMES, JsonLimits,
+};
+use runseal_core::source::{ContentFact, EntryKind, EntryName, TextCheck};
+
+use crate::catalogue::{Archive, Catalogue};
+use crate::container::PackedBytes;
+use crate::names::{NameFault, check_name};
+
+/// Files of other kinds up to this size are kept, as long as there is room.
+const SMALL: u64 = 64 << 10;
+
+/// How the bytes of a file are read to their digest. A caller with threads may hash on one of
+/// them while this crate goes on unpacking.
+pub trait ContentDigester {
+    /// Reads `reader` to its end and shows every piece to `see`; gives the digest and the number
+    /// of bytes. `expected` is the size that is believed, 0 where reading must go on until the
+    /// reader says that it has ended.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    fn digest(
+        &mut self,
+        reader: &mut dyn Read,
+        expected: u64,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<(Digest, u64)>;
+}
+
+/// Reads and hashes in turns.
+#[derive(Debug)]
+pub struct InlineDigester {
+    buffer: Vec<u8>,
+}
+
+impl Default for InlineDigester {
+    fn default() -> Self {
+        Self {
+            buffer: vec![0; 64 << 10],
+        }
+    }
+}
+
+impl ContentDigester for InlineDigester {
+    fn digest(
+        &mut self,
+        reader: &mut dyn Read,
+        expected: u64,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<(Digest, u64)> {
+        let mut hasher = Hasher::new();
+        let mut total = 0;
+        loop {
+            let count = match reader.read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            hasher.update(&self.buffer[..count]);
+            see(&self.buffer[..count]);
+            total += count as u64;
+            if count == 0 || total == expected {
+                return Ok((hasher.finish(), total));
+            }
+        }
+    }
+}
+
+/// Gathers an [`Archive`].
+pub(crate) struct Scan<'d> {
+    catalogue: Catalogue,
+    faults: Vec<ArchiveFault>,
+    packed: PackedBytes,
+    documents: u64,
+    others_left: u64,
+    digester: &'d mut dyn ContentDigester,
+    scratch: Vec<u8>,
+}
+
+/// Whether there is room for more entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    Left,
+    None,
+}
+
+/// Where an entry belongs.
+enum Place<'a> {
+    /// Below the root, under this name.
+    Below(&'a [u8]),
+    /// The root itself, which `tar` names when it packs `.`.
+    Root,
+    /// Nowhere: no folder can hold it. That was noted.
+    Nowhere,
+}
+
+impl<'d> Scan<'d> {
+    pub(crate) fn new(packed: PackedBytes, digester: &'d mut dyn ContentDigester) -> Self {
+        Self {
+            catalogue: Catalogue::default(),
+            faults: Vec::new(),
+            packed,
+            documents: 0,
+            others_left: ARCHIVE_KEPT_OTHERS,
+            digester,
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Archive {
+        let limit = self.entries_limit();
+        let catalogue = std::mem::take(&mut self.catalogue);
+        let catalogue = catalogue.finish(limit, &mut |kind, path, message| {
+            self.fault(kind, path, message);
+        });
+        self.faults.sort();
+        Archive::new(catalogue, self.faults)
+    }
+
+    pub(crate) fn fault(
+        &mut self,
+        kind: FaultKind,
+        path: Option<String>,
+        message: impl Into<String>,
+    ) {
+        self.add_fault(ArchiveFault {
+            kind,
+            path,
+            message: message.into(),
+        });
+    }
+
+    pub(crate) fn add_fault(&mut self, fault: ArchiveFault) {
+        match self.faults.len() {
+            count if count < ARCHIVE_MAX_FAULTS => self.faults.push(fault),
+            ARCHIVE_MAX_FAULTS => self.faults.push(ArchiveFault {
+                kind: FaultKind::Limit,
+                path: None,
+                message: format!(
+                    "more than {ARCHIVE_MAX_FAULTS} things are wrong with it; the others are not \
+                     listed"
+                ),
+            }),
+            _ => {}
+        }
+    }
+
+    /// How many entries there may be, by what was read so far.
+    pub(crate) fn entries_limit(&self) -> u64 {
+        let by_size = self.packed.get() / ARCHIVE_BYTES_PER_ENTRY;
+        by_size.clamp(ARCHIVE_FREE_ENTRIES, ARCHIVE_MAX_ENTRIES)
+    }
+
+    /// Whether another entry may come; notes it where not.
+    pub(crate) fn room(&mut self) -> Room {
+        let (limit, count) = (self.entries_limit(), self.catalogue.count());
+        if count >= limit {
+            let message = format!(
+                "it holds more than {limit} entries ({ARCHIVE_FREE_ENTRIES}, or one for every \
+                 {ARCHIVE_BYTES_PER_ENTRY} packed bytes, at most {ARCHIVE_MAX_ENTRIES}); the rest \
+                 was not read"
+            );
+            self.fault(FaultKind::Limit, None, message);
+            return Room::None;
+        }
+        let by_size = self.packed.get().saturating_mul(2);
+        let names = by_size.clamp(ARCHIVE_FREE_NAMES, ARCHIVE_MAX_NAMES);
+        if self.catalogue.name_bytes() >= names {
+            let message = format!(
+                "its names have more than {names} bytes ({ARCHIVE_FREE_NAMES}, or twice the packed \
+                 bytes); the rest was not read"
+            );
+            self.fault(FaultKind::Limit, None, message);
+            return Room::None;
+        }
+        Room::Left
+    }
+
+    /// Adds a folder.
+    pub(crate) fn add_folder(&mut self, raw_name: &[u8]) {
+        let name = raw_name.strip_suffix(b"/").unwrap_or(raw_name);
+        match self.place(name) {
+            Place::Below(name) => self.catalogue.add(name, EntryKind::Directory),
+            Place::Root | Place::Nowhere => {}
+        }
+    }
+
+    /// Adds a link, pipe or device.
+    pub(crate) fn add_other(&mut self, raw_name: &[u8], kind: EntryKind) {
+        if let Some(name) = self.place_below(raw_name) {
+            self.catalogue.add(name, kind);
+        }
+    }
+
+    /// Reads a file to the end of `reader` and adds it. `expected` is as in
+    /// [`ContentDigester::digest`]. Gives what its bytes are.
+    pub(crate) fn add_file(
+        &mut self,
+        raw_name: &[u8],
+        expected: u64,
+        reader: &mut dyn Read,
+    ) -> io::Result<ContentFact> {
+        let name = self.place_below(raw_name);
+        let is_document = is_document(raw_name);
+        let limit = match (name, is_document) {
+            (None, _) => 0,
+            (_, true) => self.documents_left(),
+            (_, false) => self.others_left.min(SMALL),
+        };
+        let mut text = TextCheck::default();
+        let mut kept = std::mem::take(&mut self.scratch);
+        kept.clear();
+        let mut is_kept = true;
+        let digest = self.digester.digest(reader, expected, &mut |piece| {
+            text.update(piece);
+            is_kept = is_kept && (kept.len() + piece.len()) as u64 <= limit;
+            if !is_kept {
+                kept = Vec::new();
+            } else {
+                kept.extend_from_slice(piece);
+            }
+        })?;
+        let content = text.finish(digest);
+        if let Some(name) = name {
+            match (is_kept, is_document) {
+                (true, true) => self.documents += content.bytes,
+                (true, false) => self.others_left -= content.bytes,
+                (false, true) => self.fault_document(name, limit),
+                (false, false) => {}
+            }
+            self.scratch = self.catalogue.add_file(name, content, kept, is_kept);
+        } else {
+            self.scratch = kept;
+        }
+        Ok(content)
+    }
+
+    /// How many bytes of documents are still kept.
+    fn documents_left(&self) -> u64 {
+        let by_size = self.packed.get().saturating_mul(ARCHIVE_KEPT_RATIO);
+        let limit = by_size.clamp(ARCHIVE_KEPT_FREE, ARCHIVE_KEPT_DOCUMENTS);
+        let left = limit.saturating_sub(self.documents);
+        left.min(JsonLimits::LARGEST_DOCUMENT)
+    }
+
+    fn fault_document(&mut self, name: &[u8], left: u64) {
+        let message = format!(
+            "the document is too large to be kept with the others: {left} bytes were left of \
+             {ARCHIVE_KEPT_FREE}, or {ARCHIVE_KEPT_RATIO} times the packed bytes"
+        );
+        self.fault(FaultKind::Limit, Some(shown(name)), message);
+    }
+
+    /// The place of something that is no folder.
+    fn place_below<'a>(&mut self, raw_name: &'a [u8]) -> Option<&'a [u8]> {
+        match self.place(raw_name) {
+            Place::Below(name) => Some(name),
+            Place::Root => {
+                let message = "only a folder can have the name of the root";
+                self.fault(FaultKind::Name, Some(shown(raw_name)), message);
+                None
+            }
+            Place::Nowhere => None,
+        }
+    }
+
+    fn place<'a>(&mut self, raw_name: &'a [u8]) -> Place<'a> {
+        let mut name = raw_name;
+        // What `tar` writes when it packs `.`.
+        while let Some(rest) = name.strip_prefix(b"./") {
+            name = rest;
+        }
+        if (raw_name != name && name.is_empty()) || name == b"." {
+            return Place::Root;
+        }
+        match check_name(name) {
+            None => Place::Below(name),
+            Some(NameFault::Unsteady(message)) => {
+                self.fault(FaultKind::Name, Some(shown(raw_name)), message);
+                Place::Below(name)
+            }
+            Some(NameFault::Refused(message)) => {
+                self.fault(FaultKind::Name, Some(shown(raw_name)), message);
+                Place::Nowhere
+            }
+        }
+    }
+}
+
+/// The name as reports show it, shortened where nobody would read it to its end.
+pub(crate) fn shown(name: &[u8]) -> String {
+    const LONGEST: usize = 1000;
+    if name.len() > LONGEST {
+        return format!("{}…", name[..LONGEST].escape_ascii());
+    }
+    EntryName::from_bytes(name).shown().to_owned()
+}
+
+/// What rules read as a text.
+fn is_document(name: &[u8]) -> bool {
+    let endings: [&[u8]; 4] = [b".json", b".jsonl", b".md", b"SHA256SUMS.txt"];
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Record;
+
+    fn scan(names: &[&str]) -> Archive {
+        let mut digester = InlineDigester::default();
+        let mut scan = Scan::new(PackedBytes::default(), &mut digester);
+        for name in names {
+            let added = scan.add_file(name.as_bytes(), 0, &mut &b"x"[..]);
+            assert_eq!(added.unwrap().bytes, 1);
+        }
+        scan.finish()
+    }
+
+    fn faults(names: &[&str]) -> Vec<(FaultKind, Option<String>)> {
+        let archive = scan(names);
+        let fault = |fault: &ArchiveFault| (fault.kind, fault.path.clone());
+        archive.faults().iter().map(fault).collect()
+    }
+
+    #[test]
+    fn names_that_no_folder_holds_are_faults_and_no_entries() {
+        for name in ["/etc/passwd", "../x", "a//b", "", "a/..", ".", "./"] {
+            assert_eq!(
+                faults(&[name]),
+                [(FaultKind::Name, Some(name.escape_debug().to_string()))]
+            );
+            assert_eq!(scan(&[name]).below("").count(), 0);
+        }
+        for name in ["a", "./a", "././a/b", "..a"] {
+            assert_eq!(faults(&[name]), []);
+        }
+    }
+
+    #[test]
+    fn names_given_twice_are_faults() {
+        let twice = |name: &str| vec![(FaultKind::Duplicate, Some(name.to_owned()))];
+        assert_eq!(faults(&["a", "a"]), twice("a"));
+        assert_eq!(faults(&["a", "./a"]), twice("a"));
+        assert_eq!(faults(&["a", "a/b"]), twice("a/b"));
+        assert_eq!(faults(&["a/b", "a"]), twice("a/b"));
+        assert_eq!(faults(&["b/A", "b/a"]), twice("b/a"));
+        assert_eq!(faults(&["B/x", "b/y"]), twice("b"));
+        assert_eq!(faults(&["e\u{301}", "\u{e9}"]), twice("\u{e9}"));
+    }
+
+    #[test]
+    fn below_gives_names_relative_to_the_folder() {
+        let archive = scan(&["a/b/c", "a-b", "a/d"]);
+        let names: Vec<_> = archive.below("a").map(|(name, _)| shown(name)).collect();
+        assert_eq!(names, ["b", "b/c", "d"]);
+        assert_eq!(archive.below("").count(), 5);
+        assert!(matches!(archive.get("a/b"), Some(Record::Folder)));
+        assert!(matches!(archive.get("a-b"), Some(Record::File(file)) if file.kept == Some(b"x")));
+        assert!(archive.get("b").is_none());
+    }
+
+    #[test]
+    fn folders_that_names_imply_count_as_entries() {
+        let deep = ["a/".repeat(2000), "b/".repeat(2000)].map(|name| format!("{name}x"));
+        let names: Vec<String> = (0..60)
+            .flat_map(|at| deep.iter().map(move |name| format!("{at}{name}")))
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(faults(&names), [(FaultKind::Limit, None)]);
+    }
+}

@@ -1,0 +1,174 @@
+//! Reads a tar, ustar or GNU or pax, as it goes by.
+//!
+//! Written here because every length in a header has to be bounded before it is believed, and
+//! because what unpackers read in different ways has to be named instead of being smoothed over:
+//! content behind a folder's header hides entries from one of them, of two headers that name the
+//! next entry one takes the first and another the last, and so on. Reading stops at such a place.
+
+mod extended;
+mod header;
+
+use std::io::{self, Read};
+
+use runseal_core::formats::archive::{ArchiveFault, FaultKind};
+use runseal_core::source::EntryKind;
+
+use crate::container::fill;
+use crate::scan::{Room, Scan, shown};
+use extended::Extended;
+use header::Header;
+
+pub(crate) use header::has_checksum;
+
+const BLOCK: usize = 512;
+
+/// Why reading ended before the archive did.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Something about the archive.
+    Fault(ArchiveFault),
+    /// Reading failed; where.
+    Read(io::Error, Option<String>),
+}
+
+fn stop(kind: FaultKind, path: Option<String>, message: impl Into<String>) -> Stop {
+    Stop::Fault(ArchiveFault {
+        kind,
+        path,
+        message: message.into(),
+    })
+}
+
+fn damaged(path: Option<String>, message: impl Into<String>) -> Stop {
+    stop(FaultKind::Damaged, path, message)
+}
+
+fn ambiguous(path: Option<String>, message: impl Into<String>) -> Stop {
+    stop(FaultKind::Ambiguous, path, message)
+}
+
+/// Reads a tar to its end.
+pub(crate) fn scan_tar(reader: &mut dyn Read, scan: &mut Scan<'_>) -> Result<(), Stop> {
+    let mut extended = Extended::default();
+    // The last name, so that damage has a place. Turned into text only when it is needed.
+    let mut last: Vec<u8> = Vec::new();
+    let place = |last: &[u8]| (!last.is_empty()).then(|| shown(last));
+    loop {
+        let mut block = [0; BLOCK];
+        match fill(reader, &mut block).map_err(|error| Stop::Read(error, place(&last)))? {
+            BLOCK => {}
+            0 => {
+                let message = "it breaks off: the mark of its end is missing";
+                return Err(damaged(None, message));
+            }
+            _ => return Err(damaged(place(&last), "it breaks off behind this entry")),
+        }
+        if block.iter().all(|byte| *byte == 0) {
+            return scan_end(reader, &extended);
+        }
+        let header = Header::new(&block).map_err(|fault| fault.into_stop(place(&last)))?;
+        if let b'L' | b'K' | b'x' | b'g' = header.kind() {
+            extended.read(&header, reader, &place(&last))?;
+            continue;
+        }
+        if scan.room() == Room::None {
+            return Ok(());
+        }
+        let name = extended.take_name(&header).map_err(|message| {
+            let name = header.name();
+            ambiguous(Some(shown(&name)), message)
+        })?;
+        scan_entry(&header, &name, reader, scan)?;
+        last = name;
+    }
+}
+
+/// Reads one entry with the padding behind it.
+fn scan_entry(
+    header: &Header<'_>,
+    name: &[u8],
+    reader: &mut dyn Read,
+    scan: &mut Scan<'_>,
+) -> Result<(), Stop> {
+    let at = || Some(shown(name));
+    let size = header.size();
+    let is_link = matches!(header.kind(), b'1' | b'2');
+    if !matches!(header.kind(), b'0' | b'\0') && size > 0 {
+        let message = format!(
+            "an entry that is no file states {size} bytes of content: some unpackers skip them, \
+             some read entries in them"
+        );
+        return Err(ambiguous(at(), message));
+    }
+    match header.kind() {
+        b'0' | b'\0' if name.ends_with(b"/") => {
+            let message = "a file whose name ends with `/`: some unpackers make it a folder";
+            return Err(ambiguous(at(), message));
+        }
+        b'0' | b'\0' => {
+            let mut content = reader.take(size);
+            let read = scan
+                .add_file(name, size, &mut content)
+                .map_err(|error| Stop::Read(error, at()))?;
+            let padding = size.next_multiple_of(BLOCK as u64) - size;
+            let skipped = skip(reader, padding).map_err(|error| Stop::Read(error, at()))?;
+            if read.bytes < size || skipped < padding {
+                return Err(damaged(at(), "it breaks off in the middle of this entry"));
+            }
+        }
+        b'5' => scan.add_folder(name),
+        b'1' => {
+            let message = "a hard link has no content of its own; it was not followed";
+            scan.fault(FaultKind::Link, at(), message);
+        }
+        b'2' => scan.add_other(name, EntryKind::Symlink),
+        b'6' => scan.add_other(name, EntryKind::Fifo),
+        b'3' | b'4' => scan.add_other(name, EntryKind::Special),
+        b'S' => {
+            let message = "sparse files are not read; pack it without --sparse";
+            return Err(damaged(at(), message));
+        }
+        other => {
+            let message = format!("entries of type `{}` are not read", other.escape_ascii());
+            return Err(damaged(at(), message));
+        }
+    }
+    if !is_link && header.has_link_name() {
+        let message = "an entry that is no link names a target";
+        return Err(ambiguous(at(), message));
+    }
+    Ok(())
+}
+
+/// Behind the first empty block there must be a second, and nothing but empty ones.
+fn scan_end(reader: &mut dyn Read, extended: &Extended) -> Result<(), Stop> {
+    if !extended.is_empty() {
+        let message = "a header at the end describes an entry that does not follow";
+        return Err(ambiguous(None, message));
+    }
+    let mut buffer = vec![0; 64 << 10];
+    let mut total = 0;
+    loop {
+        let filled = fill(reader, &mut buffer).map_err(|error| Stop::Read(error, None))?;
+        if buffer[..filled].iter().any(|byte| *byte != 0) {
+            let message = "there is more behind the mark of its end: some unpackers go on there";
+            return Err(ambiguous(None, message));
+        }
+        total += filled;
+        if filled < buffer.len() {
+            break;
+        }
+    }
+    if total < BLOCK || !total.is_multiple_of(BLOCK) {
+        let message = "it breaks off: the mark of its end is two empty blocks";
+        return Err(damaged(None, message));
+    }
+    Ok(())
+}
+
+/// Reads `count` bytes away, at most one block; gives those that were there.
+fn skip(reader: &mut dyn Read, count: u64) -> io::Result<u64> {
+    let mut block = [0; BLOCK];
+    let count = usize::try_from(count).unwrap_or(BLOCK).min(BLOCK);
+    fill(reader, &mut block[..count]).map(|filled| filled as u64)
+}

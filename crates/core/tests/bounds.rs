@@ -1,0 +1,341 @@
+//! Texts that would take many times their size, and lists that would be answered with more than
+//! they hold: each is bounded by a count.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test may stop at what it did not expect"
+)]
+
+use runseal_core::canon::{
+    Dialect, JsonErrorKind, Node, ReadOptions, canonical_bytes, canonicalize, parse_document,
+};
+use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
+use runseal_core::formats::ledger::{LedgerView, parse_lines, verify_ledger};
+use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
+use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
+use runseal_core::formats::run_bundle::index::parse_index;
+use runseal_core::formats::run_bundle::sums::parse_sums;
+use runseal_core::formats::runner::{RunnerView, verify_runner};
+use runseal_core::limits::{FINDINGS_A_RULE, JsonLimits};
+use runseal_core::path::SafePath;
+use runseal_core::source::MemorySource;
+use runseal_core::verify::{Finding, Level, Report};
+
+/// At most ten elements and members, or one for each 100 bytes.
+const TEN: ReadOptions = ReadOptions {
+    limits: JsonLimits {
+        free_values: 10,
+        bytes_per_value: 100,
+        ..JsonLimits::DOCUMENT
+    },
+    strip_bom: false,
+};
+
+fn refusal(text: &str) -> Option<JsonErrorKind> {
+    parse_document(text.as_bytes(), &TEN)
+        .err()
+        .map(|error| error.kind)
+}
+
+#[test]
+fn reader_more_values_than_the_text_may_hold_are_refused_whatever_they_are() {
+    let list = |element: &str, count: usize| format!("[{}]", vec![element; count].join(","));
+    let members = |count: usize| {
+        let members: Vec<String> = (0..count).map(|n| format!("\"{n}\":1")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    for (ten, eleven) in [
+        (list("1", 10), list("1", 11)),
+        (list("[]", 10), list("[]", 11)),
+        (list("[[]]", 5), list("[[]]", 6)),
+        (members(10), members(11)),
+        (list(r#"{"":1}"#, 5), list(r#"{"":1}"#, 6)),
+        (
+            format!("{{\"a\":{}}}", list("1", 9)),
+            format!("{{\"a\":{}}}", list("1", 10)),
+        ),
+        (
+            "[".repeat(11) + &"]".repeat(11),
+            "[".repeat(12) + &"]".repeat(12),
+        ),
+    ] {
+        assert_eq!(refusal(&ten), None, "{ten}");
+        let bytes = eleven.len();
+        assert_eq!(
+            refusal(&eleven),
+            Some(JsonErrorKind::TooManyValues { limit: 10, bytes }),
+            "{eleven}"
+        );
+    }
+    let roomy = format!("{}{}", list("1", 11), " ".repeat(1_100));
+    assert_eq!(refusal(&roomy), None, "a longer text may hold more");
+}
+
+#[test]
+fn reader_document_of_nothing_but_brackets_is_refused_beyond_the_limit() {
+    let limits = JsonLimits::DOCUMENT;
+    assert_eq!(limits.max_values(10_000_000), 4_000_000);
+    assert_eq!(limits.max_values(160_000_000), 10_000_000);
+    let text = format!("[{}[]]", "[],".repeat(4_000_000));
+    let refused = parse_document(text.as_bytes(), &ReadOptions::default()).err();
+    let kind = refused.map(|error| error.kind);
+    assert!(
+        matches!(kind, Some(JsonErrorKind::TooManyValues { .. })),
+        "{kind:?}"
+    );
+    // What canon and hash read is the user's own, and an array is read element by element.
+    let mut sink = std::io::sink();
+    canonicalize(text.as_bytes(), Dialect::Jcs, &ReadOptions::TEXT, &mut sink).unwrap();
+}
+
+/// A list that is larger than all that was read before it is not copied: it must still be read
+/// right, whatever stands around it.
+#[test]
+fn reader_long_lists_among_others_keep_every_element_in_its_place() {
+    let long = |from: usize, count: usize| {
+        let numbers: Vec<String> = (from..from + count).map(|n| n.to_string()).collect();
+        numbers.join(",")
+    };
+    let object = |count: usize| {
+        let members: Vec<String> = (0..count)
+            .map(|n| format!("\"{n:06}\":[{n},{{\"k\":{n}}}]"))
+            .collect();
+        members.join(",")
+    };
+    let text = format!(
+        "[0,[1,[2]],[{}],[3,[{}],4],{{\"a\":{{{}}},\"b\":[5]}},[{}],6]",
+        long(10, 70_000),
+        long(20, 200_000),
+        object(90_000),
+        long(30, 5),
+    );
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let canonical = canonical_bytes(document.root(), Dialect::Jcs).unwrap();
+    assert_eq!(String::from_utf8(canonical).unwrap(), text);
+}
+
+#[test]
+fn reader_keys_with_escapes_are_sorted_and_compared_by_what_they_mean() {
+    let text = r#"{"b":1,"\u0061":2,"\ud800":3,"é":4,"\ud83d\ude00":5,"\uffff":6,"a\n":7,"":8}"#;
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let values: Vec<String> = document
+        .root()
+        .members()
+        .filter_map(|(_, value)| Some(value.as_number()?.text().to_owned()))
+        .collect();
+    assert_eq!(values, ["8", "2", "7", "1", "4", "3", "6", "5"]);
+    for twice in [
+        r#"{"a":1,"\u0061":2}"#,
+        r#"{"\ud83d\ude00":1,"x":0,"😀":2}"#,
+    ] {
+        let error = parse_document(twice.as_bytes(), &ReadOptions::default()).err();
+        let kind = error.map(|error| error.kind);
+        assert!(
+            matches!(kind, Some(JsonErrorKind::DuplicateKey { .. })),
+            "{twice}"
+        );
+    }
+}
+
+fn patch_report(text: &str, level: Level) -> Report {
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let view = PatchView {
+        root: document.root(),
+        max_total_bytes: MAX_TOTAL_BYTES,
+    };
+    verify_patch(&view, level)
+}
+
+#[test]
+fn report_of_a_document_that_is_wrong_everywhere_is_bounded_and_gives_the_number() {
+    let operations = vec!["[]"; 100_000].join(",");
+    let report = patch_report(&format!("{{\"operations\":[{operations}]}}"), Level::Form);
+    assert!(!report.is_valid());
+    for rule in ["SCHEMA"] {
+        let of_rule = report
+            .findings()
+            .iter()
+            .filter(|finding| finding.rule_id == rule);
+        let messages: Vec<&str> = of_rule.map(|finding| finding.message.as_str()).collect();
+        assert_eq!(messages.len(), FINDINGS_A_RULE + 1);
+        assert!(
+            messages[0].starts_with("100004 findings of this rule"),
+            "{}",
+            messages[0]
+        );
+    }
+}
+
+/// The paths of a patch set in this order, `order` being the same.
+fn descends(first: &str, second: &str) -> bool {
+    let operation = |path: &str| format!(r#"{{"op":"delete","path":"{path}"}}"#);
+    let text = format!(
+        r#"{{"operations":[{},{}]}}"#,
+        operation(first),
+        operation(second)
+    );
+    let report = patch_report(&text, Level::Document);
+    report
+        .findings()
+        .iter()
+        .any(|finding| finding.rule_id == "PS8")
+}
+
+/// By UTF-16 code unit: U+0061, a pair (D83D DE00), lone surrogates, U+E000, U+FFFD, U+FFFF.
+const ASCENDING: [&str; 8] = [
+    "a",
+    "\\ud800",
+    "\\ud83d\\ude00",
+    "\\ud83e",
+    "\\udc00",
+    "\\ue000",
+    "\\ufffd",
+    "\\uffff",
+];
+
+#[test]
+fn order_of_lone_surrogates_is_that_of_their_code_units() {
+    for (at, first) in ASCENDING.iter().enumerate() {
+        for (other, second) in ASCENDING.iter().enumerate() {
+            assert_eq!(descends(first, second), other < at, "{first} {second}");
+        }
+    }
+    let bundle = |constraints: &[&str]| {
+        let list: Vec<String> = constraints
+            .iter()
+            .map(|text| format!("\"{text}\""))
+            .collect();
+        let text = format!(r#"{{"root_node":{{"constraints":[{}]}}}}"#, list.join(","));
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let view = BundleView {
+            root: document.root(),
+            transformed: None,
+        };
+        let report = verify_bundle(&view, Level::Document);
+        report
+            .findings()
+            .iter()
+            .any(|finding| finding.rule_id == "BS4")
+    };
+    assert!(!bundle(&ASCENDING));
+    let mut descending = ASCENDING;
+    descending.reverse();
+    assert!(bundle(&descending));
+    assert!(bundle(&["\\ufffd", "\\ud800"]), "not as U+FFFD");
+}
+
+#[test]
+fn node_texts_compare_by_code_units() {
+    let text = format!("[\"{}\"]", ASCENDING.join("\",\""));
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let nodes: Vec<Node<'_>> = document.root().items().collect();
+    assert!(nodes.is_sorted_by(|a, b| a.compare_utf16(b).is_lt()));
+}
+
+#[test]
+fn ledger_of_too_many_lines_is_read_to_the_bound_and_says_so() {
+    let text = "1\n".repeat(100_007);
+    let lines = parse_lines(text.as_bytes());
+    assert_eq!(lines.len(), 100_001);
+    let report = verify_ledger(&LedgerView { lines: &lines }, Level::Document);
+    let told = lines[100_000].entry.as_ref().err().unwrap();
+    assert!(told.contains("more than 100000 lines, the limit"), "{told}");
+    assert!(!report.is_valid());
+    let fine = parse_lines(&text.as_bytes()[..200_000]);
+    assert!(fine.iter().all(|line| line.entry.is_ok()));
+    assert_eq!(fine.len(), 100_000);
+}
+
+#[test]
+fn lists_of_files_that_are_wrong_everywhere_keep_a_bounded_number_of_faults() {
+    let sums = parse_sums("\n".repeat(50_000).as_bytes());
+    assert_eq!(sums.faults.len(), FINDINGS_A_RULE);
+    assert!(sums.faults[FINDINGS_A_RULE - 1].contains("the limit is 1000"));
+    let text = format!("[{}[]]", "[],".repeat(50_000));
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(parse_index(document.root()).faults.len(), FINDINGS_A_RULE);
+}
+
+#[test]
+fn runner_command_lists_are_compared_by_name_not_pair_by_pair() {
+    let names = |from: usize| {
+        let names: Vec<String> = (from..from + 60_000)
+            .map(|n| format!("\"c{n:06}\""))
+            .collect();
+        names.join(",")
+    };
+    let text = format!(
+        r#"{{"commands":{{"allowlist":[{}],"blocklist":[{}]}}}}"#,
+        names(0),
+        names(59_999)
+    );
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let report = verify_runner(
+        &RunnerView {
+            root: document.root(),
+        },
+        Level::Document,
+    );
+    let both = report
+        .findings()
+        .iter()
+        .filter(|f| f.message.contains("both allowed and blocked"));
+    assert_eq!(both.count(), 1);
+}
+
+fn pack_report(files: &[(&str, String)]) -> Report {
+    let source = MemorySource::new(files.iter().map(|(name, text)| {
+        let path = SafePath::parse(name).unwrap();
+        (path, text.clone().into_bytes())
+    }));
+    let files = PackFiles::read(&source).unwrap();
+    verify_pack(&PackView::new("p", &files, Level::Form))
+}
+
+/// A pack of `count` operations whose results and outputs are as `path` names them; whether its
+/// records agree about them.
+fn operations_agree(count: usize, path: impl Fn(usize) -> String) -> bool {
+    let list = |each: &dyn Fn(usize) -> String| (0..count).map(each).collect::<Vec<_>>().join(",");
+    let operations =
+        list(&|at| format!(r#"{{"op":"create","path":"f{at}","expected_hash":"h{at}"}}"#));
+    let results = list(&|at| {
+        format!(
+            r#"{{"action":"create","path":"{}","sha256":"h{at}"}}"#,
+            path(at)
+        )
+    });
+    let outputs = list(&|at| format!(r#"{{"path":"{}","sha256":"h{at}"}}"#, path(at)));
+    let report = pack_report(&[
+        (
+            "run.json",
+            format!(r#"{{"execution":{{"outputs":[{outputs}]}}}}"#),
+        ),
+        (
+            "evidence.json",
+            format!(r#"{{"action_results":[{results}]}}"#),
+        ),
+        ("patch.json", format!(r#"{{"operations":[{operations}]}}"#)),
+    ]);
+    let wrong = ["results are not those of", "not among the run's outputs"];
+    let disagrees = |finding: &Finding| wrong.iter().any(|what| finding.message.contains(what));
+    !report.findings().iter().any(disagrees)
+}
+
+#[test]
+fn pack_of_many_operations_is_matched_by_path_not_pair_by_pair() {
+    assert!(operations_agree(60_000, |at| format!("f{at}")));
+    assert!(!operations_agree(60_000, |at| format!(
+        "f{}",
+        at.min(59_998)
+    )));
+}
+
+#[test]
+fn pack_documents_share_what_one_document_may_hold() {
+    let list = |count: usize| format!(r#"{{"x":[{}1]}}"#, "1,".repeat(count - 1));
+    let report = pack_report(&[
+        ("run.json", list(2_500_000)),
+        ("runner.json", list(2_500_000)),
+    ]);
+    let is_told = |finding: &Finding| finding.message.contains("elements and members");
+    assert!(report.findings().iter().any(is_told));
+}

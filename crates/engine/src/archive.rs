@@ -1,0 +1,198 @@
+//! Opens archives for [`runseal_archive`], which reads them: from a file, or from bytes that
+//! arrive once.
+//!
+//! What this adds is threads: of a file, unpacking goes on while its content is hashed, and the
+//! hash of a large file moves to a thread of its own.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+pub use runseal_archive::{Archive, ArchiveSource, Container, FileRecord, HEAD, Record, sniff};
+use runseal_archive::{ContentDigester, PackedBytes, Unpacked, read_stream, read_tar, read_zip};
+use runseal_core::digest::Digest;
+use runseal_core::formats::archive::{ArchiveFault, FaultKind};
+use runseal_core::source::SourceError;
+
+use crate::input::{fill, open_regular};
+use crate::stream::{BUFFER, digest_through};
+
+/// Reads the archive in the file at `path`, or gives `None` where it is none.
+///
+/// # Errors
+/// When the file cannot be read. An archive that breaks off is no error but a fault of it.
+pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
+    let (mut file, size) = open_regular(path)?;
+    let shown = path.display().to_string();
+    let fail = |source| SourceError::Io {
+        path: shown.clone(),
+        source,
+    };
+    let mut head = [0; HEAD];
+    let filled = fill(&mut file, &mut head).map_err(fail)?;
+    let Some(container) = sniff(&head[..filled]) else {
+        return Ok(None);
+    };
+    file.rewind().map_err(fail)?;
+    let mut archive = read_container(file, container, size).map_err(fail)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(promised) = Container::of_file_name(&name)
+        && promised != container
+    {
+        // Unpackers that go by the name may find another archive in the same bytes.
+        archive.add_fault(ArchiveFault {
+            kind: FaultKind::Ambiguous,
+            path: None,
+            message: format!(
+                "its name says {} and its content says {}; rename it",
+                promised.ending(),
+                container.ending()
+            ),
+        });
+    }
+    Ok(Some(archive))
+}
+
+fn read_container(file: File, container: Container, size: u64) -> io::Result<Archive> {
+    let mut digester = ThreadedDigester::default();
+    // Known from the start, so that bounds do not depend on how far the other thread has come.
+    let packed = PackedBytes::default();
+    packed.add(size);
+    match container {
+        Container::Zip => read_zip(file, size, &mut digester),
+        Container::Tar => {
+            let mut plain = Unpacked::new(container, file);
+            read_tar(&mut plain, packed, &mut digester)
+        }
+        Container::TarGz | Container::TarZst => {
+            let unpacked = Unpacked::new(container, file);
+            thread::scope(|scope| {
+                let (pieces, mut reader) = pipe();
+                scope.spawn(move || send_all(unpacked, &pieces));
+                read_tar(&mut reader, packed, &mut digester)
+            })
+        }
+    }
+}
+
+/// Reads an archive from bytes that arrive once, such as standard input.
+///
+/// # Errors
+/// When reading fails.
+pub fn read_archive_stream(
+    container: Container,
+    reader: impl Read,
+    shown: &str,
+) -> Result<Archive, SourceError> {
+    read_stream(container, reader, shown, &mut ThreadedDigester::default())
+}
+
+/// Hashes large files on a thread of their own.
+#[derive(Debug)]
+struct ThreadedDigester {
+    buffer: Vec<u8>,
+}
+
+impl Default for ThreadedDigester {
+    fn default() -> Self {
+        Self {
+            buffer: vec![0; BUFFER],
+        }
+    }
+}
+
+impl ContentDigester for ThreadedDigester {
+    fn digest(
+        &mut self,
+        reader: &mut dyn Read,
+        expected: u64,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<(Digest, u64)> {
+        digest_through(reader, expected, &mut self.buffer, |piece| {
+            see(piece);
+            Ok(())
+        })
+    }
+}
+
+/// Bytes of a piece between the thread that unpacks and the one that reads.
+const PIECE: usize = 128 << 10;
+
+/// Pieces on their way.
+const IN_FLIGHT: usize = 8;
+
+type Piece = io::Result<Vec<u8>>;
+
+fn pipe() -> (SyncSender<Piece>, PipeReader) {
+    let (sender, receiver) = sync_channel(IN_FLIGHT);
+    let reader = PipeReader {
+        receiver,
+        piece: Vec::new(),
+        used: 0,
+    };
+    (sender, reader)
+}
+
+/// Sends everything that `reader` gives, or its error, until nobody takes it any more.
+fn send_all(mut reader: impl Read, pieces: &SyncSender<Piece>) {
+    loop {
+        let mut piece = vec![0; PIECE];
+        let sent = match fill_before_error(&mut reader, &mut piece) {
+            (0, None) => return,
+            (filled, error) => {
+                piece.truncate(filled);
+                let sent = filled == 0 || pieces.send(Ok(piece)).is_ok();
+                match error {
+                    Some(error) => {
+                        // Nobody may be left to hear of it.
+                        let _ = pieces.send(Err(error));
+                        return;
+                    }
+                    None => sent,
+                }
+            }
+        };
+        if !sent {
+            return;
+        }
+    }
+}
+
+/// Like [`fill`], with what was read before an error.
+fn fill_before_error(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Some(error)),
+        }
+    }
+    (filled, None)
+}
+
+/// Reads what another thread sends.
+struct PipeReader {
+    receiver: Receiver<Piece>,
+    piece: Vec<u8>,
+    used: usize,
+}
+
+impl Read for PipeReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.used == self.piece.len() {
+            match self.receiver.recv() {
+                Ok(piece) => self.piece = piece?,
+                // The other thread has sent everything.
+                Err(_) => return Ok(0),
+            }
+            self.used = 0;
+        }
+        let count = (&self.piece[self.used..]).read(buffer)?;
+        self.used += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,40 @@
+//! Programs under their bare names, where the sandbox will find them too.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use runseal_sandbox::FIXED_ENVIRONMENT;
+
+/// The first executable file called `name` on the sandbox's PATH. The PATH of whoever calls is
+/// never asked: it says nothing about what a command will meet.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let (_, path) = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH")?;
+    path.split(':')
+        .map(|folder| Path::new(folder).join(name))
+        .find(|place| is_program(place))
+}
+
+fn is_program(place: &Path) -> bool {
+    fs::metadata(place)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn find_program_finds_the_shell_and_nothing_that_is_not_executable() {
+        assert!(find_program("sh").is_some());
+        assert_eq!(find_program("no-such-program"), None);
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("script");
+        fs::write(&place, "").unwrap();
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(!is_program(&place));
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(is_program(&place));
+        assert!(!is_program(folder.path()));
+    }
+}

@@ -1,0 +1,297 @@
+//! Schemas that would take hours or gigabytes: each is answered with the bound that it reached.
+
+use super::*;
+use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_core::limits::{SCHEMA_MAX_EXPANSION, SCHEMA_MAX_VALUES};
+use serde_json::json;
+
+/// Steps that are counted here, so that a test does not take all there are.
+const FEW_STEPS: u64 = 1_000_000;
+
+/// What is said about `document`, a line a violation; for a bad schema, why it is one.
+fn answer(schema: &Value, document: &str) -> Vec<String> {
+    let options = ReadOptions::default();
+    let schema = schema.to_string();
+    let schema = parse_document(schema.as_bytes(), &options).unwrap();
+    let document = parse_document(document.as_bytes(), &options).unwrap();
+    match Schema::compile(schema.root()) {
+        Ok(mut schema) => {
+            assert_eq!(schema.budget(document.root()).steps, SCHEMA_MAX_STEPS);
+            schema.steps = FEW_STEPS;
+            let line = |found: SchemaViolation| format!("{}: {}", found.pointer, found.message);
+            schema
+                .check(document.root())
+                .into_iter()
+                .map(line)
+                .collect()
+        }
+        Err(bad) => vec![bad.to_string()],
+    }
+}
+
+fn list(element: &str, count: usize) -> String {
+    format!("[{}]", vec![element; count].join(","))
+}
+
+/// Definitions of which each refers to the next one twice.
+fn doubling(levels: usize, keyword: &str, leaf: Value) -> Value {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..levels {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        definitions.insert(format!("d{level}"), json!({keyword: [next, next]}));
+    }
+    definitions.insert(format!("d{levels}"), leaf);
+    json!({"$ref": "#/$defs/d0", "$defs": definitions})
+}
+
+#[track_caller]
+fn assert_too_much(schema: &Value, document: &str, bound: &str) {
+    let found = answer(schema, document);
+    assert!(
+        found.len() == 1 && found[0].contains(bound) && found[0].contains("limit"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn schema_references_that_double_are_refused_before_they_are_followed() {
+    let bound = format!("more than {SCHEMA_MAX_EXPANSION} of its subschemas");
+    assert_too_much(&doubling(30, "allOf", json!({})), "{}", &bound);
+    assert_too_much(&doubling(30, "anyOf", json!(false)), "{}", &bound);
+    let mut unevaluated = doubling(30, "oneOf", json!({"properties": {"a": true}}));
+    unevaluated["unevaluatedProperties"] = json!(false);
+    assert_too_much(&unevaluated, r#"{"a":1}"#, &bound);
+    assert!(answer(&doubling(10, "allOf", json!({})), "{}").is_empty());
+}
+
+#[test]
+fn schema_references_that_double_under_anchors_ids_and_dynamic_anchors_are_refused() {
+    let bound = "of its subschemas";
+    for (name, prefix, keyword) in [
+        ("$anchor", "#", "$ref"),
+        ("$id", "", "$ref"),
+        ("$dynamicAnchor", "#", "$dynamicRef"),
+    ] {
+        let mut definitions = serde_json::Map::new();
+        for level in 0..30 {
+            let next = json!({keyword: format!("{prefix}d{}", level + 1)});
+            let definition = json!({name: format!("d{level}"), "allOf": [next, next]});
+            definitions.insert(format!("d{level}"), definition);
+        }
+        definitions.insert("d30".to_owned(), json!({name: "d30"}));
+        let schema = json!({
+            "$id": "https://example.com/root",
+            keyword: format!("{prefix}d0"),
+            "$defs": definitions,
+        });
+        assert_too_much(&schema, "{}", bound);
+    }
+}
+
+#[test]
+fn schema_parts_with_ids_whose_ways_double_are_refused() {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..40 {
+        for side in ["r", "s"] {
+            let next = |side: &str| json!({"$ref": format!("{side}{}", level + 1)});
+            let part = json!({
+                "$id": format!("{side}{level}"),
+                "properties": {"a": next("r"), "b": next("s")},
+            });
+            definitions.insert(format!("{side}{level}"), part);
+        }
+    }
+    definitions.insert(
+        "r40".to_owned(),
+        json!({"$id": "r40", "$dynamicAnchor": "x"}),
+    );
+    let last = json!({"$id": "s40", "$dynamicAnchor": "x", "$dynamicRef": "#x"});
+    definitions.insert("s40".to_owned(), last);
+    let schema = json!({"$id": "http://a.b/root", "$ref": "r0", "$defs": definitions});
+    assert_too_much(&schema, "{}", "ways");
+}
+
+#[test]
+fn schema_circles_that_cross_each_other_are_refused() {
+    let all = |own: usize| {
+        let others = (0..12).filter(|other| *other != own);
+        let references = others.map(|other| json!({"$ref": format!("#/$defs/d{other}")}));
+        json!({"allOf": references.collect::<Vec<_>>()})
+    };
+    let definitions: serde_json::Map<_, _> =
+        (0..12).map(|own| (format!("d{own}"), all(own))).collect();
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+    assert_too_much(&schema, "1", "of its subschemas");
+}
+
+#[test]
+fn schema_that_doubles_from_level_to_level_of_the_document_stops() {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..60 {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        let both = json!({"properties": {"a": {"allOf": [next, next]}}});
+        definitions.insert(format!("d{level}"), both);
+    }
+    definitions.insert("d60".to_owned(), json!({}));
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+    let document = format!("{}1{}", r#"{"a":"#.repeat(60), "}".repeat(60));
+    assert_too_much(&schema, &document, "1000000 steps");
+}
+
+#[test]
+fn schema_costly_for_a_large_document_stops_at_the_bound() {
+    let bound = "1000000 steps";
+    let choices: Vec<Value> = (0..20_000).map(|n| json!({"a": n})).collect();
+    let schema = json!({"items": {"enum": choices}});
+    assert_too_much(&schema, &list(r#"{"a":-1}"#, 100), bound);
+    let schema = json!({"items": {"allOf": vec![json!(true); 10_000]}});
+    assert_too_much(&schema, &list("1", 2_000), bound);
+    let unique = json!({"allOf": vec![json!({"uniqueItems": true}); 1_000]});
+    let numbers: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+    assert_too_much(&unique, &format!("[{}]", numbers.join(",")), bound);
+    let names: Vec<String> = (0..200).map(|n| format!("\"k{n}\":1")).collect();
+    let schema = json!({"propertyNames": {"allOf": vec![json!({"minLength": 1}); 15_000]}});
+    assert_too_much(&schema, &format!("{{{}}}", names.join(",")), bound);
+    let patterns: Vec<Value> = (0..900)
+        .map(|n| json!({"pattern": format!("a{n}b")}))
+        .collect();
+    let schema = json!({"allOf": patterns});
+    assert_too_much(&schema, &format!("\"{}\"", "ab".repeat(10_000)), bound);
+}
+
+#[test]
+fn schema_with_too_many_violations_names_the_bound_and_the_first() {
+    let found = answer(&json!({"items": {"type": "string"}}), &list("1", 20_000));
+    assert_eq!(
+        found,
+        [
+            ": it has more than 10000 violations, the limit; the first is listed",
+            "/0: 1 is not of type \"string\"",
+        ]
+    );
+    let all = answer(&json!({"items": {"type": "string"}}), &list("1", 9_999));
+    assert_eq!(all.len(), 9_999);
+}
+
+#[test]
+fn schema_violations_under_long_names_are_bounded_by_their_places() {
+    let name = "k".repeat(1 << 20);
+    let document = format!(r#"{{"{name}":{}}}"#, list("1", 1_000));
+    let schema = json!({"additionalProperties": {"items": {"type": "string"}}});
+    let found = answer(&schema, &document);
+    assert!(
+        found[0].contains("more than 63 violations, the limit"),
+        "{:.100}",
+        found[0]
+    );
+}
+
+#[test]
+fn schema_that_is_large_itself_is_refused() {
+    let properties: serde_json::Map<_, _> = (0..SCHEMA_MAX_VALUES)
+        .map(|n| (format!("p{n}"), json!(true)))
+        .collect();
+    assert_too_much(&json!({"properties": properties}), "{}", "100000 values");
+    let many: serde_json::Map<_, _> = (0..3_000)
+        .map(|n| (format!("^x{n}"), json!(true)))
+        .collect();
+    assert_too_much(&json!({"patternProperties": many}), "{}", "1000 patterns");
+    assert_too_much(&json!({"pattern": "a".repeat(5_000)}), "{}", "4096 bytes");
+    let leaves: serde_json::Map<_, _> = (0..200).map(|n| (format!("p{n}"), json!(true))).collect();
+    let named = json!({"properties": {"n".repeat(1 << 20): {"properties": leaves}}});
+    assert_too_much(&named, "{}", "places");
+    let identified =
+        json!({"$id": format!("http://a/{}", "i".repeat(1 << 20)), "properties": leaves});
+    assert_too_much(&identified, "{}", "places");
+}
+
+#[test]
+fn schema_patterns_that_would_grow_or_backtrack_are_bounded() {
+    let found = answer(&json!({"pattern": "((a{1000}){1000}){1000}"}), "\"a\"");
+    assert!(
+        found[0].starts_with("it is no valid schema: /pattern"),
+        "{found:?}"
+    );
+    // What the engine gave up is told, never taken for a match.
+    let schema = json!({"pattern": "^(?=a)(a|aa)+(?!b)c$"});
+    let found = answer(&schema, &format!("\"{}\"", "a".repeat(60)));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(answer(&json!({"pattern": "^(?!b)a+$"}), "\"aaa\"").is_empty());
+}
+
+#[test]
+fn schema_equal_elements_are_found_by_worth_and_whatever_the_order_of_members() {
+    let schema = json!({"uniqueItems": true});
+    for twice in [
+        "[1,1.0]",
+        r#"[{"a":1,"b":[2]},{"b":[2.0],"a":1e0}]"#,
+        r#"["é","\u00e9"]"#,
+        "[[],[]]",
+        "[0,-0.0]",
+    ] {
+        assert_eq!(answer(&schema, twice).len(), 1, "{twice}");
+    }
+    let different = r#"[1,"1",true,null,[],{},[1],{"a":1},"",0,false]"#;
+    assert!(answer(&schema, different).is_empty());
+    let schema = json!({"const": {"a": [1, {"b": null}], "c": "é"}});
+    assert!(answer(&schema, r#"{"c":"\u00e9","a":[1.0,{"b":null}]}"#).is_empty());
+    assert_eq!(
+        answer(&schema, r#"{"c":"e","a":[1.0,{"b":null}]}"#).len(),
+        1
+    );
+}
+
+#[test]
+fn schema_empty_containers_are_not_taken_for_each_other() {
+    let schema = json!({"items": {"$ref": "#"}, "additionalProperties": {"$ref": "#"}, "not": {"type": "string"}});
+    assert!(answer(&schema, r#"[[],{},[[],{}],{"a":[],"b":{}}]"#).is_empty());
+    assert_eq!(
+        answer(&schema, r#"[[],{},[[],{}],{"a":["x"],"b":{}}]"#).len(),
+        1
+    );
+}
+
+#[test]
+fn schema_content_keywords_are_annotations_in_every_draft() {
+    for draft in [
+        "http://json-schema.org/draft-04/schema#",
+        "http://json-schema.org/draft-06/schema#",
+        "http://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+    ] {
+        for encoding in ["base16", "base32", "base32hex", "base64", "base64url"] {
+            let schema = json!({
+                "$schema": draft,
+                "contentEncoding": encoding,
+                "contentMediaType": "application/json",
+            });
+            assert!(
+                answer(&schema, "\"{ not encoded\"").is_empty(),
+                "{draft} {encoding}"
+            );
+        }
+        let schema = json!({"$schema": draft, "contentMediaType": "application/json"});
+        assert!(answer(&schema, "\"{ no json\"").is_empty(), "{draft}");
+    }
+}
+
+#[test]
+fn schema_of_draft_4_with_an_empty_enum_is_no_schema() {
+    let four = "http://json-schema.org/draft-04/schema#";
+    for schema in [
+        json!({"$schema": four, "enum": []}),
+        json!({"$schema": four, "properties": {"enum": {"items": [{"enum": []}]}}}),
+    ] {
+        let found = answer(&schema, "1");
+        assert!(found[0].contains("`enum` has no element"), "{found:?}");
+    }
+    for schema in [
+        json!({"$schema": four, "properties": {"enum": {}}, "default": {"enum": []}}),
+        json!({"$schema": four, "enum": [[]], "definitions": {"a": {"enum": [{"enum": []}]}}}),
+    ] {
+        assert!(answer(&schema, "[]").is_empty(), "{schema}");
+    }
+    let later = json!({"$schema": "http://json-schema.org/draft-07/schema#", "enum": []});
+    assert_eq!(answer(&later, "1").len(), 1, "a schema that nothing fits");
+}

@@ -1,0 +1,377 @@
+//! The one way a bundle or pack comes into being: a folder beside its place that takes the place
+//! only once it is complete, on disk and verified.
+//!
+//! Whatever goes wrong before, nothing stays under the target's name. A kill leaves at most a
+//! folder that [`crate::unfinished`] knows and the next run takes away. Nothing that exists is ever
+//! replaced.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::atomic::{WriteError, folder_of, sync_folder};
+use crate::unfinished::UnfinishedFolder;
+
+/// Up to this many files each is flushed by itself; beyond, one call flushes the file system,
+/// since a call a file would take minutes.
+const FLUSHED_ONE_BY_ONE: u64 = 64;
+
+/// What may stand at the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Nothing at all.
+    Free,
+    /// Nothing, or an empty folder, which is then taken away.
+    FreeOrEmptyFolder,
+}
+
+/// The rights that the files get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// Those of any new file.
+    AsUmask,
+    /// Everybody may read, nobody may write.
+    ReadOnly,
+}
+
+/// Why a folder did not get into its place.
+#[derive(Debug, thiserror::Error)]
+pub enum StagingError {
+    /// Something is there already, and is never overwritten.
+    #[error("`{}` exists already and is never overwritten", .0.display())]
+    Exists(PathBuf),
+    /// Something could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// A bundle or pack in the making.
+#[derive(Debug)]
+pub struct Staging {
+    // Dropped in this order: first what is inside.
+    folder: UnfinishedFolder,
+    parents: MadeFolders,
+    parent: PathBuf,
+    files: u64,
+}
+
+impl Staging {
+    /// Begins a folder that is to stand in `parent`, which is made where it is missing.
+    pub fn begin(parent: &Path) -> Result<Self, WriteError> {
+        let parents = MadeFolders::make(parent)?;
+        let folder = UnfinishedFolder::create_in(parent).map_err(WriteError::at(parent))?;
+        Ok(Self {
+            folder,
+            parents,
+            parent: parent.to_owned(),
+            files: 0,
+        })
+    }
+
+    /// Begins a folder that is to be `target`.
+    pub fn begin_beside(target: &Path) -> Result<Self, WriteError> {
+        Self::begin(folder_of(target))
+    }
+
+    /// Where the files are for now.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Makes a new file at the relative path `name`, and the folders on the way to it.
+    pub fn create(&mut self, name: &str) -> Result<(File, PathBuf), WriteError> {
+        let place = self.path().join(name);
+        let fail = WriteError::at(&place);
+        fs::create_dir_all(folder_of(&place)).map_err(fail)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&place)
+            .map_err(fail)?;
+        self.files += 1;
+        Ok((file, place))
+    }
+
+    /// Stores a file.
+    pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        let (mut file, place) = self.create(name)?;
+        file.write_all(bytes).map_err(WriteError::at(&place))
+    }
+
+    /// Flushes everything, lets `verify` judge what is on disk, and puts the folder into its
+    /// place. There is no other way to publish: what does not verify never gets a name.
+    pub fn publish<T, E: From<StagingError>>(
+        self,
+        target: &Path,
+        (place, rights): (Place, Rights),
+        verify: impl FnOnce(&Path) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let staged = self.path().to_owned();
+        let fail = WriteError::at(target);
+        check_place(target, place)?;
+        let failed = |error| E::from(StagingError::from(fail(error)));
+        self.folder.open_up().map_err(failed)?;
+        flush(&staged, self.files).map_err(failed)?;
+        let verified = verify(&staged)?;
+        if rights == Rights::ReadOnly {
+            set_rights(&staged, 0o555, 0o444).map_err(StagingError::from)?;
+            // The rights are on disk once what has them is.
+            flush(&staged, self.files).map_err(failed)?;
+        }
+        if place == Place::FreeOrEmptyFolder {
+            // Fails, as it should, where something is in it, and where there is nothing.
+            let _ = fs::remove_dir(target);
+        }
+        match rename_if_free(&staged, target) {
+            Ok(()) => {}
+            Err(error) if is_taken(&error) => {
+                return Err(StagingError::Exists(target.to_owned()).into());
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        self.folder.keep();
+        sync_folder(&self.parent).map_err(failed)?;
+        self.parents.keep().map_err(failed)?;
+        Ok(verified)
+    }
+}
+
+/// Fails where `target` is taken, so that nobody works for nothing; publishing asks again.
+pub fn check_place(target: &Path, place: Place) -> Result<(), StagingError> {
+    let exists = || Err(StagingError::Exists(target.to_owned()));
+    match fs::symlink_metadata(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(WriteError::at(target)(error).into()),
+        Ok(metadata) if place == Place::FreeOrEmptyFolder && metadata.is_dir() => {
+            let mut entries = fs::read_dir(target).map_err(WriteError::at(target))?;
+            match entries.next() {
+                None => Ok(()),
+                Some(_) => exists(),
+            }
+        }
+        Ok(_) => exists(),
+    }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AlreadyExists
+            | io::ErrorKind::DirectoryNotEmpty
+            | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Puts every file and folder below `path` on disk.
+fn flush(path: &Path, files: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if files > FLUSHED_ONE_BY_ONE {
+        return Ok(rustix::fs::syncfs(File::open(path)?)?);
+    }
+    let _ = files;
+    let mut waiting = vec![path.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                waiting.push(entry.path());
+            } else {
+                File::open(entry.path())?.sync_all()?;
+            }
+        }
+        sync_folder(&folder)?;
+    }
+    Ok(())
+}
+
+fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // A file system that does not know the flag.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+    rename_after_asking(from, to)
+}
+
+/// The same where the system has no single call for it. Between asking and renaming an empty
+/// folder may appear and be replaced; anything else makes the rename of a folder fail.
+fn rename_after_asking(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(to) {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(from, to),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives every folder and every file below `path` its mode. Everything there is ours.
+pub fn set_rights(path: &Path, folder_mode: u32, file_mode: u32) -> Result<(), WriteError> {
+    let fail = WriteError::at(path);
+    let metadata = fs::symlink_metadata(path).map_err(fail)?;
+    if metadata.is_dir() {
+        for entry in fs::read_dir(path).map_err(fail)? {
+            set_rights(&entry.map_err(fail)?.path(), folder_mode, file_mode)?;
+        }
+    }
+    let mode = if metadata.is_dir() {
+        folder_mode
+    } else {
+        file_mode
+    };
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
+}
+
+/// The folders that were made on the way to a parent, outermost first; taken away again when
+/// dropped, as far as nothing is in them.
+#[derive(Debug)]
+struct MadeFolders(Vec<PathBuf>);
+
+impl MadeFolders {
+    fn make(path: &Path) -> Result<Self, WriteError> {
+        let missing = path
+            .ancestors()
+            .take_while(|ancestor| !ancestor.as_os_str().is_empty() && !ancestor.exists());
+        let mut made: Vec<_> = missing.map(Path::to_owned).collect();
+        made.reverse();
+        let made = Self(made);
+        fs::create_dir_all(path).map_err(WriteError::at(path))?;
+        Ok(made)
+    }
+
+    /// Keeps them, and puts their names on disk.
+    fn keep(mut self) -> io::Result<()> {
+        for made in std::mem::take(&mut self.0) {
+            sync_folder(folder_of(&made))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        for made in self.0.iter().rev() {
+            // Fails, as it should, where something is in it.
+            let _ = fs::remove_dir(made);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEALED: (Place, Rights) = (Place::Free, Rights::ReadOnly);
+    const PLAIN: (Place, Rights) = (Place::FreeOrEmptyFolder, Rights::AsUmask);
+
+    fn accept(_: &Path) -> Result<(), StagingError> {
+        Ok(())
+    }
+
+    #[test]
+    fn staging_dropped_leaves_nothing_and_not_even_the_folders_it_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("a/b/c");
+        let mut staging = Staging::begin(&out).unwrap();
+        staging.put("x/y", b"1").unwrap();
+        drop(staging);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn staging_that_does_not_verify_is_never_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out/target");
+        for how in [SEALED, PLAIN] {
+            let mut staging = Staging::begin_beside(&target).unwrap();
+            staging.put("file", b"1").unwrap();
+            let refused = staging.publish(&target, how, |staged| {
+                assert_eq!(fs::read(staged.join("file")).unwrap(), b"1");
+                Err::<(), _>(StagingError::Exists(PathBuf::from("refused")))
+            });
+            assert!(
+                matches!(refused, Err(StagingError::Exists(path)) if path == Path::new("refused"))
+            );
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn staging_published_read_only_is_that_and_never_overwrites() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("r1");
+        let mut staging = Staging::begin_beside(&target).unwrap();
+        staging.put("x/y", b"1").unwrap();
+        staging.publish(&target, SEALED, accept).unwrap();
+        let mode = |name: &str| {
+            fs::metadata(target.join(name))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777
+        };
+        assert_eq!((mode(""), mode("x"), mode("x/y")), (0o555, 0o555, 0o444));
+        for how in [SEALED, PLAIN] {
+            let second = Staging::begin_beside(&target).unwrap();
+            let refused = second.publish(&target, how, accept);
+            assert!(matches!(refused, Err(StagingError::Exists(_))));
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn staging_meets_an_empty_folder_as_it_was_told_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("empty");
+        fs::create_dir(&target).unwrap();
+        let staging = Staging::begin_beside(&target).unwrap();
+        assert!(staging.publish(&target, SEALED, accept).is_err());
+        let mut staging = Staging::begin_beside(&target).unwrap();
+        staging.put("file", b"1").unwrap();
+        staging.publish(&target, PLAIN, accept).unwrap();
+        assert_eq!(fs::read(target.join("file")).unwrap(), b"1");
+        // A link to an empty folder is no empty folder.
+        let link = folder.path().join("link");
+        fs::create_dir(folder.path().join("other")).unwrap();
+        std::os::unix::fs::symlink("other", &link).unwrap();
+        let staging = Staging::begin_beside(&link).unwrap();
+        let refused = staging.publish(&link, PLAIN, accept);
+        assert!(matches!(refused, Err(StagingError::Exists(_))));
+    }
+
+    #[test]
+    fn staging_target_that_appears_while_verifying_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        for how in [SEALED, PLAIN] {
+            let staging = Staging::begin_beside(&target).unwrap();
+            let refused = staging.publish(&target, how, |_| {
+                fs::create_dir(&target).unwrap();
+                fs::write(target.join("theirs"), "x").unwrap();
+                Ok::<_, StagingError>(())
+            });
+            assert!(matches!(refused, Err(StagingError::Exists(_))), "{how:?}");
+            assert_eq!(fs::read(target.join("theirs")).unwrap(), b"x");
+            fs::remove_dir_all(&target).unwrap();
+        }
+    }
+
+    #[test]
+    fn rename_with_and_without_the_system_call_refuses_even_an_empty_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for rename in [rename_if_free, rename_after_asking] {
+            fs::create_dir(at("a")).unwrap();
+            fs::create_dir(at("b")).unwrap();
+            let refused = rename(&at("a"), &at("b")).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            rename(&at("a"), &at("c")).unwrap();
+            fs::remove_dir(at("b")).unwrap();
+            fs::remove_dir(at("c")).unwrap();
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What a killed process leaves behind: files and folders that were being made.
+//!
+//! Their names begin with [`PREFIX`], and whoever makes one holds a lock on it for as long as it
+//! lives. The kernel lets go of the lock when the process ends, however it ends; so what is not
+//! locked belongs to nobody, and the next run in the same folder takes it away. A name alone proves
+//! nothing: what is locked stays, and so does everything of another name.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::Errno;
+
+/// What every name of something unfinished begins with.
+pub const PREFIX: &str = ".runseal-unfinished-";
+
+/// What names of earlier versions began with, and ours still do.
+const FAMILY: &[u8] = b".runseal-";
+
+/// Whether a file or folder of this name was being made and is no evidence, whatever it holds.
+pub fn is_unfinished(name: &[u8]) -> bool {
+    name.starts_with(FAMILY)
+}
+
+/// Marks the open file or folder at `path` as owned by this process until it is closed. False
+/// where somebody who swept came between making and marking it, and it is gone.
+pub(crate) fn hold(file: &File, path: &Path) -> io::Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::LockExclusive) {
+        Ok(()) => is_named(file, path),
+        // Such a file system has no locks, so nobody takes anything away there either.
+        Err(Errno::OPNOTSUPP | Errno::NOLCK) => Ok(true),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Whether what is open is what has the name `path`.
+fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes away what ended processes left unfinished in `folder`. What cannot be taken away stays:
+/// it is in nobody's way, and the next run tries again.
+pub(crate) fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
+            let _ = take_away(&entry.path());
+        }
+    }
+}
+
+/// Removes the file or folder at `path`, if no process holds it.
+fn take_away(path: &Path) -> io::Result<()> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    if !is_named(&file, path)? {
+        return Ok(());
+    }
+    if file.metadata()?.is_dir() {
+        remove_folder(path)
+    } else {
+        fs::remove_file(path)
+    }
+}
+
+/// Removes a folder and what is in it, read-only folders too. No link is followed.
+fn remove_folder(path: &Path) -> io::Result<()> {
+    let mut waiting = vec![path.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    fs::remove_dir_all(path)
+}
+
+/// A folder that is being made; gone, with all in it, when dropped, unless it was handed over.
+#[derive(Debug)]
+pub(crate) struct UnfinishedFolder {
+    path: PathBuf,
+    /// The mode that any new folder has in this place.
+    new_mode: u32,
+    _held: File,
+    is_kept: bool,
+}
+
+impl UnfinishedFolder {
+    /// Makes one in `folder`, after taking away what others left there.
+    pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
+        sweep(folder);
+        loop {
+            let made = tempfile::Builder::new()
+                .prefix(PREFIX)
+                // What the umask leaves of it is what a new folder has here.
+                .permissions(Permissions::from_mode(0o777))
+                .tempdir_in(folder)?
+                .keep();
+            let held = match File::open(&made) {
+                Ok(held) => held,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            if hold(&held, &made)? {
+                let new_mode = held.metadata()?.mode() & 0o777;
+                // Nobody else is to see what is in the making.
+                held.set_permissions(Permissions::from_mode(0o700))?;
+                return Ok(Self {
+                    path: made,
+                    new_mode,
+                    _held: held,
+                    is_kept: false,
+                });
+            }
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives it the mode of any new folder; until then it is private.
+    pub(crate) fn open_up(&self) -> io::Result<()> {
+        fs::set_permissions(&self.path, Permissions::from_mode(self.new_mode))
+    }
+
+    /// Says that it has another name now, and is nobody's to take away.
+    pub(crate) fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for UnfinishedFolder {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What stays is swept by the next run.
+            let _ = remove_folder(&self.path);
+        }
+    }
+}
+
+/// Whether the last part of `path` is the name of something unfinished.
+pub fn names_unfinished(path: &Path) -> bool {
+    path.file_name()
+        .map(OsStr::as_bytes)
+        .is_some_and(is_unfinished)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sweep_takes_what_nobody_holds_and_leaves_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let held = UnfinishedFolder::create_in(folder.path()).unwrap();
+        fs::create_dir_all(at(".runseal-unfinished-dead/a/b")).unwrap();
+        fs::write(at(".runseal-unfinished-dead/a/b/c"), "x").unwrap();
+        let locked = Permissions::from_mode(0o555);
+        fs::set_permissions(at(".runseal-unfinished-dead/a/b"), locked.clone()).unwrap();
+        fs::set_permissions(at(".runseal-unfinished-dead"), locked).unwrap();
+        fs::write(at(".runseal-unfinished-file"), "x").unwrap();
+        fs::create_dir(at("kept")).unwrap();
+        fs::write(at("kept/file"), "x").unwrap();
+        std::os::unix::fs::symlink("kept", at(".runseal-unfinished-link")).unwrap();
+        fs::create_dir(at(".runseal")).unwrap();
+        fs::create_dir(at(".runseal-notes")).unwrap();
+        sweep(folder.path());
+        assert!(!at(".runseal-unfinished-dead").exists());
+        assert!(!at(".runseal-unfinished-file").exists());
+        assert!(held.path().exists());
+        assert!(at("kept/file").exists());
+        assert!(at(".runseal").exists() && at(".runseal-notes").exists());
+        let path = held.path().to_owned();
+        drop(held);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn unfinished_folders_made_by_many_at_once_are_never_swept_by_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..25 {
+                        let made = UnfinishedFolder::create_in(folder.path()).unwrap();
+                        fs::write(made.path().join("file"), "x").unwrap();
+                        sweep(folder.path());
+                        assert!(made.path().join("file").exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
