@@ -643,6 +643,52 @@ fn policy_changes_reach_an_old_verifier_through_the_chain() {
     assert_eq!(verify_json(&bench, &["--trust", "trust.toml"]).0, Some(0));
 }
 
+#[test]
+fn name_in_a_signature_cannot_write_to_the_terminal() {
+    use runseal_trust::keys::PrivateKey;
+    use runseal_trust::predicate::{Facts, RUN_PREDICATE, Signing, Verification, run_predicate};
+    use runseal_trust::statement::{Statement, Target};
+    let (_folder, bench) = signed_by_ada();
+    let key = PrivateKey::parse(bench.read("ada").as_bytes(), None).unwrap();
+    let sums = fs::read(bench.path("out/r1/SHA256SUMS.txt")).unwrap();
+    let signing = Signing {
+        name: Some("eve\u{1b}[2J\nok       trusted by everybody".to_owned()),
+        meaning: Some("\u{1b}]0;x\u{7}".to_owned()),
+        ..Signing::default()
+    };
+    let public = runseal_trust::keys::Signer::public_key(&key).clone();
+    let statement = Statement {
+        subjects: Target::of_file("r1", "SHA256SUMS.txt", sums).subjects(),
+        predicate_type: RUN_PREDICATE.to_owned(),
+        predicate: run_predicate(
+            &Facts::default(),
+            &Verification::default(),
+            &signing,
+            &public,
+        ),
+    };
+    let payload = statement.to_bytes().unwrap();
+    let envelope = runseal_trust::dsse::Envelope::sign(runseal_trust::dsse::IN_TOTO, payload, &key);
+    bench.write("out/r1.intoto.jsonl", envelope.unwrap().to_line());
+    for arguments in [
+        ["verify", "out/r1"].as_slice(),
+        &["inspect", "out/r1"],
+        &["trust", "explain", "trust.toml", "out/r1"],
+        &["verify", "out/r1", "--format", "junit"],
+        &["verify", "out/r1", "--format", "json"],
+    ] {
+        let said = bench.run(arguments).stdout;
+        assert!(
+            !said.contains('\u{1b}') && !said.contains('\u{7}'),
+            "{arguments:?}"
+        );
+        assert!(
+            !said.contains("\nok       trusted"),
+            "{arguments:?}: {said}"
+        );
+    }
+}
+
 fn refused(ran: &Ran, start: &str) {
     assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.starts_with(start), "{}", ran.stderr);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
-use runseal_core::verify::{Level, Outcome};
+use runseal_core::verify::{Level, Outcome, one_line};
 use runseal_engine::signing::{TrustQuestion, judge_signatures};
 
 use crate::commands::inspect::FormatArgs;
@@ -70,13 +70,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         };
         text.push_str(&format!("  {intact}\n"));
         for line in authenticity.lines() {
-            text.push_str(&format!("  {line}\n"));
+            text.push_str(&format!("  {}\n", one_line(&line)));
         }
         for step in &steps {
-            text.push_str(&format!(
-                "  {}:{}: {}\n",
-                policy.shown, step.line, step.text
-            ));
+            let line = format!("{}:{}: {}", policy.shown, step.line, step.text);
+            text.push_str(&format!("  {}\n", one_line(&line)));
         }
         ui::print_bytes(text.as_bytes())?;
     }
