@@ -10,6 +10,7 @@ mod glob;
 mod parse;
 mod receipts;
 mod ssh_signers;
+mod text;
 
 pub use chain::{CHAIN_PAYLOAD, ChainError, follow_chain, read_chain, sign_policy};
 pub use decide::{Decision, NOT_INTACT, Question, Step, decide};

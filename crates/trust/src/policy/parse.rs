@@ -6,12 +6,12 @@ use std::ops::Range;
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::timestamp::parse_utc;
-use serde::Deserialize;
 use thiserror::Error;
 use toml::Spanned;
 use toml::value::Datetime;
 
 use super::parse_allowed_signers;
+use super::text::{DenyText, FileText, RuleText, SignerText};
 use crate::keys::{KeyId, PublicKey};
 use crate::limits::{MAX_POLICY_BYTES, MAX_RULES, MAX_SIGNERS};
 use crate::timestamp::Anchors;
@@ -34,93 +34,6 @@ impl PolicyError {
         let fault = fault.into();
         Self { line, fault }
     }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileText {
-    #[serde(rename = "runseal-trust")]
-    format: Spanned<u32>,
-    version: Spanned<u64>,
-    name: Option<String>,
-    expires: Option<Spanned<Datetime>>,
-    allowed_signers: Option<Spanned<String>>,
-    #[serde(default)]
-    signer: Vec<Spanned<SignerText>>,
-    #[serde(default)]
-    rule: Vec<Spanned<RuleText>>,
-    root: Option<Spanned<RequirementText>>,
-    #[serde(default)]
-    deny: DenyText,
-    timestamps: Option<TimestampsText>,
-    sigstore: Option<SigstoreText>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SignerText {
-    name: Spanned<String>,
-    key: Option<Spanned<String>>,
-    #[serde(default)]
-    keys: Vec<Spanned<String>>,
-    identity: Option<Spanned<String>>,
-    issuer: Option<String>,
-    from: Option<Spanned<Datetime>>,
-    until: Option<Spanned<Datetime>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleText {
-    name: Option<String>,
-    #[serde(default)]
-    formats: Vec<Spanned<String>>,
-    #[serde(default)]
-    engines: Vec<String>,
-    #[serde(default)]
-    outcomes: Vec<String>,
-    #[serde(default)]
-    paths: Vec<String>,
-    signers: Vec<Spanned<String>>,
-    threshold: Option<Spanned<usize>>,
-    #[serde(default)]
-    meanings: Vec<String>,
-    #[serde(default)]
-    timestamp: bool,
-    #[serde(default)]
-    also: Vec<Spanned<RequirementText>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RequirementText {
-    signers: Vec<Spanned<String>>,
-    threshold: Option<Spanned<usize>>,
-    #[serde(default)]
-    meanings: Vec<String>,
-    #[serde(default)]
-    timestamp: bool,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct DenyText {
-    #[serde(default)]
-    keys: Vec<Spanned<String>>,
-    #[serde(default)]
-    digests: Vec<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TimestampsText {
-    roots: Spanned<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SigstoreText {
-    trusted_root: Spanned<String>,
 }
 
 /// Somebody that a certificate names.
