@@ -131,7 +131,7 @@ commands! {
         Receipt(receipt) => receipt::Args::surface,
         Keygen(keygen),
         Sign(sign),
-        Trust(trust),
+        Trust(trust) => trust::Args::surface,
         Engine(engine) => engine::Args::surface,
         Seal(seal),
         Rules(rules),

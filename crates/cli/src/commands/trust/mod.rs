@@ -6,7 +6,7 @@ mod explain;
 mod init;
 mod rotate;
 
-use runseal_core::verify::Outcome;
+use runseal_core::verify::{Outcome, Surface};
 
 use super::commands;
 use crate::error::CliError;
@@ -26,6 +26,13 @@ commands! {
         Rotate(rotate),
         Check(check),
         Explain(explain),
+    }
+}
+
+impl Args {
+    /// Whose exit codes the command has.
+    pub fn surface(&self) -> Surface {
+        self.command.surface()
     }
 }
 
