@@ -1027,7 +1027,7 @@ def make_archives():
     write("ar5-breaks-off", packed(whole)[:-20], ".tar.gz")
     second = whole.index(contents[1][0].encode())
     write("ar5-header-checksum", whole[:second] + b"J" + whole[second + 1:], ".tar")
-    write("ar5-bytes-after-the-end", zip_file + b"more", ".zip")
+    write("ar8-bytes-after-the-end", zip_file + b"more", ".zip")
     stored = zipped(contents, zipfile.ZIP_STORED)
     at = stored.index(contents[0][1]) + 3
     write("ar5-zip-content-changed", stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1:], ".zip")
