@@ -150,19 +150,18 @@ fn report_of_a_document_that_is_wrong_everywhere_is_bounded_and_gives_the_number
     let operations = vec!["[]"; 100_000].join(",");
     let report = patch_report(&format!("{{\"operations\":[{operations}]}}"), Level::Form);
     assert!(!report.is_valid());
-    for rule in ["SCHEMA"] {
-        let of_rule = report
-            .findings()
-            .iter()
-            .filter(|finding| finding.rule_id == rule);
-        let messages: Vec<&str> = of_rule.map(|finding| finding.message.as_str()).collect();
-        assert_eq!(messages.len(), FINDINGS_A_RULE + 1);
-        assert!(
-            messages[0].starts_with("100004 findings of this rule"),
-            "{}",
-            messages[0]
-        );
-    }
+    let rule = "SCHEMA";
+    let of_rule = report
+        .findings()
+        .iter()
+        .filter(|finding| finding.rule_id == rule);
+    let messages: Vec<&str> = of_rule.map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages.len(), FINDINGS_A_RULE + 1);
+    assert!(
+        messages[0].starts_with("100004 findings of this rule"),
+        "{}",
+        messages[0]
+    );
 }
 
 /// The paths of a patch set in this order, `order` being the same.

@@ -157,7 +157,11 @@ mod tests {
         let demands = Demands::default().expecting_accepted(true);
         let accepted = found("a", Format::Pack, "", Some("accepted"));
         let rejected = found("b", Format::Pack, "", Some("not accepted"));
-        assert!(demands.missing_from(&[accepted.clone()]).is_empty());
+        assert!(
+            demands
+                .missing_from(std::slice::from_ref(&accepted))
+                .is_empty()
+        );
         assert_eq!(names(demands.missing_from(&[accepted, rejected])), ["b"]);
         assert_eq!(names(demands.missing_from(&[])), ["pack"]);
     }
