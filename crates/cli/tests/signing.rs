@@ -1,7 +1,12 @@
 //! Signing, trusting and the three answers of `verify`, from the command line: intact, signed,
 //! trusted; and what bad keys, policies and signature files give.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
 
 mod signing_support;
 
