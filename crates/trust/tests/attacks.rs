@@ -129,11 +129,15 @@ fn the_four_ways_not_to_be_signed_have_four_states() {
     let known = || Some(vec![ada.public_key().clone()]);
     let signed = envelope(&target(), &ada, "author");
     assert_eq!(
-        state_of(&found(&[signed.clone()]), &target(), known()),
+        state_of(&found(std::slice::from_ref(&signed)), &target(), known()),
         SignedState::Signed
     );
     assert_eq!(
-        state_of(&found(&[signed.clone()]), &other_target(), known()),
+        state_of(
+            &found(std::slice::from_ref(&signed)),
+            &other_target(),
+            known()
+        ),
         SignedState::OtherSubject
     );
     let stranger = found(&[envelope(&target(), &eve, "author")]);
