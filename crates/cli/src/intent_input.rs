@@ -1,13 +1,13 @@
 //! Reading intents and answers, and writing results, as the kernel's commands share it.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, Kind, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::ids::QuestionId;
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic;
 use runseal_engine::input::Input;
-use runseal_kernel::{Intent, KernelError, Refusal, parse_intent};
+use runseal_kernel::{Answers, Intent, KernelError, Refusal, parse_intent};
 
 use crate::error::CliError;
 use crate::ui;
@@ -23,14 +23,14 @@ pub fn read_intent(path: &Path) -> Result<Result<Intent, Refusal>, CliError> {
 }
 
 /// Reads answers: an object of question ids and texts.
-pub fn read_answers(path: &Path) -> Result<BTreeMap<String, String>, CliError> {
+pub fn read_answers(path: &Path) -> Result<Answers, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::INTENT;
     let bytes = input.read(options.limits.max_bytes)?;
     let document =
         parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
     let root = document.root();
-    let mut answers = BTreeMap::new();
+    let mut answers = Answers::new();
     if root.kind() != Kind::Object {
         return Err(bad_answers(
             &input.shown(),
@@ -50,7 +50,9 @@ pub fn read_answers(path: &Path) -> Result<BTreeMap<String, String>, CliError> {
             let message = format!("the answer to `{}` is no text", key.to_lossy());
             return Err(bad_answers(&input.shown(), &message));
         };
-        answers.insert(key.into_owned(), text);
+        let id = QuestionId::parse(&key)
+            .map_err(|error| bad_answers(&input.shown(), &error.to_string()))?;
+        answers.insert(id, text);
     }
     Ok(answers)
 }

@@ -46,6 +46,34 @@ fn transform_clear_example_is_complete_and_the_same_twice() {
 }
 
 #[test]
+fn summarize_lists_questions_by_priority_then_id() {
+    let (_folder, bench) = bench();
+    bench.write(
+        "bundle.json",
+        r#"{"unresolved_questions":[{"id":"q_c","priority":62},{"id":"q_d"},{"id":"q_b","priority":95},
+            {"id":"q_a","priority":62}]}"#,
+    );
+    let summary = bench.run(&["bundle", "summarize", "bundle.json"]).stdout;
+    let expected = r#""question_ids":["q_b","q_a","q_c","q_d"]"#;
+    assert!(summary.contains(expected), "{summary}");
+}
+
+#[test]
+fn transform_leaves_are_terminal_and_the_version_names_the_rules() {
+    let (_folder, bench) = bench();
+    let ran = bench.run(&["transform", &example("vague.json")]);
+    assert!(ran.stdout.contains("\"status\":\"terminal\""), "{ran:?}");
+    assert!(!ran.stdout.contains("\"status\":\"blocked\""), "{ran:?}");
+    let (_, rest) = ran.stdout.split_once("\"kernel_version\":\"").unwrap();
+    let (version, _) = rest.split_once('"').unwrap();
+    let (_, build) = version.split_once('+').unwrap();
+    assert!(
+        build.len() == 8 && build.bytes().all(|b| b.is_ascii_hexdigit()),
+        "{version}"
+    );
+}
+
+#[test]
 fn transform_vague_example_asks_and_answers_close_it() {
     let (_folder, bench) = bench();
     let intent = example("vague.json");
@@ -54,7 +82,7 @@ fn transform_vague_example_asks_and_answers_close_it() {
     assert!(ran.stderr.contains("[insert name]"), "{ran:?}");
     let ran = bench.run_with(
         &["clarify", &intent, "-o", "answered.json"],
-        "1\nMs Chen\n1\nthe clubs\nsay what is wrong\nyes\nyes\nyes\n",
+        "2\nMs Chen\nSQLite\n",
     );
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let ran = bench.run(&["transform", "answered.json"]);
@@ -77,7 +105,7 @@ fn clarify_quit_and_end_of_input_write_nothing() {
 #[test]
 fn transform_answers_file_is_applied_and_checked() {
     let (_folder, bench) = bench();
-    let intent = r#"{"goal":"Fix the crash in export.py","constraints":["Ask <name> first"]}"#;
+    let intent = r#"{"goal":"Fix the crash in export.py","constraints":["Ask <name> first"],"context":{"profile":"none"}}"#;
     bench.write("intent.json", intent);
     let ran = bench.run(&["transform", "intent.json"]);
     let from = ran.stderr.find("[q_").unwrap() + 1;
@@ -86,9 +114,11 @@ fn transform_answers_file_is_applied_and_checked() {
     let ran = bench.run(&["transform", "intent.json", "--answers", "answers.json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("Ask Ana first"), "{ran:?}");
-    bench.write("answers.json", "[]");
-    let ran = bench.run(&["transform", "intent.json", "--answers", "answers.json"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    for bad in ["[]", "{\"q_1\":\"Ana\"}", "{\"q_0123456789abcdef\":[]}"] {
+        bench.write("answers.json", bad);
+        let ran = bench.run(&["transform", "intent.json", "--answers", "answers.json"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    }
 }
 
 #[test]

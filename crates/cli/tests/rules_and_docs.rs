@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use runseal_core::formats::all_rules;
-use runseal_core::verify::catalogue;
+use runseal_kernel::rules::rule_set;
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 
@@ -17,11 +17,25 @@ fn bench() -> (tempfile::TempDir, Bench) {
 
 #[test]
 fn rules_page_is_what_the_table_says() {
+    let (_folder, bench) = bench();
     let page = std::fs::read_to_string(project_root().join("docs/rules.md")).unwrap();
-    let made = catalogue::render_markdown(&all_rules());
+    let made = bench.run(&["rules", "--format", "markdown"]).stdout;
     assert!(
         page == made,
         "docs/rules.md is stale: cargo run -- rules --format markdown > docs/rules.md"
+    );
+}
+
+#[test]
+fn kernel_page_lists_the_rules_and_profiles_of_the_data() {
+    let (_folder, bench) = bench();
+    let page = std::fs::read_to_string(project_root().join("docs/kernel.md")).unwrap();
+    let (_, rest) = page.split_once("<!-- rules: ").unwrap();
+    let (_, rest) = rest.split_once("-->\n").unwrap();
+    let (tables, _) = rest.split_once("<!-- /rules -->").unwrap();
+    assert!(
+        tables == bench.run(&["rules", "--format", "tables"]).stdout,
+        "docs/kernel.md is stale: put in what `cargo run -- rules --format tables` prints"
     );
 }
 
@@ -66,6 +80,13 @@ fn rules_command_lists_and_explains_every_rule() {
         assert_eq!(explained.code, Some(0));
         assert!(explained.stdout.contains(rule.explanation), "{}", rule.id);
         assert!(explained.stdout.contains(rule.section), "{}", rule.id);
+    }
+    for rule in &rule_set().rules {
+        assert!(list.contains(&rule.title), "{}", rule.id);
+        let explained = bench.run(&["rules", &rule.id.to_lowercase()]);
+        assert_eq!(explained.code, Some(0));
+        assert!(explained.stdout.contains(&rule.explanation), "{}", rule.id);
+        assert!(explained.stdout.contains("Not flagged:"), "{}", rule.id);
     }
     let json = bench.run(&["rules", "--format", "json"]).stdout;
     assert!(json.starts_with("[{\"explanation\":") && json.ends_with("}]\n"));

@@ -5,6 +5,7 @@
 //! whatever is written appears whole or not at all.
 
 pub mod archive;
+pub mod assess;
 pub mod atomic;
 pub mod compare;
 mod content;

@@ -2,7 +2,8 @@
 //!
 //! An [`Intent`] is always normalized: there is no other way to make one.
 
-use crate::text::{normalize_constraint, normalize_goal};
+use crate::context::Declared;
+use crate::text::{normalize_constraint, normalize_goal, strings};
 use runseal_core::canon::{
     Dialect, Document, Kind, NoCanonicalForm, Node, Value, canonical_digest, compare_utf16,
 };
@@ -45,7 +46,10 @@ impl Refusal {
 pub struct Intent {
     goal: String,
     constraints: Vec<String>,
+    /// Where each constraint stood as it was given: its first 0-based position.
+    given: Vec<usize>,
     context: Value,
+    declared: Declared,
     hash: Digest,
 }
 
@@ -56,44 +60,25 @@ impl Intent {
         if goal.is_empty() {
             return Err(Refusal::EmptyGoal);
         }
-        let mut constraints: Vec<String> = constraints
+        let declared = Declared::parse(&context)?;
+        let mut numbered: Vec<(String, usize)> = constraints
             .iter()
-            .map(|c| normalize_constraint(c))
-            .filter(|c| !c.is_empty())
+            .enumerate()
+            .map(|(at, c)| (normalize_constraint(c), at))
+            .filter(|(c, _)| !c.is_empty())
             .collect();
-        constraints.sort_by(|a, b| compare_utf16(a, b));
-        constraints.dedup();
-        Self::assemble(goal, constraints, context)
-            .map_err(|e| Refusal::InvalidIntent(format!("the context has no canonical form: {e}")))
-    }
-
-    fn assemble(
-        goal: String,
-        constraints: Vec<String>,
-        context: Value,
-    ) -> Result<Self, NoCanonicalForm> {
-        let value = Value::object([
-            ("goal", Value::from(goal.as_str())),
-            (
-                "constraints",
-                Value::array(constraints.iter().map(String::as_str)),
-            ),
-            ("context", context),
-        ]);
-        let hash = canonical_digest(&value, Dialect::Kernel)?;
-        let Value::Object(mut members) = value else {
-            return Ok(Intent {
-                goal,
-                constraints,
-                context: Value::Null,
-                hash,
-            });
-        };
-        let context = members.remove(&"context".into()).unwrap_or(Value::Null);
+        numbered.sort_by(|a, b| compare_utf16(&a.0, &b.0).then(a.1.cmp(&b.1)));
+        numbered.dedup_by(|later, first| later.0 == first.0);
+        let (constraints, given): (Vec<String>, Vec<usize>) = numbered.into_iter().unzip();
+        let (context, hash) = hash_of(&goal, &constraints, context).map_err(|e| {
+            Refusal::InvalidIntent(format!("the context has no canonical form: {e}"))
+        })?;
         Ok(Intent {
             goal,
             constraints,
+            given,
             context,
+            declared,
             hash,
         })
     }
@@ -106,6 +91,16 @@ impl Intent {
     /// The constraints: sorted by UTF-16 code units, no repeats.
     pub fn constraints(&self) -> &[String] {
         &self.constraints
+    }
+
+    /// Where the constraint with this number stood as it was given, counted from 0.
+    pub fn given_position(&self, constraint: usize) -> usize {
+        self.given.get(constraint).copied().unwrap_or(constraint)
+    }
+
+    /// What the context declares: profile, waivers, findings of assessors.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
     }
 
     /// The context, as given.
@@ -122,10 +117,7 @@ impl Intent {
     pub fn to_value(&self) -> Value {
         Value::object([
             ("goal", Value::from(self.goal.as_str())),
-            (
-                "constraints",
-                Value::array(self.constraints.iter().map(String::as_str)),
-            ),
+            ("constraints", strings(&self.constraints)),
             ("context", self.context.clone()),
         ])
     }
@@ -134,6 +126,25 @@ impl Intent {
     pub(crate) fn with_texts(&self, goal: &str, constraints: &[String]) -> Result<Self, Refusal> {
         Intent::new(goal, constraints, self.context.clone())
     }
+}
+
+/// The canonical hash of a normalized intent, with its context given back.
+fn hash_of(
+    goal: &str,
+    constraints: &[String],
+    context: Value,
+) -> Result<(Value, Digest), NoCanonicalForm> {
+    let mut value = Value::object([
+        ("goal", Value::from(goal)),
+        ("constraints", strings(constraints)),
+        ("context", context),
+    ]);
+    let hash = canonical_digest(&value, Dialect::Kernel)?;
+    let context = match &mut value {
+        Value::Object(members) => members.remove(&"context".into()).unwrap_or(Value::Null),
+        _ => Value::Null,
+    };
+    Ok((context, hash))
 }
 
 /// Reads an intent out of a parsed document.
@@ -184,52 +195,4 @@ fn malformed(place: &str, must: &str, node: Node<'_>) -> Refusal {
         "{place} {must}, not {}",
         node.kind().with_article()
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use runseal_core::canon::{ReadOptions, parse_document};
-
-    fn refusal(text: &str) -> String {
-        let document = parse_document(text.as_bytes(), &ReadOptions::INTENT).unwrap();
-        parse_intent(&document).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn intent_malformed_is_refused_with_code_and_message() {
-        assert_eq!(
-            refusal("[]"),
-            "INVALID_GOAL: Intent must have a string goal"
-        );
-        assert_eq!(
-            refusal("{}"),
-            "INVALID_GOAL: Intent must have a string goal"
-        );
-        assert_eq!(
-            refusal(r#"{"goal":5}"#),
-            "INVALID_GOAL: Intent must have a string goal"
-        );
-        assert_eq!(
-            refusal(r#"{"goal":" \u3000"}"#),
-            "EMPTY_GOAL: Intent goal cannot be empty"
-        );
-        assert_eq!(
-            refusal(r#"{"goal":"x","constraints":"y"}"#),
-            "INVALID_INTENT: constraints must be a list of strings, not a string"
-        );
-        assert_eq!(
-            refusal(r#"{"goal":"x","constraints":["a",null]}"#),
-            "INVALID_INTENT: constraints[1] must be a string, not null"
-        );
-        assert_eq!(
-            refusal(r#"{"goal":"x","context":[]}"#),
-            "INVALID_INTENT: context must be an object, not a list"
-        );
-        assert_eq!(
-            refusal(r#"{"goal":"\ud800"}"#),
-            "INVALID_INTENT: goal holds an unpaired surrogate"
-        );
-        assert!(refusal(r#"{"goal":"x","context":{"n":1e400}}"#).starts_with("INVALID_INTENT: "));
-    }
 }

@@ -1,31 +1,42 @@
 //! The context kernel: from an intent to a context bundle (document 000). Pure and deterministic.
 //!
 //! No clock, randomness, files, environment or threads: the same intent gives the same bytes everywhere.
-//! [`intent`] reads and normalizes, [`measure`] finds what is open, [`question`] asks about it, [`answer`] takes the
-//! answers in, [`tree`] decomposes, [`output`] writes instructions, [`mod@transform`] puts it all together. [`proposal`]
-//! turns a bundle into actions and tests (document 003).
-
-/// Whether a text is one of the words: `matches!` for long lists, which stay readable as blocks.
-macro_rules! any_of {
-    ($text:expr, $($word:literal)+) => { matches!($text, $($word)|+) };
-}
+//!
+//! ```text
+//! intent      what was typed, normalized, with what its context declares (context)
+//!   │         rules: data files that say what to look for, read by about ten matchers (find)
+//!   ▼
+//! findings    each with its rule, its place and its quotes; open, noted, waived or decided (measure)
+//!   │
+//!   ▼
+//! questions   one for each open finding (question); answers go back into the intent (answer)
+//!   │
+//!   ▼
+//! tree        the choices that the text spells out (tree), an instruction for each leaf (output)
+//!   │
+//!   ▼
+//! bundle      everything together, with its hash (transform); actions and tests (proposal, document 003)
+//! ```
+//!
+//! Three things hold: a question is asked only where a rule of severity `ask` matches; no constraint of the author leaves
+//! the tree unless an answer replaced it; the time is close to linear in the length of the intent.
 
 pub mod answer;
+pub mod assess;
+pub mod context;
+pub mod find;
 pub mod intent;
-mod lexicon;
 pub mod measure;
 pub mod output;
 pub mod proposal;
 pub mod question;
+pub mod rules;
 pub mod text;
 pub mod transform;
 pub mod tree;
 
-pub use answer::{answer_round, apply_answers};
+pub use answer::{Answers, answer_round, apply_answers};
 pub use intent::{Intent, Refusal, parse_intent};
-pub use transform::{Bundle, KernelError, ResultKind, result_value, transform, transform_with};
-
-/// The word lists of the detectors as a page of the documentation (`docs/kernel-words.md`).
-pub fn render_word_lists() -> String {
-    lexicon::render_word_lists() + &measure::render_points()
-}
+pub use transform::{
+    Bundle, KernelError, ResultKind, kernel_version, result_value, transform, transform_with,
+};

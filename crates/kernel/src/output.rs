@@ -1,7 +1,7 @@
 //! Outputs: for every leaf an instruction that a person or an agent can work from (000 §2.3).
 
-use crate::lexicon::class;
-use crate::measure::{DECIDED, FindingKind};
+use crate::context::{Declared, is_decision};
+use crate::text::{one_line, strings};
 use crate::tree::TreeNode;
 use runseal_core::canon::{NoCanonicalForm, Value};
 use runseal_core::digest::ContentHash;
@@ -34,10 +34,7 @@ impl Output {
             ("path", Value::from(self.path.as_str())),
             ("content", Value::from(self.content.as_str())),
             ("content_hash", Value::from(self.content_hash.to_string())),
-            (
-                "source_constraints",
-                Value::array(self.source_constraints.iter().map(String::as_str)),
-            ),
+            ("source_constraints", strings(&self.source_constraints)),
             ("confidence", Value::from(self.confidence)),
         ])
     }
@@ -75,9 +72,9 @@ pub(crate) fn confidence(entropy: u8, density: u8) -> u8 {
 }
 
 /// Makes the instruction of a leaf.
-pub fn make_output(leaf: &TreeNode) -> Result<Output, OutputError> {
+pub fn make_output(leaf: &TreeNode, declared: &Declared) -> Result<Output, OutputError> {
     let path = check_output_path(&format!("context/{}.md", leaf.id.as_str()))?;
-    let content = render_instruction(leaf);
+    let content = render_instruction(leaf, declared);
     let id = OutputId::derive(&Value::object([
         ("content", content.as_str()),
         ("path", path.as_str()),
@@ -98,115 +95,91 @@ pub fn make_output(leaf: &TreeNode) -> Result<Output, OutputError> {
     })
 }
 
-/// What a constraint governs, for the headings of an instruction.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Topic {
-    People,
-    Failure,
-    Technology,
-    Data,
-    Result,
-    Other,
-}
-
-const TOPICS: [(Topic, &str); 6] = [
-    (Topic::People, "Who it is for"),
-    (Topic::Technology, "Technology"),
-    (Topic::Data, "Data"),
-    (Topic::Result, "Result"),
-    (Topic::Failure, "When something goes wrong"),
-    (Topic::Other, "Further constraints"),
-];
-
-/// The first topic that a word of the constraint names; failure before the rest, because it is the easiest to miss.
-fn topic_of(seen: u64) -> Topic {
-    let order = [
-        (class::FAILURE, Topic::Failure),
-        (class::TECH, Topic::Technology),
-        (class::PERSON, Topic::People),
-        (class::FORMAT | class::DATA, Topic::Data),
-        (class::OUTPUT, Topic::Result),
-    ];
-    order
-        .iter()
-        .find(|(c, _)| seen & c != 0)
-        .map_or(Topic::Other, |(_, t)| *t)
-}
-
-fn render_instruction(leaf: &TreeNode) -> String {
+/// The goal, every constraint as it was written, what was decided, what was accepted, and what is open.
+fn render_instruction(leaf: &TreeNode, declared: &Declared) -> String {
     let mut out = String::with_capacity(512);
     out.push_str("# Goal\n\n");
     out.push_str(&leaf.goal);
     out.push('\n');
-    let plain: Vec<(&String, Topic)> = leaf
+    let (decided, plain): (Vec<&String>, Vec<&String>) = leaf
         .constraints
         .iter()
-        .zip(&leaf.measured.classes)
-        .filter(|(c, _)| !crate::measure::is_decision(c))
-        .map(|(c, seen)| (c, topic_of(*seen)))
-        .collect();
-    for (topic, title) in TOPICS {
-        if plain.iter().any(|(_, t)| *t == topic) {
-            heading(&mut out, title);
-            for (constraint, _) in plain.iter().filter(|(_, t)| *t == topic) {
-                item(&mut out, constraint);
-            }
-        }
-    }
-    let decisions: Vec<&str> = leaf
-        .constraints
+        .partition(|constraint| is_decision(constraint));
+    section(
+        &mut out,
+        "Constraints",
+        plain.into_iter().map(String::as_str),
+    );
+    section(
+        &mut out,
+        "Decisions",
+        decided.into_iter().map(String::as_str),
+    );
+    let accepted: Vec<String> = leaf
+        .measured
+        .waived
         .iter()
-        .filter_map(|c| c.strip_prefix(DECIDED))
-        .map(str::trim_start)
+        .map(|(finding, at)| {
+            let reason = declared
+                .waivers
+                .get(*at)
+                .map_or("", |waiver| waiver.reason.as_str());
+            format!(
+                "{} “{}”: {}",
+                finding.rule.id,
+                finding.quote(0),
+                one_line(reason)
+            )
+        })
         .collect();
-    if !decisions.is_empty() {
-        heading(&mut out, "Decisions");
-        for decision in decisions {
-            item(&mut out, decision);
-        }
-    }
-    if !leaf.questions.is_empty() {
-        heading(&mut out, "Open questions");
-        for question in &leaf.questions {
-            item(&mut out, &question.text);
-        }
-    }
-    heading(&mut out, "Metrics");
+    section(
+        &mut out,
+        "Accepted findings",
+        accepted.iter().map(String::as_str),
+    );
+    section(
+        &mut out,
+        "Open questions",
+        leaf.questions.iter().map(|question| question.text.as_str()),
+    );
     let (e, d) = (&leaf.measured.entropy, &leaf.measured.density);
-    let count = |kind| {
-        leaf.measured
-            .findings
-            .iter()
-            .filter(|f| f.kind == kind)
-            .count()
-    };
-    for line in [
+    let metrics = [
         format!("Entropy: {}/100", e.entropy_score),
         format!("Density: {}/100", d.density_score),
-        format!("Unresolved references: {}", e.unresolved_refs),
+        format!("Placeholders: {}", e.unresolved_refs),
         format!("Missing elements: {}", e.schema_gaps),
         format!("Contradictions: {}", e.contradiction_count),
-        format!("Open choices: {}", count(FindingKind::Choice)),
-    ] {
-        item(&mut out, &line);
-    }
+        format!("Open choices: {}", e.branching_factor),
+    ];
+    section(&mut out, "Metrics", metrics.iter().map(String::as_str));
     out
 }
 
-fn heading(out: &mut String, title: &str) {
-    out.push_str("\n## ");
-    out.push_str(title);
-    out.push_str("\n\n");
+/// A heading with a list; nothing where the list is empty.
+fn section<'a>(out: &mut String, title: &str, items: impl Iterator<Item = &'a str>) {
+    for (at, text) in items.enumerate() {
+        if at == 0 {
+            out.push_str("\n## ");
+            out.push_str(title);
+            out.push_str("\n\n");
+        }
+        item(out, text);
+    }
 }
 
-/// A list item; further lines are indented so that they stay in it.
+/// A list item. A text of several lines stands in a fence, so that it is verbatim and cannot pass for a heading.
 fn item(out: &mut String, text: &str) {
-    out.push_str("- ");
-    for (i, line) in text.lines().enumerate() {
-        if i > 0 {
-            out.push_str("\n  ");
-        }
+    if !text.contains('\n') {
+        out.push_str("- ");
+        out.push_str(text);
+        out.push('\n');
+        return;
+    }
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    for line in ["-\n\n", &fence, "\n", text, "\n", &fence, "\n\n"] {
         out.push_str(line);
     }
-    out.push('\n');
 }

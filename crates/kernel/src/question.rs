@@ -1,52 +1,32 @@
-//! Questions: one for each finding, about exactly that finding (000 §6.2).
+//! Questions: one for each open finding, about exactly that finding (000 §6.2).
 //!
 //! The text quotes the finding, so that a person can answer without looking it up. Priorities put what blocks most
-//! first: contradictions, placeholders, missing elements, open choices.
+//! first: contradictions, placeholders, gaps, choices. A round asks a bounded number of questions of a bounded size; what
+//! is beyond is asked for in one question that says so.
 
-use crate::measure::{DECIDED_REST, Element, Finding, FindingKind, clip};
-use runseal_core::canon::{NoCanonicalForm, Value};
-use runseal_core::ids::QuestionId;
+use crate::text::strings;
 use std::collections::BTreeSet;
 
-/// What kind of answer a question expects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerType {
-    /// One of the options.
-    Choice,
-    /// Yes or no.
-    Boolean,
-    /// A number.
-    Number,
-    /// Several things.
-    List,
-    /// Any text.
-    Text,
-}
+use runseal_core::canon::{NoCanonicalForm, Value, compare_utf16};
+use runseal_core::ids::QuestionId;
 
-impl AnswerType {
-    /// The name in the bundle.
-    pub fn name(self) -> &'static str {
-        match self {
-            AnswerType::Choice => "choice",
-            AnswerType::Boolean => "boolean",
-            AnswerType::Number => "number",
-            AnswerType::List => "list",
-            AnswerType::Text => "text",
-        }
-    }
-}
+use crate::find::Finding;
+use crate::rules::{Kind, rule_set};
+
+/// The option of every contradiction that keeps both sides.
+pub const BOTH_HOLD: &str = "Both hold";
 
 /// A question with the finding it asks about; `None` for the question about all that was not asked singly.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Question {
     /// Derived from text, type and reason.
     pub id: QuestionId,
     /// The question.
     pub text: String,
-    /// What to answer with.
-    pub expected_answer_type: AnswerType,
+    /// What to answer with: `choice` where there are options, else `text`.
+    pub expected_answer_type: &'static str,
     /// Why it matters.
-    pub why_needed: &'static str,
+    pub why_needed: String,
     /// How much an answer settles, 0 to 100.
     pub information_gain: u8,
     /// Higher is asked first.
@@ -57,36 +37,55 @@ pub struct Question {
     pub finding: Option<Finding>,
 }
 
-/// Most questions of one round; what is beyond is asked for in one question more.
+/// Most questions of one round.
 pub const MAX_QUESTIONS: usize = 50;
+/// Most bytes of the questions of one round.
+pub const MAX_QUESTION_BYTES: usize = 64 << 10;
 
-/// The longest goal quoted in a question about a missing element.
-const GOAL_QUOTE: usize = 120;
+/// How much an answer settles, and how early it is asked for.
+fn weights(kind: Kind) -> (u8, u8) {
+    match kind {
+        Kind::Contradiction => (90, 95),
+        Kind::Placeholder => (75, 85),
+        Kind::Gap => (70, 78),
+        Kind::Choice => (60, 62),
+    }
+}
 
 impl Question {
     fn new(
         text: String,
-        expected: AnswerType,
-        why_needed: &'static str,
+        why_needed: String,
         (information_gain, priority): (u8, u8),
-        options: Vec<String>,
+        mut options: Vec<String>,
         finding: Option<Finding>,
     ) -> Result<Self, NoCanonicalForm> {
+        options.sort_by(|a, b| compare_utf16(a, b));
+        options.dedup();
+        let expected_answer_type = if options.len() >= 2 { "choice" } else { "text" };
         let id = QuestionId::derive(&Value::object([
-            ("expected_answer_type", expected.name()),
+            ("expected_answer_type", expected_answer_type),
             ("text", text.as_str()),
-            ("why_needed", why_needed),
+            ("why_needed", why_needed.as_str()),
         ]))?;
         Ok(Question {
             id,
             text,
-            expected_answer_type: expected,
+            expected_answer_type,
             why_needed,
             information_gain,
             priority,
             options,
             finding,
         })
+    }
+
+    /// Bytes that it takes in a bundle, roughly.
+    pub(crate) fn size(&self) -> usize {
+        self.text.len()
+            + self.why_needed.len()
+            + self.options.iter().map(String::len).sum::<usize>()
+            + 128
     }
 
     /// The question as it stands in a bundle.
@@ -96,17 +95,14 @@ impl Question {
             ("text", Value::from(self.text.as_str())),
             (
                 "expected_answer_type",
-                Value::from(self.expected_answer_type.name()),
+                Value::from(self.expected_answer_type),
             ),
-            ("why_needed", Value::from(self.why_needed)),
+            ("why_needed", Value::from(self.why_needed.as_str())),
             ("information_gain", Value::from(self.information_gain)),
             ("priority", Value::from(self.priority)),
         ]);
         if !self.options.is_empty() {
-            value.insert(
-                "options",
-                Value::array(self.options.iter().map(String::as_str)),
-            );
+            value.insert("options", strings(&self.options));
         }
         value
     }
@@ -117,187 +113,84 @@ pub fn derive_questions(findings: &[Finding]) -> Result<Vec<Question>, NoCanonic
     let mut out: Vec<Question> = Vec::new();
     let mut seen: BTreeSet<QuestionId> = BTreeSet::new();
     let mut ordered: Vec<&Finding> = findings.iter().collect();
-    ordered.sort_by_key(|f| f.kind);
-    let mut left = 0usize;
+    ordered.sort_by_key(|finding| finding.kind());
+    let (mut left, mut bytes) = (0usize, 0usize);
     for finding in ordered {
-        if out.len() >= MAX_QUESTIONS {
+        if out.len() >= MAX_QUESTIONS || bytes > MAX_QUESTION_BYTES {
             left += 1;
             continue;
         }
         let question = derive_question(finding)?;
         if seen.insert(question.id.clone()) {
+            bytes += question.size();
             out.push(question);
         }
     }
     if left > 0 {
-        out.push(Question::new(
-            format!(
-                "{left} further points are open beside these: how should all of them be settled?"
-            ),
-            AnswerType::Text,
-            "So many points are open that they cannot be asked one by one.",
-            (100, 100),
-            Vec::new(),
-            None,
-        )?);
+        let text = format!(
+            "At least {left} further points are open beside these: how should all of them be settled?"
+        );
+        let reason = "So many points are open that they cannot be asked one by one.".to_owned();
+        out.push(Question::new(text, reason, (100, 100), Vec::new(), None)?);
     }
     out.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.id.cmp(&b.id)));
     Ok(out)
 }
 
-/// How the answer to the question about everything else is recorded.
-pub(crate) fn rest_decision(answer: &str) -> String {
-    format!("{DECIDED_REST} {answer}")
+/// What is told about a finding: the rule's message with the words of the text in it.
+pub fn message_of(finding: &Finding) -> String {
+    if let Some(message) = &finding.message {
+        let quotes: Vec<String> = finding
+            .places
+            .iter()
+            .map(|place| format!("“{}”", place.quote))
+            .collect();
+        return format!("{}: {message}", quotes.join(" and "));
+    }
+    let rules = rule_set();
+    let questions: Vec<&str> = finding
+        .missing
+        .iter()
+        .filter_map(|name| rules.elements.iter().find(|element| element.name == *name))
+        .map(|element| element.question.as_str())
+        .collect();
+    // One pass: words of the text that look like a name in braces are not replaced again.
+    let mut out = String::new();
+    let mut rest = finding.rule.message.as_str();
+    while let Some((before, behind)) = rest.split_once('{') {
+        out.push_str(before);
+        let Some((name, after)) = behind.split_once('}') else {
+            break;
+        };
+        match name {
+            "quote" => out.push_str(finding.quote(0)),
+            "other" => out.push_str(finding.quote(1)),
+            "sentence" => out.push_str(&finding.sentence.quote),
+            "missing" => out.push_str(&finding.missing.join(", ")),
+            "questions" => out.push_str(&questions.join(" ")),
+            _ => {}
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }
 
 fn derive_question(finding: &Finding) -> Result<Question, NoCanonicalForm> {
-    let quote = |i: usize| finding.places.get(i).map_or("", |p| p.quote.as_str());
-    let sentence = finding.sentence.as_ref().map_or("", |p| p.quote.as_str());
-    let own = Some(finding.clone());
-    match finding.kind {
-        FindingKind::Contradiction => Question::new(
-            match finding.topic {
-                Some(topic) => format!(
-                    "“{}” and “{}” cannot both hold ({topic}): which one is right?",
-                    quote(0),
-                    quote(1),
-                ),
-                None => format!(
-                    "“{}” and “{}” seem to exclude each other: which one is right?",
-                    quote(0),
-                    quote(1),
-                ),
-            },
-            AnswerType::Choice,
-            "Whatever is built would break one of the two.",
-            (90, 95),
-            finding.options.clone(),
-            own,
-        ),
-        FindingKind::Placeholder => {
-            let text = if sentence.is_empty() || sentence == quote(0) {
-                format!("“{}” is still open: what should stand there?", quote(0))
-            } else {
-                format!(
-                    "“{sentence}” leaves “{}” open: what should stand there?",
-                    quote(0)
-                )
-            };
-            let number = is_number_blank(quote(0), sentence);
-            let expected = if number {
-                AnswerType::Number
-            } else {
-                AnswerType::Text
-            };
-            Question::new(
-                text,
-                expected,
-                "Nobody can fill in a value that is not given.",
-                (75, 85),
-                Vec::new(),
-                own,
-            )
-        }
-        FindingKind::Gap => {
-            let element = finding.element.unwrap_or(Element::Output);
-            let goal = finding.places.first().map_or(String::new(), |p| {
-                clip(
-                    &p.quote,
-                    0,
-                    p.quote.len().min(floor(&p.quote, GOAL_QUOTE)),
-                    0,
-                )
-            });
-            let (question, why, weights, expected) = gap_texts(element);
-            Question::new(
-                format!("{question} (goal: “{goal}”)"),
-                expected,
-                why,
-                weights,
-                Vec::new(),
-                own,
-            )
-        }
-        FindingKind::Choice => {
-            let closed = finding.options.len() >= 2;
-            let text = format!("“{}” leaves a choice open: what is it to be?", quote(0));
-            let expected = if closed {
-                AnswerType::Choice
-            } else {
-                AnswerType::Text
-            };
-            let weights = if closed { (60, 62) } else { (50, 58) };
-            Question::new(
-                text,
-                expected,
-                "A choice that is left open is made by accident.",
-                weights,
-                finding.options.clone(),
-                own,
-            )
-        }
+    let mut options = finding.options.clone();
+    if finding.kind() == Kind::Contradiction {
+        options = finding
+            .places
+            .iter()
+            .map(|place| place.quote.clone())
+            .collect();
+        options.push(BOTH_HOLD.to_owned());
     }
-}
-
-/// The largest character boundary up to `at`.
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-/// `<N> days`, `XX percent`: a number is wanted.
-fn is_number_blank(quote: &str, sentence: &str) -> bool {
-    let bare = quote
-        .trim_matches(|c: char| !c.is_alphanumeric())
-        .to_lowercase();
-    let named = any_of!(bare.as_str(), "n" "x" "xx" "xxx" "nn" "number" "amount" "count");
-    let unit = sentence.split_once(quote).is_some_and(|(_, after)| {
-        let word = after.split_whitespace().next().unwrap_or("");
-        crate::lexicon::classes_of(&word.to_lowercase()) & crate::lexicon::class::TIME_UNIT != 0
-    });
-    named || unit
-}
-
-fn gap_texts(element: Element) -> (&'static str, &'static str, (u8, u8), AnswerType) {
-    match element {
-        Element::Technology => (
-            "Which technology is to be used: language, platform, products?",
-            "The technology decides what can be built, by whom and where it runs.",
-            (70, 78),
-            AnswerType::Text,
-        ),
-        Element::Data => (
-            "Which data does it work on: where from, which fields and formats, how much?",
-            "Without the data nobody can design or test it.",
-            (70, 76),
-            AnswerType::Text,
-        ),
-        Element::Users => (
-            "Who are the users: which people or programs use the result, and how?",
-            "Who uses it decides what it must offer and how it must look.",
-            (65, 74),
-            AnswerType::List,
-        ),
-        Element::FailureHandling => (
-            "What is the failure handling: what happens on bad input, missing data or an outage?",
-            "What nobody decides about failures is decided when they happen.",
-            (60, 70),
-            AnswerType::Text,
-        ),
-        Element::Output => (
-            "Which output is expected: what is delivered, in which form and where?",
-            "Without a named output nobody can tell whether it is done.",
-            (65, 72),
-            AnswerType::Text,
-        ),
-        Element::SuccessMeasure => (
-            "Which success measure applies: which number tells that the goal is reached?",
-            "Better is no goal until it can be measured.",
-            (65, 73),
-            AnswerType::Text,
-        ),
-    }
+    Question::new(
+        message_of(finding),
+        finding.rule.reason.clone(),
+        weights(finding.kind()),
+        options,
+        Some(finding.clone()),
+    )
 }

@@ -6,6 +6,8 @@
 use crate::intent::{Intent, Refusal};
 use crate::output::{Output, make_output};
 use crate::question::Question;
+use crate::rules::rule_set;
+use crate::text::strings;
 use crate::tree::{TreeLimits, TreeNode, build_tree};
 use runseal_core::canon::{Dialect, NoCanonicalForm, Value, canonical_digest};
 use runseal_core::digest::Digest;
@@ -13,8 +15,11 @@ use runseal_core::ids::BundleId;
 
 /// Version of the bundle's schema (000).
 pub const SCHEMA_VERSION: &str = "0.1.0";
-/// Version of the kernel: changes when the same intent gives other bytes.
-pub const KERNEL_VERSION: &str = "0.1.0";
+/// Version of the kernel as bundles carry it: the program's version, and eight hex digits of the digest over the rule data
+/// as SemVer build metadata.
+pub fn kernel_version() -> &'static str {
+    rule_set().version()
+}
 
 /// A fault inside the kernel, or a refusal.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +30,9 @@ pub enum KernelError {
     /// Something has no canonical form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
+    /// The rule data that is compiled in is malformed.
+    #[error("RULES: {0}")]
+    Rules(String),
 }
 
 /// The outcome of a transform that was not refused (000 §2.8).
@@ -96,14 +104,18 @@ pub fn transform(intent: &Intent) -> Result<Bundle, KernelError> {
 
 /// Transforms an intent.
 pub fn transform_with(intent: &Intent, limits: &TreeLimits) -> Result<Bundle, KernelError> {
-    let root = build_tree(intent.goal(), intent.constraints(), limits)?;
+    if let Some(fault) = &rule_set().fault {
+        return Err(KernelError::Rules(fault.clone()));
+    }
+    let declared = intent.declared();
+    let root = build_tree(intent.goal(), intent.constraints(), declared, limits)?;
     let questions = root.questions.clone();
     let mut leaves = root.leaves();
     leaves.sort_by(|a, b| a.id.cmp(&b.id));
     leaves.dedup_by(|a, b| a.id == b.id);
     let made = leaves
         .iter()
-        .map(|leaf| make_output(leaf))
+        .map(|leaf| make_output(leaf, declared))
         .collect::<Result<Vec<_>, _>>();
     let (mut outputs, failure) = match made {
         Ok(outputs) => (outputs, None),
@@ -118,7 +130,7 @@ pub fn transform_with(intent: &Intent, limits: &TreeLimits) -> Result<Bundle, Ke
     let stats = make_stats(&root, &leaves, outputs.len(), questions.len());
     let mut value = Value::object([
         ("schema_version", Value::from(SCHEMA_VERSION)),
-        ("kernel_version", Value::from(KERNEL_VERSION)),
+        ("kernel_version", Value::from(kernel_version())),
         ("source_intent_hash", Value::from(intent.hash().to_string())),
         ("status", Value::from(status)),
         ("root_node", node_value(&root)),
@@ -161,10 +173,7 @@ fn node_value(node: &TreeNode) -> Value {
         ),
         ("status", Value::from(node.status())),
         ("goal", Value::from(node.goal.as_str())),
-        (
-            "constraints",
-            Value::array(node.constraints.iter().map(String::as_str)),
-        ),
+        ("constraints", strings(&node.constraints)),
         (
             "entropy",
             Value::object([
@@ -197,12 +206,10 @@ fn node_value(node: &TreeNode) -> Value {
         && let Some(question) = node.questions.get(split.question)
     {
         let branches = split.branches.iter().map(|b| {
-            let mut added = b.added_constraints.clone();
-            added.sort_by(|x, y| runseal_core::canon::compare_utf16(x, y));
             Value::object([
                 ("branch_id", Value::from(b.branch_id.as_str())),
                 ("answer", Value::from(b.answer.as_str())),
-                ("added_constraints", Value::array(added)),
+                ("added_constraints", strings(&b.added_constraints)),
             ])
         });
         let branches = Value::Array(branches.collect());

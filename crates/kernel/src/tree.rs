@@ -1,13 +1,17 @@
-//! The decomposition tree (000 §2.4): a closed question splits a node into one child an option.
+//! The decomposition tree (000 §2.4): a choice that the text spells out splits a node into one child an option.
 //!
-//! Each child is the parent with that answer applied, and is measured again. A node is a leaf when nothing is left to
-//! ask, when its entropy is at or below the limit, when it has no question with options, or when depth, nodes or work
-//! run out. Children are ordered by id; running out never hides a question: it stays in the leaf's list.
+//! Each child is the parent with that decision added, and is measured again; no constraint ever leaves the tree. A node
+//! is a leaf when nothing is left to ask, when its entropy is at or below the limit, when no open question has options
+//! that stand in the text, or when depth, nodes, work or bytes run out. The budget is spent level by level, and within a
+//! level in the order of ids. Running out never hides a question: it stays in the leaf's list.
 
-use crate::answer::choose;
+use crate::answer::decision_of;
+use crate::context::Declared;
 use crate::measure::{Measurement, measure};
 use crate::question::{Question, derive_questions};
-use runseal_core::canon::{NoCanonicalForm, Value};
+use crate::rules::Kind;
+use crate::text::strings;
+use runseal_core::canon::{NoCanonicalForm, Value, compare_utf16};
 use runseal_core::ids::{BranchId, NodeId};
 
 /// Bounds of the tree.
@@ -23,6 +27,8 @@ pub struct TreeLimits {
     pub max_open: usize,
     /// Constraints measured again in all: stops a large intent from being measured a hundred times.
     pub max_remeasured: usize,
+    /// Bytes of text and questions in all nodes below the root: stops a large intent from being written a hundred times.
+    pub max_bytes: usize,
 }
 
 impl Default for TreeLimits {
@@ -33,6 +39,7 @@ impl Default for TreeLimits {
             entropy_limit: 30,
             max_open: 8,
             max_remeasured: 4096,
+            max_bytes: 1 << 20,
         }
     }
 }
@@ -44,7 +51,7 @@ pub struct TreeNode {
     pub id: NodeId,
     /// The parent's id.
     pub parent_id: Option<NodeId>,
-    /// Goal as refined so far.
+    /// The goal.
     pub goal: String,
     /// Constraints, sorted.
     pub constraints: Vec<String>,
@@ -84,14 +91,12 @@ impl TreeNode {
         self.children.is_empty()
     }
 
-    /// The status in the bundle: expanding, terminal, or blocked by an open question.
+    /// The status in the bundle. Leaves are terminal, whether questions are open or not (000 §2.4).
     pub fn status(&self) -> &'static str {
-        if !self.is_leaf() {
-            "expanding"
-        } else if self.questions.is_empty() {
+        if self.is_leaf() {
             "terminal"
         } else {
-            "blocked"
+            "expanding"
         }
     }
 
@@ -113,42 +118,77 @@ impl TreeNode {
             child.walk(depth + 1, visit);
         }
     }
+
+    /// Bytes of its texts and questions.
+    fn size(&self) -> usize {
+        self.goal.len()
+            + self.constraints.iter().map(String::len).sum::<usize>()
+            + self.questions.iter().map(Question::size).sum::<usize>()
+    }
 }
 
 /// What is left to spend.
 struct Budget {
     nodes: usize,
     remeasured: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    /// Takes what splitting `node` into `children` nodes costs; `false` where it is too much.
+    fn spend(&mut self, node: &TreeNode, children: usize) -> bool {
+        let remeasured = children * node.constraints.len().max(1);
+        let bytes = children * node.size();
+        if children > self.nodes || remeasured > self.remeasured || bytes > self.bytes {
+            return false;
+        }
+        self.nodes -= children;
+        self.remeasured -= remeasured;
+        self.bytes -= bytes;
+        true
+    }
 }
 
 /// Builds the tree of a normalized goal and its sorted constraints.
 pub fn build_tree(
     goal: &str,
     constraints: &[String],
+    declared: &Declared,
     limits: &TreeLimits,
 ) -> Result<TreeNode, NoCanonicalForm> {
-    let mut root = make_node(goal.to_owned(), constraints.to_vec(), None)?;
+    let mut root = make_node(goal, constraints.to_vec(), declared, None)?;
     let mut budget = Budget {
         nodes: limits.max_nodes.saturating_sub(1),
         remeasured: limits.max_remeasured,
+        bytes: limits.max_bytes,
     };
-    expand(&mut root, 0, limits, &mut budget)?;
+    let mut level = vec![&mut root];
+    for _ in 0..limits.max_depth {
+        level.sort_by(|a, b| a.id.cmp(&b.id));
+        let mut next = Vec::new();
+        for node in level {
+            split_node(node, declared, limits, &mut budget)?;
+            next.extend(node.children.iter_mut());
+        }
+        if next.is_empty() {
+            break;
+        }
+        level = next;
+    }
     Ok(root)
 }
 
 fn make_node(
-    goal: String,
+    goal: &str,
     constraints: Vec<String>,
+    declared: &Declared,
     parent_id: Option<NodeId>,
 ) -> Result<TreeNode, NoCanonicalForm> {
-    let measured = measure(&goal, &constraints);
-    let questions = derive_questions(&measured.findings)?;
+    let measured = measure(goal, &constraints, declared);
+    let questions = derive_questions(&measured.open)?;
     let id = NodeId::derive(&Value::object([
-        (
-            "constraints",
-            Value::array(constraints.iter().map(String::as_str)),
-        ),
-        ("goal", Value::from(goal.as_str())),
+        ("constraints", strings(&constraints)),
+        ("goal", Value::from(goal)),
         (
             "parent_id",
             Value::from(parent_id.as_ref().map(NodeId::as_str)),
@@ -157,7 +197,7 @@ fn make_node(
     Ok(TreeNode {
         id,
         parent_id,
-        goal,
+        goal: goal.to_owned(),
         constraints,
         measured,
         questions,
@@ -166,38 +206,54 @@ fn make_node(
     })
 }
 
-/// Level by level, so that a tight budget is spent near the root.
-fn expand(
-    root: &mut TreeNode,
-    depth: usize,
+/// Whether the options of a question stand in the text that it is about.
+fn stands_in_text(node: &TreeNode, question: &Question) -> bool {
+    let Some(finding) = &question.finding else {
+        return false;
+    };
+    let holds = |option: &String| {
+        node.goal.contains(option.as_str())
+            || node
+                .constraints
+                .iter()
+                .any(|text| text.contains(option.as_str()))
+    };
+    finding.kind() == Kind::Choice
+        && question.options.len() >= 2
+        && question.options.iter().all(holds)
+}
+
+fn split_node(
+    node: &mut TreeNode,
+    declared: &Declared,
     limits: &TreeLimits,
     budget: &mut Budget,
 ) -> Result<(), NoCanonicalForm> {
-    if depth >= limits.max_depth
-        || root.measured.entropy.entropy_score <= limits.entropy_limit
-        || root.questions.len() > limits.max_open
-    {
+    let settled = node.measured.entropy.entropy_score <= limits.entropy_limit;
+    if settled || node.questions.len() > limits.max_open {
         return Ok(());
     }
-    let splitting = root
+    let Some(at) = node
         .questions
         .iter()
-        .position(|q| q.options.len() >= 2 && q.finding.is_some());
-    let Some(at) = splitting else { return Ok(()) };
-    let question = &root.questions[at];
-    let cost = question.options.len() * root.constraints.len().max(1);
-    if question.options.len() > budget.nodes || cost > budget.remeasured {
+        .position(|question| stands_in_text(node, question))
+    else {
+        return Ok(());
+    };
+    let question = node.questions[at].clone();
+    if !budget.spend(node, question.options.len()) {
         return Ok(());
     }
-    budget.nodes -= question.options.len();
-    budget.remeasured -= cost;
     let mut branches = Vec::new();
-    let mut children: Vec<TreeNode> = Vec::new();
     for option in &question.options {
         let Some(finding) = &question.finding else {
             continue;
         };
-        let (goal, constraints, added) = choose(&root.goal, &root.constraints, finding, option);
+        let added = decision_of(finding, option);
+        let mut constraints = node.constraints.clone();
+        constraints.push(added.clone());
+        constraints.sort_by(|a, b| compare_utf16(a, b));
+        constraints.dedup();
         let branch_id = BranchId::derive(&Value::object([
             ("answer", option.as_str()),
             ("question_id", question.id.as_str()),
@@ -205,22 +261,20 @@ fn expand(
         branches.push(Branch {
             branch_id,
             answer: option.clone(),
-            added_constraints: added,
+            added_constraints: vec![added],
         });
-        let child = make_node(goal, constraints, Some(root.id.clone()))?;
-        if children.iter().all(|c| c.id != child.id) {
-            children.push(child);
-        }
+        node.children.push(make_node(
+            &node.goal,
+            constraints,
+            declared,
+            Some(node.id.clone()),
+        )?);
     }
     branches.sort_by(|a, b| a.branch_id.cmp(&b.branch_id));
-    children.sort_by(|a, b| a.id.cmp(&b.id));
-    root.split = Some(Split {
+    node.children.sort_by(|a, b| a.id.cmp(&b.id));
+    node.split = Some(Split {
         question: at,
         branches,
     });
-    root.children = children;
-    for child in &mut root.children {
-        expand(child, depth + 1, limits, budget)?;
-    }
     Ok(())
 }

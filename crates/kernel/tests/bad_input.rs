@@ -30,13 +30,22 @@ fn transform_goal_of_ten_megabytes_gives_a_bundle() {
 #[test]
 fn transform_goal_of_nothing_but_signs_gives_a_bundle() {
     let units = [
+        "`",
+        "\"",
+        "“",
+        "(",
+        "? ",
+        "not ",
+        "or ",
+        "at most 5 ",
+        "only ",
+        "\u{a0}",
         "TBD ",
         "a or b, maybe c? ",
         "<x> ",
         "{{a}} ",
         "{",
         "[[",
-        "\"",
         "%A",
         "é",
         "either a or b ",
@@ -85,26 +94,76 @@ fn transform_control_characters_and_odd_text_give_a_bundle() {
 }
 
 #[test]
-fn parse_intent_malformed_is_refused_with_a_code() {
-    for (text, code) in [
-        ("null", "INVALID_GOAL"),
-        ("\"goal\"", "INVALID_GOAL"),
-        ("{\"goal\":null}", "INVALID_GOAL"),
-        ("{\"goal\":[\"x\"]}", "INVALID_GOAL"),
-        ("{\"goal\":\"\"}", "EMPTY_GOAL"),
-        ("{\"goal\":\"\\ufeff \"}", "EMPTY_GOAL"),
-        ("{\"goal\":\"x\",\"constraints\":{}}", "INVALID_INTENT"),
+fn parse_intent_malformed_is_refused_with_code_and_message() {
+    for (text, message) in [
+        ("null", "INVALID_GOAL: Intent must have a string goal"),
+        ("[]", "INVALID_GOAL: Intent must have a string goal"),
+        ("{}", "INVALID_GOAL: Intent must have a string goal"),
+        (
+            "{\"goal\":[\"x\"]}",
+            "INVALID_GOAL: Intent must have a string goal",
+        ),
+        (
+            "{\"goal\":\" \\u3000\"}",
+            "EMPTY_GOAL: Intent goal cannot be empty",
+        ),
+        (
+            "{\"goal\":\"\\ufeff \"}",
+            "EMPTY_GOAL: Intent goal cannot be empty",
+        ),
+        (
+            "{\"goal\":\"x\",\"constraints\":{}}",
+            "INVALID_INTENT: constraints must be a list of strings, not an object",
+        ),
+        (
+            "{\"goal\":\"x\",\"constraints\":[\"a\",null]}",
+            "INVALID_INTENT: constraints[1] must be a string, not null",
+        ),
         (
             "{\"goal\":\"x\",\"constraints\":[\"\\udc00\"]}",
-            "INVALID_INTENT",
+            "INVALID_INTENT: constraints[0] holds an unpaired surrogate",
         ),
-        ("{\"goal\":\"x\",\"context\":\"y\"}", "INVALID_INTENT"),
+        (
+            "{\"goal\":\"x\",\"context\":[]}",
+            "INVALID_INTENT: context must be an object, not a list",
+        ),
         (
             "{\"goal\":\"x\",\"context\":{\"a\":[1e999]}}",
-            "INVALID_INTENT",
+            "INVALID_INTENT: the context has no canonical form",
         ),
     ] {
         let document = parse_document(text.as_bytes(), &ReadOptions::INTENT).unwrap();
-        assert_eq!(parse_intent(&document).unwrap_err().code(), code, "{text}");
+        let refusal = parse_intent(&document).unwrap_err().to_string();
+        assert!(refusal.starts_with(message), "{text}: {refusal}");
     }
+}
+
+#[test]
+fn transform_marker_behind_other_white_space_is_found() {
+    for space in ["\u{a0}", "\u{2003}", "\u{3000}", "\u{85}", "\u{feff} "] {
+        let text = format!("Kosten:{space}TBD");
+        let bundle = transform(&Intent::new("Build it", &[text], nothing()).unwrap()).unwrap();
+        assert!(
+            bundle
+                .questions
+                .iter()
+                .any(|question| question.text.contains("TBD")),
+            "{space:?}"
+        );
+        check(&bundle);
+    }
+}
+
+#[test]
+fn transform_more_points_than_are_asked_says_so() {
+    let constraints: Vec<String> = (0..500).map(|n| format!("Limit {n} is TBD")).collect();
+    let bundle = transform(&Intent::new("Build it", &constraints, nothing()).unwrap()).unwrap();
+    assert!(
+        bundle
+            .questions
+            .iter()
+            .any(|question| question.text.contains("further points are open"))
+    );
+    assert!(bundle.questions.len() <= 51);
+    check(&bundle);
 }

@@ -1,16 +1,21 @@
-//! Laws of the kernel as properties: answers converge, nothing but the normalized intent reaches the bytes, and every
-//! bundle passes its own verifier in strict mode.
+//! Laws of the kernel as properties: answers converge, nothing of the author's is lost, nothing but the normalized intent
+//! reaches the bytes, and every bundle passes its own verifier with every rule.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
-mod labels;
+mod support;
 
-use labels::{conformance_set, own_set};
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
 use runseal_core::verify::Level;
+use runseal_kernel::find::Origin;
+use runseal_kernel::question::{BOTH_HOLD, Question};
+use runseal_kernel::rules::{Kind, rule_set};
 use runseal_kernel::{Bundle, Intent, ResultKind, answer_round, transform};
+use support::{intent, labelled, outside_lists, plants};
 
 /// Answers that people give; none of them may keep the loop going.
 const ANSWERS: &[&str] = &[
@@ -24,12 +29,11 @@ const ANSWERS: &[&str] = &[
     "A or B?",
     "No network at all, never",
     "x",
+    "Decided: “nothing”: [insert name]",
+    "“quoted” and ”oddly“ so",
+    "Both hold",
     "Exit with code 2 and name the line. Then stop; nothing is written.",
 ];
-
-fn intent(goal: &str, constraints: &[String]) -> Intent {
-    Intent::new(goal, constraints, Value::object::<Value>([])).unwrap()
-}
 
 fn check_strict(bundle: &Bundle) {
     let bytes = canonical_bytes(bundle.value(), Dialect::Kernel).unwrap();
@@ -42,25 +46,72 @@ fn check_strict(bundle: &Bundle) {
     assert!(report.is_valid(), "{:?}", report.findings());
 }
 
-/// Answers every open question until none is left; fails after 8 rounds.
+/// Texts that have to stand in every leaf, in its output, and in the output's list of sources.
+fn check_kept(bundle: &Bundle, kept: &BTreeSet<String>) {
+    for leaf in bundle.root.leaves() {
+        let output = bundle
+            .outputs
+            .iter()
+            .find(|output| output.path.as_str().contains(leaf.id.as_str()))
+            .unwrap();
+        for text in kept {
+            assert!(leaf.constraints.contains(text), "gone from a leaf: {text}");
+            assert!(
+                output.source_constraints.contains(text),
+                "gone from an output's sources: {text}"
+            );
+            assert!(
+                output.content.contains(text.as_str()),
+                "gone from an output: {text}"
+            );
+        }
+    }
+}
+
+/// The constraints that this answer explicitly replaces: the one whose blank is filled, or the side that was not chosen.
+fn replaced(intent: &Intent, question: &Question, answer: &str) -> Vec<String> {
+    let Some(finding) = &question.finding else {
+        return Vec::new();
+    };
+    let text = |origin: Origin| match origin {
+        Origin::Goal => None,
+        Origin::Constraint(at) => Some(intent.constraints()[at].clone()),
+    };
+    let places = finding.places.iter();
+    match finding.kind() {
+        Kind::Placeholder => places.filter_map(|place| text(place.origin)).collect(),
+        Kind::Contradiction if places.clone().any(|place| place.quote == answer) => places
+            .filter(|place| place.quote != answer)
+            .filter_map(|place| text(place.origin))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Answers every open question until none is left; fails after 8 rounds, or where something of the author's is lost.
 fn converge(start: &Intent, answer: impl Fn(usize, &[String]) -> String) {
     let mut current = start.clone();
+    let mut kept: BTreeSet<String> = start.constraints().iter().cloned().collect();
     for round in 0..=8 {
         let bundle = transform(&current).unwrap();
+        check_kept(&bundle, &kept);
         if bundle.kind() == ResultKind::Bundle {
             return;
         }
+        let texts: Vec<&String> = bundle
+            .questions
+            .iter()
+            .map(|question| &question.text)
+            .collect();
         assert!(
             round < 8,
-            "still asking after 8 rounds: {:#?}\n{:?}",
-            bundle.questions.iter().map(|q| &q.text).collect::<Vec<_>>(),
-            current
+            "still asking after 8 rounds: {texts:#?}\n{current:?}"
         );
         let given: Vec<String> = bundle
             .questions
             .iter()
             .enumerate()
-            .map(|(i, q)| answer(round + i, &q.options))
+            .map(|(i, question)| answer(round + i, &question.options))
             .collect();
         let pairs: Vec<_> = bundle
             .questions
@@ -68,54 +119,123 @@ fn converge(start: &Intent, answer: impl Fn(usize, &[String]) -> String) {
             .zip(&given)
             .map(|(q, a)| (q, a.as_str()))
             .collect();
+        for (question, answer) in &pairs {
+            for text in replaced(&current, question, answer) {
+                kept.remove(&text);
+            }
+        }
         current = answer_round(&current, &pairs).unwrap();
     }
 }
 
-fn labelled() -> Vec<labels::Case> {
-    let mut cases: Vec<labels::Case> = labels::OWN_SETS.into_iter().flat_map(own_set).collect();
-    cases.extend(conformance_set().unwrap_or_default());
-    cases
-}
-
-#[test]
-fn answers_labelled_intents_converge_within_eight_rounds() {
-    for case in labelled() {
-        let start = intent(&case.goal, &case.constraints);
-        for plain in ANSWERS {
-            converge(&start, |_, _| (*plain).to_owned());
-        }
-        converge(&start, |n, options| {
-            options
-                .get(n % options.len().max(1))
-                .cloned()
-                .unwrap_or_else(|| "as today".to_owned())
-        });
-    }
-}
-
-#[test]
-fn bundle_labelled_intents_pass_the_strict_verifier() {
-    for case in labelled() {
-        check_strict(&transform(&intent(&case.goal, &case.constraints)).unwrap());
-    }
-}
-
-/// Sentences of the labelled intents, mixed at random: everything the detectors know meets everything else.
-fn pool() -> Vec<String> {
-    labelled()
-        .into_iter()
-        .flat_map(|case| case.constraints)
+/// Examples of the rules: everything that the matchers know, at hand in every checkout.
+fn examples() -> Vec<(String, Vec<String>)> {
+    let split = |example: &String| {
+        let mut parts = example.split(" || ").map(str::to_owned);
+        (parts.next().unwrap(), parts.collect())
+    };
+    rule_set()
+        .rules
+        .iter()
+        .flat_map(|rule| rule.flags.iter().chain(&rule.passes))
+        .map(split)
         .collect()
 }
 
+/// Everything that can be asked: examples, labelled intents, lists with all of their planted faults.
+fn intents() -> Vec<(String, Vec<String>)> {
+    let mut all = examples();
+    all.extend(
+        labelled()
+            .unwrap_or_default()
+            .into_iter()
+            .map(|list| (list.goal, list.constraints)),
+    );
+    let plants = plants().unwrap_or_default();
+    for mut list in outside_lists().unwrap_or_default() {
+        list.constraints.extend(
+            plants
+                .iter()
+                .filter(|plant| plant.host == list.id)
+                .map(|plant| plant.insert.clone()),
+        );
+        all.push((list.goal, list.constraints));
+    }
+    all
+}
+
+#[test]
+fn answers_converge_and_lose_nothing() {
+    for (goal, constraints) in intents() {
+        let start = intent(&goal, &constraints);
+        for plain in ANSWERS {
+            converge(&start, |_, _| (*plain).to_owned());
+        }
+        for turn in 0..3 {
+            converge(&start, |n, options| {
+                options
+                    .get((n + turn) % options.len().max(1))
+                    .cloned()
+                    .unwrap_or_else(|| "as today".to_owned())
+            });
+        }
+    }
+}
+
+#[test]
+fn bundles_pass_the_strict_verifier() {
+    for (goal, constraints) in intents() {
+        check_strict(&transform(&intent(&goal, &constraints)).unwrap());
+    }
+}
+
+#[test]
+fn contradiction_offers_both_hold_and_then_keeps_both() {
+    let texts = [
+        "Exchange rates are cached for one hour".to_owned(),
+        "Exchange rates are never cached".to_owned(),
+    ];
+    let start = Intent::new("Build it", &texts, Value::object([("profile", "none")])).unwrap();
+    let bundle = transform(&start).unwrap();
+    let [question] = bundle.questions.as_slice() else {
+        panic!("{:?}", bundle.questions)
+    };
+    assert!(
+        question.options.iter().any(|option| option == BOTH_HOLD),
+        "{:?}",
+        question.options
+    );
+    let answered = answer_round(&start, &[(question, BOTH_HOLD)]).unwrap();
+    assert!(
+        texts
+            .iter()
+            .all(|text| answered.constraints().contains(text))
+    );
+    assert_eq!(transform(&answered).unwrap().kind(), ResultKind::Bundle);
+    let chosen = answer_round(&start, &[(question, texts[0].as_str())]).unwrap();
+    assert!(chosen.constraints().contains(&texts[0]) && !chosen.constraints().contains(&texts[1]));
+    assert!(
+        chosen
+            .constraints()
+            .iter()
+            .any(|text| text.contains(&format!("not “{}”", texts[1])))
+    );
+    let own = answer_round(&start, &[(question, "for ten minutes")]).unwrap();
+    assert!(texts.iter().all(|text| own.constraints().contains(text)));
+    assert_eq!(transform(&own).unwrap().kind(), ResultKind::Bundle);
+}
+
 fn mixed() -> impl Strategy<Value = (String, Vec<String>)> {
-    let pool = pool();
-    let goals: Vec<String> = labelled().into_iter().map(|case| case.goal).collect();
+    let all = intents();
+    let goals: Vec<String> = all.iter().map(|(goal, _)| goal.clone()).collect();
+    let pool: Vec<String> = all
+        .into_iter()
+        .flat_map(|(_, constraints)| constraints)
+        .collect();
     let line = prop_oneof![
         8 => prop::sample::select(pool),
         1 => "\\PC{0,60}",
-        1 => "[ a-z<>{}\\[\\]?./,;:%_\"'-]{0,40}",
+        1 => "[ a-z<>{}\\[\\]?./,;:%_\"'\u{a0}\u{3000}-]{0,40}",
     ];
     (
         prop::sample::select(goals),
@@ -124,11 +244,14 @@ fn mixed() -> impl Strategy<Value = (String, Vec<String>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_random_intents_converge_within_eight_rounds((goal, constraints) in mixed(), which in 0..ANSWERS.len()) {
-        converge(&intent(&goal, &constraints), |n, _| ANSWERS[(n + which) % ANSWERS.len()].to_owned());
+    fn answers_random_intents_converge_and_lose_nothing((goal, constraints) in mixed(), which in 0..ANSWERS.len(), pick in any::<bool>()) {
+        converge(&intent(&goal, &constraints), |n, options| match options.get(n % options.len().max(1)) {
+            Some(option) if pick => option.clone(),
+            _ => ANSWERS[(n + which) % ANSWERS.len()].to_owned(),
+        });
     }
 
     #[test]
@@ -143,7 +266,6 @@ proptest! {
         let dressed: Vec<String> = turned.iter().map(|c| format!(" \t{}\r\n", decompose(c).replace('\n', "\r\n"))).collect();
         let other = transform(&intent(&format!("\u{feff}{}\r\n", decompose(&goal)), &dressed)).unwrap();
         prop_assert_eq!(plain.compute_hash().unwrap(), other.compute_hash().unwrap());
-        prop_assert_eq!(plain.compute_hash().unwrap(), transform(&intent(&goal, &constraints)).unwrap().compute_hash().unwrap());
     }
 
     #[test]

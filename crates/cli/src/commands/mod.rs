@@ -3,6 +3,7 @@
 //! To add one: write the file and add a line to [`Command`], or to the enum of the command that
 //! it stands below. Help, man pages and completions follow from the `Args` types.
 
+mod assess;
 mod bundle;
 mod canon;
 mod clarify;
@@ -16,6 +17,7 @@ mod inspect;
 mod job;
 mod keygen;
 mod ledger;
+mod lint;
 mod man;
 mod model_io;
 mod pack;
@@ -116,6 +118,8 @@ commands! {
         Replay(replay),
         Transform(transform),
         Clarify(clarify),
+        Lint(lint),
+        Assess(assess),
         Bundle(bundle) => |_| Surface::Format(Format::ContextBundle),
         Proposal(proposal) => |_| Surface::Format(Format::Proposal),
         Run(run),

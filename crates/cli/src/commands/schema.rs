@@ -12,9 +12,10 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 29] = schemas![
+static SCHEMAS: [(&str, &str); 31] = schemas![
     "answers",
     "artifact-index",
+    "assessment",
     "context-bundle",
     "coupling-rules",
     "diff-answer",
@@ -25,6 +26,7 @@ static SCHEMAS: [(&str, &str); 29] = schemas![
     "intent",
     "job-bundle",
     "ledger-entry",
+    "lint-answer",
     "merkle-attestation",
     "model-io",
     "patch",

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
-use runseal_kernel::{ResultKind, apply_answers, result_value, transform};
+use runseal_kernel::context::Declared;
+use runseal_kernel::{Bundle, ResultKind, apply_answers, result_value, transform};
 
 use crate::error::CliError;
 use crate::intent_input::{internal, put_json, read_answers, read_intent};
@@ -32,9 +33,11 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let answers = args.answers.as_deref().map(read_answers).transpose()?;
+    let mut declared = Declared::default();
     let made = match read_intent(&args.intent)? {
         Err(refusal) => Err(refusal),
         Ok(intent) => {
+            declared = intent.declared().clone();
             let intent = match &answers {
                 Some(answers) => apply_answers(&intent, answers).map_err(|e| internal(&e))?,
                 None => intent,
@@ -50,6 +53,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     match made {
         Ok(bundle) => {
+            tell_misfits(&bundle, &declared);
             if bundle.kind() == ResultKind::Bundle {
                 return Ok(Outcome::Valid);
             }
@@ -63,4 +67,24 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Err(refusal) => ui::tell(&refusal.to_string()),
     }
     Ok(Outcome::Invalid)
+}
+
+/// Tells of waivers and findings in the intent's context that fit nothing.
+fn tell_misfits(bundle: &Bundle, declared: &Declared) {
+    let measured = &bundle.root.measured;
+    for waiver in measured
+        .unused_waivers
+        .iter()
+        .filter_map(|at| declared.waivers.get(*at))
+    {
+        ui::tell(&format!(
+            "note: the waiver of {} for “{}” fits nothing",
+            waiver.rule, waiver.quote
+        ));
+    }
+    for at in &measured.stale {
+        ui::tell(&format!(
+            "note: context.findings[{at}] quotes words that the intent does not hold"
+        ));
+    }
 }

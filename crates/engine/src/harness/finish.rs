@@ -185,7 +185,7 @@ fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessEr
     let actions: Vec<String> = proposal
         .actions
         .iter()
-        .map(|action| action.id.clone())
+        .map(|action| action.id.to_string())
         .collect();
     let tests: Vec<String> = proposal.tests.iter().map(|test| test.id.clone()).collect();
     if ids("action_results", "action_id") != actions || ids("test_results", "test_id") != tests {

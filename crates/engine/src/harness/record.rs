@@ -6,8 +6,8 @@ use runseal_core::formats::pack::derive_sandbox_id;
 use runseal_core::formats::policy::Profile;
 use runseal_core::formats::run::{ResultKind, SCHEMA_VERSION};
 use runseal_core::timestamp::format_utc;
+use runseal_kernel::kernel_version;
 use runseal_kernel::proposal::{ActionKind, Proposal};
-use runseal_kernel::transform::KERNEL_VERSION;
 use runseal_sandbox::{Enforcement, Enforcer, FIXED_ENVIRONMENT, Isolation, Limits};
 
 use super::execute::{Executed, Status, Step};
@@ -184,7 +184,7 @@ pub(super) fn make_run(record: &RunRecord<'_>) -> Value {
         ("run_id", Value::from(record.run_id)),
         ("started_at", Value::from(time(record.times.started))),
         ("completed_at", Value::from(time(record.times.completed))),
-        ("kernel_version", Value::from(KERNEL_VERSION)),
+        ("kernel_version", Value::from(kernel_version())),
         ("policy", record.policy.to_value()),
         (
             "intent",

@@ -116,7 +116,7 @@ impl TestKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
     /// Its id.
-    pub id: String,
+    pub id: ActionId,
     /// What it does.
     pub kind: ActionKind,
     /// A path or a command.
@@ -148,7 +148,7 @@ pub struct Test {
 #[derive(Debug, Clone)]
 pub struct Proposal {
     /// Its id.
-    pub id: String,
+    pub id: ProposalId,
     /// Actions in order.
     pub actions: Vec<Action>,
     /// Tests in order.

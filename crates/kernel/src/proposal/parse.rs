@@ -3,14 +3,12 @@
 
 use runseal_core::canon::{Node, Value};
 use runseal_core::formats::proposal::compute_proposal_hash;
+use runseal_core::ids::{ActionId, ProposalId};
 
 use super::{Action, ActionKind, Proposal, ProposalError, Test, TestKind};
 
 impl Proposal {
-    /// Takes a proposal that was verified.
-    ///
-    /// # Errors
-    /// When it was not.
+    /// Takes a proposal that was verified; an error where it was not.
     pub fn parse(root: Node<'_>) -> Result<Proposal, ProposalError> {
         Self::from_value(root.to_value())
     }
@@ -21,7 +19,8 @@ impl Proposal {
         let actions = actions.iter().map(parse_action).collect::<Option<Vec<_>>>();
         let tests = tests.iter().map(parse_test).collect::<Option<Vec<_>>>();
         let hash = compute_proposal_hash(&value).ok_or(ProposalError::Invalid)?;
-        let id = text(&value, "id").ok_or(ProposalError::Invalid)?;
+        let id = text(&value, "id").and_then(|id| ProposalId::parse(&id).ok());
+        let id = id.ok_or(ProposalError::Invalid)?;
         Ok(Proposal {
             id,
             actions: actions.ok_or(ProposalError::Invalid)?,
@@ -54,7 +53,7 @@ fn flag(value: &Value, name: &str) -> Option<bool> {
 fn parse_action(value: &Value) -> Option<Action> {
     let name = text(value, "type")?;
     Some(Action {
-        id: text(value, "id")?,
+        id: ActionId::parse(&text(value, "id")?).ok()?,
         kind: ActionKind::ALL
             .into_iter()
             .find(|kind| kind.name() == name)?,

@@ -43,12 +43,9 @@ mod tests {
     #[test]
     fn keyed_finds_each_key_with_its_first_value_and_nothing_else() {
         // Keys that all want the same slot.
-        let entries = vec![(16, 'a'), (32, 'b'), (48, 'c'), (32, 'd')];
-        let table = Keyed::new(entries);
-        assert_eq!(
-            [16, 32, 48, 64, 0].map(|key| table.find(key).copied()),
-            [Some('a'), Some('b'), Some('c'), None, None]
-        );
+        let table = Keyed::new(vec![(16, 'a'), (32, 'b'), (48, 'c'), (32, 'd')]);
+        let found = [16, 32, 48, 64, 0].map(|key| table.find(key).copied());
+        assert_eq!(found, [Some('a'), Some('b'), Some('c'), None, None]);
         assert_eq!(Keyed::<u8>::new(Vec::new()).find(7), None);
     }
 }

@@ -1,12 +1,31 @@
-//! Text work of the kernel: normalization of what people typed, and the tokens the detectors read.
+//! Text work of the kernel: normalization of what people typed, and the tokens that the matchers read.
 //!
 //! Pure string functions; every pass over a text is linear in its length.
 
+use runseal_core::canon::Value;
+
 pub(crate) mod keyed;
-pub(crate) mod lex;
 mod normalize;
 pub(crate) mod stem;
+pub(crate) mod token;
 
 pub use normalize::{
     is_ecmascript_space, normalize_constraint, normalize_goal, normalize_text, trim_ecmascript,
 };
+
+/// A text on one line: every run of white space becomes one space.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// Strings as a JSON list.
+pub(crate) fn strings(list: &[String]) -> Value {
+    Value::array(list.iter().map(String::as_str))
+}

@@ -20,10 +20,7 @@ pub fn summarize_bundle(root: Node<'_>) -> Result<Value, NoCanonicalForm> {
         ("artifact_paths", sorted(&bundle, "outputs", "path")),
         ("bundle_hash", Value::from(hash.to_string())),
         ("outcome", Value::from(outcome)),
-        (
-            "question_ids",
-            sorted(&bundle, "unresolved_questions", "id"),
-        ),
+        ("question_ids", ids_by_priority(&bundle)),
         ("schema_version", Value::from(bundle.text("schema_version"))),
         ("terminal_node_ids", sorted(&bundle, "terminal_nodes", "id")),
         ("terminal_nodes_count", Value::from(count("terminal_nodes"))),
@@ -32,6 +29,25 @@ pub fn summarize_bundle(root: Node<'_>) -> Result<Value, NoCanonicalForm> {
             Value::from(count("unresolved_questions")),
         ),
     ]))
+}
+
+/// The ids of the questions in the order of 000 §4.2: priority descending, then id. A question without a number for its
+/// priority comes last.
+fn ids_by_priority(bundle: &Part<'_>) -> Value {
+    let questions = bundle.elements("unresolved_questions").into_iter();
+    let mut ids: Vec<(f64, Node<'_>)> = questions
+        .filter_map(|question| {
+            let id = question.node.get("id").filter(Node::is_string)?;
+            let priority = question
+                .node
+                .get("priority")
+                .and_then(|node| node.as_number());
+            let priority = priority.map_or(f64::NEG_INFINITY, |number| number.to_f64());
+            Some((priority, id))
+        })
+        .collect();
+    ids.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.compare_utf16(&b.1)));
+    Value::array(ids.iter().map(|(_, id)| id.to_value()))
 }
 
 fn sorted(bundle: &Part<'_>, list: &str, member: &str) -> Value {

@@ -1,0 +1,146 @@
+//! `runseal assess`: what rules cannot know, asked of a command.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::verify::Outcome;
+use runseal_engine::assess::{ask_assessor, record_exchange, replay_exchange};
+use runseal_engine::input::Input;
+use runseal_kernel::assess::{parse_assessment, with_findings};
+use runseal_kernel::{Intent, Refusal};
+
+use crate::error::CliError;
+use crate::intent_input::{put_json, read_intent};
+use crate::ui;
+
+/// Ask an assessor what an intent leaves open, and keep what stands in the intent.
+///
+/// CMD is run by /bin/sh. It reads the intent as JSON and writes {"findings":[{"kind","quotes","message","options"}]}, where kind is
+/// contradiction, placeholder, gap or choice, and every quote stands in the intent as it is. What counts is written to
+/// context.findings, and `transform` makes questions of it without asking anybody again. `examples/assessors` has some.
+///
+/// Exit 0: the assessor was asked. Exit 1: it failed, did not answer in time, or nothing that it said counts. Exit 2: the intent
+/// could not be read. Nothing is written in the last two cases.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal assess intent.json --with 'python3 examples/assessors/openai.py' -o assessed.json\n  \
+                  runseal assess intent.json --replay exchange.json"
+)]
+pub struct Args {
+    /// The intent, a JSON object with goal, constraints and context; standard input where `-`.
+    intent: PathBuf,
+    /// The command that reads the intent and writes findings.
+    #[arg(long, value_name = "CMD", required_unless_present = "replay")]
+    with: Option<String>,
+    /// Take the answer from a recording of --model-io instead of running a command.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["with", "model_io"])]
+    replay: Option<PathBuf>,
+    /// Write the intent with its findings to FILE instead of printing it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Record the exchange as model I/O.
+    #[arg(long, value_name = "FILE")]
+    model_io: Option<PathBuf>,
+    /// How long the command may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let intent = match read_intent(&args.intent)? {
+        Ok(intent) => intent,
+        Err(refusal) => {
+            ui::tell(&refusal.to_string());
+            return Ok(Outcome::Invalid);
+        }
+    };
+    let prompt = prompt_of(&intent)?;
+    let answer = match (&args.with, &args.replay) {
+        (_, Some(recording)) => read_recorded(recording, &prompt)?,
+        (Some(command), None) => ask_assessor(command, &prompt, Duration::from_secs(args.timeout))
+            .map_err(|error| assessor_error("ASSESSOR", error.to_string()))?,
+        (None, None) => {
+            return Err(CliError::usage(
+                "no assessor is named",
+                "give --with CMD or --replay FILE",
+            ));
+        }
+    };
+    let assessed = take_findings(&intent, &answer)?;
+    if let (Some(path), Some(command)) = (&args.model_io, &args.with) {
+        put_json(
+            &record_exchange(program_of(command), &prompt, &answer),
+            Some(path),
+        )?;
+    }
+    put_json(&assessed.to_value(), args.output.as_deref())?;
+    Ok(Outcome::Valid)
+}
+
+fn assessor_error(code: &'static str, message: impl Into<String>) -> CliError {
+    CliError::new(Outcome::Invalid, code, message)
+        .hint("nothing was written; docs/kernel.md says what an assessor reads and writes")
+}
+
+/// What the assessor reads: the canonical intent and one LF.
+fn prompt_of(intent: &Intent) -> Result<String, CliError> {
+    let mut bytes = canonical_bytes(&intent.to_value(), Dialect::Kernel)
+        .map_err(|error| CliError::no_form(&error, "the intent"))?;
+    bytes.push(b'\n');
+    String::from_utf8(bytes).map_err(|_| CliError::internal("canonical JSON is no UTF-8"))
+}
+
+/// The program's name in recordings: no folder of this machine, no variables and no arguments, which may hold keys.
+fn program_of(command: &str) -> &str {
+    let program = command
+        .split_whitespace()
+        .find(|word| !word.contains('='))
+        .unwrap_or("command");
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+fn read_recorded(path: &Path, prompt: &str) -> Result<String, CliError> {
+    let input = Input::from_argument(Some(path));
+    let options = ReadOptions::default();
+    let bytes = input.read(options.limits.max_bytes)?;
+    let document =
+        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    replay_exchange(document.root(), prompt).ok_or_else(|| {
+        assessor_error(
+            "MODEL_IO_MISS",
+            "the recording holds no answer for this intent",
+        )
+        .at(input.shown())
+    })
+}
+
+/// The intent with what counts of the answer; what was made up is told.
+fn take_findings(intent: &Intent, answer: &str) -> Result<Intent, CliError> {
+    let document = parse_document(answer.as_bytes(), &ReadOptions::TEXT).map_err(|error| {
+        assessor_error(
+            "ASSESSOR_ANSWER",
+            format!(
+                "the answer is no JSON: {} at {}",
+                error.kind, error.position
+            ),
+        )
+    })?;
+    let value: Value = document.root().to_value();
+    let assessment = parse_assessment(&value, intent)
+        .map_err(|fault| assessor_error("ASSESSOR_ANSWER", fault))?;
+    for (at, quote) in &assessment.invented {
+        ui::tell(&format!(
+            "ASSESSOR_QUOTE: findings[{at}] quotes “{quote}”, which the intent does not hold; left out"
+        ));
+    }
+    if assessment.counted.is_empty() && !assessment.invented.is_empty() {
+        return Err(assessor_error(
+            "ASSESSOR_QUOTE",
+            "every finding quotes words that the intent does not hold",
+        ));
+    }
+    with_findings(intent, &assessment.counted)
+        .map_err(|refusal: Refusal| CliError::internal(refusal.to_string()))
+}

@@ -1,0 +1,134 @@
+//! `runseal lint`: what the rules find in intents and requirement lists.
+//!
+//! `source` reads a file as an intent and remembers where everything stood, `render` prints what was found.
+
+mod list;
+mod render;
+mod source;
+
+use std::path::PathBuf;
+
+use runseal_core::canon::Dialect;
+use runseal_core::verify::Outcome;
+use runseal_kernel::find::{Finding, Origin};
+use runseal_kernel::measure::{Measurement, measure};
+use runseal_kernel::question::message_of;
+
+use crate::error::CliError;
+use crate::ui;
+use source::{Source, read_source};
+
+/// Find what an intent leaves open: placeholders, contradictions, gaps and choices.
+///
+/// An intent is a JSON object with goal, constraints and context. Plain text and Markdown are read as intents too: the first
+/// heading is the goal, list items are the constraints.
+///
+/// Exit 0: nothing to ask. Exit 1: something to ask. Exit 2: something could not be read.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal lint examples/intents/vague.json\n  runseal lint docs/requirements.md --format sarif"
+)]
+pub struct Args {
+    /// Intents, or requirement lists in Markdown or plain text; standard input where `-`.
+    #[arg(required = true, value_name = "INTENT")]
+    intents: Vec<PathBuf>,
+    /// How to answer.
+    #[arg(long, value_enum, default_value_t = LintFormat::Human)]
+    format: LintFormat,
+    /// Explain each rule that found something.
+    #[arg(long)]
+    explain: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LintFormat {
+    /// Rule, place, quote, why it matters and what to do.
+    Human,
+    /// One JSON object.
+    Json,
+    /// SARIF 2.1.0.
+    Sarif,
+}
+
+/// A finding with where it stands in its file.
+struct Remark {
+    path: String,
+    /// `goal`, `constraints[3]`, or `line 12` of a list.
+    place: String,
+    line: Option<usize>,
+    finding: Finding,
+    message: String,
+}
+
+/// What was found in one file.
+struct Linted {
+    source: Source,
+    remarks: Vec<Remark>,
+    measured: Measurement,
+}
+
+impl Linted {
+    fn new(source: Source) -> Self {
+        let intent = &source.intent;
+        let mut measured = measure(intent.goal(), intent.constraints(), intent.declared());
+        let findings = measured.open.drain(..).chain(measured.notes.drain(..));
+        let mut remarks: Vec<Remark> = findings
+            .map(|finding| {
+                let origin = finding
+                    .places
+                    .first()
+                    .map_or(Origin::Goal, |place| place.origin);
+                let (place, line) = source.place(origin);
+                let message = message_of(&finding);
+                Remark {
+                    path: source.path.clone(),
+                    place,
+                    line,
+                    finding,
+                    message,
+                }
+            })
+            .collect();
+        let order = |remark: &Remark| {
+            (
+                remark.finding.rule.severity,
+                source.order(remark.finding.places.first().map(|place| place.origin)),
+            )
+        };
+        remarks.sort_by(|a, b| (order(a), &a.finding.rule.id).cmp(&(order(b), &b.finding.rule.id)));
+        Self {
+            source,
+            remarks,
+            measured,
+        }
+    }
+
+    fn asks(&self) -> bool {
+        self.remarks.iter().any(|remark| remark.finding.asks())
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let mut linted = Vec::new();
+    let mut unreadable = None;
+    for path in &args.intents {
+        match read_source(path) {
+            Ok(source) => linted.push(Linted::new(source)),
+            Err(error) => {
+                ui::tell_error(&error);
+                unreadable = Some(error.outcome);
+            }
+        }
+    }
+    match args.format {
+        LintFormat::Human => ui::print_bytes(render::human(&linted, args.explain).as_bytes())?,
+        LintFormat::Json => ui::print_json(&render::json(&linted, args.explain), Dialect::Kernel)?,
+        LintFormat::Sarif => ui::print_json(&render::sarif(&linted), Dialect::Kernel)?,
+    }
+    Ok(match unreadable {
+        Some(outcome) => outcome,
+        None if linted.iter().any(Linted::asks) => Outcome::Invalid,
+        None => Outcome::Valid,
+    })
+}

@@ -1,0 +1,174 @@
+//! Asking an assessor: a command of the user's that reads an intent and writes findings.
+//!
+//! It runs on the host with the user's own environment, because that is where keys and the network are. Its answer is
+//! bounded in size and time; when the time is over, it ends with everything that it started. What was said is recorded
+//! as model I/O, so that the exchange can be shown and played back.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use runseal_core::canon::{Node, Value};
+use runseal_core::digest::ContentHash;
+use runseal_core::formats::model_io::MAX_RESPONSE_BYTES;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// How often a running command is looked at.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Bytes of what the command writes for people that are passed on.
+const MOST_TOLD: u64 = 4096;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AssessError {
+    /// The command could not be started or read.
+    #[error("the assessor could not be run: {0}")]
+    NotRun(#[source] std::io::Error),
+    /// It ended with a failure.
+    #[error("the assessor failed ({status}){told}")]
+    Failed {
+        /// How it ended.
+        status: ExitStatus,
+        /// What it wrote to standard error, if anything.
+        told: String,
+    },
+    /// It did not end in time.
+    #[error("the assessor did not answer within {} seconds", .0.as_secs())]
+    TimedOut(Duration),
+    /// It wrote more than a recording holds.
+    #[error("the assessor's answer is longer than {MAX_RESPONSE_BYTES} bytes")]
+    TooLong,
+    /// Its answer is no text.
+    #[error("the assessor's answer is no UTF-8")]
+    NotText,
+}
+
+/// Runs `command` with `/bin/sh -c`, writes `prompt` to its standard input, and gives what it wrote to standard output.
+pub fn ask_assessor(
+    command: &str,
+    prompt: &str,
+    patience: Duration,
+) -> Result<String, AssessError> {
+    let mut child = Command::new("/bin/sh")
+        .args(["-c", command])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(AssessError::NotRun)?;
+    if let Some(mut pipe) = child.stdin.take() {
+        let prompt = prompt.to_owned();
+        // A command that answers without reading all of the prompt may do so.
+        std::thread::spawn(move || pipe.write_all(prompt.as_bytes()));
+    }
+    let answer = collect(child.stdout.take(), MAX_RESPONSE_BYTES as u64 + 1);
+    let told = collect(child.stderr.take(), MOST_TOLD);
+    let deadline = Instant::now() + patience;
+    let status = match wait_until(&mut child, deadline) {
+        Ok(Some(status)) => status,
+        Ok(None) => {
+            end_group(&mut child);
+            return Err(AssessError::TimedOut(patience));
+        }
+        Err(error) => {
+            end_group(&mut child);
+            return Err(AssessError::NotRun(error));
+        }
+    };
+    // A child of the command may keep the pipe open after the command has ended.
+    let left = deadline
+        .saturating_duration_since(Instant::now())
+        .max(PAUSE);
+    let answer = answer.recv_timeout(left);
+    end_group(&mut child);
+    if !status.success() {
+        let told = told.recv_timeout(PAUSE).unwrap_or_default();
+        let told = String::from_utf8_lossy(&told).trim().replace('\n', " ");
+        let told = if told.is_empty() {
+            told
+        } else {
+            format!(": {told}")
+        };
+        return Err(AssessError::Failed { status, told });
+    }
+    let answer = answer.map_err(|_| AssessError::TimedOut(patience))?;
+    if answer.len() > MAX_RESPONSE_BYTES {
+        return Err(AssessError::TooLong);
+    }
+    String::from_utf8(answer).map_err(|_| AssessError::NotText)
+}
+
+/// Reads a pipe to its end in the background, up to `most` bytes; what is beyond is read and dropped.
+fn collect(pipe: Option<impl Read + Send + 'static>, most: u64) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(mut pipe) = pipe {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = pipe.by_ref().take(most).read_to_end(&mut bytes);
+            let _ = sender.send(bytes);
+            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+        });
+    }
+    receiver
+}
+
+fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Ends the command and everything in its group.
+fn end_group(child: &mut Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
+}
+
+/// The exchange as a model recording of one interaction.
+pub fn record_exchange(assessor: &str, prompt: &str, answer: &str) -> Value {
+    let interaction = Value::object([
+        ("i", Value::from(0_u64)),
+        (
+            "prompt_hash",
+            Value::from(ContentHash::of(prompt.as_bytes()).to_string()),
+        ),
+        (
+            "response_hash",
+            Value::from(ContentHash::of(answer.as_bytes()).to_string()),
+        ),
+        ("response_content", Value::from(answer)),
+    ]);
+    Value::object([
+        ("model_io_schema_version", Value::from("1.0.0")),
+        ("adapter_id", Value::from("assessor")),
+        ("model_id", Value::from(assessor)),
+        ("mode", Value::from("record")),
+        ("interactions", Value::array([interaction])),
+    ])
+}
+
+/// The answer that a recording holds for a prompt.
+pub fn replay_exchange(recording: Node<'_>, prompt: &str) -> Option<String> {
+    let wanted = ContentHash::of(prompt.as_bytes()).to_string();
+    let interactions = recording.get("interactions")?;
+    let found = interactions.items().find(|node| {
+        node.get("prompt_hash")
+            .and_then(|hash| hash.as_str().map(|hash| hash == wanted))
+            .unwrap_or(false)
+    })?;
+    found
+        .get("response_content")?
+        .as_str()
+        .map(|text| text.into_owned())
+}

@@ -1,0 +1,125 @@
+//! What an intent names, and what its profile asks for that nobody named.
+
+use super::{Finding, Origin, Place, Source, clip};
+use crate::context::DECIDED;
+use crate::rules::{Matcher, RuleSet};
+use crate::text::token::TokenKind;
+
+/// What an intent must name: elements, and below how many words they are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Positions in the rule set's elements.
+    pub elements: Vec<usize>,
+    /// Asked for only where goal and constraints have fewer words.
+    pub below_words: Option<usize>,
+}
+
+/// What an intent names, in numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Naming {
+    /// How many of all elements are named.
+    pub elements: usize,
+    /// Constraints that name something concrete: a number, code, or a name.
+    pub concrete: usize,
+    /// Constraints that speak of a result.
+    pub outputs: usize,
+    /// Words of goal and constraints.
+    pub words: usize,
+}
+
+/// The element whose words tell a result.
+const OUTPUT: &str = "output";
+/// The longest goal quoted in the question.
+const GOAL_QUOTE: usize = 120;
+
+pub(super) fn find(
+    rules: &'static RuleSet,
+    sources: &[Source<'_>],
+    constraints: &[String],
+    wanted: &Wanted,
+    out: &mut Vec<Finding>,
+) -> Naming {
+    let mut named = vec![false; rules.elements.len()];
+    let mut naming = Naming::default();
+    for source in sources {
+        let words = source
+            .text
+            .tokens
+            .iter()
+            .filter(|token| token.kind != TokenKind::Sign)
+            .count();
+        naming.words += words;
+        let mut has_output = false;
+        for (number, element) in rules.elements.iter().enumerate() {
+            let hit = source
+                .text
+                .tokens
+                .iter()
+                .zip(&source.canonical)
+                .any(|(token, canonical)| {
+                    element.words.has(token.key) || element.words.has(*canonical)
+                });
+            named[number] |= hit;
+            has_output |= hit && element.name == OUTPUT;
+        }
+        if source.origin != Origin::Goal {
+            naming.concrete += usize::from(is_concrete(source));
+            naming.outputs += usize::from(has_output);
+        }
+    }
+    for decision in constraints.iter().filter_map(|c| c.strip_prefix(DECIDED)) {
+        naming.words += decision.split_whitespace().count();
+        let label = decision.split(": ").next().unwrap_or_default();
+        for (number, element) in rules.elements.iter().enumerate() {
+            named[number] |= label.split(',').any(|part| part.trim() == element.name);
+        }
+    }
+    naming.elements = named.iter().filter(|named| **named).count();
+    let thin = wanted.below_words.is_none_or(|least| naming.words < least);
+    let missing: Vec<&'static str> = wanted
+        .elements
+        .iter()
+        .filter(|number| thin && !named[**number])
+        .map(|number| rules.elements[*number].name.as_str())
+        .collect();
+    if missing.is_empty() {
+        return naming;
+    }
+    let Some(goal) = sources.first() else {
+        return naming;
+    };
+    for rule in rules.of_matcher(Matcher::Missing) {
+        let raw = goal.text.raw;
+        let mut end = raw.len().min(GOAL_QUOTE);
+        while !raw.is_char_boundary(end) {
+            end -= 1;
+        }
+        let place = Place {
+            origin: Origin::Goal,
+            start: 0,
+            end,
+            quote: clip(raw, 0, end, 0),
+        };
+        let mut finding = Finding::new(rule, vec![place]);
+        finding.missing = missing.clone();
+        out.push(finding);
+    }
+    naming
+}
+
+/// A number, code in backticks, or a word with a capital or a digit inside the sentence.
+fn is_concrete(source: &Source<'_>) -> bool {
+    let text = &source.text;
+    text.tokens
+        .iter()
+        .enumerate()
+        .any(|(at, token)| match token.kind {
+            TokenKind::Number => true,
+            TokenKind::Sign => text.is_sign(at, '`'),
+            TokenKind::Word => text
+                .word(at)
+                .bytes()
+                .skip(usize::from(at == 0))
+                .any(|b| b.is_ascii_uppercase() || b.is_ascii_digit()),
+        })
+}

@@ -1,0 +1,274 @@
+//! Findings: matchers read the texts of an intent, each by the data of its rules.
+//!
+//! Matchers of one text (`words`, `bracket`, `choice`) look at sentences; matchers of pairs (`denied`, `bound`,
+//! `exclusive`, `opposite`) look at statements that share a rare word, never at all pairs. Everything is close to
+//! linear in the length of the intent. A finding quotes the text that it is about, so that it can be answered, waived or
+//! doubted without looking anything up.
+
+mod bound;
+mod bracket;
+mod choice;
+mod denied;
+mod exclusive;
+mod missing;
+mod opposite;
+mod pairs;
+mod statement;
+mod words;
+
+use crate::context::is_decision;
+use crate::rules::{Kind, Rule, RuleSet, Severity, rule_set};
+use crate::text::one_line;
+use crate::text::token::{Sentence, Text, TokenKind};
+
+pub(crate) use missing::{Naming, Wanted};
+
+/// Where a text stands in the intent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The goal.
+    Goal,
+    /// The constraint with this 0-based number, in normalized order.
+    Constraint(usize),
+}
+
+/// A span of the intent: byte offsets into the normalized goal or constraint, always on character boundaries.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The goal or a constraint.
+    pub origin: Origin,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// The words of the span on one line; long ones are clipped.
+    pub quote: String,
+}
+
+/// One reason to ask, or to remark.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule that found it.
+    pub rule: &'static Rule,
+    /// What it is about: one place; two for a contradiction.
+    pub places: Vec<Place>,
+    /// What surrounds the first place: the whole text where it is short, else the sentence.
+    pub sentence: Place,
+    /// Answers that the text itself offers, in its order.
+    pub options: Vec<String>,
+    /// What the profile misses.
+    pub missing: Vec<&'static str>,
+    /// What an assessor said; rules have their message in their data.
+    pub message: Option<String>,
+}
+
+impl Finding {
+    /// A finding at one place or more, the first of which is its surroundings too.
+    pub(crate) fn new(rule: &'static Rule, places: Vec<Place>) -> Self {
+        let (options, missing) = (Vec::new(), Vec::new());
+        let sentence = places[0].clone();
+        Self {
+            rule,
+            places,
+            sentence,
+            options,
+            missing,
+            message: None,
+        }
+    }
+
+    /// What kind of thing it is.
+    pub fn kind(&self) -> Kind {
+        self.rule.kind
+    }
+
+    /// Whether it becomes a question.
+    pub fn asks(&self) -> bool {
+        self.rule.severity == Severity::Ask
+    }
+
+    /// The quote of a place.
+    pub fn quote(&self, at: usize) -> &str {
+        self.places.get(at).map_or("", |place| place.quote.as_str())
+    }
+}
+
+/// Findings that one text can give: more would fill the memory and ask no better.
+const MAX_PER_TEXT: usize = 200;
+
+/// Longest quotation, in bytes.
+pub(crate) const QUOTE_LIMIT: usize = 300;
+
+/// Clips `text[start..end]` to [`QUOTE_LIMIT`] around `focus`, on character boundaries and on one line.
+pub(crate) fn clip(text: &str, start: usize, end: usize, focus: usize) -> String {
+    let (mut from, mut to) = (start, end);
+    if to - from > QUOTE_LIMIT {
+        from = focus.saturating_sub(QUOTE_LIMIT / 2).max(start);
+        to = (from + QUOTE_LIMIT).min(end);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        while !text.is_char_boundary(to) {
+            to -= 1;
+        }
+    }
+    one_line(&text[from..to])
+}
+
+/// A text of the intent with what is known of its words.
+pub(crate) struct Source<'t> {
+    pub origin: Origin,
+    pub text: Text<'t>,
+    /// Classes of each token.
+    pub classes: Vec<u32>,
+    /// The key under which each token is compared.
+    pub canonical: Vec<u64>,
+}
+
+impl<'t> Source<'t> {
+    pub fn new(origin: Origin, raw: &'t str, rules: &RuleSet) -> Self {
+        let text = Text::new(raw);
+        let mut classes = Vec::with_capacity(text.tokens.len());
+        let mut canonical = Vec::with_capacity(text.tokens.len());
+        for token in &text.tokens {
+            let (class, key) = match token.kind {
+                TokenKind::Word => rules.lexicon.look_up(&text.lower[token.span()], token.key),
+                _ => (0, token.key),
+            };
+            classes.push(class);
+            canonical.push(key);
+        }
+        Source {
+            origin,
+            text,
+            classes,
+            canonical,
+        }
+    }
+
+    /// The place of the tokens `from..to`.
+    pub fn place(&self, from: usize, to: usize) -> Place {
+        let (start, end) = self.text.span(from, to);
+        self.place_of(start, end, start)
+    }
+
+    fn place_of(&self, start: usize, end: usize, focus: usize) -> Place {
+        Place {
+            origin: self.origin,
+            start,
+            end,
+            quote: clip(self.text.raw, start, end, focus),
+        }
+    }
+
+    /// The whole text where it is short, else the sentence, clipped around `at`.
+    pub fn around(&self, sentence: Sentence, at: usize) -> Place {
+        let raw = self.text.raw;
+        if raw.len() <= QUOTE_LIMIT {
+            return self.place_of(0, raw.len(), 0);
+        }
+        let (start, end) = self.text.span(sentence.from, sentence.to);
+        let focus = self
+            .text
+            .tokens
+            .get(at)
+            .map_or(start, |token| token.start as usize);
+        self.place_of(start, end.max(start), focus)
+    }
+
+    /// A finding about the tokens `from..to`.
+    pub fn finding(
+        &self,
+        rule: &'static Rule,
+        sentence: Sentence,
+        from: usize,
+        to: usize,
+    ) -> Finding {
+        let mut finding = Finding::new(rule, vec![self.place(from, to)]);
+        finding.sentence = self.around(sentence, from);
+        finding
+    }
+
+    /// Whether any word of the sentence is of one of the classes.
+    pub fn has_class(&self, sentence: Sentence, class: u32) -> bool {
+        let mut classes = self.classes[sentence.from..sentence.to].iter();
+        classes.any(|own| own & class != 0)
+    }
+}
+
+/// Whether the rule's exceptions lift a finding about the tokens `from..to`.
+pub(crate) fn is_lifted(
+    rule: &Rule,
+    source: &Source<'_>,
+    sentence: Sentence,
+    from: usize,
+    to: usize,
+) -> bool {
+    let text = &source.text;
+    rule.unless
+        .iter()
+        .any(|pattern| pattern.overlaps(text, sentence, from, to))
+        || rule
+            .unless_sentence
+            .iter()
+            .any(|pattern| pattern.find_in(text, sentence).is_some())
+}
+
+/// Looks for everything that the rules know, apart from what assessors found: findings text by text, then pairs, then the
+/// gap; and what the intent names.
+pub(crate) fn find_all(
+    goal: &str,
+    constraints: &[String],
+    wanted: &Wanted,
+) -> (Vec<Finding>, Naming) {
+    let rules = rule_set();
+    let mut sources = vec![Source::new(Origin::Goal, goal, rules)];
+    for (at, constraint) in constraints.iter().enumerate() {
+        if !is_decision(constraint) {
+            sources.push(Source::new(Origin::Constraint(at), constraint, rules));
+        }
+    }
+    let mut findings = Vec::new();
+    let known = bracket::KnownNames::new(&sources);
+    for source in &sources {
+        let mut own = Vec::new();
+        words::find(rules, source, &known, &mut own);
+        bracket::find(rules, source, &known, &mut own);
+        choice::find(rules, source, &mut own);
+        keep_apart(&mut own);
+        findings.append(&mut own);
+    }
+    pairs::find(rules, &sources[1..], &mut findings);
+    let naming = missing::find(rules, &sources, constraints, wanted, &mut findings);
+    (findings, naming)
+}
+
+/// Of findings that overlap, the one of the earlier rule stays; a sentence leaves at most one choice open, and none where
+/// the same words are a placeholder.
+fn keep_apart(findings: &mut Vec<Finding>) {
+    findings.sort_by(|a, b| {
+        let start = |f: &Finding| f.places.first().map_or(0, |p| p.start);
+        (a.rule.severity, a.kind(), start(a), &a.rule.id).cmp(&(
+            b.rule.severity,
+            b.kind(),
+            start(b),
+            &b.rule.id,
+        ))
+    });
+    let mut taken: std::collections::BTreeMap<usize, usize> = std::collections::BTreeMap::new();
+    findings.retain(|finding| {
+        let Some(place) = finding.places.first() else {
+            return true;
+        };
+        let (start, end) = (place.start, place.end.max(place.start + 1));
+        let overlaps = taken
+            .range(..end)
+            .next_back()
+            .is_some_and(|(_, to)| *to > start);
+        if !overlaps {
+            taken.insert(start, end);
+        }
+        !overlaps
+    });
+    findings.truncate(MAX_PER_TEXT);
+}

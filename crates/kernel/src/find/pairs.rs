@@ -1,0 +1,136 @@
+//! Pairs of statements: each is compared with those that share its rarest words, and never with all others.
+
+use std::collections::BTreeSet;
+
+use super::statement::{Statement, read};
+use super::{Finding, Source};
+use crate::rules::{Rule, RuleSet};
+
+/// How many statements one is compared with for a rule, at most; enough for lists that people write, and a bound on
+/// those that nobody did.
+const MOST_CANDIDATES: usize = 32;
+/// Contradictions that are told for one intent.
+const MOST_FOUND: usize = 200;
+
+/// The statements of all constraints, found by their words.
+pub(super) struct Statements<'s, 't> {
+    pub sources: &'s [Source<'t>],
+    pub all: Vec<Statement>,
+    /// Word and statement, sorted.
+    postings: Vec<(u64, u32)>,
+}
+
+impl<'s, 't> Statements<'s, 't> {
+    fn new(sources: &'s [Source<'t>]) -> Self {
+        let mut all = Vec::new();
+        for (number, source) in sources.iter().enumerate() {
+            all.extend(
+                source
+                    .text
+                    .sentences
+                    .iter()
+                    .filter_map(|sentence| read(source, number, *sentence)),
+            );
+        }
+        let mut postings = Vec::new();
+        for (number, statement) in all.iter().enumerate() {
+            postings.extend(statement.keys.iter().map(|key| (*key, number as u32)));
+        }
+        postings.sort_unstable();
+        Self {
+            sources,
+            all,
+            postings,
+        }
+    }
+
+    /// The statements that hold a word.
+    fn with(&self, key: u64) -> &[(u64, u32)] {
+        let from = self.postings.partition_point(|(own, _)| *own < key);
+        let to = from + self.postings[from..].partition_point(|(own, _)| *own == key);
+        &self.postings[from..to]
+    }
+
+    /// Statements of other constraints in a list of postings.
+    fn others<'a>(
+        &'a self,
+        statement: usize,
+        list: &'a [(u64, u32)],
+    ) -> impl Iterator<Item = (usize, &'a Statement)> {
+        let own = self.all[statement].source;
+        let numbers = list.iter().map(|(_, other)| *other as usize);
+        let others = numbers.map(|other| (other, &self.all[other]));
+        others
+            .filter(move |(_, other)| other.source != own)
+            .take(MOST_CANDIDATES)
+    }
+
+    /// Statements of other constraints that share the rarest of these words that is shared at all.
+    pub fn candidates(
+        &self,
+        statement: usize,
+        keys: &[u64],
+    ) -> impl Iterator<Item = (usize, &Statement)> {
+        let shared = keys
+            .iter()
+            .map(|key| self.with(*key))
+            .filter(|list| list.len() > 1);
+        self.others(
+            statement,
+            shared.min_by_key(|list| list.len()).unwrap_or(&[]),
+        )
+    }
+
+    /// Statements of other constraints that hold a word.
+    pub fn holding(&self, statement: usize, key: u64) -> impl Iterator<Item = (usize, &Statement)> {
+        self.others(statement, self.with(key))
+    }
+
+    /// The finding that two statements contradict each other; places in the order of the constraints.
+    pub fn finding(&self, rule: &'static Rule, one: usize, other: usize) -> Finding {
+        let place = |number: usize| {
+            let statement = &self.all[number];
+            self.sources[statement.source].around(statement.sentence, statement.sentence.from)
+        };
+        let mut places = vec![place(one), place(other)];
+        places.sort();
+        Finding::new(rule, places)
+    }
+}
+
+/// Pairs that were found, each pair of constraints once.
+pub(super) struct Pairs {
+    seen: BTreeSet<(usize, usize)>,
+    pub findings: Vec<Finding>,
+}
+
+impl Pairs {
+    pub fn add(
+        &mut self,
+        statements: &Statements<'_, '_>,
+        rule: &'static Rule,
+        one: usize,
+        other: usize,
+    ) {
+        let (a, b) = (statements.all[one].source, statements.all[other].source);
+        if self.findings.len() < MOST_FOUND && self.seen.insert((a.min(b), a.max(b))) {
+            self.findings.push(statements.finding(rule, one, other));
+        }
+    }
+}
+
+pub(super) fn find(rules: &'static RuleSet, sources: &[Source<'_>], out: &mut Vec<Finding>) {
+    if sources.len() < 2 {
+        return;
+    }
+    let statements = Statements::new(sources);
+    let mut pairs = Pairs {
+        seen: BTreeSet::new(),
+        findings: Vec::new(),
+    };
+    super::denied::find(rules, &statements, &mut pairs);
+    super::bound::find(rules, &statements, &mut pairs);
+    super::exclusive::find(rules, &statements, &mut pairs);
+    super::opposite::find(rules, &statements, &mut pairs);
+    out.append(&mut pairs.findings);
+}

@@ -1,0 +1,261 @@
+//! Statements: a sentence taken apart as far as comparing two of them needs.
+//!
+//! A statement has a subject, a predicate, the condition under which it holds, what it denies, and its bounds. Purposes
+//! (*so that …*), reasons and examples assert nothing and are left out. Words are compared by [`Source::canonical`].
+
+use super::Source;
+use crate::rules::Class;
+use crate::text::token::{Sentence, TokenKind, key_of};
+
+/// Words that carry no content of their own.
+const EMPTY: u32 = Class::STOP
+    | Class::GENERIC
+    | Class::VERB
+    | Class::NEGATION
+    | Class::PREVENTS
+    | Class::NO
+    | Class::UNIVERSAL
+    | Class::CONDITION
+    | Class::EXCEPTION
+    | Class::PERMISSION
+    | Class::ONLY
+    | Class::UPPER
+    | Class::LOWER
+    | Class::EXACT
+    | Class::RATE
+    | Class::LEADING
+    | Class::ARTICLE;
+
+/// A sorted set of words.
+pub(super) type Keys = Vec<u64>;
+
+/// What a statement denies.
+#[derive(Debug)]
+pub(super) struct Denial {
+    /// The denied words.
+    pub keys: Keys,
+    /// Whether no exception is left: *never*, *nothing*, *in any way*.
+    pub is_universal: bool,
+}
+
+/// A sentence taken apart.
+#[derive(Debug, Default)]
+pub(super) struct Statement {
+    /// Position of its source.
+    pub source: usize,
+    pub sentence: Sentence,
+    /// All content words that it asserts or denies.
+    pub keys: Keys,
+    pub subject: Keys,
+    /// Content words behind the verb.
+    pub predicate: Keys,
+    pub condition: Keys,
+    pub denials: Vec<Denial>,
+    /// The first verb, as a token.
+    pub verb: Option<usize>,
+    /// Classes of all of its words.
+    pub classes: u32,
+    /// Tokens of what it says, without preface, purpose and condition.
+    pub body: Vec<usize>,
+}
+
+const I: u64 = key_of(b"i");
+const WANT: [u64; 4] = [
+    key_of(b"want"),
+    key_of(b"need"),
+    key_of(b"expect"),
+    key_of(b"can"),
+];
+const AT: u64 = key_of(b"at");
+const ALL: u64 = key_of(b"all");
+const ANY: u64 = key_of(b"any");
+const WAY: u64 = key_of(b"way");
+const COMMA: u64 = key_of(b",");
+const COLON: u64 = key_of(b":");
+/// Words before a colon that still make a heading.
+const HEADING: usize = 6;
+
+/// Takes a sentence apart; `None` where it says nothing to compare.
+pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Option<Statement> {
+    let mut statement = Statement {
+        source: number,
+        sentence,
+        ..Statement::default()
+    };
+    let class = |i: usize| source.classes[i];
+    let key = |i: usize| source.text.tokens[i].key;
+    let end = (sentence.from..sentence.to)
+        .find(|&i| class(i) & Class::PURPOSE != 0)
+        .unwrap_or(sentence.to);
+    let mut from = sentence.from;
+    // "As an editor, I want …": the role is the subject.
+    if let Some(i) = (from..end.min(from + 24))
+        .find(|&i| key(i) == I && i + 1 < end && WANT.contains(&key(i + 1)))
+    {
+        push_content(source, from..i, &mut statement.subject);
+        from = i + 2;
+    } else if let Some(i) = (from..end.min(from + HEADING + 1)).find(|&i| key(i) == COLON) {
+        push_content(source, from..i, &mut statement.subject);
+        from = i + 1;
+    }
+    let mut body = Vec::with_capacity(end - from);
+    let mut i = from;
+    while i < end {
+        let leads = i == from && class(i) & Class::LEADING != 0;
+        if class(i) & Class::CONDITION != 0 && !before_number(source, i, end) || leads {
+            let stop = condition_end(source, i, end, i == from);
+            push_content(source, i + 1..stop, &mut statement.condition);
+            i = stop.max(i + 1);
+            continue;
+        }
+        if source.text.tokens[i].kind != TokenKind::Sign
+            || key(i) == COMMA
+            || matches!(source.text.word(i), "(" | ")" | "-" | "–" | "—" | ":")
+        {
+            body.push(i);
+        }
+        i += 1;
+    }
+    skip_enumerator(source, &mut body);
+    let is_relative = |i: usize| i > sentence.from && class(i - 1) & Class::RELATIVE != 0;
+    statement.verb = body
+        .iter()
+        .copied()
+        .find(|&i| class(i) & Class::VERB != 0 && !is_relative(i));
+    for &i in &body {
+        statement.classes |= class(i);
+        let Some(key) = content_key(source, i) else {
+            continue;
+        };
+        match statement.verb {
+            Some(verb) if i < verb => statement.subject.push(key),
+            _ => statement.predicate.push(key),
+        }
+        statement.keys.push(key);
+    }
+    statement.classes |= (sentence.from..end)
+        .filter(|&i| class(i) & (Class::CONDITION | Class::EXCEPTION) != 0)
+        .fold(0, |all, i| all | class(i));
+    read_denials(source, &body, &mut statement);
+    statement.body = body;
+    for keys in [
+        &mut statement.keys,
+        &mut statement.subject,
+        &mut statement.predicate,
+        &mut statement.condition,
+    ] {
+        keys.sort_unstable();
+        keys.dedup();
+    }
+    (!statement.keys.is_empty()).then_some(statement)
+}
+
+/// The number of a list item says nothing: `(2)`, `3)`.
+fn skip_enumerator(source: &Source<'_>, body: &mut Vec<usize>) {
+    let number = body
+        .iter()
+        .take(2)
+        .position(|&i| source.text.tokens[i].kind == TokenKind::Number);
+    if let Some(at) = number
+        && body
+            .get(at + 1)
+            .is_some_and(|&i| source.text.word(i) == ")")
+    {
+        body.drain(..at + 2);
+    }
+}
+
+/// *before 05:00*, *after 30 days* bound a quantity.
+fn before_number(source: &Source<'_>, i: usize, end: usize) -> bool {
+    (i + 1..end.min(i + 3)).any(|j| source.text.tokens[j].kind == TokenKind::Number)
+}
+
+/// The key of a token that carries content.
+pub(super) fn content_key(source: &Source<'_>, i: usize) -> Option<u64> {
+    let token = source.text.tokens[i];
+    (token.kind != TokenKind::Sign && source.classes[i] & EMPTY == 0).then(|| source.canonical[i])
+}
+
+fn push_content(source: &Source<'_>, range: std::ops::Range<usize>, out: &mut Keys) {
+    out.extend(range.filter_map(|i| content_key(source, i)));
+}
+
+/// Where a condition that begins at `at` ends: at a comma, or, for a leading one without a comma, before the noun phrase
+/// of the first modal verb.
+fn condition_end(source: &Source<'_>, at: usize, end: usize, leads: bool) -> usize {
+    let comma = (at..end).find(|&i| matches!(source.text.word(i), "," | ")" | "—" | "–"));
+    if let Some(comma) = comma {
+        return comma;
+    }
+    if !leads {
+        return end;
+    }
+    let verb = (at + 1..end).rev().find(|&i| {
+        source.classes[i] & Class::VERB != 0 && source.classes[i] & Class::PERMISSION == 0
+    });
+    let Some(verb) = verb else { return end };
+    (at + 2..verb)
+        .rev()
+        .find(|&i| source.classes[i] & Class::ARTICLE != 0)
+        .unwrap_or(verb)
+}
+
+/// *not* and *never* deny up to the end of the clause; *no* and *without* the words up to the next verb or preposition; a
+/// subject *nothing* or *nobody*, and *no* before the verb, deny the whole.
+fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
+    let class = |i: usize| source.classes[i];
+    let universal = body
+        .iter()
+        .any(|&i| class(i) & Class::UNIVERSAL != 0 || is_at_all(source, i));
+    for (at, &i) in body.iter().enumerate() {
+        let denies = class(i) & (Class::NEGATION | Class::NO | Class::PREVENTS) != 0;
+        // What is denied of some only ("tests that do not set it") is not denied.
+        let relative = body[at.saturating_sub(3)..at]
+            .iter()
+            .any(|&j| class(j) & Class::RELATIVE != 0);
+        if !denies || relative {
+            continue;
+        }
+        let noun_only = class(i) & Class::NO != 0 && statement.verb.is_some_and(|verb| verb < i);
+        let mut keys = Vec::new();
+        for &j in &body[at + 1..] {
+            let broken = class(j) & Class::BREAK != 0
+                || matches!(source.text.word(j), "," | "(" | ")" | "—" | "–" | ":");
+            if broken
+                || noun_only
+                    && !keys.is_empty()
+                    && class(j) & (Class::VERB | Class::STOP) != 0
+                    && class(j) & Class::ARTICLE == 0
+            {
+                break;
+            }
+            keys.extend(content_key(source, j));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        if !keys.is_empty() {
+            statement.denials.push(Denial {
+                keys,
+                is_universal: universal || class(i) & Class::UNIVERSAL != 0,
+            });
+        }
+    }
+}
+
+/// *at all*, *in any way*: no exception is left.
+fn is_at_all(source: &Source<'_>, i: usize) -> bool {
+    let key = |i: usize| source.text.tokens[i].key;
+    i > 0 && (key(i) == ALL && key(i - 1) == AT || key(i) == WAY && key(i - 1) == ANY)
+}
+
+/// How many keys of `some` are in `of`; both sorted.
+pub(super) fn count_in(some: &[u64], of: &[u64]) -> usize {
+    some.iter()
+        .filter(|key| of.binary_search(key).is_ok())
+        .count()
+}
+
+/// Whether all of `some` are in `of`.
+pub(super) fn all_in(some: &[u64], of: &[u64]) -> bool {
+    count_in(some, of) == some.len()
+}

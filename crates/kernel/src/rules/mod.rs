@@ -1,0 +1,336 @@
+//! The rules: data files under `rules/`, compiled into the program and read once, when the kernel is first used.
+//!
+//! A rule has an id, a kind, a severity, the name of the matcher that reads it, the words and patterns that the matcher
+//! needs, what is told to people, and texts that it must and must not flag. Nothing in the matchers knows a rule by name.
+//! [`RuleSet::digest`] is over the bytes of all files, so that a bundle can say which rules made it.
+
+mod lexicon;
+pub(crate) mod pattern;
+mod profile;
+mod raw;
+
+use std::sync::LazyLock;
+
+use runseal_core::digest::Digest;
+use serde::Deserialize;
+
+use crate::text::keyed::Keyed;
+use crate::text::token::key_of;
+pub(crate) use lexicon::{Class, Dimension, Lexicon, Unit};
+use pattern::Pattern;
+pub use profile::{DEFAULT_PROFILE, Element, Profile};
+
+/// The files, in the order in which they are digested.
+const FILES: [(&str, &str); 6] = [
+    (
+        "placeholders.toml",
+        include_str!("../../rules/placeholders.toml"),
+    ),
+    ("choices.toml", include_str!("../../rules/choices.toml")),
+    (
+        "contradictions.toml",
+        include_str!("../../rules/contradictions.toml"),
+    ),
+    ("gaps.toml", include_str!("../../rules/gaps.toml")),
+    ("others.toml", include_str!("../../rules/others.toml")),
+    ("words.toml", include_str!("../../rules/words.toml")),
+];
+
+/// What kind of thing a rule finds, in the order in which questions prefer them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Two constraints that cannot both hold (C).
+    Contradiction,
+    /// A value that nobody gave, or a reference to something outside (P).
+    Placeholder,
+    /// Something the profile asks for and nobody named (G).
+    Gap,
+    /// A choice left open (H).
+    Choice,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Contradiction,
+        Self::Placeholder,
+        Self::Gap,
+        Self::Choice,
+    ];
+
+    /// The name in rules, findings and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Contradiction => "contradiction",
+            Self::Placeholder => "placeholder",
+            Self::Gap => "gap",
+            Self::Choice => "choice",
+        }
+    }
+
+    /// The letter in labelled data.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Contradiction => 'C',
+            Self::Placeholder => 'P',
+            Self::Gap => 'G',
+            Self::Choice => 'H',
+        }
+    }
+
+    /// Reads a name or a letter, in any letter case.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| {
+            text.eq_ignore_ascii_case(kind.name())
+                || text.len() == 1
+                    && text.starts_with(|c: char| c.eq_ignore_ascii_case(&kind.letter()))
+        })
+    }
+}
+
+/// What a finding of a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It becomes a question; the bundle is incomplete until it is answered.
+    Ask,
+    /// It is listed for people and programs, and blocks nothing.
+    Note,
+    /// The rule is kept, but not looked for.
+    Off,
+}
+
+impl Severity {
+    /// The name in rules and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Note => "note",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// The piece of code that reads a rule's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Matcher {
+    /// Words that stand for a missing value, as written.
+    Marker,
+    /// Blanks in brackets.
+    Bracket,
+    /// Letters and signs where digits or a name belong.
+    Mask,
+    /// Patterns of words.
+    Phrase,
+    /// Patterns of words, of which the whole sentence is quoted and options are offered.
+    Hedge,
+    /// Two members of one set joined by `or`.
+    Alternative,
+    /// A sentence that ends in a question mark.
+    Question,
+    /// Elements of the profile that nobody named.
+    Missing,
+    /// One statement denies what another one says.
+    Denied,
+    /// Bounds of one quantity that exclude each other.
+    Bound,
+    /// "Only" against another.
+    Exclusive,
+    /// Opposite words about one subject.
+    Opposite,
+    /// No text is searched: the finding comes from elsewhere.
+    Given,
+}
+
+/// A rule as its data file has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// `KP01` and so on.
+    pub id: String,
+    /// What it finds.
+    pub kind: Kind,
+    /// What a finding does.
+    pub severity: Severity,
+    /// The piece of code that reads it.
+    pub matcher: Matcher,
+    /// One line about it.
+    pub title: String,
+    /// The question or remark; `{quote}`, `{sentence}` and `{other}` stand for words of the text.
+    pub message: String,
+    /// Why the answer matters.
+    pub reason: String,
+    /// What to do about a finding.
+    pub advice: String,
+    /// When it fires and when it does not.
+    pub explanation: String,
+    /// Texts that it must flag; ` || ` parts the goal and the constraints.
+    pub flags: Vec<String>,
+    /// Texts that it must not flag.
+    pub passes: Vec<String>,
+    /// Whether an answer can take the place of the quoted words.
+    #[serde(default)]
+    pub(crate) fills: bool,
+    /// The sign that opens the brackets of a bracket rule.
+    pub(crate) bracket: Option<char>,
+    /// Words as written.
+    #[serde(default)]
+    pub(crate) words: Words,
+    /// Patterns of words that make a finding.
+    #[serde(default)]
+    pub(crate) patterns: Vec<Pattern>,
+    /// A match of one of these that overlaps the finding lifts it.
+    #[serde(default)]
+    pub(crate) unless: Vec<Pattern>,
+    /// A match anywhere in the sentence lifts the finding.
+    #[serde(default)]
+    pub(crate) unless_sentence: Vec<Pattern>,
+    /// Groups of words: sets of alternatives, or what a bracket may hold.
+    #[serde(default)]
+    pub(crate) groups: Vec<Words>,
+}
+
+/// A list of words, separated by white space in the data.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "String")]
+pub(crate) struct Words {
+    /// As written.
+    pub list: Vec<String>,
+    /// In lower case, as numbers, sorted.
+    keys: Vec<u64>,
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Self {
+        let mut keys = keys_of(&text);
+        keys.sort_unstable();
+        let list = text.split_whitespace().map(str::to_owned).collect();
+        Self { list, keys }
+    }
+}
+
+impl Words {
+    /// Whether the word is one of them as written.
+    pub fn lists(&self, word: &str) -> bool {
+        self.list.iter().any(|known| known == word)
+    }
+
+    /// Whether the word with this key is one of them, in any letter case.
+    pub fn has(&self, key: u64) -> bool {
+        self.keys.binary_search(&key).is_ok()
+    }
+}
+
+/// Where a pattern of a phrase or hedge rule stands: the rule and the number of the pattern.
+pub(crate) type PatternAt = (u16, u16);
+
+/// All rules with the word lists that they share.
+pub struct RuleSet {
+    /// Rules by id.
+    pub rules: Vec<Rule>,
+    /// The elements that profiles may ask for.
+    pub elements: Vec<Element>,
+    /// The profiles.
+    pub profiles: Vec<Profile>,
+    /// Over the bytes of all data files.
+    pub digest: Digest,
+    pub(crate) lexicon: Lexicon,
+    /// First word to the patterns that begin with it.
+    pub(crate) index: Keyed<Vec<PatternAt>>,
+    /// What is wrong with the data; a test makes sure that nothing is.
+    pub(crate) fault: Option<String>,
+    version: String,
+}
+
+impl RuleSet {
+    /// Version of the kernel with the first eight hex digits of [`RuleSet::digest`] as SemVer build metadata.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The rule with this id.
+    pub fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules
+            .iter()
+            .find(|rule| rule.id.eq_ignore_ascii_case(id))
+    }
+
+    /// The names of the elements that a profile asks for.
+    pub fn required<'s>(&'s self, profile: &'s Profile) -> impl Iterator<Item = &'s str> {
+        profile
+            .requires
+            .iter()
+            .map(|at| self.elements[*at].name.as_str())
+    }
+
+    pub(crate) fn of_matcher(&self, matcher: Matcher) -> impl Iterator<Item = &Rule> {
+        self.rules
+            .iter()
+            .filter(move |rule| rule.matcher == matcher && rule.severity != Severity::Off)
+    }
+
+    fn load() -> Self {
+        let mut bytes = Vec::new();
+        for (name, text) in FILES {
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.push(0);
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.push(0);
+        }
+        let digest = Digest::of(&bytes);
+        let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), digest.hex_prefix(8));
+        let mut set = RuleSet {
+            rules: Vec::new(),
+            elements: Vec::new(),
+            profiles: Vec::new(),
+            digest,
+            lexicon: Lexicon::default(),
+            index: Keyed::new(Vec::new()),
+            fault: None,
+            version,
+        };
+        for (name, text) in FILES {
+            if let Err(fault) = raw::read_file(&mut set, text) {
+                set.fault.get_or_insert(format!("{name}: {fault}"));
+            }
+        }
+        set.rules.sort_by(|a, b| a.id.cmp(&b.id));
+        set.index = index_patterns(&set.rules);
+        set
+    }
+}
+
+fn index_patterns(rules: &[Rule]) -> Keyed<Vec<PatternAt>> {
+    let mut first: std::collections::BTreeMap<u64, Vec<PatternAt>> =
+        std::collections::BTreeMap::new();
+    for (number, rule) in rules.iter().enumerate() {
+        if rule.severity == Severity::Off {
+            continue;
+        }
+        for (at, pattern) in rule.patterns.iter().enumerate() {
+            for key in pattern.first_keys() {
+                first
+                    .entry(key)
+                    .or_default()
+                    .push((number as u16, at as u16));
+            }
+        }
+    }
+    Keyed::new(first.into_iter().collect())
+}
+
+/// The rules that are compiled in.
+pub fn rule_set() -> &'static RuleSet {
+    static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::load);
+    &RULES
+}
+
+/// The keys of words separated by white space, in lower case.
+pub(crate) fn keys_of(words: &str) -> Vec<u64> {
+    words
+        .split_whitespace()
+        .map(|word| key_of(word.to_lowercase().as_bytes()))
+        .collect()
+}

@@ -1,0 +1,259 @@
+//! Patterns of words, as data files write them:
+//!
+//! | in a pattern | matches |
+//! |---|---|
+//! | `word` | that word, in any letter case |
+//! | `a\|b` | one of the words |
+//! | `@name` | one of the words of a set of the same file |
+//! | `word?` | the word, or nothing |
+//! | `*` | any one word or number; `*?` that, or nothing |
+//! | `...` | up to eight tokens |
+//! | `<` | the beginning of the sentence |
+//! | `>` | the end of a clause: a sign such as `,` or `.` that is not matched itself, or the end of the text |
+//! | `:` `,` `(` `-` `/` `?` | that sign |
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Words, keys_of};
+use crate::text::token::{Sentence, Text, TokenKind, key_of};
+
+/// Tokens that `...` may leap over.
+const GAP: usize = 8;
+
+#[derive(Debug, Clone)]
+enum Part {
+    /// One of these words; the second member says whether it may be absent.
+    Word(Vec<u64>, bool),
+    /// One of the words of a named set, until [`Pattern::fill_in`] puts them in.
+    Sets(Vec<String>, Vec<u64>, bool),
+    Any(bool),
+    Gap,
+    Start,
+    End,
+    Sign(char),
+}
+
+/// A pattern of words.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Pattern {
+    parts: Vec<Part>,
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    /// Reads a pattern. The first part, apart from `<`, must be a word that cannot be absent, or a sign.
+    fn try_from(text: String) -> Result<Self, String> {
+        let parts: Vec<Part> = text.split_whitespace().map(parse_part).collect();
+        let first = parts.iter().find(|part| !matches!(part, Part::Start));
+        match first {
+            Some(Part::Word(_, false) | Part::Sets(_, _, false) | Part::Sign(_)) => {
+                Ok(Self { parts })
+            }
+            _ => Err(format!("`{text}`: begin with a word that cannot be absent")),
+        }
+    }
+}
+
+impl Pattern {
+    /// Puts the words of the sets in.
+    pub fn fill_in(&mut self, sets: &BTreeMap<String, Words>) -> Result<(), String> {
+        for part in &mut self.parts {
+            if let Part::Sets(names, keys, optional) = part {
+                let mut all = std::mem::take(keys);
+                for name in names {
+                    let set = sets
+                        .get(name)
+                        .ok_or_else(|| format!("no set is called {name}"))?;
+                    all.extend(&set.keys);
+                }
+                all.sort_unstable();
+                *part = Part::Word(all, *optional);
+            }
+        }
+        Ok(())
+    }
+
+    /// The words or the sign that a match begins with.
+    pub fn first_keys(&self) -> Vec<u64> {
+        match self.parts.iter().find(|part| !matches!(part, Part::Start)) {
+            Some(Part::Word(keys, _)) => keys.clone(),
+            Some(Part::Sign(sign)) => vec![key_of(sign.encode_utf8(&mut [0; 4]).as_bytes())],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where a match that begins at token `at` ends.
+    pub fn match_at(&self, text: &Text<'_>, sentence: Sentence, at: usize) -> Option<usize> {
+        match_parts(&self.parts, text, sentence, at)
+    }
+
+    /// The first match in a sentence.
+    pub fn find_in(&self, text: &Text<'_>, sentence: Sentence) -> Option<(usize, usize)> {
+        (sentence.from..sentence.to).find_map(|at| Some((at, self.match_at(text, sentence, at)?)))
+    }
+
+    /// Whether a match in the sentence shares a token with `from..to`.
+    pub fn overlaps(&self, text: &Text<'_>, sentence: Sentence, from: usize, to: usize) -> bool {
+        let reach = self.parts.len() + GAP;
+        let begin = from.saturating_sub(reach).max(sentence.from);
+        (begin..to.min(sentence.to)).any(|at| {
+            self.match_at(text, sentence, at)
+                .is_some_and(|end| end > from)
+        })
+    }
+}
+
+fn parse_part(part: &str) -> Part {
+    match part {
+        "*" => Part::Any(false),
+        "*?" => Part::Any(true),
+        "..." => Part::Gap,
+        "<" => Part::Start,
+        ">" => Part::End,
+        ":" | "," | "(" | ")" | "[" | "-" | "/" | "?" | "–" | "—" => {
+            Part::Sign(part.chars().next().unwrap_or(' '))
+        }
+        _ => {
+            let (words, optional) = match part.strip_suffix('?') {
+                Some(words) => (words, true),
+                None => (part, false),
+            };
+            let (sets, plain): (Vec<&str>, Vec<&str>) =
+                words.split('|').partition(|word| word.starts_with('@'));
+            let mut keys = keys_of(&plain.join(" "));
+            keys.sort_unstable();
+            if sets.is_empty() {
+                return Part::Word(keys, optional);
+            }
+            let names = sets.iter().map(|set| set[1..].to_owned()).collect();
+            Part::Sets(names, keys, optional)
+        }
+    }
+}
+
+fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -> Option<usize> {
+    let Some((part, rest)) = parts.split_first() else {
+        return Some(at);
+    };
+    let token = text.tokens.get(at).filter(|_| at < sentence.to);
+    match part {
+        Part::Start => {
+            let leading = (sentence.from..at).all(|i| text.tokens[i].kind == TokenKind::Sign);
+            if leading {
+                match_parts(rest, text, sentence, at)
+            } else {
+                None
+            }
+        }
+        Part::End => {
+            let over = token.is_none_or(|token| {
+                token.kind == TokenKind::Sign
+                    && matches!(
+                        text.raw.as_bytes()[token.start as usize],
+                        b'.' | b',' | b';' | b':' | b')' | b'!' | b'?' | b'\n' | b'(' | b'-'
+                    )
+            });
+            if over {
+                match_parts(rest, text, sentence, at)
+            } else {
+                None
+            }
+        }
+        Part::Sets(..) => None,
+        Part::Gap => (0..=GAP).find_map(|skip| {
+            if at + skip > sentence.to {
+                return None;
+            }
+            match_parts(rest, text, sentence, at + skip)
+        }),
+        Part::Any(optional) => {
+            if token.is_some_and(|token| token.kind != TokenKind::Sign)
+                && let Some(end) = match_parts(rest, text, sentence, at + 1)
+            {
+                return Some(end);
+            }
+            if *optional {
+                match_parts(rest, text, sentence, at)
+            } else {
+                None
+            }
+        }
+        Part::Sign(sign) => {
+            if token.is_some() && text.is_sign(at, *sign) {
+                match_parts(rest, text, sentence, at + 1)
+            } else {
+                None
+            }
+        }
+        Part::Word(keys, optional) => {
+            if token.is_some_and(|token| keys.binary_search(&token.key).is_ok())
+                && let Some(end) = match_parts(rest, text, sentence, at + 1)
+            {
+                return Some(end);
+            }
+            if *optional {
+                match_parts(rest, text, sentence, at)
+            } else {
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(pattern: &str, text: &str) -> String {
+        let words = Words::from("agreed decided".to_owned());
+        let mut pattern = Pattern::try_from(pattern.to_owned()).unwrap();
+        pattern
+            .fill_in(&BTreeMap::from([("set".to_owned(), words)]))
+            .unwrap();
+        let text = Text::new(text);
+        let mut found = text
+            .sentences
+            .iter()
+            .filter_map(|s| pattern.find_in(&text, *s));
+        let (start, end) = found
+            .next()
+            .map_or((0, 0), |(from, to)| text.span(from, to));
+        text.raw[start..end].to_owned()
+    }
+
+    #[test]
+    fn pattern_parts_match_what_the_table_says() {
+        for (pattern, text, expected) in [
+            ("to be @set", "It is to be Decided today", "to be Decided"),
+            (
+                "is|are still? to be @set",
+                "are to be agreed",
+                "are to be agreed",
+            ),
+            ("< see attached", "Please see attached", ""),
+            ("open >", "The limit is open, sorry", "open"),
+            ("open >", "an open question", ""),
+            (
+                "either ... or",
+                "either this one or that",
+                "either this one or",
+            ),
+            (": tk >", "Provider: TK", ": TK"),
+        ] {
+            assert_eq!(found(pattern, text), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn pattern_malformed_is_refused() {
+        for text in ["", "maybe? not", "* a", "... a"] {
+            assert!(Pattern::try_from(text.to_owned()).is_err(), "{text}");
+        }
+        let mut unknown = Pattern::try_from("@unknown".to_owned()).unwrap();
+        assert!(unknown.fill_in(&BTreeMap::new()).is_err());
+    }
+}
