@@ -9,6 +9,7 @@ mod error;
 mod intent_input;
 mod loaded;
 mod progress;
+mod signing;
 mod ui;
 mod verdict;
 

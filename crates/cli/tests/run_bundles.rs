@@ -305,7 +305,7 @@ fn seal_prints_what_it_sealed_and_verifies_without_any_engine_run() {
     let verified = bench.run(&["verify", "out/r1", "--format", "json"]);
     assert_eq!(
         verified.stdout,
-        "{\"checked\":1,\"invalid\":0,\"level\":\"integrity\",\"ok\":true,\"results\":[{\"format\":\"run-bundle\",\"ok\":true,\"path\":\"out/r1\",\"violations\":[]}],\"unchecked\":[\"form\"]}\n"
+        "{\"checked\":1,\"invalid\":0,\"level\":\"integrity\",\"ok\":true,\"results\":[{\"format\":\"run-bundle\",\"ok\":true,\"path\":\"out/r1\",\"signed\":\"unsigned\",\"violations\":[]}],\"unchecked\":[\"form\"]}\n"
     );
     let again = sealed(&bench);
     assert_eq!(again.code, Some(2));

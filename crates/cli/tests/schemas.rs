@@ -116,8 +116,8 @@ fn schemas_agree_with_the_verifier_on_the_vectors() {
         "{passed} passed, {rejected} rejected"
     );
     for schema in schemas.names() {
-        let elsewhere =
-            ["intent", "answers", "plan"].contains(&schema) || schema.ends_with("-answer");
+        let elsewhere = ["intent", "answers", "plan", "run-predicate"].contains(&schema)
+            || schema.ends_with("-answer");
         assert!(
             elsewhere || seen.contains(schema),
             "no vector has a {schema}"
@@ -170,6 +170,14 @@ fn schemas_hold_for_everything_that_the_demo_makes_and_says() {
             check(found.schema, &found.value.unwrap(), &found.place);
         }
     }
+    let signed = fs::read(demo.join("good/pack.intoto.jsonl")).unwrap();
+    let signed = runseal_trust::dsse::Envelope::parse(signed.trim_ascii_end()).unwrap();
+    let statement = parse(std::str::from_utf8(&signed.payload).unwrap());
+    check(
+        "run-predicate",
+        &statement["predicate"],
+        "good/pack.intoto.jsonl",
+    );
     check_answers(&bench, &demo, &mut check);
     let least = if runs.is_dir() { 20 } else { 14 };
     assert!(checked.len() >= least, "{checked:?}");

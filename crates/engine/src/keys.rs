@@ -32,10 +32,15 @@ pub fn parse_key(bytes: &[u8]) -> Result<Key, KeyError> {
     Key::from_pem(text).ok_or(KeyError::Unknown)
 }
 
+/// Random bytes of the system's.
+pub fn fill_random(bytes: &mut [u8]) -> Result<(), KeyError> {
+    getrandom::fill(bytes).map_err(|error| KeyError::Random(error.to_string()))
+}
+
 /// 32 random bytes for a new key.
 pub fn generate_seed() -> Result<[u8; 32], KeyError> {
     let mut seed = [0; 32];
-    getrandom::fill(&mut seed).map_err(|error| KeyError::Random(error.to_string()))?;
+    fill_random(&mut seed)?;
     Ok(seed)
 }
 

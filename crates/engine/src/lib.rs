@@ -16,6 +16,7 @@ pub mod job;
 pub mod keys;
 pub mod programs;
 pub mod run;
+pub mod signing;
 pub mod staging;
 pub mod store;
 pub mod stream;

@@ -8,10 +8,12 @@ use runseal_core::verify::Outcome;
 
 use crate::error::CliError;
 use crate::loaded::{load_path, with_page};
+use crate::signing::TrustArgs;
 use crate::ui;
 use crate::verdict::LevelArgs;
 
-/// Show what something is: ids, inputs, steps, outputs, hashes, who made it, and whether it holds.
+/// Show what something is: ids, inputs, steps, outputs, hashes, who made it, whether it holds, is
+/// signed and, with --trust, trusted.
 ///
 /// Exit 0: it was shown, valid or not. Exit 2: it could not be read.
 #[derive(Debug, clap::Args)]
@@ -21,6 +23,8 @@ pub struct Args {
     path: PathBuf,
     #[command(flatten)]
     level: LevelArgs,
+    #[command(flatten)]
+    trust: TrustArgs,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -52,7 +56,8 @@ impl FormatArgs {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
-    with_page(&loaded, level, |page| {
+    let trust = args.trust.open()?;
+    with_page(&loaded, level, &trust, |page| {
         if args.format.is_json() {
             ui::print_json(&render_inspection_json(page), Dialect::Kernel)
         } else {

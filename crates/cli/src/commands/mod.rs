@@ -32,7 +32,9 @@ mod run;
 mod runner;
 mod schema;
 mod seal;
+mod sign;
 mod transform;
+mod trust;
 mod verify;
 
 use std::ffi::OsString;
@@ -132,6 +134,8 @@ commands! {
         Job(job) => job::Args::surface,
         Receipt(receipt) => receipt::Args::surface,
         Keygen(keygen),
+        Sign(sign),
+        Trust(trust) => trust::Args::surface,
         Engine(engine) => engine::Args::surface,
         Seal(seal),
         Rules(rules),

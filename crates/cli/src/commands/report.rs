@@ -8,6 +8,7 @@ use runseal_engine::atomic::write_bytes;
 
 use crate::error::CliError;
 use crate::loaded::{load_path, with_page};
+use crate::signing::TrustArgs;
 use crate::ui;
 use crate::verdict::LevelArgs;
 
@@ -25,13 +26,16 @@ pub struct Args {
     output: PathBuf,
     #[command(flatten)]
     level: LevelArgs,
+    #[command(flatten)]
+    trust: TrustArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
-    let html = with_page(&loaded, level, render_page);
+    let trust = args.trust.open()?;
+    let html = with_page(&loaded, level, &trust, render_page);
     if args.output.as_os_str() == "-" {
         ui::print_bytes(html.as_bytes())?;
     } else {

@@ -7,12 +7,14 @@ use runseal_core::formats::Format;
 use runseal_core::verify::answer::{
     render_survey_human, render_survey_json, render_survey_junit, render_survey_sarif,
 };
-use runseal_core::verify::{Demands, Outcome};
+use runseal_core::verify::{Demands, Outcome, SignatureDemand};
 use runseal_engine::input::Input;
+use runseal_engine::signing::judge_survey;
 use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
 
 use crate::error::CliError;
 use crate::progress::with_progress;
+use crate::signing::TrustArgs;
 use crate::ui;
 use crate::verdict::LevelArgs;
 
@@ -27,11 +29,16 @@ use crate::verdict::LevelArgs;
 /// Checked is what the documents demand, and whether all that can be computed again or is said
 /// twice agrees. --strict adds the stored form, --lenient checks the documents' demands alone.
 ///
-/// Exit 0: everything valid. Exit 1: something invalid, or missing though expected. Exit 2:
-/// something could not be read, or nothing was found. Exit 3: the command line is wrong.
+/// Says three things of each: whether it is intact (the rules), whether it is signed (beside it, as
+/// `runseal sign` writes it, or by cosign, ssh-keygen or minisign), and with --trust whether a
+/// policy trusts who signed. Unsigned is no fault unless it is demanded.
+///
+/// Exit 0: everything valid. Exit 1: something invalid, missing though expected, or not signed or
+/// trusted though demanded. Exit 2: something could not be read, or nothing was found. Exit 3: the
+/// command line is wrong.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  runseal verify evidence/ --format junit\n  runseal verify evidence.zip --expect must-be-there.txt\n  tar -cf - run | runseal verify -"
+    after_help = "Example:\n  runseal verify evidence/ --format junit\n  runseal verify evidence.zip --expect must-be-there.txt\n  tar -cf - run | runseal verify -\n  runseal verify run_1 --trust trust.toml"
 )]
 pub struct Args {
     /// What to verify; standard input where `-`.
@@ -51,6 +58,11 @@ pub struct Args {
     /// There must be a pack, and every pack must record an accepted run.
     #[arg(long)]
     require_accepted: bool,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Demand a signature that holds, whoever's it is.
+    #[arg(long)]
+    require_signed: bool,
     /// How to answer.
     #[arg(long, value_enum, default_value_t = AnswerFormat::Human)]
     format: AnswerFormat,
@@ -110,8 +122,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let demands = demands(args)?;
     let tally = Tally::default();
+    let trust = args.trust.open()?;
     let survey = with_progress(&tally, || survey_paths(&args.paths, options, &tally));
-    let survey = survey.demanding(&demands);
+    let demand = SignatureDemand {
+        signed: args.require_signed,
+        trusted: trust.policy.is_some(),
+    };
+    let survey = judge_survey(survey, trust.question(), demand).demanding(&demands);
     match args.format {
         AnswerFormat::Human => ui::print_bytes(render_survey_human(&survey).as_bytes())?,
         AnswerFormat::Json => ui::print_json(&render_survey_json(&survey), Dialect::Kernel)?,

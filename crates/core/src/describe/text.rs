@@ -49,6 +49,12 @@ pub fn render_inspection_human(page: &Page<'_>) -> String {
         let _ = writeln!(text, "Files: {}, {bytes} bytes", page.files.len());
     }
     write_verdict(&mut text, page);
+    if let Some(found) = page.authenticity {
+        for (at, line) in found.lines().iter().enumerate() {
+            let label = if at == 0 { "Signed: " } else { "  " };
+            let _ = writeln!(text, "{label}{}", one_line(line));
+        }
+    }
     text
 }
 
@@ -160,7 +166,7 @@ pub fn render_inspection_json(page: &Page<'_>) -> Value {
         .chain(page.wrapping)
         .cloned()
         .collect();
-    Value::object([
+    let mut inspection = Value::object([
         ("facts", Value::array(facts)),
         ("files", Value::array(files)),
         ("format", Value::from(description.format.name())),
@@ -169,5 +175,9 @@ pub fn render_inspection_json(page: &Page<'_>) -> Value {
         ("path", Value::from(page.path)),
         ("sections", Value::array(sections)),
         ("violations", violations_json(&findings)),
-    ])
+    ]);
+    if let Some(found) = page.authenticity {
+        found.add_to_json(&mut inspection);
+    }
+    inspection
 }

@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 
 use crate::describe::Description;
 use crate::digest::Digest;
+use crate::verify::authenticity::Authenticity;
 use crate::verify::{Finding, Report};
 
 /// A file that belongs to what the page is about.
@@ -42,6 +43,8 @@ pub struct Page<'a> {
     pub is_strict: bool,
     /// Its files.
     pub files: &'a [FileLine],
+    /// Whether it is signed and trusted, where that was looked for.
+    pub authenticity: Option<&'a Authenticity>,
 }
 
 impl Page<'_> {
@@ -94,6 +97,7 @@ pub fn render_page(page: &Page<'_>) -> String {
     );
     parts::write_header(&mut html, page);
     parts::write_violations(&mut html, page);
+    parts::write_signatures(&mut html, page);
     parts::write_facts(&mut html, page.description);
     for (heading, picture) in &page.description.pictures {
         parts::write_picture(&mut html, heading, picture);

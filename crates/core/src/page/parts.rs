@@ -32,7 +32,7 @@ pub(super) fn write_header(html: &mut String, page: &Page<'_>) {
         "<header><div><div class=\"kind\">{}</div><h1>{}</h1><div class=\"path\">{}</div></div>\
          <div class=\"verdict\"><span class=\"badge {class}\" id=\"verdict\">{word}</span>\
          <div class=\"counts\">{} rules passed, {} failed, {} not applicable, {} not run{}</div>\
-         </div></header>",
+         {}</div></header>",
         escape(format),
         escape(headline),
         escape(page.path),
@@ -41,7 +41,36 @@ pub(super) fn write_header(html: &mut String, page: &Page<'_>) {
         count(|state| matches!(state, RuleState::NotApplicable(_))),
         count(|state| matches!(state, RuleState::NotRun(_))),
         if page.is_strict { " · strict" } else { "" },
+        signed_line(page),
     );
+}
+
+/// The second and third answer, below the first.
+fn signed_line(page: &Page<'_>) -> String {
+    let Some(found) = page.authenticity else {
+        return String::new();
+    };
+    let trusted = match &found.trusted {
+        None => "trust not asked",
+        Some(trust) if trust.is_trusted => "trusted",
+        Some(_) => "NOT trusted",
+    };
+    let signed = escape(found.signed.phrase());
+    format!("<div class=\"counts\" id=\"signed\">{signed} · {trusted}</div>")
+}
+
+/// Who signed, when by whose clock, and what the policy says.
+pub(super) fn write_signatures(html: &mut String, page: &Page<'_>) {
+    let Some(found) = page.authenticity else {
+        return;
+    };
+    begin(html, "signatures long", "Who made it");
+    html.push_str("<ul>");
+    for line in found.lines() {
+        let _ = write!(html, "<li>{}</li>", escape(&line));
+    }
+    html.push_str("</ul>");
+    end(html);
 }
 
 fn begin(html: &mut String, class: &str, heading: &str) {

@@ -25,6 +25,7 @@ fn page_of(goal: &str) -> String {
         report: &report,
         wrapping: &[],
         is_strict: false,
+        authenticity: None,
         files: &[],
     })
 }

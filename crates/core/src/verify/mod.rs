@@ -6,6 +6,7 @@
 //! [`Report`]. Violations are data in a report; an error means that one could not look.
 
 pub mod answer;
+pub mod authenticity;
 pub mod catalogue;
 mod demands;
 mod exit;
@@ -26,4 +27,6 @@ pub use place::{Place, Span};
 pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Subject, run_rules};
-pub use survey::{Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};
+pub use survey::{
+    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, SignatureDemand, Survey, Verdict,
+};

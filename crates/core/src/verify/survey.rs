@@ -3,7 +3,9 @@
 //! Holds no clock, host or thread order: results are sorted by path, findings as everywhere.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
+use super::authenticity::{Authenticity, SignedState};
 use super::demands::Demands;
 use super::exit::Outcome;
 use super::finding::Finding;
@@ -20,6 +22,10 @@ pub const NO_JSON: &str = "JSON";
 pub const NO_FORMAT: &str = "FORMAT";
 /// The id under which what could not be read is named.
 pub const NO_ACCESS: &str = "IO";
+/// The id under which it is told that a signature was demanded and none holds.
+pub const NO_SIGNATURE: &str = "SIGNED";
+/// The id under which it is told that a policy was asked and does not trust it.
+pub const NO_TRUST: &str = "TRUST";
 /// The id of findings about something that was expected and is not there.
 pub const EXPECTED: &str = "EXPECT";
 
@@ -153,6 +159,15 @@ impl PartialOrd for Checked {
     }
 }
 
+/// What must be besides being intact. Neither changes what the rules say of a thing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SignatureDemand {
+    /// A signature that holds.
+    pub signed: bool,
+    /// A policy's trust.
+    pub trusted: bool,
+}
+
 /// Everything that was looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
@@ -160,6 +175,9 @@ pub struct Survey {
     results: Vec<Checked>,
     /// Files that could have been a document and are of no known format.
     passed_over: u64,
+    /// Signatures and trust by path, where they were looked for.
+    authenticity: BTreeMap<String, Authenticity>,
+    demand: SignatureDemand,
     /// Findings that were dropped because there are too many.
     unlisted: u64,
 }
@@ -173,7 +191,62 @@ impl Survey {
             results,
             passed_over,
             unlisted,
+            ..Self::default()
         }
+    }
+
+    /// The same with the second and third answer, by path, and what is demanded of them.
+    pub fn with_authenticity(
+        mut self,
+        authenticity: BTreeMap<String, Authenticity>,
+        demand: SignatureDemand,
+    ) -> Self {
+        self.authenticity = authenticity;
+        self.demand = demand;
+        self
+    }
+
+    /// Whether a result is signed and trusted, where that was looked for.
+    pub fn authenticity_of(&self, result: &Checked) -> Option<&Authenticity> {
+        self.authenticity.get(&result.path)
+    }
+
+    /// Why something is refused although it may be intact: what was demanded and is not there.
+    pub fn refusals_of(&self, result: &Checked) -> Vec<Finding> {
+        let mut refusals = Vec::new();
+        // What could not be looked at, or is of no known format, has worse to tell.
+        if matches!(result.verdict, Verdict::NotChecked(_)) || result.format.is_none() {
+            return refusals;
+        }
+        let found = self.authenticity_of(result);
+        let state = found.map_or(SignedState::Unsigned, |found| found.signed);
+        if self.demand.signed && state != SignedState::Signed {
+            let message = format!("a signature is demanded: {}", state.phrase());
+            refusals.push(Finding::about_whole(NO_SIGNATURE, message));
+        }
+        if self.demand.trusted {
+            let trust = found.and_then(|found| found.trusted.as_ref());
+            match trust {
+                Some(trust) if trust.is_trusted => {}
+                Some(trust) => refusals.push(Finding::about_whole(NO_TRUST, trust.sentence())),
+                None => refusals.push(Finding::about_whole(
+                    NO_TRUST,
+                    "NOT trusted: nobody was asked",
+                )),
+            }
+        }
+        refusals
+    }
+
+    /// Whether a result holds and meets every demand.
+    pub fn is_ok(&self, result: &Checked) -> bool {
+        result.is_valid() && self.refusals_of(result).is_empty()
+    }
+
+    /// How many are intact and refused all the same.
+    pub fn refused(&self) -> usize {
+        let is_refused = |result: &&Checked| result.is_valid() && !self.is_ok(result);
+        self.results.iter().filter(is_refused).count()
     }
 
     /// Counts findings that were dropped before.
@@ -191,11 +264,10 @@ impl Survey {
 
     /// The same survey with what a caller demands of it.
     #[must_use]
-    pub fn demanding(self, demands: &Demands) -> Self {
-        let missing = demands.missing_from(&self.results);
-        let mut results = self.results;
-        results.extend(missing);
-        Self::new(self.level, results, self.passed_over).and_unlisted(self.unlisted)
+    pub fn demanding(mut self, demands: &Demands) -> Self {
+        self.results.extend(demands.missing_from(&self.results));
+        self.results.sort();
+        self
     }
 
     /// Up to which level the rules were asked.
@@ -234,7 +306,7 @@ impl Survey {
     pub fn outcome(&self) -> Outcome {
         if self.results.is_empty() || self.not_checked() > 0 {
             Outcome::Unreadable
-        } else if self.invalid() > 0 {
+        } else if self.invalid() > 0 || self.refused() > 0 {
             Outcome::Invalid
         } else {
             Outcome::Valid

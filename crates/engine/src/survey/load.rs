@@ -281,8 +281,16 @@ fn judge_and_keep(
             (EntryKind::Directory, _) => continue,
             (EntryKind::File, EntryName::Safe(name)) => {
                 let file = noted.remove(name).unwrap_or_default();
-                line.bytes = file.fact.map_or(0, |(bytes, _)| bytes);
-                line.sha256 = file.fact.map(|(_, digest)| digest);
+                // A file that no rule asks about is part of it all the same.
+                let unread = || {
+                    source
+                        .content(name)
+                        .ok()
+                        .map(|fact| (fact.bytes, fact.sha256))
+                };
+                let fact = file.fact.or_else(unread);
+                line.bytes = fact.map_or(0, |(bytes, _)| bytes);
+                line.sha256 = fact.map(|(_, digest)| digest);
                 if let Some(bytes) = file.bytes {
                     let of_kind = match name.as_str().ends_with(".json") {
                         true => &mut loaded.documents,

@@ -5,6 +5,7 @@
 
 mod files;
 mod shell;
+mod sign;
 mod walk;
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@ use runseal_engine::programs::find_program;
 
 use super::files::{change_one_byte, copy};
 use super::shell::{Ran, Shell, heading, say};
+use super::sign;
 use crate::error::CliError;
 use crate::ui;
 
@@ -29,6 +30,7 @@ pub(super) fn walk_through(shell: &mut Shell) -> Result<(), CliError> {
     make_run_bundle(shell, &mut made)?;
     verify_all(shell)?;
     tamper(shell, &made)?;
+    sign::sign_and_forge(shell)?;
     show(shell)?;
     heading("What to try next")?;
     for line in [
@@ -37,6 +39,8 @@ pub(super) fn walk_through(shell: &mut Shell) -> Result<(), CliError> {
             .to_owned(),
         "runseal verify tampered/job --format json   # the same answer for programs".to_owned(),
         "runseal diff good/job tampered/job          # what exactly was changed".to_owned(),
+        "runseal trust explain trust.toml forged     # which line of the policy refuses it, and why"
+            .to_owned(),
         "runseal inspect good/pack                   # what is in it".to_owned(),
         "tar -czf pack.tar.gz good/pack && runseal verify pack.tar.gz   # archives too".to_owned(),
         "xdg-open report.html                        # a page for people who do not use terminals"
@@ -238,7 +242,7 @@ fn rules_of(ran: &Ran) -> String {
 }
 
 fn show(shell: &Shell) -> Result<(), CliError> {
-    heading("7. For people")?;
+    heading("8. For people")?;
     shell.expect("report good/pack -o report.html", 0)?;
     say("one page: verdict, pictures, every rule; no network, no script")?;
     let ran = shell.run("diff good/job tampered/job")?;

@@ -6,7 +6,9 @@ use super::{rule_of, unlisted_note};
 use crate::formats::Format;
 use crate::verify::finding::Finding;
 use crate::verify::render::one_line;
-use crate::verify::survey::{Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, Survey, Verdict};
+use crate::verify::survey::{
+    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_SIGNATURE, NO_TRUST, Survey, Verdict,
+};
 
 /// Valid things are listed one by one up to this number.
 const FEW: usize = 20;
@@ -19,18 +21,37 @@ pub fn render_survey_human(survey: &Survey) -> String {
     let few = survey.results().len() <= FEW;
     for result in survey.results() {
         let path = one_line(&result.path);
+        let is_refused = result.is_valid() && !survey.is_ok(result);
+        let answers = answers(survey, result);
         match &result.verdict {
+            Verdict::Valid if is_refused => line(
+                &mut text,
+                0,
+                &format!(
+                    "REFUSED  {path} ({}{}){answers}",
+                    title(result),
+                    ended(result)
+                ),
+            ),
             Verdict::Valid if few => line(
                 &mut text,
                 0,
-                &format!("ok       {path} ({}{})", title(result), ended(result)),
+                &format!(
+                    "ok       {path} ({}{}){answers}",
+                    title(result),
+                    ended(result)
+                ),
             ),
             Verdict::Valid => {}
             Verdict::Invalid { findings, not_run } => {
                 line(
                     &mut text,
                     0,
-                    &format!("INVALID  {path} ({}{})", title(result), ended(result)),
+                    &format!(
+                        "INVALID  {path} ({}{}){answers}",
+                        title(result),
+                        ended(result)
+                    ),
                 );
                 write_findings(&mut text, result.format, findings);
                 for (rule, because) in not_run {
@@ -45,12 +66,47 @@ pub fn render_survey_human(survey: &Survey) -> String {
                 );
             }
         }
+        if few || !survey.is_ok(result) {
+            write_authenticity(&mut text, survey, result);
+        }
     }
     line(&mut text, 0, &summary(survey));
     if let Some(words) = survey.level().unchecked_words() {
         line(&mut text, 0, words);
     }
     text
+}
+
+/// The three answers in a few words, where signatures were looked for.
+fn answers(survey: &Survey, result: &Checked) -> String {
+    let Some(found) = survey.authenticity_of(result) else {
+        return String::new();
+    };
+    let intact = if result.is_valid() {
+        "intact"
+    } else {
+        "NOT intact"
+    };
+    let trusted = match &found.trusted {
+        None => "",
+        Some(trust) if trust.is_trusted => ", trusted",
+        Some(_) => ", NOT trusted",
+    };
+    format!(": {intact}, {}{trusted}", found.signed.phrase())
+}
+
+/// Who signed, when by whose clock, and what the policy says; nothing where there is neither
+/// signature nor policy.
+fn write_authenticity(text: &mut String, survey: &Survey, result: &Checked) {
+    let Some(found) = survey.authenticity_of(result) else {
+        return;
+    };
+    if found.signatures.is_empty() && found.trusted.is_none() {
+        return;
+    }
+    for content in found.lines() {
+        line(text, 1, &one_line(&content));
+    }
 }
 
 /// How what it records ended: a valid record of a failed run is still of a failed run.
@@ -147,6 +203,14 @@ pub(super) fn meaning_of(id: &str) -> (&'static str, &'static str) {
             "it is of no known format, or of several",
             "name the folder or file itself; `runseal verify --help` lists the formats",
         ),
+        NO_SIGNATURE => (
+            "a signature is demanded and none holds",
+            "ask its maker to sign it (`runseal sign`)",
+        ),
+        NO_TRUST => (
+            "the trust policy does not accept it",
+            "`runseal trust explain POLICY PATH` says which line decided and why",
+        ),
         EXPECTED => (
             "something that must be there is not",
             "ask whoever handed this over for what is missing",
@@ -161,11 +225,14 @@ pub(super) fn meaning_of(id: &str) -> (&'static str, &'static str) {
 
 fn summary(survey: &Survey) -> String {
     let checked = survey.checked();
-    let valid = checked - survey.invalid();
+    let valid = checked - survey.invalid() - survey.refused();
     let mut text = format!(
         "{checked} checked: {valid} valid, {} invalid",
         survey.invalid()
     );
+    if survey.refused() > 0 {
+        let _ = write!(text, "; {} REFUSED", survey.refused());
+    }
     if survey.not_checked() > 0 {
         let _ = write!(text, "; {} NOT CHECKED", survey.not_checked());
     }

@@ -13,7 +13,7 @@ pub fn render_survey_junit(survey: &Survey) -> String {
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
         survey.results().len(),
-        survey.invalid(),
+        survey.invalid() + survey.refused(),
         survey.not_checked()
     );
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -24,24 +24,33 @@ pub fn render_survey_junit(survey: &Survey) -> String {
         "  <testsuite name=\"runseal verify\" {counts} skipped=\"0\">"
     );
     for result in survey.results() {
-        write_case(&mut xml, result);
+        write_case(&mut xml, survey, result);
     }
     xml.push_str("  </testsuite>\n</testsuites>\n");
     xml
 }
 
-fn write_case(xml: &mut String, result: &Checked) {
+fn write_case(xml: &mut String, survey: &Survey, result: &Checked) {
     let _ = write!(
         xml,
         "    <testcase classname=\"{}\" name=\"{}\"",
         escape(format_name(result)),
         escape(&result.path)
     );
+    let refusals = survey.refusals_of(result);
+    let properties = properties(survey, result);
     match &result.verdict {
-        Verdict::Valid => xml.push_str("/>\n"),
+        Verdict::Valid if refusals.is_empty() && properties.is_empty() => xml.push_str("/>\n"),
+        Verdict::Valid => {
+            let _ = writeln!(xml, ">{properties}");
+            for refusal in &refusals {
+                write_failure(xml, result, refusal);
+            }
+            xml.push_str("    </testcase>\n");
+        }
         Verdict::Invalid { findings, not_run } => {
-            xml.push_str(">\n");
-            for finding in findings {
+            let _ = writeln!(xml, ">{properties}");
+            for finding in findings.iter().chain(&refusals) {
                 write_failure(xml, result, finding);
             }
             for (rule, because) in not_run.iter().filter(|_| findings.is_empty()) {
@@ -68,6 +77,28 @@ fn write_case(xml: &mut String, result: &Checked) {
             );
         }
     }
+}
+
+/// The second and third answer as properties of the test case.
+fn properties(survey: &Survey, result: &Checked) -> String {
+    let Some(found) = survey.authenticity_of(result) else {
+        return String::new();
+    };
+    let mut properties = vec![("signed", found.signed.word().to_owned())];
+    for signature in &found.signatures {
+        properties.push(("signature", signature.sentence()));
+    }
+    if let Some(trust) = &found.trusted {
+        properties.push(("trusted", trust.is_trusted.to_string()));
+        properties.push(("trust", trust.sentence()));
+    }
+    let mut xml = String::from("\n      <properties>\n");
+    for (name, value) in properties {
+        let value = escape(&value);
+        let _ = writeln!(xml, "        <property name=\"{name}\" value=\"{value}\"/>");
+    }
+    xml.push_str("      </properties>");
+    xml
 }
 
 fn write_failure(xml: &mut String, result: &Checked, finding: &Finding) {

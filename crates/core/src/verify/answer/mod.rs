@@ -10,6 +10,7 @@ pub use human::render_survey_human;
 pub use junit::render_survey_junit;
 pub use sarif::render_survey_sarif;
 
+use super::finding::Finding;
 use super::render::violations_json;
 use super::rule::{Level, RuleInfo};
 use super::survey::{Checked, NO_ACCESS, Survey, Verdict};
@@ -35,6 +36,13 @@ fn rule_of(format: Option<Format>, rule_id: &str) -> Option<&'static RuleInfo> {
     })
 }
 
+/// What is wrong with a result: what the rules found, and what was demanded and is not there.
+fn all_findings(survey: &Survey, result: &Checked) -> Vec<Finding> {
+    let mut findings = result.findings().to_vec();
+    findings.extend(survey.refusals_of(result));
+    findings
+}
+
 /// How many findings are not listed, and which bound that is; nothing where all are.
 fn unlisted_note(survey: &Survey) -> Option<String> {
     (survey.unlisted() > 0).then(|| {
@@ -49,7 +57,7 @@ fn unlisted_note(survey: &Survey) -> Option<String> {
 /// "outcome","violations"}]}`, sorted by path. `unchecked` are the levels that were not asked for.
 pub fn render_survey_json(survey: &Survey) -> Value {
     let mut object = Value::object([("checked", survey.checked() as u64)]);
-    object.insert("invalid", survey.invalid() as u64);
+    object.insert("invalid", (survey.invalid() + survey.refused()) as u64);
     // The shape that is promised has no such member; it appears where there is something to count.
     if survey.not_checked() > 0 {
         object.insert("not_checked", survey.not_checked() as u64);
@@ -66,28 +74,36 @@ pub fn render_survey_json(survey: &Survey) -> Value {
     object.insert("unchecked", Value::array(unchecked.map(Level::name)));
     object.insert(
         "results",
-        Value::array(survey.results().iter().map(result_json)),
+        Value::array(
+            survey
+                .results()
+                .iter()
+                .map(|result| result_json(survey, result)),
+        ),
     );
     object
 }
 
-fn result_json(result: &Checked) -> Value {
+fn result_json(survey: &Survey, result: &Checked) -> Value {
     let violations = match &result.verdict {
         Verdict::NotChecked(reason) => Value::array([Value::object([
             ("rule_id", NO_ACCESS),
             ("message", reason.as_str()),
         ])]),
-        _ => violations_json(result.findings()),
+        _ => violations_json(&all_findings(survey, result)),
     };
     let mut object = Value::object([
         ("format", format_name(result)),
         ("path", result.path.as_str()),
     ]);
-    object.insert("ok", result.is_valid());
+    object.insert("ok", survey.is_ok(result));
     if let Some(outcome) = &result.identity.outcome {
         object.insert("outcome", outcome.as_str());
     }
     object.insert("violations", violations);
+    if let Some(authenticity) = survey.authenticity_of(result) {
+        authenticity.add_to_json(&mut object);
+    }
     object
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::human::meaning_of;
-use super::{UNKNOWN, rule_of, unlisted_note};
+use super::{UNKNOWN, all_findings, rule_of, unlisted_note};
 use crate::canon::Value;
 use crate::formats::Format;
 use crate::verify::finding::Finding;
@@ -15,7 +15,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 pub fn render_survey_sarif(survey: &Survey) -> Value {
     let mut rules: BTreeMap<String, Value> = BTreeMap::new();
     for result in survey.results() {
-        for finding in result.findings() {
+        for finding in &all_findings(survey, result) {
             let id = qualified(result, finding);
             rules
                 .entry(id.clone())
@@ -25,10 +25,9 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
     let index: BTreeMap<&str, usize> = rules.keys().map(String::as_str).zip(0..).collect();
     let results = survey.results().iter().flat_map(|result| {
         let index = &index;
-        result
-            .findings()
-            .iter()
-            .map(move |finding| finding_json(result, finding, index))
+        all_findings(survey, result)
+            .into_iter()
+            .map(move |finding| finding_json(result, &finding, index))
     });
     let results: Vec<Value> = results.collect();
     let mut notifications: Vec<Value> = survey.results().iter().filter_map(notification).collect();
@@ -42,17 +41,38 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
     driver.insert("rules", Value::array(rules.into_values()));
     let mut invocation = Value::object([("executionSuccessful", is_successful)]);
     invocation.insert("toolExecutionNotifications", Value::array(notifications));
-    let run = Value::object([
+    let artifacts: Vec<Value> = survey
+        .results()
+        .iter()
+        .filter_map(|r| artifact(survey, r))
+        .collect();
+    let mut run = Value::object([
         ("columnKind", Value::from("unicodeCodePoints")),
         ("invocations", Value::array([invocation])),
         ("results", Value::array(results)),
         ("tool", Value::object([("driver", driver)])),
     ]);
+    if !artifacts.is_empty() {
+        run.insert("artifacts", Value::array(artifacts));
+    }
     Value::object([
         ("$schema", Value::from(SCHEMA)),
         ("version", Value::from("2.1.0")),
         ("runs", Value::array([run])),
     ])
+}
+
+/// The second and third answer about something: properties of the artifact.
+fn artifact(survey: &Survey, result: &Checked) -> Option<Value> {
+    let mut properties = Value::object([("intact", result.is_valid())]);
+    survey.authenticity_of(result)?.add_to_json(&mut properties);
+    Some(Value::object([
+        (
+            "location",
+            Value::object([("uri", encode_uri(&result.path))]),
+        ),
+        ("properties", properties),
+    ]))
 }
 
 fn qualified(result: &Checked, finding: &Finding) -> String {

@@ -1,0 +1,423 @@
+//! `runseal sign`: who vouches for it.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Dialect, canonical_digest};
+use runseal_core::digest::Digest;
+use runseal_core::formats::{Format, all_rules};
+use runseal_core::source::SourceError;
+use runseal_core::verify::catalogue;
+use runseal_core::verify::{Level, Outcome};
+use runseal_engine::atomic::write_bytes;
+use runseal_engine::input::read_file;
+use runseal_engine::signing::{Signable, SignatureForm, path_beside, read_signable, run_filter};
+use runseal_trust::check::{FoundSignature, read_signatures};
+use runseal_trust::dsse::{Envelope, IN_TOTO};
+use runseal_trust::keys::{minisign, sshsig};
+use runseal_trust::limits::{MAX_SIGNATURE_FILE_BYTES, MAX_TOKEN_BYTES};
+use runseal_trust::predicate::{
+    RUN_PREDICATE, SLSA_PROVENANCE, Signing, Verification, run_predicate, slsa_provenance,
+};
+use runseal_trust::sigstore::encode_keyed_bundle;
+use runseal_trust::statement::Statement;
+use runseal_trust::timestamp::{Token, encode_request};
+
+use crate::clock;
+use crate::error::CliError;
+use crate::loaded::load_error;
+use crate::signing::{KeyArgs, OpenKey, before_1970, sign_error};
+use crate::ui;
+
+/// Sign anything that `verify` knows: say with a key that you made, reviewed or approved it.
+///
+/// Writes a DSSE envelope around an in-toto statement beside PATH, as `<PATH>.intoto.jsonl`; a
+/// signature that is there stays, and the new one says that it follows it. What is signed is not
+/// changed. Signing it again later with a reply of a time stamping authority (--timestamp) adds
+/// the reply to the signature that it is over.
+///
+/// Exit 0: signed; prints the file. Exit 2: not signed, nothing written.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  runseal sign RUN_BUNDLE/run_1 --key key.pem --as \"Ada Lovelace\" --meaning reviewer\n  runseal sign run_1 --key ~/.ssh/id_ed25519 --form ssh\n  runseal sign run_1 --timestamp reply.tsr"
+)]
+pub struct Args {
+    /// What to sign.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    key: KeyArgs,
+    /// Who signs, in your words; a policy has its own name for the key.
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// What the signature means: author, reviewer, approver, or anything else.
+    #[arg(long, value_name = "TEXT")]
+    meaning: Option<String>,
+    /// How the signature is written.
+    #[arg(long, value_enum, default_value_t = FormArg::Dsse)]
+    form: FormArg,
+    /// What is said about what is signed.
+    #[arg(long, value_enum, default_value_t = PredicateArg::Run)]
+    predicate: PredicateArg,
+    /// A time stamping authority's reply (RFC 3161) to put onto the signature that it is over.
+    #[arg(long, value_name = "FILE", conflicts_with = "tsa_cmd")]
+    timestamp: Option<PathBuf>,
+    /// A command that gets a time stamp request on standard input and writes the reply.
+    #[arg(long, value_name = "CMD")]
+    tsa_cmd: Option<String>,
+    /// Also write a time stamp request to carry to an authority; for one PATH.
+    #[arg(long, value_name = "FILE")]
+    timestamp_request: Option<PathBuf>,
+    /// Write the signature beside what is signed; no format has room for one inside, so this is
+    /// what happens anyway.
+    #[arg(long)]
+    detached: bool,
+    /// Sign what does not verify too; the signature then says so.
+    #[arg(long)]
+    even_if_invalid: bool,
+    /// The signature's file, in place of the one beside PATH; standard output where `-`.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FormArg {
+    /// DSSE around an in-toto statement.
+    Dsse,
+    /// A keyed sigstore bundle, version 0.3.
+    Sigstore,
+    /// SSHSIG over the document or manifest, for `ssh-keygen -Y verify -n runseal`.
+    Ssh,
+    /// minisign over the document or manifest, for `minisign -V`.
+    Minisign,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PredicateArg {
+    /// Our own: format, ids, hashes, verdict, meaning (docs/predicate.md).
+    Run,
+    /// SLSA provenance, version 1, of a run bundle.
+    Slsa,
+}
+
+impl FormArg {
+    const fn form(self) -> SignatureForm {
+        match self {
+            Self::Dsse => SignatureForm::Dsse,
+            Self::Sigstore => SignatureForm::Sigstore,
+            Self::Ssh => SignatureForm::Ssh,
+            Self::Minisign => SignatureForm::Minisign,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    check_args(args)?;
+    let key = match (&args.key.key, &args.timestamp) {
+        (None, Some(_)) => None,
+        _ => Some(args.key.open()?),
+    };
+    // Everything is made before anything is written.
+    let mut made = Vec::new();
+    for path in &args.paths {
+        let file = match &args.output {
+            Some(file) => file.clone(),
+            None => path_beside(path, args.form.form()),
+        };
+        let bytes = match &key {
+            None => stamp(args, &file)?,
+            Some(key) => sign(args, path, &file, key)?,
+        };
+        made.push((file, bytes));
+    }
+    for (file, bytes) in made {
+        if file == Path::new("-") {
+            ui::print_bytes(&bytes)?;
+        } else {
+            write_bytes(&file, &bytes)?;
+            ui::print_line(&file.display().to_string())?;
+        }
+    }
+    Ok(Outcome::Valid)
+}
+
+fn check_args(args: &Args) -> Result<(), CliError> {
+    let has_time =
+        args.timestamp.is_some() || args.tsa_cmd.is_some() || args.timestamp_request.is_some();
+    if has_time && matches!(args.form, FormArg::Ssh | FormArg::Minisign) {
+        let hint = "--form dsse and --form sigstore do";
+        return Err(CliError::usage(
+            "this form has no room for a timestamp",
+            hint,
+        ));
+    }
+    let is_single =
+        args.output.is_some() || args.timestamp.is_some() || args.timestamp_request.is_some();
+    if is_single && args.paths.len() > 1 {
+        let hint = "sign one path after the other";
+        return Err(CliError::usage("-o and timestamps are for one PATH", hint));
+    }
+    if args.paths.iter().any(|path| path == Path::new("-")) {
+        return Err(CliError::usage(
+            "standard input has no name to sign beside",
+            "name a file or folder",
+        ));
+    }
+    for text in [&args.name, &args.meaning].into_iter().flatten() {
+        if text.is_empty() || text.chars().any(char::is_control) {
+            return Err(CliError::usage(
+                "--as and --meaning take a line of text",
+                "leave it out",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The signature file's new content.
+fn sign(args: &Args, path: &Path, file: &Path, key: &OpenKey) -> Result<Vec<u8>, CliError> {
+    let earlier = read_earlier(file)?;
+    if let (Some(_), FormArg::Sigstore | FormArg::Ssh | FormArg::Minisign) = (&earlier, args.form) {
+        return Err(CliError::new(
+            Outcome::Unreadable,
+            "EXISTS",
+            "a signature is there already",
+        )
+        .at(file.display().to_string())
+        .hint("files of this form hold one signature; name another file with -o"));
+    }
+    // A reply that belongs to a signature made earlier is put there; there is nothing to sign.
+    if args.timestamp.is_some() && earlier.is_some() {
+        return stamp(args, file);
+    }
+    let signable = read_signable(path, Level::Integrity)
+        .map_err(|error| load_error(error, &path.display().to_string()))?;
+    if !signable.is_valid && !args.even_if_invalid {
+        return Err(CliError::new(
+            Outcome::Unreadable,
+            "INVALID",
+            "it does not verify, so it was not signed",
+        )
+        .at(path.display().to_string())
+        .hint("`runseal verify` says what is wrong; --even-if-invalid signs it all the same"));
+    }
+    let plain = &signable.target.plain;
+    match args.form {
+        FormArg::Ssh => {
+            let text = sshsig::sign(key.signer(), plain).map_err(|error| sign_error(&error))?;
+            Ok(text.into_bytes())
+        }
+        FormArg::Minisign => {
+            let comment = comment(args, &signable);
+            let text = minisign::sign(key.signer(), key.minisign_id(), plain, &comment);
+            Ok(text.map_err(|error| sign_error(&error))?.into_bytes())
+        }
+        FormArg::Dsse | FormArg::Sigstore => {
+            let envelope = sign_statement(args, &signable, key, earlier.as_deref())?;
+            let envelope = add_time(args, envelope)?;
+            write_form(args, &envelope, key, earlier)
+        }
+    }
+}
+
+/// What minisign signs beside the file.
+fn comment(args: &Args, signable: &Signable) -> String {
+    let mut parts = vec![format!("runseal {}", signable.format.name())];
+    parts.extend(args.name.iter().map(|name| format!("by {name}")));
+    parts.extend(args.meaning.iter().map(|meaning| format!("as {meaning}")));
+    parts.join(" ")
+}
+
+fn read_earlier(file: &Path) -> Result<Option<Vec<u8>>, CliError> {
+    if file == Path::new("-") {
+        return Ok(None);
+    }
+    match read_file(file, MAX_SIGNATURE_FILE_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(SourceError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn envelopes_in(bytes: &[u8], file: &Path) -> Result<Vec<Envelope>, CliError> {
+    let name = file.display().to_string();
+    let found = read_signatures(&name, bytes).map_err(|error| {
+        CliError::new(Outcome::Unreadable, "SIGNATURES", error.to_string()).at(&name)
+    })?;
+    let envelopes = found.into_iter().filter_map(|found| match found.signature {
+        FoundSignature::Envelope(envelope) => Some(envelope),
+        _ => None,
+    });
+    Ok(envelopes.collect())
+}
+
+fn sign_statement(
+    args: &Args,
+    signable: &Signable,
+    key: &OpenKey,
+    earlier: Option<&[u8]>,
+) -> Result<Envelope, CliError> {
+    let earlier = match earlier {
+        Some(bytes) => envelopes_in(bytes, Path::new("the signature file"))?,
+        None => Vec::new(),
+    };
+    let now = clock::now()?.to_iso();
+    if now.as_str() < "1970" {
+        return Err(before_1970());
+    }
+    let signing = Signing {
+        name: args.name.clone(),
+        meaning: args.meaning.clone(),
+        signed_at: Some(now),
+        previous: earlier.last().map(Envelope::digest).into_iter().collect(),
+    };
+    let verification = Verification {
+        verdict: if signable.is_valid {
+            "valid"
+        } else {
+            "invalid"
+        }
+        .to_owned(),
+        level: "integrity".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        rules: rules_digest(signable.format),
+    };
+    let public = key.signer().public_key();
+    let (predicate_type, predicate) = match args.predicate {
+        PredicateArg::Run => {
+            let predicate = run_predicate(&signable.facts, &verification, &signing, public);
+            (RUN_PREDICATE, predicate)
+        }
+        PredicateArg::Slsa => {
+            if signable.inputs.is_empty() {
+                let hint = "SLSA provenance is of run bundles; --predicate run is of everything";
+                return Err(CliError::usage("it has no inputs to name", hint));
+            }
+            (
+                SLSA_PROVENANCE,
+                slsa_provenance(&signable.facts, &signable.inputs),
+            )
+        }
+    };
+    let statement = Statement {
+        subjects: signable.target.subjects(),
+        predicate_type: predicate_type.to_owned(),
+        predicate,
+    };
+    let payload = statement
+        .to_bytes()
+        .map_err(|error| CliError::internal(error.to_string()))?;
+    Envelope::sign(IN_TOTO, payload, key.signer()).map_err(|error| sign_error(&error))
+}
+
+/// The digest of the table of rules that a verdict comes from.
+fn rules_digest(format: Format) -> Option<Digest> {
+    let mut rules = all_rules();
+    rules.retain(|rule| rule.format == format);
+    canonical_digest(&catalogue::render_json(&rules), Dialect::Kernel).ok()
+}
+
+/// Asks an authority, or writes what is to be asked.
+fn add_time(args: &Args, mut envelope: Envelope) -> Result<Envelope, CliError> {
+    let Some(signature) = envelope.signatures.first_mut() else {
+        return Ok(envelope);
+    };
+    let request = encode_request(&signature.sig);
+    if let Some(command) = &args.tsa_cmd {
+        let reply = run_filter(command, &request).map_err(|error| {
+            CliError::new(Outcome::Unreadable, "TIMESTAMP", error.to_string())
+                .at(command.as_str())
+                .hint("nothing was written")
+        })?;
+        let token = Token::parse(&reply)
+            .ok()
+            .filter(|token| token.is_over(&signature.sig))
+            .ok_or_else(|| {
+                let fault = "the command's output is no token over the signature";
+                CliError::new(Outcome::Unreadable, "TIMESTAMP", fault)
+                    .at(command.as_str())
+                    .hint("nothing was written")
+            })?;
+        signature.timestamps.push(token.der().to_vec());
+    }
+    if let Some(file) = &args.timestamp_request {
+        write_bytes(file, &request)?;
+    }
+    Ok(envelope)
+}
+
+fn write_form(
+    args: &Args,
+    envelope: &Envelope,
+    key: &OpenKey,
+    earlier: Option<Vec<u8>>,
+) -> Result<Vec<u8>, CliError> {
+    let mut bytes = earlier.unwrap_or_default();
+    if !bytes.is_empty() && bytes.last() != Some(&b'\n') {
+        bytes.push(b'\n');
+    }
+    match args.form {
+        FormArg::Sigstore => {
+            let bundle = encode_keyed_bundle(envelope, key.signer().public_key());
+            bytes.extend(bundle.ok_or_else(|| CliError::internal("the bundle has no form"))?);
+        }
+        _ => bytes.extend(envelope.to_line()),
+    }
+    bytes.push(b'\n');
+    if bytes.len() as u64 > MAX_SIGNATURE_FILE_BYTES {
+        return Err(CliError::new(
+            Outcome::Unreadable,
+            "TOO_LARGE",
+            "the signature file is full",
+        )
+        .hint("name another file with -o"));
+    }
+    Ok(bytes)
+}
+
+/// Puts a reply onto the signature that it is over.
+fn stamp(args: &Args, file: &Path) -> Result<Vec<u8>, CliError> {
+    let Some(reply) = &args.timestamp else {
+        return Err(CliError::usage("no key was named", "--key FILE names one"));
+    };
+    let shown = reply.display().to_string();
+    let fail = |message: String| {
+        CliError::new(Outcome::Unreadable, "TIMESTAMP", message)
+            .at(shown.clone())
+            .hint("`runseal sign --timestamp-request FILE` writes what an authority is to be asked")
+    };
+    let token = Token::parse(&read_file(reply, MAX_TOKEN_BYTES)?)
+        .map_err(|error| fail(error.to_string()))?;
+    let bytes = read_earlier(file)?.ok_or_else(|| {
+        fail(format!(
+            "`{}` has no signature to put it onto",
+            file.display()
+        ))
+    })?;
+    let mut lines = Vec::new();
+    let mut is_placed = false;
+    for line in bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        let mut line = line.to_vec();
+        if let Ok(mut envelope) = Envelope::parse(&line) {
+            let mut signatures = envelope.signatures.iter_mut();
+            if let Some(signature) = signatures.find(|signature| token.is_over(&signature.sig)) {
+                let der = token.der().to_vec();
+                if !signature.timestamps.contains(&der) {
+                    signature.timestamps.push(der);
+                }
+                is_placed = true;
+                line = envelope.to_line();
+            }
+        }
+        lines.push(line);
+    }
+    if !is_placed {
+        return Err(fail("the token is over none of the signatures".to_owned()));
+    }
+    let mut bytes = lines.join(&b'\n');
+    bytes.push(b'\n');
+    Ok(bytes)
+}

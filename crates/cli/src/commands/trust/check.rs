@@ -1,0 +1,67 @@
+//! `runseal trust check`: whether a policy is sound.
+
+use std::path::PathBuf;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::timestamp::format_utc;
+use runseal_core::verify::Outcome;
+use runseal_engine::signing::{PolicyFileError, load_policy};
+
+use crate::error::CliError;
+use crate::signing::{policy_error, trust_time};
+use crate::ui;
+
+/// Check a policy and the chain beside it, and say what it holds.
+///
+/// Exit 0: sound. Exit 1: not sound, or expired. Exit 2: it could not be read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal trust check trust.toml")]
+pub struct Args {
+    /// The policy.
+    #[arg(default_value = "trust.toml", value_name = "POLICY")]
+    policy: PathBuf,
+    /// The time at which it is asked, in UTC; now where not given.
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let loaded = match load_policy(&args.policy) {
+        Ok(loaded) => loaded,
+        Err(error @ PolicyFileError::Source(_)) => return Err(policy_error(&error, &args.policy)),
+        Err(error) => {
+            let mut error = policy_error(&error, &args.policy);
+            error.outcome = Outcome::Invalid;
+            return Err(error);
+        }
+    };
+    let now = trust_time(args.at.as_deref())?;
+    let policy = &loaded.policy;
+    let signers = policy.signers.iter().map(|signer| {
+        let keys = signer.keys.iter().map(|key| key.id().to_string());
+        Value::object([
+            ("name", Value::from(signer.name.as_str())),
+            ("keys", Value::array(keys)),
+            ("line", Value::from(signer.line)),
+        ])
+    });
+    let mut answer = Value::object([
+        ("policy", Value::from(loaded.shown.as_str())),
+        ("version", Value::from(policy.version)),
+        ("signers", Value::array(signers)),
+        ("rules", Value::from(policy.rules.len())),
+        ("changeable", Value::from(policy.root.is_some())),
+    ]);
+    let is_expired = policy.expires.is_some_and(|(time, _)| now >= time);
+    if let Some((time, _)) = policy.expires {
+        answer.insert("expires", format_utc(time).unwrap_or_default());
+    }
+    answer.insert("ok", !is_expired);
+    ui::print_json(&answer, Dialect::Kernel)?;
+    if is_expired {
+        ui::tell("the policy has expired: it trusts nothing any more");
+        return Ok(Outcome::Invalid);
+    }
+    Ok(Outcome::Valid)
+}

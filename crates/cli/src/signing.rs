@@ -1,0 +1,283 @@
+//! What `sign`, `trust` and `verify` share: key arguments, passphrases, policies and now.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use runseal_core::timestamp::parse_utc;
+use runseal_core::verify::Outcome;
+use runseal_engine::signing::{
+    AgentSigner, CommandSigner, KeyFileError, KeyWarning, LoadedPolicy, PolicyFileError,
+    TrustQuestion, load_policy, open_private_key, read_public_key,
+};
+use runseal_trust::keys::{KeyError, PrivateKey, PublicKey, SignError, Signer, minisign};
+use zeroize::Zeroizing;
+
+use crate::error::CliError;
+use crate::ui;
+
+/// The longest passphrase that is read from a file.
+const MAX_PASSPHRASE: u64 = 4096;
+
+/// Where a passphrase comes from; asked on the terminal where neither is given.
+#[derive(Debug, clap::Args)]
+pub struct PassphraseArgs {
+    /// The key's passphrase is the first line of this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "passphrase_fd")]
+    passphrase_file: Option<PathBuf>,
+    /// The key's passphrase is the first line of this file descriptor.
+    #[arg(long, value_name = "N")]
+    passphrase_fd: Option<u32>,
+}
+
+impl PassphraseArgs {
+    /// Whether one was named beforehand.
+    pub fn is_given(&self) -> bool {
+        self.passphrase_file.is_some() || self.passphrase_fd.is_some()
+    }
+
+    /// The passphrase for `what`.
+    pub fn read(&self, what: &str) -> Result<Zeroizing<Vec<u8>>, String> {
+        let path = match (&self.passphrase_file, self.passphrase_fd) {
+            (Some(path), _) => path.clone(),
+            (None, Some(number)) => PathBuf::from(format!("/proc/self/fd/{number}")),
+            (None, None) => return ask_passphrase(what),
+        };
+        let shown = path.display();
+        let mut text = Zeroizing::new(Vec::new());
+        File::open(&path)
+            .and_then(|file| file.take(MAX_PASSPHRASE).read_to_end(&mut text))
+            .map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
+        let end = text
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(text.len());
+        text.truncate(end);
+        Ok(text)
+    }
+}
+
+fn ask_passphrase(what: &str) -> Result<Zeroizing<Vec<u8>>, String> {
+    if !std::io::stdin().is_terminal() && !std::io::stderr().is_terminal() {
+        return Err("nobody can be asked for it here".to_owned());
+    }
+    let typed = rpassword::prompt_password(format!("Passphrase of {what}: "))
+        .map_err(|error| format!("the terminal cannot be read: {error}"))?;
+    Ok(Zeroizing::new(typed.into_bytes()))
+}
+
+/// Which key signs.
+#[derive(Debug, clap::Args)]
+pub struct KeyArgs {
+    /// The key: a PEM, OpenSSH or minisign private key file; a public key file whose private half
+    /// an SSH agent holds; or `cmd:COMMAND`, which gets the bytes to sign on standard input and
+    /// writes the signature (with --public-key).
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+    /// The public key of a `cmd:` key.
+    #[arg(long, value_name = "FILE")]
+    pub public_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub passphrase: PassphraseArgs,
+}
+
+/// A signer, and what only a key in memory knows.
+pub enum OpenKey {
+    /// A key in memory.
+    Private(Box<PrivateKey>),
+    /// An agent's or a command's.
+    Remote(Box<dyn Signer>),
+}
+
+impl OpenKey {
+    /// Something that signs.
+    pub fn signer(&self) -> &dyn Signer {
+        match self {
+            Self::Private(key) => key.as_ref(),
+            Self::Remote(signer) => signer.as_ref(),
+        }
+    }
+
+    /// The id that minisign names the key by: the file's own, or the first bytes of the key's id.
+    pub fn minisign_id(&self) -> minisign::MinisignId {
+        let own = match self {
+            Self::Private(key) => key.minisign_id(),
+            Self::Remote(_) => None,
+        };
+        own.unwrap_or_else(|| {
+            let mut id = [0; 8];
+            id.copy_from_slice(&self.signer().public_key().id().as_bytes()[..8]);
+            minisign::MinisignId(id)
+        })
+    }
+}
+
+/// A key file's error, as it is told.
+pub fn key_error(error: &KeyFileError, shown: &str) -> CliError {
+    match error {
+        KeyFileError::Source(error) => CliError::from(error),
+        KeyFileError::Passphrase(_) => {
+            CliError::new(Outcome::Unreadable, "PASSPHRASE", error.to_string())
+                .at(shown)
+                .hint("--passphrase-file or --passphrase-fd give it without a terminal")
+        }
+        KeyFileError::Key { error, .. } => {
+            let (code, hint) = match error {
+                KeyError::WrongPassphrase => ("PASSPHRASE", "nothing was signed; try again"),
+                KeyError::OtherType(_) => (
+                    "KEY",
+                    "`runseal keygen -o FILE` makes an ed25519 key, with --type ecdsa-p256 the other",
+                ),
+                _ => ("KEY", "`runseal keygen -o FILE` makes a key"),
+            };
+            CliError::new(Outcome::Unreadable, code, error.to_string())
+                .at(shown)
+                .hint(hint)
+        }
+    }
+}
+
+/// What a signer said when it did not sign.
+pub fn sign_error(error: &SignError) -> CliError {
+    CliError::new(Outcome::Unreadable, "SIGN", error.to_string()).hint("nothing was written")
+}
+
+impl KeyArgs {
+    /// Opens the key.
+    pub fn open(&self) -> Result<OpenKey, CliError> {
+        let Some(spec) = &self.key else {
+            return Err(CliError::usage("no key was named", "--key FILE names one"));
+        };
+        let public = |path: &Path| {
+            read_public_key(path).map_err(|error| key_error(&error, &path.display().to_string()))
+        };
+        if let Some(command) = spec.strip_prefix("cmd:") {
+            let path = self.public_key.as_deref().ok_or_else(|| {
+                let hint = "--public-key FILE names the key that the command signs with";
+                CliError::usage("a `cmd:` key needs its public key", hint)
+            })?;
+            let signer = CommandSigner::new(command.to_owned(), public(path)?);
+            return Ok(OpenKey::Remote(Box::new(signer)));
+        }
+        let path = Path::new(spec.strip_prefix("agent:").unwrap_or(spec));
+        let mut ask = || self.passphrase.read(spec);
+        match open_private_key(path, &mut ask) {
+            Ok((key, warning)) => {
+                if let Some(KeyWarning::ReadableByOthers { mode }) = warning {
+                    ui::tell(&format!(
+                        "warning: others can read the key `{spec}` (mode {mode:03o}); `chmod 600` it"
+                    ));
+                }
+                Ok(OpenKey::Private(Box::new(key)))
+            }
+            // A public key whose private half is elsewhere.
+            Err(KeyFileError::Key {
+                error: KeyError::NoPrivateKey,
+                ..
+            }) if read_public_key(path).is_ok() => {
+                let socket = std::env::var_os("SSH_AUTH_SOCK").ok_or_else(|| {
+                    CliError::new(Outcome::Unreadable, "AGENT", "no SSH agent is running")
+                        .at(spec)
+                        .hint("a public key signs through the agent that SSH_AUTH_SOCK names")
+                })?;
+                let signer = AgentSigner::new(PathBuf::from(socket), public(path)?);
+                Ok(OpenKey::Remote(Box::new(signer)))
+            }
+            Err(error) => Err(key_error(&error, spec)),
+        }
+    }
+}
+
+/// Reads a public key file that was named.
+pub fn open_public_key(path: &Path) -> Result<PublicKey, CliError> {
+    read_public_key(path).map_err(|error| key_error(&error, &path.display().to_string()))
+}
+
+/// Reads a policy that was named, at the newest version that its chain proves.
+pub fn open_policy(path: &Path) -> Result<LoadedPolicy, CliError> {
+    load_policy(path).map_err(|error| policy_error(&error, path))
+}
+
+/// A policy's error, as it is told.
+pub fn policy_error(error: &PolicyFileError, path: &Path) -> CliError {
+    let shown = path.display().to_string();
+    match error {
+        PolicyFileError::Source(error) => CliError::from(error),
+        PolicyFileError::Policy(error) => {
+            CliError::new(Outcome::Unreadable, "POLICY", error.fault.clone())
+                .at(format!("{shown}:{}", error.line))
+                .hint(
+                    "docs/trust.md is the reference; `runseal trust init` writes one to start from",
+                )
+        }
+        PolicyFileError::Chain { source, .. } => {
+            let message = format!("{error}: {source}");
+            CliError::new(Outcome::Unreadable, "CHAIN", message)
+                .at(shown)
+                .hint("a version must be signed by the root before it and by its own")
+        }
+        other => CliError::new(Outcome::Unreadable, "POLICY", other.to_string()).at(shown),
+    }
+}
+
+/// Whom to ask about trust.
+#[derive(Debug, clap::Args)]
+pub struct TrustArgs {
+    /// The trust policy that must accept it (docs/trust.md); with `<POLICY>.chain` beside it, the
+    /// newest version that the chain proves.
+    #[arg(long = "trust", value_name = "POLICY")]
+    policy: Option<PathBuf>,
+    /// The time at which the policy is asked, in UTC; now where not given.
+    #[arg(long, value_name = "TIME", requires = "policy")]
+    at: Option<String>,
+}
+
+/// A policy that was opened, and when it is asked.
+pub struct OpenTrust {
+    /// The policy, where one was named.
+    pub policy: Option<LoadedPolicy>,
+    now: i64,
+}
+
+impl TrustArgs {
+    /// Opens the policy. Without one nothing depends on the time, and no clock is asked.
+    pub fn open(&self) -> Result<OpenTrust, CliError> {
+        let policy = self.policy.as_deref().map(open_policy).transpose()?;
+        let now = match &policy {
+            Some(_) => trust_time(self.at.as_deref())?,
+            None => 0,
+        };
+        Ok(OpenTrust { policy, now })
+    }
+}
+
+impl OpenTrust {
+    /// What is asked about each path.
+    pub fn question(&self) -> TrustQuestion<'_> {
+        TrustQuestion {
+            policy: self.policy.as_ref(),
+            keys: &[],
+            now: self.now,
+        }
+    }
+}
+
+/// Now in milliseconds since 1970, by the system's clock or as `--at` says.
+pub fn trust_time(at: Option<&str>) -> Result<i64, CliError> {
+    if let Some(text) = at {
+        return parse_utc(text).ok_or_else(|| {
+            let hint = "a time is written in UTC, such as 2026-01-01T00:00:00Z";
+            CliError::usage(format!("`{}` is no time", text.escape_debug()), hint)
+        });
+    }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let since = since.map_err(|_| before_1970())?;
+    Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// A clock that cannot be right.
+pub fn before_1970() -> CliError {
+    CliError::new(Outcome::Unreadable, "CLOCK", "the clock stands before 1970")
+        .hint("set the clock; a signature with a wrong time is worth less than none")
+}

@@ -1,0 +1,86 @@
+//! Key files: read within a limit, and warned about where others can read them.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use runseal_core::source::SourceError;
+use runseal_trust::keys::{KeyError, PrivateKey, PublicKey};
+use runseal_trust::limits::MAX_KEY_BYTES;
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use crate::input::read_file;
+
+/// Why a key file gives no key.
+#[derive(Debug, Error)]
+pub enum KeyFileError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It is no key, or another one than can be used.
+    #[error("{error}")]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: KeyError,
+    },
+    /// The passphrase could not be had.
+    #[error("no passphrase: {0}")]
+    Passphrase(String),
+}
+
+/// What a person should know about a key file that was used all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyWarning {
+    /// Others than its owner can read it.
+    ReadableByOthers {
+        /// Its mode, as `chmod` writes it.
+        mode: u32,
+    },
+}
+
+/// Gives the passphrase of an encrypted key; asked only where one is needed.
+pub type PassphraseSource<'a> = &'a mut dyn FnMut() -> Result<Zeroizing<Vec<u8>>, String>;
+
+/// Reads a private key in any form, asking for its passphrase where it has one.
+///
+/// # Errors
+/// When the file cannot be read, is no key of ours, or the passphrase does not open it.
+pub fn open_private_key(
+    path: &Path,
+    passphrase: PassphraseSource<'_>,
+) -> Result<(PrivateKey, Option<KeyWarning>), KeyFileError> {
+    let bytes = Zeroizing::new(read_file(path, MAX_KEY_BYTES)?);
+    let fail = |error| KeyFileError::Key {
+        path: path.to_owned(),
+        error,
+    };
+    let key = match PrivateKey::parse(&bytes, None) {
+        Err(KeyError::PassphraseNeeded) => {
+            let phrase = passphrase().map_err(KeyFileError::Passphrase)?;
+            PrivateKey::parse(&bytes, Some(&phrase)).map_err(fail)?
+        }
+        other => other.map_err(fail)?,
+    };
+    let mode = std::fs::metadata(path).map(|metadata| metadata.mode() & 0o777);
+    let warning = match mode {
+        Ok(mode) if mode & 0o077 != 0 => Some(KeyWarning::ReadableByOthers { mode }),
+        _ => None,
+    };
+    Ok((key, warning))
+}
+
+/// Reads a public key in any form.
+///
+/// # Errors
+/// When the file cannot be read or is no key of ours.
+pub fn read_public_key(path: &Path) -> Result<PublicKey, KeyFileError> {
+    let bytes = read_file(path, MAX_KEY_BYTES)?;
+    let fail = |error| KeyFileError::Key {
+        path: path.to_owned(),
+        error,
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|_| fail(KeyError::NoPublicKey))?;
+    PublicKey::parse(text).map_err(fail)
+}

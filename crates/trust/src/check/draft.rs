@@ -1,0 +1,117 @@
+//! A signature on its way to a verdict.
+
+use runseal_core::verify::authenticity::{SignatureNote, SignedState, TimeNote};
+
+use super::{Checked, Known, Signatory};
+use crate::predicate::Signing;
+use crate::timestamp::Token;
+
+/// A signature while it is being checked.
+#[derive(Clone)]
+pub(super) struct Draft {
+    pub(super) note: SignatureNote,
+    pub(super) signing: Signing,
+}
+
+impl Draft {
+    pub(super) fn new(place: &str) -> Self {
+        Self {
+            note: SignatureNote {
+                state: SignedState::Unsigned,
+                form: "dsse",
+                place: place.to_owned(),
+                key: None,
+                name: None,
+                is_known: false,
+                meaning: None,
+                over: Vec::new(),
+                signed_at: None,
+                times: Vec::new(),
+                detail: None,
+            },
+            signing: Signing::default(),
+        }
+    }
+
+    pub(super) fn end(mut self, state: SignedState, detail: Option<String>) -> Checked {
+        self.note.state = state;
+        self.note.detail = detail;
+        Checked {
+            note: self.note,
+            signatory: None,
+            signing: self.signing,
+            proven_times: Vec::new(),
+        }
+    }
+
+    pub(super) fn broken(self, fault: String) -> Checked {
+        self.end(SignedState::Broken, Some(fault))
+    }
+
+    /// A signature that its key made over the target.
+    pub(super) fn holds(
+        mut self,
+        signatory: Signatory,
+        known: &Known,
+        tokens: &[Vec<u8>],
+        sig: &[u8],
+    ) -> Checked {
+        let name = match &signatory {
+            Signatory::Key(key) => {
+                self.note.key = Some(key.id().to_string());
+                known.name_of(key).map(str::to_owned)
+            }
+            Signatory::Certificate(identity, issuer) => {
+                self.note.key = Some(format!("certificate of {identity}, issued by {issuer}"));
+                None
+            }
+        };
+        let is_certificate = matches!(signatory, Signatory::Certificate(..));
+        self.note.is_known = name.is_some();
+        self.note.name = name.or(self.note.name);
+        // Who a certificate names is known to whoever gave the trusted root.
+        let is_stranger = known.keys.is_some() && !self.note.is_known && !is_certificate;
+        let state = if is_stranger {
+            SignedState::UnknownKey
+        } else {
+            SignedState::Signed
+        };
+        let proven_times = self.check_times(known, tokens, sig);
+        Checked {
+            signatory: Some(signatory),
+            proven_times,
+            ..self.end(state, None)
+        }
+    }
+
+    fn check_times(&mut self, known: &Known, tokens: &[Vec<u8>], sig: &[u8]) -> Vec<i64> {
+        let mut proven = Vec::new();
+        for bytes in tokens {
+            let (time, result) = match Token::parse(bytes) {
+                Ok(token) if known.anchors.is_empty() && token.is_over(sig) => {
+                    let fault = "no root of a time stamping authority was given".to_owned();
+                    (token.claimed_time_text(), Err(fault))
+                }
+                Ok(token) => {
+                    let result = token.verify(sig, &known.anchors);
+                    if result.is_ok() {
+                        proven.push(token.claimed_time());
+                    }
+                    let result = result.map_err(|error| error.to_string());
+                    (token.claimed_time_text(), result)
+                }
+                Err(error) => (String::new(), Err(error.to_string())),
+            };
+            let (authority, fault) = match result {
+                Ok(authority) => (Some(authority), None),
+                Err(fault) => (None, Some(fault)),
+            };
+            self.note.times.push(TimeNote {
+                time,
+                authority,
+                fault,
+            });
+        }
+        proven
+    }
+}

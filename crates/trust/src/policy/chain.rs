@@ -1,0 +1,176 @@
+//! Changing a policy, in the manner of TUF's root: version n+1 is signed by a threshold of the
+//! root of n and of the root of n+1. The whole chain is shipped, one envelope a line, so that a
+//! verifier with any version gets to the newest one offline.
+
+use thiserror::Error;
+
+use super::{Policy, PolicyError, Requirement};
+use crate::dsse::Envelope;
+use crate::keys::{SignError, Signer};
+use crate::limits::{MAX_CHAIN, MAX_POLICY_BYTES};
+
+/// The payload type of a policy in the chain.
+pub const CHAIN_PAYLOAD: &str = "application/vnd.runseal.trust-policy.v1+toml";
+
+/// Why a chain leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChainError {
+    /// A line is no envelope of a policy.
+    #[error("line {line} of the chain: {fault}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong there.
+        fault: String,
+    },
+    /// A policy in it is broken.
+    #[error("line {line} of the chain holds a broken policy")]
+    Policy {
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong there.
+        source: PolicyError,
+    },
+    /// Versions are missing, repeated or go back.
+    #[error("expected version {expected} next, actual {actual}")]
+    Version {
+        /// What should follow.
+        expected: u64,
+        /// What does.
+        actual: u64,
+    },
+    /// A policy has no root and so cannot be changed.
+    #[error("version {0} has no [root] that could change it")]
+    NoRoot(u64),
+    /// Too few signed.
+    #[error(
+        "version {version} is signed by {have} of the {need} needed by the root of version {root}"
+    )]
+    Threshold {
+        /// The version that is to be believed.
+        version: u64,
+        /// The version whose root must have signed.
+        root: u64,
+        /// How many of its root signed.
+        have: usize,
+        /// How many must.
+        need: usize,
+    },
+    /// The chain is longer than any honest one.
+    #[error("the chain is longer than {MAX_CHAIN} versions")]
+    TooLong,
+}
+
+/// One version in a chain.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The line, from 1.
+    pub line: usize,
+    /// The signed text.
+    pub envelope: Envelope,
+    /// The policy in it.
+    pub policy: Policy,
+}
+
+/// Signs a policy, or adds a signature to one that is signed already.
+///
+/// # Errors
+/// When the signer does not sign.
+pub fn sign_policy(
+    text: &str,
+    earlier: Option<Envelope>,
+    signer: &dyn Signer,
+) -> Result<Envelope, SignError> {
+    match earlier {
+        Some(mut envelope) if envelope.payload == text.as_bytes() => {
+            envelope.add_signature(signer)?;
+            Ok(envelope)
+        }
+        _ => Envelope::sign(CHAIN_PAYLOAD, text.as_bytes().to_vec(), signer),
+    }
+}
+
+/// Reads a chain; nothing is believed yet.
+///
+/// # Errors
+/// When a line is no envelope with a policy.
+pub fn read_chain(bytes: &[u8]) -> Result<Vec<Link>, ChainError> {
+    let mut links = Vec::new();
+    for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let at = at + 1;
+        if links.len() >= MAX_CHAIN {
+            return Err(ChainError::TooLong);
+        }
+        let fault = |fault: String| ChainError::Line { line: at, fault };
+        let envelope = Envelope::parse(line).map_err(|error| fault(error.to_string()))?;
+        if envelope.payload_type != CHAIN_PAYLOAD {
+            return Err(fault("it is no trust policy".to_owned()));
+        }
+        if envelope.payload.len() as u64 > MAX_POLICY_BYTES {
+            return Err(fault("the policy is too large".to_owned()));
+        }
+        let text = std::str::from_utf8(&envelope.payload)
+            .map_err(|_| fault("the policy is no UTF-8 text".to_owned()))?;
+        let policy =
+            Policy::parse(text).map_err(|source| ChainError::Policy { line: at, source })?;
+        links.push(Link {
+            line: at,
+            envelope,
+            policy,
+        });
+    }
+    Ok(links)
+}
+
+/// Goes from a policy that is believed to the newest one that the chain proves; versions up to
+/// its own are passed over. Gives nothing where the chain has no newer one.
+///
+/// # Errors
+/// When the next version is missing, or not signed by both roots.
+pub fn follow_chain(start: &Policy, links: Vec<Link>) -> Result<Option<Link>, ChainError> {
+    let mut newest: Option<Link> = None;
+    for link in links {
+        let current = newest.as_ref().map_or(start, |link| &link.policy);
+        let (actual, expected) = (link.policy.version, current.version + 1);
+        if actual <= start.version && newest.is_none() {
+            continue;
+        }
+        if actual != expected {
+            return Err(ChainError::Version { expected, actual });
+        }
+        for signed_by in [current, &link.policy] {
+            let root = signed_by.root.as_ref();
+            let root = root.ok_or(ChainError::NoRoot(signed_by.version))?;
+            check_threshold(signed_by, root, &link)?;
+        }
+        newest = Some(link);
+    }
+    Ok(newest)
+}
+
+fn check_threshold(policy: &Policy, root: &Requirement, link: &Link) -> Result<(), ChainError> {
+    let message = link.envelope.signed_bytes();
+    let signed = |name: &&String| {
+        policy.signer(name).is_some_and(|signer| {
+            let mut keys = signer.keys.iter();
+            keys.any(|key| {
+                let is_denied = policy.denied_keys.contains_key(&key.id());
+                let mut signatures = link.envelope.signatures.iter();
+                !is_denied && signatures.any(|signature| key.verifies(&message, &signature.sig))
+            })
+        })
+    };
+    let have = root.signers.iter().filter(signed).count();
+    if have >= root.threshold {
+        return Ok(());
+    }
+    Err(ChainError::Threshold {
+        version: link.policy.version,
+        root: policy.version,
+        have,
+        need: root.threshold,
+    })
+}

@@ -1,0 +1,19 @@
+//! Trust policies: one TOML file a person can read, and the decision about one thing.
+//!
+//! Closed by default: what no rule accepts is refused; unknown members, two names for one key,
+//! and thresholds that nobody can reach are faults of the policy, not of the thing. The first rule
+//! whose selectors fit decides. docs/trust.md is the reference.
+
+mod chain;
+mod decide;
+mod glob;
+mod parse;
+mod receipts;
+mod ssh_signers;
+mod text;
+
+pub use chain::{CHAIN_PAYLOAD, ChainError, follow_chain, read_chain, sign_policy};
+pub use decide::{Decision, NOT_INTACT, Question, Step, decide};
+pub use parse::{Identity, Policy, PolicyError, Requirement, Rule, Signer};
+pub use receipts::{from_receipt_policy, quote};
+pub use ssh_signers::{AllowedSigner, parse_allowed_signers};

@@ -1,0 +1,337 @@
+//! Certificates: signatures by their keys, and the path from a token's certificate to a root.
+
+use ::der::Decode as _;
+use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
+use rsa::pkcs8::DecodePublicKey as _;
+use rsa::traits::{PublicKeyParts as _, SignatureScheme as _};
+use sha2::{Digest as _, Sha256, Sha384, Sha512};
+use thiserror::Error;
+use x509_cert::Certificate;
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage};
+
+use super::der::{Reader, single, tag};
+use super::token::TimeError;
+use crate::limits::MAX_CERTIFICATES;
+
+/// A hash that signatures may be over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashAlgorithm {
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl HashAlgorithm {
+    /// By its object identifier.
+    pub fn by_oid(oid: &str) -> Option<Self> {
+        match oid {
+            "2.16.840.1.101.3.4.2.1" => Some(Self::Sha256),
+            "2.16.840.1.101.3.4.2.2" => Some(Self::Sha384),
+            "2.16.840.1.101.3.4.2.3" => Some(Self::Sha512),
+            _ => None,
+        }
+    }
+
+    pub fn hash(self, bytes: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Sha256 => Sha256::digest(bytes).to_vec(),
+            Self::Sha384 => Sha384::digest(bytes).to_vec(),
+            Self::Sha512 => Sha512::digest(bytes).to_vec(),
+        }
+    }
+}
+
+/// How a signature was made; the hash is in the algorithm or said elsewhere.
+pub fn hash_of_signature(oid: &str, elsewhere: Option<HashAlgorithm>) -> Option<HashAlgorithm> {
+    match oid {
+        "1.2.840.113549.1.1.11" | "1.2.840.10045.4.3.2" => Some(HashAlgorithm::Sha256),
+        "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => Some(HashAlgorithm::Sha384),
+        "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => Some(HashAlgorithm::Sha512),
+        // RSA and ECDSA keys named alone, and Ed25519, which hashes by itself.
+        "1.2.840.113549.1.1.1" | "1.2.840.10045.2.1" => elsewhere,
+        "1.3.101.112" => Some(elsewhere.unwrap_or(HashAlgorithm::Sha512)),
+        _ => None,
+    }
+}
+
+/// Whether `signature` over `message` is the key's (SubjectPublicKeyInfo in DER).
+pub fn verifies(key_der: &[u8], hash: HashAlgorithm, message: &[u8], signature: &[u8]) -> bool {
+    if let Ok(key) = p256::ecdsa::VerifyingKey::from_public_key_der(key_der) {
+        let signature = p256::ecdsa::DerSignature::from_bytes(signature);
+        return signature.is_ok_and(|sig| key.verify_prehash(&hash.hash(message), &sig).is_ok());
+    }
+    if let Ok(key) = p384::ecdsa::VerifyingKey::from_public_key_der(key_der) {
+        let signature = p384::ecdsa::DerSignature::from_bytes(signature);
+        return signature.is_ok_and(|sig| key.verify_prehash(&hash.hash(message), &sig).is_ok());
+    }
+    if let Ok(key) = ed25519_dalek::VerifyingKey::from_public_key_der(key_der) {
+        let signature = ed25519_dalek::Signature::from_slice(signature);
+        return signature.is_ok_and(|sig| key.verify_strict(message, &sig).is_ok());
+    }
+    if let Ok(key) = rsa::RsaPublicKey::from_public_key_der(key_der) {
+        // Shorter keys have been factored.
+        if key.size() < 256 {
+            return false;
+        }
+        let hashed = hash.hash(message);
+        return rsa_padding(hash).verify(&key, &hashed, signature).is_ok();
+    }
+    false
+}
+
+fn rsa_padding(hash: HashAlgorithm) -> rsa::Pkcs1v15Sign {
+    match hash {
+        HashAlgorithm::Sha256 => rsa::Pkcs1v15Sign::new::<Sha256>(),
+        HashAlgorithm::Sha384 => rsa::Pkcs1v15Sign::new::<Sha384>(),
+        HashAlgorithm::Sha512 => rsa::Pkcs1v15Sign::new::<Sha512>(),
+    }
+}
+
+/// Extensions that are obeyed, or that only narrow what nobody asks here: key usage, alternative
+/// names, basic constraints, policies, extended key usage.
+const OBEYED: [&str; 5] = [
+    "2.5.29.15",
+    "2.5.29.17",
+    "2.5.29.19",
+    "2.5.29.32",
+    "2.5.29.37",
+];
+
+/// A certificate with its exact bytes.
+#[derive(Clone, Debug)]
+pub struct Held {
+    pub der: Vec<u8>,
+    pub parsed: Certificate,
+    /// The part that its issuer signed.
+    signed: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Held {
+    /// Reads a certificate.
+    pub fn parse(der: &[u8]) -> Option<Self> {
+        let parsed = Certificate::from_der(der).ok()?;
+        let mut outer = single(der, tag::SEQUENCE)?.inside();
+        let signed = outer.expect(tag::SEQUENCE)?.whole.to_vec();
+        let key = find_key(&signed)?;
+        Some(Self {
+            der: der.to_vec(),
+            parsed,
+            signed,
+            key,
+        })
+    }
+
+    /// Its key as SubjectPublicKeyInfo.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Who it is for, as X.500 writes it.
+    pub fn subject(&self) -> String {
+        self.parsed.tbs_certificate().subject().to_string()
+    }
+
+    fn is_valid_at(&self, seconds: u64) -> bool {
+        let validity = self.parsed.tbs_certificate().validity();
+        let (from, until) = (
+            validity.not_before.to_unix_duration().as_secs(),
+            validity.not_after.to_unix_duration().as_secs(),
+        );
+        (from..=until).contains(&seconds)
+    }
+
+    fn is_issued_by(&self, issuer: &Self) -> bool {
+        let (mine, theirs) = (
+            self.parsed.tbs_certificate(),
+            issuer.parsed.tbs_certificate(),
+        );
+        let algorithm = self.parsed.signature_algorithm();
+        let hash = hash_of_signature(&algorithm.oid.to_string(), None);
+        mine.issuer() == theirs.subject()
+            && algorithm == mine.signature()
+            && self.parsed.signature().as_bytes().is_some_and(|signature| {
+                hash.is_some_and(|hash| verifies(&issuer.key, hash, &self.signed, signature))
+            })
+    }
+
+    /// Whether it may issue certificates, with `below` certificates of authorities under it.
+    fn may_issue(&self, below: usize) -> bool {
+        let certificate = self.parsed.tbs_certificate();
+        let is_authority = match certificate.get_extension::<BasicConstraints>() {
+            Ok(Some((_, constraints))) => {
+                let depth = constraints.path_len_constraint;
+                constraints.ca && depth.is_none_or(|depth| below <= usize::from(depth))
+            }
+            _ => false,
+        };
+        let may_sign = match certificate.get_extension::<KeyUsage>() {
+            Ok(Some((_, usage))) => usage.key_cert_sign(),
+            Ok(None) => true,
+            Err(_) => false,
+        };
+        is_authority && may_sign && !self.has_unknown_demands()
+    }
+
+    /// Whether it has critical extensions that are not obeyed here (RFC 5280, 4.2).
+    fn has_unknown_demands(&self) -> bool {
+        let extensions = self.parsed.tbs_certificate().extensions();
+        let mut extensions = extensions.into_iter().flatten();
+        extensions.any(|extension| {
+            let oid = extension.extn_id.to_string();
+            extension.critical && !OBEYED.contains(&oid.as_str())
+        })
+    }
+
+    /// Whether it is for time stamping, for that alone, and says so critically (RFC 3161, 2.3).
+    pub fn is_for_time_stamping(&self) -> bool {
+        let usage = self
+            .parsed
+            .tbs_certificate()
+            .get_extension::<ExtendedKeyUsage>();
+        let may_sign = match self.parsed.tbs_certificate().get_extension::<KeyUsage>() {
+            Ok(Some((_, usage))) => usage.digital_signature() || usage.non_repudiation(),
+            Ok(None) => true,
+            Err(_) => false,
+        };
+        may_sign
+            && !self.has_unknown_demands()
+            && matches!(usage, Ok(Some((true, usage)))
+            if matches!(&usage.0[..], [one] if one.to_string() == "1.3.6.1.5.5.7.3.8"))
+    }
+}
+
+/// The key of a certificate's signed part: the element after version, serial number, algorithm,
+/// issuer, validity and subject.
+fn find_key(signed: &[u8]) -> Option<Vec<u8>> {
+    let mut parts = single(signed, tag::SEQUENCE)?.inside();
+    parts.optional(tag::CONTEXT_0);
+    parts.expect(tag::INTEGER)?;
+    for _ in 0..4 {
+        parts.expect(tag::SEQUENCE)?;
+    }
+    Some(parts.expect(tag::SEQUENCE)?.whole.to_vec())
+}
+
+/// Why there are no roots.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AnchorsError {
+    /// The text holds no certificate.
+    #[error("expected certificates in PEM")]
+    Empty,
+    /// One of them is broken.
+    #[error("certificate {0} is broken")]
+    Broken(usize),
+}
+
+/// Certificates of time stamping authorities that are believed: roots, and others on the way to
+/// them. A certificate that issued itself is a root; all others must lead to one.
+#[derive(Clone, Debug, Default)]
+pub struct Anchors {
+    certificates: Vec<Held>,
+}
+
+impl Anchors {
+    /// Reads certificates in PEM, one after the other.
+    ///
+    /// # Errors
+    /// When there is none, or one is broken.
+    pub fn parse(pem: &str) -> Result<Self, AnchorsError> {
+        const END: &str = "-----END CERTIFICATE-----";
+        let mut certificates = Vec::new();
+        for (at, text) in pem.split_inclusive(END).enumerate() {
+            if !text.contains("-----BEGIN CERTIFICATE-----") {
+                continue;
+            }
+            let der = crate::encoding::decode_armour(text, "CERTIFICATE");
+            let held = der.and_then(|der| Held::parse(&der));
+            certificates.push(held.ok_or(AnchorsError::Broken(at + 1))?);
+        }
+        if certificates.is_empty() {
+            return Err(AnchorsError::Empty);
+        }
+        Ok(Self { certificates })
+    }
+
+    /// Whether nothing is believed.
+    pub fn is_empty(&self) -> bool {
+        self.certificates.is_empty()
+    }
+
+    /// Both sets of certificates.
+    pub fn merge(&mut self, other: Self) {
+        self.certificates.extend(other.certificates);
+    }
+
+    pub(super) fn certificates(&self) -> &[Held] {
+        &self.certificates
+    }
+
+    /// Follows issuers from `leaf` to a root, all valid at `seconds`.
+    pub(super) fn check_path(
+        &self,
+        leaf: &Held,
+        others: &[Held],
+        seconds: u64,
+    ) -> Result<(), TimeError> {
+        let known: Vec<&Held> = self.certificates.iter().chain(others).collect();
+        let mut path = vec![leaf];
+        let mut saw_expired = false;
+        if self.reaches_root(&mut path, &known, seconds, &mut saw_expired) {
+            Ok(())
+        } else if saw_expired {
+            Err(TimeError::OutsideValidity)
+        } else {
+            Err(TimeError::UnknownAuthority(leaf.subject()))
+        }
+    }
+
+    fn reaches_root<'a>(
+        &self,
+        path: &mut Vec<&'a Held>,
+        known: &[&'a Held],
+        seconds: u64,
+        saw_expired: &mut bool,
+    ) -> bool {
+        let Some(last) = path.last().copied() else {
+            return false;
+        };
+        if !last.is_valid_at(seconds) {
+            *saw_expired = true;
+            return false;
+        }
+        // A root is given by the policy and issued itself; a leaf alone is never its own root.
+        let is_given = self.certificates.iter().any(|given| given.der == last.der);
+        if is_given && path.len() > 1 && last.is_issued_by(last) {
+            return true;
+        }
+        if path.len() > MAX_CERTIFICATES {
+            return false;
+        }
+        for issuer in known {
+            let is_new = path.iter().all(|earlier| earlier.der != issuer.der);
+            if is_new && issuer.may_issue(path.len() - 1) && last.is_issued_by(issuer) {
+                path.push(issuer);
+                if self.reaches_root(path, known, seconds, saw_expired) {
+                    return true;
+                }
+                path.pop();
+            }
+        }
+        false
+    }
+}
+
+/// Reads certificates one after the other, ignoring what is none.
+pub fn parse_set(mut reader: Reader<'_>) -> Vec<Held> {
+    let mut found = Vec::new();
+    while let Some(element) = reader.any() {
+        if found.len() < MAX_CERTIFICATES
+            && element.tag == tag::SEQUENCE
+            && let Some(held) = Held::parse(element.whole)
+        {
+            found.push(held);
+        }
+    }
+    found
+}
