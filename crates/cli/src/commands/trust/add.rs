@@ -1,6 +1,6 @@
 //! `runseal trust add`: somebody more whose signatures count.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
@@ -58,7 +58,7 @@ pub struct Args {
     sigstore_root: Option<PathBuf>,
 }
 
-fn read_text(path: &std::path::Path) -> Result<String, CliError> {
+fn read_text(path: &Path) -> Result<String, CliError> {
     let bytes = read_file(path, MAX_POLICY_BYTES)?;
     String::from_utf8(bytes).map_err(|_| {
         CliError::new(Outcome::Unreadable, "NOT_TEXT", "it is no UTF-8 text")

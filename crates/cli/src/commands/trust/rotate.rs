@@ -1,6 +1,6 @@
 //! `runseal trust rotate`: a policy's next version, signed by those who may change it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::source::SourceError;
@@ -35,7 +35,7 @@ pub struct Args {
     key: KeyArgs,
 }
 
-fn read_policy(path: &std::path::Path) -> Result<(Policy, String), CliError> {
+fn read_policy(path: &Path) -> Result<(Policy, String), CliError> {
     let bytes = read_file(path, MAX_POLICY_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|_| {
         CliError::new(Outcome::Unreadable, "POLICY", "it is no UTF-8 text")
