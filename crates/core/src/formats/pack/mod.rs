@@ -8,6 +8,7 @@
 
 mod agreement;
 mod companions;
+mod completeness;
 mod contents;
 mod rules;
 mod sealed;
@@ -34,7 +35,7 @@ use crate::path::SafePath;
 use crate::source::{EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Subject, run_rules};
 
-pub use agreement::derive_sandbox_id;
+pub use completeness::derive_sandbox_id;
 pub use rules::RULES;
 pub use sealed::{FILES, SELF_HASH, cover_files};
 

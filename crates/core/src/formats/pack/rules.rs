@@ -1,6 +1,6 @@
 //! The table of the pack's rules.
 
-use super::{Pack, PackView, agreement, companions, contents, sealed, structure};
+use super::{Pack, PackView, agreement, companions, completeness, contents, sealed, structure};
 use crate::formats::{Format, policy, run};
 use crate::source::EntryKind;
 use crate::verify::{Gate, Level, Rule, RuleInfo};
@@ -237,8 +237,8 @@ pub static RULES: [Rule<Pack>; 35] = [
              the evidence, sandbox_id is that of policy and proposal, the runner's lists are the \
              policy's, and the decision is the one its reasons speak for.",
         ),
-        gate: agreement::needs_completeness,
-        check: agreement::check_completeness,
+        gate: completeness::needs_completeness,
+        check: completeness::check_completeness,
     },
     Rule {
         info: integrity(
