@@ -61,7 +61,7 @@ fn report_in_a_browser_shows_the_tree_and_runs_nothing() {
     bench.write(
         "intent.json",
         format!(
-            r#"{{"goal":"{HOSTILE}","constraints":["Either PostgreSQL or SQLite, still undecided","Contact is [insert <b>name</b>]"],"context":{{}}}}"#
+            r#"{{"goal":"{HOSTILE}","constraints":["Either PostgreSQL or SQLite, still undecided","Contact is [insert <b>name</b>]","Price is TBD","Rent is TBD"],"context":{{}}}}"#
         ),
     );
     assert_eq!(
