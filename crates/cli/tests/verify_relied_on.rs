@@ -1,0 +1,323 @@
+//! What `verify` must say in a dispute: attacks that version 0.1 took for valid.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "test code: a failure is meant to stop the test"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::formats::pack::{FILES, SELF_HASH, cover_files};
+use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::project_root;
+
+fn bench() -> (tempfile::TempDir, Bench) {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
+    (folder, bench)
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::write(target, fs::read(entry.path()).unwrap()).unwrap();
+        }
+    }
+}
+
+/// Copies the valid vector `name` of a format into the bench.
+fn put(bench: &Bench, format: &str, name: &str, target: &str) {
+    let vector = project_root().join("vectors").join(format).join(name);
+    copy(&vector.join("input"), &bench.path(target));
+}
+
+fn read_value(bench: &Bench, name: &str) -> Value {
+    let text = bench.read(name);
+    let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    document.root().to_value()
+}
+
+fn stored(value: &Value) -> Vec<u8> {
+    let mut bytes = canonical_bytes(value, Dialect::Kernel).unwrap();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn replace(bench: &Bench, name: &str, old: &str, new: &str) {
+    let text = bench.read(name);
+    assert!(text.contains(old), "{name} has no {old}");
+    bench.write(name, text.replacen(old, new, 1));
+}
+
+/// Makes run.json list the pack's files as they are now, as a forger would.
+fn cover_again(bench: &Bench, pack: &str) {
+    let mut run = read_value(bench, &format!("{pack}/run.json"));
+    let Value::Object(members) = &mut run else {
+        panic!("run.json is an object");
+    };
+    members.remove(&FILES.into());
+    members.remove(&SELF_HASH.into());
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(bench.path(pack)).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        files.insert(name, fs::read(entry.path()).unwrap());
+    }
+    let others = files
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+    cover_files(&mut run, others).unwrap();
+    bench.write(&format!("{pack}/run.json"), stored(&run));
+}
+
+fn assert_finds(ran: &Ran, rule: &str) {
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    let wanted = format!("\"rule_id\":\"{rule}\"");
+    assert!(ran.stdout.contains(&wanted), "no {rule}: {}", ran.stdout);
+}
+
+#[test]
+fn verdict_that_was_flipped_is_caught_by_default_and_lenient_says_what_it_left_out() {
+    let (_folder, bench) = bench();
+    put(&bench, "pack", "ok-executed", "pack");
+    assert_eq!(bench.run(&["verify", "pack"]).code, Some(0));
+    replace(
+        &bench,
+        "pack/run.json",
+        "\"accepted\":true",
+        "\"accepted\":false",
+    );
+    assert_finds(&bench.run(&["verify", "pack", "--format", "json"]), "PK14");
+    let lenient = bench.run(&["verify", "pack", "--lenient"]);
+    assert_eq!(lenient.code, Some(0), "{}", lenient.stdout);
+    assert!(
+        lenient.stdout.contains("a changed verdict can pass"),
+        "{}",
+        lenient.stdout
+    );
+    let lenient = bench.run(&["verify", "pack", "--lenient", "--format", "json"]);
+    let wanted = "\"unchecked\":[\"integrity\",\"form\"]";
+    assert!(lenient.stdout.contains(wanted), "{}", lenient.stdout);
+    let both = bench.run(&["verify", "pack", "--lenient", "--strict"]);
+    assert_eq!(both.code, Some(3), "{}", both.stderr);
+}
+
+#[test]
+fn forged_pack_whose_hashes_are_all_right_is_caught_by_what_its_records_imply() {
+    let edits: [(&str, &str, &str); 5] = [
+        (
+            "evidence.json",
+            "\"status\":\"success\"",
+            "\"status\":\"failure\"",
+        ),
+        ("evidence.json", "\"passed\":true", "\"passed\":false"),
+        (
+            "runner.json",
+            "\"network_blocked\":true",
+            "\"network_blocked\":false",
+        ),
+        (
+            "runner.json",
+            "\"timeout_killed\":false",
+            "\"timeout_killed\":true",
+        ),
+        ("run.json", "\"exit_code\":0", "\"exit_code\":1"),
+    ];
+    for (file, old, new) in edits {
+        let (_folder, bench) = bench();
+        put(&bench, "pack", "ok-executed", "pack");
+        replace(&bench, &format!("pack/{file}"), old, new);
+        cover_again(&bench, "pack");
+        let ran = bench.run(&["verify", "pack", "--format", "json"]);
+        assert_eq!(ran.code, Some(1), "{file} {new}: {}", ran.stdout);
+        assert!(!ran.stdout.contains("PK14"), "{file} {new}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn patch_whose_content_was_replaced_is_caught_without_its_declared_hash() {
+    let (_folder, bench) = bench();
+    put(&bench, "pack", "ok-executed", "pack");
+    let mut patch = read_value(&bench, "pack/patch.json");
+    let Value::Object(members) = &mut patch else {
+        panic!("patch.json is an object");
+    };
+    let Some(Value::Array(operations)) = members.get_mut(&"operations".into()) else {
+        panic!("operations is a list");
+    };
+    let forged = operations.iter_mut().find_map(|operation| match operation {
+        Value::Object(members) if members.contains_key(&"content".into()) => Some(members),
+        _ => None,
+    });
+    let forged = forged.unwrap();
+    let content = forged[&"content".into()]
+        .as_str()
+        .unwrap()
+        .replacen('a', "b", 1);
+    forged.insert("content".into(), Value::from(content));
+    forged.remove(&"expected_hash".into());
+    bench.write("pack/patch.json", stored(&patch));
+    cover_again(&bench, "pack");
+    assert_finds(&bench.run(&["verify", "pack", "--format", "json"]), "PK13");
+}
+
+#[test]
+fn bundles_below_the_top_of_a_zip_are_all_checked_and_what_is_not_is_named() {
+    let (_folder, bench) = bench();
+    for name in ["e/a", "e/deep/b"] {
+        put(&bench, "pack", "ok-executed", name);
+    }
+    put(&bench, "run-bundle", "ok-sealed", "e/runs/first");
+    let pack = |arguments: &[&str]| {
+        let code = r"
+import sys, os, zipfile
+with zipfile.ZipFile(sys.argv[1], 'w') as out:
+    for top in sys.argv[2:]:
+        for folder, _, files in os.walk(top):
+            for name in sorted(files):
+                out.write(os.path.join(folder, name))
+";
+        let status = Command::new("python3")
+            .args(["-c", code])
+            .args(arguments)
+            .current_dir(bench.path("."))
+            .status();
+        assert!(status.unwrap().success());
+    };
+    pack(&["evidence.zip", "e"]);
+    let ran = bench.run(&["verify", "evidence.zip", "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("{\"checked\":3,"), "{}", ran.stdout);
+    fs::rename(bench.path("evidence.zip"), bench.path("e/inner.zip")).unwrap();
+    pack(&["outer.zip", "e"]);
+    let ran = bench.run(&["verify", "outer.zip"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("NOT CHECKED  outer.zip!/e/inner.zip"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn bundle_that_was_stripped_of_files_is_still_judged_as_what_it_was() {
+    let (_folder, bench) = bench();
+    put(&bench, "run-bundle", "ok-sealed", "run");
+    for name in ["RUN_META.json", "RUN_OUTPUT.json", "SHA256SUMS.txt"] {
+        fs::remove_file(bench.path("run").join(name)).unwrap();
+    }
+    let ran = bench.run(&["verify", "run", "--format", "json"]);
+    assert_finds(&ran, "RB1");
+    assert!(
+        ran.stdout.contains("\"format\":\"run-bundle\""),
+        "{}",
+        ran.stdout
+    );
+    put(&bench, "pack", "ok-executed", "pack");
+    for name in ["run.json", "bundle.json"] {
+        fs::remove_file(bench.path("pack").join(name)).unwrap();
+    }
+    let ran = bench.run(&["verify", "pack", "--format", "json"]);
+    assert_finds(&ran, "PK1");
+    assert!(ran.stdout.contains("\"format\":\"pack\""), "{}", ran.stdout);
+}
+
+#[test]
+fn verify_demands_what_it_is_told_to_expect() {
+    let (_folder, bench) = bench();
+    put(&bench, "pack", "ok-executed", "in/pack");
+    put(&bench, "run-bundle", "ok-sealed", "in/runs/first");
+    bench.write("list.txt", "# must be there\npack\nruns/first\n");
+    let arguments = [
+        "verify",
+        "in",
+        "--expect",
+        "list.txt",
+        "--expect-format",
+        "run-bundle",
+    ];
+    assert_eq!(bench.run(&arguments).code, Some(0));
+    bench.write("list.txt", "receipt\nruns/second\n");
+    let ran = bench.run(&["verify", "in", "--expect", "list.txt", "--format", "json"]);
+    assert_finds(&ran, "EXPECT");
+    assert_eq!(ran.stdout.matches("EXPECT").count(), 2, "{}", ran.stdout);
+    let ran = bench.run(&[
+        "verify",
+        "in",
+        "--expect-format",
+        "receipt",
+        "--format",
+        "json",
+    ]);
+    assert_finds(&ran, "EXPECT");
+    assert_eq!(
+        bench
+            .run(&["verify", "in", "--expect-format", "nonsense"])
+            .code,
+        Some(3)
+    );
+    assert_eq!(
+        bench.run(&["verify", "in", "--expect", "none.txt"]).code,
+        Some(2)
+    );
+    assert_eq!(
+        bench.run(&["verify", "in", "--require-accepted"]).code,
+        Some(0)
+    );
+    let ran = bench.run(&[
+        "verify",
+        "in/runs",
+        "--require-accepted",
+        "--format",
+        "json",
+    ]);
+    assert_finds(&ran, "EXPECT");
+}
+
+#[test]
+fn engine_is_judged_the_same_whatever_programs_this_machine_has() {
+    let (_folder, bench) = bench();
+    put(&bench, "engine", "ok-sweep", "engine");
+    let manifest = bench.read("engine/ENGINE_MANIFEST.json");
+    let at = manifest.find("\"command\"").unwrap();
+    let open = at + manifest[at..].find('[').unwrap();
+    let close = open + manifest[open..].find(']').unwrap();
+    let command = "[\"no-program-of-this-name\"]";
+    let changed = format!("{}{command}{}", &manifest[..open], &manifest[close + 1..]);
+    bench.write("engine/ENGINE_MANIFEST.json", changed);
+    let ran = bench.run(&["verify", "engine"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let ran = bench.run(&["engine", "check", "engine"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+}
+
+#[test]
+fn findings_have_the_line_and_the_pointer_of_what_is_wrong() {
+    let (_folder, bench) = bench();
+    put(&bench, "pack", "ok-executed", "pack");
+    replace(&bench, "pack/runner.json", "\"code\":0", "\"code\":300");
+    let ran = bench.run(&["verify", "pack", "--format", "json"]);
+    assert!(
+        ran.stdout.contains("\"pointer\":\"/exit/code\""),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("\"line\":1"), "{}", ran.stdout);
+    let sarif = bench.run(&["verify", "./pack", "--format", "sarif"]);
+    assert!(
+        sarif.stdout.contains("\"uri\":\"pack/runner.json\""),
+        "{}",
+        sarif.stdout
+    );
+    assert!(sarif.stdout.contains("\"startLine\":1"), "{}", sarif.stdout);
+}
