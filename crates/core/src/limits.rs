@@ -53,15 +53,15 @@ pub const ARCHIVE_KEPT_RATIO: u64 = 8;
 /// Bytes of other small files, kept in memory so that they can be shown.
 pub const ARCHIVE_KEPT_OTHERS: u64 = 16 << 20;
 
-/// Elements that a list of a job manifest (steps, artifacts, inputs) may have whatever the
-/// manifest's size.
+/// Elements that a list of a job manifest (steps, artifacts, inputs) or of a receipt may have
+/// whatever the document's size.
 pub const MANIFEST_FREE_ELEMENTS: usize = 50_000;
 
 /// Beyond those, the bytes that a manifest has for each of them on average; an artifact takes
 /// several times as many. Stops lists of empty things, for which more is kept than they take.
 pub const MANIFEST_BYTES_PER_ELEMENT: usize = 48;
 
-/// The elements that a list of a job manifest of so many bytes may have.
+/// The elements that a list of a job manifest or receipt of so many bytes may have.
 pub const fn max_manifest_elements(bytes: usize) -> usize {
     let elements = bytes / MANIFEST_BYTES_PER_ELEMENT;
     if elements > MANIFEST_FREE_ELEMENTS {
@@ -73,7 +73,7 @@ pub const fn max_manifest_elements(bytes: usize) -> usize {
 
 /// Steps of the paths to all values of a context bundle together. Its rules hold the path of
 /// everything they look at; stops lists of very many things, and few things very deep.
-pub const BUNDLE_MAX_STEPS: u64 = 3_000_000;
+pub const BUNDLE_MAX_STEPS: u64 = 1_500_000;
 
 /// Lines that a ledger may have whatever its size.
 pub const LEDGER_FREE_LINES: usize = 100_000;

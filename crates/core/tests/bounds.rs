@@ -13,7 +13,7 @@ use runseal_core::formats::job_bundle::manifest::{Manifest, Problem};
 use runseal_core::formats::ledger::{LedgerView, parse_lines, verify_ledger};
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
-use runseal_core::formats::receipt::Receipt;
+use runseal_core::formats::receipt::{self, Receipt};
 use runseal_core::formats::run_bundle::index::parse_index;
 use runseal_core::formats::run_bundle::sums::parse_sums;
 use runseal_core::formats::runner::{RunnerView, verify_runner};
@@ -366,7 +366,7 @@ fn bundle_with_more_paths_than_its_rules_hold_is_refused_whole() {
         assert!(
             finding
                 .message
-                .contains("3000000 steps together, the limit")
+                .contains("1500000 steps together, the limit")
         );
     }
     assert!(report(r#"{"outputs":[{},{}]}"#).findings().len() > 1);
@@ -388,6 +388,13 @@ fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_fault
     assert_eq!(problems.len(), FINDINGS_A_RULE);
     let text = format!(r#"{{"steps":{}}}"#, list(50_001));
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let receipt = Receipt::read(document.root());
+    assert_eq!(
+        receipt.computed_hash, None,
+        "nothing is made of what is too much"
+    );
+    let told = |problem: &receipt::Problem| problem.message.contains("more than 50000, the limit");
+    assert!(receipt.problems.iter().any(told));
     let manifest = Manifest::read(&document);
     assert!(manifest.steps.is_empty());
     let is_told = |problem: &Problem| problem.message.contains("more than 50000, the limit");

@@ -4,7 +4,7 @@ use crate::canon::{Integer, Kind, Node};
 use crate::digest::Digest;
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::op::Op;
-use crate::limits::FINDINGS_A_RULE;
+use crate::limits::{FINDINGS_A_RULE, max_manifest_elements};
 
 use super::{EXECUTOR_VERSION, RECEIPT_VERSION, compute_receipt_hash};
 
@@ -162,6 +162,17 @@ impl<'a> Receipt<'a> {
 
     fn fill(&mut self, node: Node<'a>, reading: &mut Reading) {
         let field = |key: &str| node.get(key);
+        let most = max_manifest_elements(node.document_bytes());
+        for key in ["steps", "artifacts"] {
+            let count = field(key).map_or(0, |list| list.items().len());
+            if count > most {
+                let message = format!(
+                    "there are {count} elements, more than {most}, the limit for a receipt of \
+                     this size"
+                );
+                return reading.add(&format!(".{key}"), message);
+            }
+        }
         reading.one_of(
             field("receipt_version"),
             &[RECEIPT_VERSION],
