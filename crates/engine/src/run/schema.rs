@@ -6,7 +6,7 @@
 //! references are refused before it sees them. `format` and the content keywords are annotations.
 //!
 //! A schema comes with the bundle it judges. What it may ask for is bounded before it is compiled
-//! ([`bounds`]), and the work of validating is counted ([`meter`], [`instance`]).
+//! (`bounds`), and the work of validating is counted (`meter`, `instance`).
 
 #[cfg(test)]
 mod attacks;

@@ -17,7 +17,7 @@ use crate::ui;
 
 /// Sign a policy's next version into the chain beside the current one.
 ///
-/// The next version must be signed by enough signers of the current [root] and of its own. Each
+/// The next version must be signed by enough signers of the current `[root]` and of its own. Each
 /// of them runs this with their key; the chain file goes from one to the other and is shipped with
 /// the policy. Whoever has an older version then gets to the newest one offline.
 ///
