@@ -110,7 +110,7 @@ fn run_of_the_example_gives_a_pack_that_passes_strict() {
         "out/p",
     ];
     let ran = bench.run(&arguments);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert_eq!(bench.read("out/p/run.json"), ran.stdout);
     assert_strict(&bench, "out/p");
     for (verb, file) in [
@@ -130,6 +130,46 @@ fn run_of_the_example_gives_a_pack_that_passes_strict() {
         bench.run(&["ledger", "verify", "out/p/ledger.jsonl"]).code,
         Some(0)
     );
+}
+
+#[test]
+fn run_that_only_writes_the_bundle_down_is_for_review() {
+    let Some(Place { _folder, bench }) = isolated() else {
+        return;
+    };
+    let decide = |extras: &str, more: &[&str]| {
+        let ran = run_dev(&bench, extras, more);
+        let accepted = member(&ran.stdout, &["decision", "accepted"]) == "true";
+        assert_eq!(ran.code, Some(i32::from(!accepted)), "{}", ran.stderr);
+        (accepted, member(&ran.stdout, &["decision", "reasons"]))
+    };
+    let (accepted, reasons) = decide("{}", &[]);
+    assert!(!accepted);
+    assert!(
+        reasons.contains("\"review: nothing was required but"),
+        "{reasons}"
+    );
+    let (_, outputs) = decide("{}", &["--pack", "p"]);
+    assert_eq!(outputs, reasons);
+    let path = member(&bench.read("p/bundle.json"), &["outputs", "0", "path"]);
+
+    // Looking at the text once more is not the goal's outcome either; nor does approving make it so.
+    let validated = format!(r#"{{"commands":[{{"command":{path},"type":"validate"}}]}}"#);
+    let looked_at = format!(r#"{{"tests":[{{"type":"file_exists","target":{path}}}]}}"#);
+    let optional = r#"{"commands":[{"command":"true","required":false}]}"#;
+    for extras in [validated.as_str(), looked_at.as_str(), optional] {
+        assert_eq!(
+            decide(extras, &["--approve"]),
+            (false, reasons.clone()),
+            "{extras}"
+        );
+    }
+
+    let made = r#"{"commands":["echo made > made.txt"]}"#;
+    let tested = r#"{"tests":[{"type":"command_success","target":"true"}]}"#;
+    for extras in [made, tested] {
+        assert!(decide(extras, &[]).0, "{extras}");
+    }
 }
 
 #[test]
@@ -215,7 +255,7 @@ fn proposal_made_elsewhere_runs_after_it_is_verified() {
         "--proposal",
         "proposal.json",
     ];
-    assert_eq!(bench.run(&run).code, Some(0));
+    assert_eq!(bench.run(&run).code, Some(1), "it only restates the bundle");
 
     // Another bundle's proposal, and one that leaves its folder, are refused with their place.
     let good = bench.read("proposal.json");

@@ -1,10 +1,13 @@
-//! The decision: accept, reject or review, and why.
+//! The decision: accept, reject or review, with its reasons.
+
+use runseal_kernel::Bundle;
+use runseal_kernel::proposal::{Action, ActionKind, Test, TestKind};
 
 use super::execute::Status;
 use super::plan::Planned;
 use super::{Options, Outcome};
 
-/// Accept, reject or review, and why.
+/// Whether the run is accepted, and the reasons: each begins with accept, reject or review.
 pub(super) fn decide(
     options: &Options,
     planned: &Planned,
@@ -51,6 +54,20 @@ pub(super) fn decide(
     if !faults.is_empty() {
         return (false, faults);
     }
+    let own_text = OwnText(bundle);
+    let shows_more = proposal
+        .actions
+        .iter()
+        .any(|action| own_text.is_exceeded_by(action))
+        || proposal
+            .tests
+            .iter()
+            .any(|test| own_text.is_exceeded_by_test(test));
+    if !shows_more {
+        let reason = "review: nothing was required but to write the bundle's own text; name actions or \
+                      tests of the goal's outcome in context.proposal";
+        return (false, vec![reason.to_owned()]);
+    }
     let worked = "accept: every required action and test succeeded".to_owned();
     match (proposal.requires_approval, options.approve) {
         (false, _) => (true, vec![worked]),
@@ -62,5 +79,42 @@ pub(super) fn decide(
             let open = "review: the proposal needs a person's approval (--approve)".to_owned();
             (false, vec![worked, open])
         }
+    }
+}
+
+/// The texts that the bundle itself holds. Writing them down, and looking at them afterwards, says
+/// nothing about whether the goal was reached.
+struct OwnText<'a>(&'a Bundle);
+
+impl OwnText<'_> {
+    fn is_exceeded_by(&self, action: &Action) -> bool {
+        let target = action.target.as_str();
+        action.required
+            && match action.kind {
+                ActionKind::CreateFile | ActionKind::ModifyFile => {
+                    let content = action.content.as_deref().unwrap_or_default();
+                    !self.holds(|path, text| path == target && text == content)
+                }
+                ActionKind::Validate => {
+                    let path = target.split_once(':').map_or(target, |(_, path)| path);
+                    !self.has_path(path)
+                }
+                // Its test is asked itself.
+                ActionKind::Test => false,
+                ActionKind::DeleteFile | ActionKind::ExecuteCommand => true,
+            }
+    }
+
+    fn is_exceeded_by_test(&self, test: &Test) -> bool {
+        test.required && (test.kind == TestKind::CommandSuccess || !self.has_path(&test.target))
+    }
+
+    fn has_path(&self, target: &str) -> bool {
+        self.holds(|path, _| path == target)
+    }
+
+    fn holds(&self, is_it: impl Fn(&str, &str) -> bool) -> bool {
+        let mut outputs = self.0.outputs.iter();
+        outputs.any(|output| is_it(output.path.as_str(), &output.content))
     }
 }
