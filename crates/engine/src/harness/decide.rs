@@ -55,30 +55,53 @@ pub(super) fn decide(
         return (false, faults);
     }
     let own_text = OwnText(bundle);
-    let shows_more = proposal
-        .actions
-        .iter()
-        .any(|action| own_text.is_exceeded_by(action))
-        || proposal
-            .tests
-            .iter()
-            .any(|test| own_text.is_exceeded_by_test(test));
-    if !shows_more {
+    let actions = proposal.actions.iter();
+    let actions: Vec<&str> = actions
+        .filter(|action| own_text.is_exceeded_by(action))
+        .map(|action| action.id.as_str())
+        .collect();
+    let tests = proposal.tests.iter();
+    let tests: Vec<&str> = tests
+        .filter(|test| own_text.is_exceeded_by_test(test))
+        .map(|test| test.id.as_str())
+        .collect();
+    if actions.is_empty() && tests.is_empty() {
         let reason = "review: nothing was required but to write the bundle's own text; name actions or \
                       tests of the goal's outcome in context.proposal";
         return (false, vec![reason.to_owned()]);
     }
-    let worked = "accept: every required action and test succeeded".to_owned();
-    match (proposal.requires_approval, options.approve) {
-        (false, _) => (true, vec![worked]),
-        (true, true) => (
-            true,
-            vec![worked, "accept: approved by the caller".to_owned()],
+    let mut reasons = vec!["accept: every required action and test succeeded".to_owned()];
+    // Acceptance tests are what counts; where nobody named one, a reader should know.
+    reasons.push(match tests.is_empty() {
+        false => format!(
+            "accept: acceptance tests of the outcome passed: {}",
+            name_some(&tests)
         ),
-        (true, false) => {
-            let open = "review: the proposal needs a person's approval (--approve)".to_owned();
-            (false, vec![worked, open])
+        true => format!(
+            "accept: no acceptance test of the outcome was named; these succeeded: {}",
+            name_some(&actions)
+        ),
+    });
+    match (proposal.requires_approval, options.approve) {
+        (false, _) => (true, reasons),
+        (true, true) => {
+            reasons.push("accept: approved by the caller".to_owned());
+            (true, reasons)
         }
+        (true, false) => {
+            reasons.push("review: the proposal needs a person's approval (--approve)".to_owned());
+            (false, reasons)
+        }
+    }
+}
+
+/// The first few of some ids, and how many more there are.
+fn name_some(ids: &[&str]) -> String {
+    const NAMED: usize = 5;
+    let (named, more) = ids.split_at(ids.len().min(NAMED));
+    match more.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
