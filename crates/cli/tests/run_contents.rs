@@ -525,7 +525,19 @@ fn decision_names_the_acceptance_tests_that_count() {
     let (code, told) = reasons(&failed);
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("reject: test test_"), "{told}");
-    let (code, told) = reasons(&json!({}));
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("review: nothing was required but"), "{told}");
+    // The bundle's own text, once more under another name; and that nothing else is there.
+    write_intent(&bench, &json!({}));
+    let made = bench.run(&["transform", "intent.json", "-o", "bundle.json"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let restated = read_json(&bench, "bundle.json")["outputs"][0]["content"].clone();
+    for restating in [
+        json!({}),
+        json!({"files": [{"path": "copy.md", "content": restated}]}),
+        json!({"commands": [{"command": "absent:nothing.txt", "type": "validate"}]}),
+        json!({"tests": [{"type": "file_exists", "target": "nothing.txt", "expected": "false"}]}),
+    ] {
+        let (code, told) = reasons(&restating);
+        assert_eq!(code, Some(1), "{restating}: {told}");
+        assert!(told.contains("review: nothing was required but"), "{told}");
+    }
 }

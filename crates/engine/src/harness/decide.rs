@@ -5,13 +5,13 @@ use runseal_kernel::proposal::{Action, ActionKind, Test, TestKind};
 
 use super::execute::Status;
 use super::plan::Planned;
-use super::{Options, Outcome};
+use super::{Options, PlanExecution};
 
 /// Whether the run is accepted, and the reasons: each begins with accept, reject or review.
 pub(super) fn decide(
     options: &Options,
     planned: &Planned,
-    outcome: Option<&Outcome>,
+    execution: Option<&PlanExecution>,
 ) -> (bool, Vec<String>) {
     let bundle = match planned {
         Planned::Refused(_) => return (false, vec!["reject: the intent was refused".to_owned()]),
@@ -21,7 +21,7 @@ pub(super) fn decide(
         let count = bundle.questions.len();
         return (false, vec![format!("review: {count} questions are open")]);
     }
-    let Some(Outcome { proposal, done, .. }) = outcome else {
+    let Some(PlanExecution { proposal, done, .. }) = execution else {
         return (
             true,
             vec!["accept: the plan is complete; nothing was executed".to_owned()],
@@ -116,12 +116,15 @@ impl OwnText<'_> {
             && match action.kind {
                 ActionKind::CreateFile | ActionKind::ModifyFile => {
                     let content = action.content.as_deref().unwrap_or_default();
-                    !self.holds(|path, text| path == target && text == content)
+                    // The same text under another name is no more.
+                    !self.holds(|_, text| text == content)
                 }
-                ActionKind::Validate => {
-                    let path = target.split_once(':').map_or(target, |(_, path)| path);
-                    !self.has_path(path)
-                }
+                ActionKind::Validate => match target.split_once(':') {
+                    // That something is not there holds of an empty folder too.
+                    Some(("absent", _)) => false,
+                    Some((_, path)) => !self.has_path(path),
+                    None => !self.has_path(target),
+                },
                 // Its test is asked itself.
                 ActionKind::Test => false,
                 ActionKind::DeleteFile | ActionKind::ExecuteCommand => true,
@@ -129,7 +132,10 @@ impl OwnText<'_> {
     }
 
     fn is_exceeded_by_test(&self, test: &Test) -> bool {
-        test.required && (test.kind == TestKind::CommandSuccess || !self.has_path(&test.target))
+        let is_of_nothing = test.kind == TestKind::FileExists && test.expected == "false";
+        test.required
+            && !is_of_nothing
+            && (test.kind == TestKind::CommandSuccess || !self.has_path(&test.target))
     }
 
     fn has_path(&self, target: &str) -> bool {

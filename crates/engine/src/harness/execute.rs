@@ -75,7 +75,7 @@ impl Step {
 
 /// What a test saw.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct TestOutcome {
     pub(super) passed: bool,
     pub(super) actual: String,
     pub(super) step: Option<Step>,
@@ -92,7 +92,7 @@ pub(super) struct OutputFile {
 /// All that an execution did.
 pub(super) struct Executed {
     pub(super) actions: Vec<Step>,
-    pub(super) tests: Vec<Seen>,
+    pub(super) tests: Vec<TestOutcome>,
     pub(super) commands: Vec<String>,
     pub(super) stdout: ContentHash,
     pub(super) stderr: ContentHash,
@@ -421,7 +421,7 @@ impl Executor<'_> {
         })
     }
 
-    fn do_test(&mut self, test: &Test) -> Result<Seen, SandboxError> {
+    fn do_test(&mut self, test: &Test) -> Result<TestOutcome, SandboxError> {
         if test.kind == TestKind::CommandSuccess {
             let step = self.do_command(&test.target)?;
             let actual = match (step.exit_code, &step.error) {
@@ -432,7 +432,7 @@ impl Executor<'_> {
             let is_clean =
                 matches!(step.status, Status::Success | Status::Failure) && step.error.is_none();
             let passed = is_clean && actual == test.expected;
-            return Ok(Seen {
+            return Ok(TestOutcome {
                 passed,
                 actual,
                 step: Some(step),
@@ -463,7 +463,7 @@ impl Executor<'_> {
                 (is_same, actual)
             }
         };
-        Ok(Seen {
+        Ok(TestOutcome {
             passed,
             actual,
             step: None,

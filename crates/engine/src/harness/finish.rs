@@ -19,7 +19,7 @@ use super::ledger::{LedgerError, LockedLedger};
 use super::plan::{Planned, first_finding};
 use super::record::{self, RunRecord, RunnerFacts, Times};
 use super::summary::summarize;
-use super::{Finished, HarnessError, Options, Outcome, export, now, versions};
+use super::{Finished, HarnessError, Options, PlanExecution, export, now, versions};
 
 #[allow(
     clippy::too_many_arguments,
@@ -30,7 +30,7 @@ pub(super) fn finish(
     started: i64,
     intent_hash: ContentHash,
     planned: &Planned,
-    outcome: Option<Outcome>,
+    outcome: Option<PlanExecution>,
     accepted: bool,
     reasons: &[String],
     sandbox: Option<&Sandbox>,
@@ -84,7 +84,7 @@ pub(super) fn finish(
     let execution = outcome
         .as_ref()
         .map(|outcome| record::make_execution(&outcome.proposal, &options.policy, &outcome.done));
-    let intent_path = shown_path(&options.intent);
+    let intent_path = public_path(&options.intent);
     let record = RunRecord {
         run_id: &run_id,
         times,
@@ -198,7 +198,7 @@ fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessEr
 
 fn runner_facts(
     options: &Options,
-    outcome: Option<&Outcome>,
+    outcome: Option<&PlanExecution>,
     sandbox: Option<&Sandbox>,
 ) -> RunnerFacts {
     let (node_version, npm_version) = versions::find_versions(sandbox);
@@ -215,8 +215,8 @@ fn runner_facts(
     }
 }
 
-/// The path as it may be shown to others: relative, without climbing; else its last part.
-fn shown_path(path: &Path) -> String {
+/// The intent's path as others may see it: relative, without climbing; else its last part.
+fn public_path(path: &Path) -> String {
     // Standard input has no name of its own.
     if path == Path::new("-") {
         return "intent.json".to_owned();

@@ -122,7 +122,7 @@ pub struct Finished {
 }
 
 /// What an execution left.
-struct Outcome {
+struct PlanExecution {
     proposal: Proposal,
     done: Executed,
     model_io: Option<Value>,
@@ -218,7 +218,7 @@ fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
 
 /// A run's records say which isolation it had. Where no command went through it, it is put up
 /// once for nothing, so that they tell the truth.
-fn check_isolation(sandbox: &Sandbox, outcome: Option<&Outcome>) -> Result<(), HarnessError> {
+fn check_isolation(sandbox: &Sandbox, outcome: Option<&PlanExecution>) -> Result<(), HarnessError> {
     let is_proven = outcome.is_some_and(|outcome| outcome.done.enforcement.is_some());
     if sandbox.isolation() == Isolation::Full && !is_proven {
         Sandbox::probe().map_err(no_isolation)?;
@@ -237,7 +237,7 @@ fn run_proposal(
     options: &Options,
     proposal: Proposal,
     sandbox: &Sandbox,
-) -> Result<Outcome, HarnessError> {
+) -> Result<PlanExecution, HarnessError> {
     let server = start_model(options)?;
     let done = execute(&proposal, &options.policy, sandbox, server.as_ref())
         .map_err(|error| sandbox_error(&error))?;
@@ -251,7 +251,7 @@ fn run_proposal(
         crate::atomic::write_bytes(path, &bytes)
             .map_err(|error| HarnessError::Internal(format!("{error}: {}", error.source)))?;
     }
-    Ok(Outcome {
+    Ok(PlanExecution {
         proposal,
         done,
         model_io,

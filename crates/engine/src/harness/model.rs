@@ -259,7 +259,7 @@ fn replay(
         return Ok(said.response.clone());
     }
     let was_said = recorded.iter().any(|said| said.prompt_hash == prompt_hash);
-    let why = if was_said {
+    let problem = if was_said {
         "was asked more often than recorded"
     } else {
         "was not recorded"
@@ -280,7 +280,7 @@ fn replay(
         )
     });
     Err(format!(
-        "MODEL_IO_MISS: prompt {prompt_hash} {why}; {nearest}"
+        "MODEL_IO_MISS: prompt {prompt_hash} {problem}; {nearest}"
     ))
 }
 

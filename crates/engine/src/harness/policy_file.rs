@@ -14,20 +14,20 @@ use super::plan::read_input;
 /// # Errors
 /// When the file cannot be read, is neither, or is no policy.
 pub fn read_policy(path: &Path) -> Result<Policy, HarnessError> {
-    let shown = path.display();
     let bytes = read_input(path)?;
     let is_json = path.extension().is_some_and(|ending| ending == "json")
         || bytes.trim_ascii_start().starts_with(b"{");
+    let path = path.display();
     let text = match is_json {
         true => bytes,
         false => toml_to_json(&bytes)
-            .map_err(|error| HarnessError::Invalid(format!("the policy {shown}: {error}")))?,
+            .map_err(|error| HarnessError::Invalid(format!("the policy {path}: {error}")))?,
     };
     let document = parse_document(&text, &ReadOptions::default()).map_err(|error| {
-        HarnessError::NotJson(format!("{}: {shown} {}", error.kind, error.position))
+        HarnessError::NotJson(format!("{}: {path} {}", error.kind, error.position))
     })?;
     Policy::parse(document.root())
-        .map_err(|fault| HarnessError::Invalid(format!("the policy {shown}: {fault}")))
+        .map_err(|fault| HarnessError::Invalid(format!("the policy {path}: {fault}")))
 }
 
 fn toml_to_json(bytes: &[u8]) -> Result<Vec<u8>, String> {

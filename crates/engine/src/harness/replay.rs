@@ -147,7 +147,7 @@ fn items<'a>(node: Node<'a>, name: &str) -> Vec<Node<'a>> {
 }
 
 /// A value in words: a text as it is, anything else as JSON.
-fn shown(node: Option<Node<'_>>) -> String {
+fn in_words(node: Option<Node<'_>>) -> String {
     let Some(node) = node else {
         return "nothing".to_owned();
     };
@@ -216,7 +216,7 @@ fn compare_result(
         if form(before) == form(after) {
             continue;
         }
-        let (before, after) = (shown(before), shown(after));
+        let (before, after) = (in_words(before), in_words(after));
         let content = |root, hash: &str| find_content(root, hash).map(Cow::into_owned);
         let difference = match (content(sealed, &before), content(now, &after)) {
             (Some(before), Some(after)) => first_difference(&before, &after),
@@ -249,13 +249,13 @@ fn first_difference(before: &[u8], after: &[u8]) -> String {
             (None, None) => return "the same text".to_owned(),
             (old, new) if old == new => line += 1,
             (old, new) => {
-                let shown = |text: Option<&str>| {
+                let quoted = |text: Option<&str>| {
                     let start = text.map(|text| text.chars().take(200).collect::<String>());
                     start.map_or("the end".to_owned(), |text| {
                         format!("`{}`", one_line(&text))
                     })
                 };
-                return format!("line {line}: sealed {}, now {}", shown(old), shown(new));
+                return format!("line {line}: sealed {}, now {}", quoted(old), quoted(new));
             }
         }
     }
@@ -267,7 +267,7 @@ fn compare_execution(replayed: &mut ReplayedExecution, sealed: Node<'_>, now: No
         ("stdout_sha256", "all standard output together"),
         ("stderr_sha256", "all standard error together"),
     ] {
-        let (before, after) = (shown(sealed.get(member)), shown(now.get(member)));
+        let (before, after) = (in_words(sealed.get(member)), in_words(now.get(member)));
         match before == after {
             true => replayed.same.push(format!("{label}: {after}")),
             false => replayed

@@ -2,7 +2,7 @@
 
 use runseal_kernel::proposal::{ActionKind, TestKind};
 
-use super::Outcome;
+use super::PlanExecution;
 use super::contents::tail;
 use super::execute::{Status, Step};
 
@@ -33,8 +33,8 @@ pub enum StepEnding {
 }
 
 /// The actions in their order, then the tests.
-pub(super) fn summarize(outcome: &Outcome) -> Vec<StepSummary> {
-    let Outcome { proposal, done, .. } = outcome;
+pub(super) fn summarize(outcome: &PlanExecution) -> Vec<StepSummary> {
+    let PlanExecution { proposal, done, .. } = outcome;
     let stderr_tail = |step: &Step| {
         let stderr = step.stderr.and_then(|hash| done.contents.get(hash));
         stderr.map(tail).unwrap_or_default()

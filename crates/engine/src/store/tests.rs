@@ -338,7 +338,7 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
     let before = fs::read(&path).unwrap();
     {
         let reader = StoreReader::open(&path).unwrap();
-        let steps = reader.job_steps("j").unwrap();
+        let steps = reader.job_steps(&JobId::new("j")).unwrap();
         assert_eq!(steps.iter().map(|s| s.receipts).collect::<Vec<_>>(), [2, 0]);
         let status = &reader.job_status(Some(&JobRunId::new("r")), None).unwrap()[0];
         assert_eq!(

@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     merkle: Option<PathBuf>,
     /// The trust policy: whose keys count. Without a strict flag it changes no verdict, but who
-    /// signed and whether the policy trusts them is told and printed.
+    /// signed and whether the policy trusts them is reported on standard error and in the answer.
     #[arg(long, value_name = "FILE")]
     trust: Option<PathBuf>,
     /// Every attestation must be of a key that the policy trusts for it.
