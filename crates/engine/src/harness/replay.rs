@@ -119,7 +119,8 @@ pub fn replay_execution(
     let mut replayed = ReplayedExecution::default();
     compare_evidence(&mut replayed, recorded.evidence, evidence.root());
     if let Some(sealed) = recorded.run.get("execution") {
-        compare_execution(&mut replayed, sealed, execution.root());
+        let before = (recorded.evidence, sealed);
+        compare_execution(&mut replayed, before, (evidence.root(), execution.root()));
     }
     if let Some(server) = server {
         compare_calls(&mut replayed, recorded.model_io, &server.finish());
@@ -261,7 +262,12 @@ fn first_difference(before: &[u8], after: &[u8]) -> String {
     }
 }
 
-fn compare_execution(replayed: &mut ReplayedExecution, sealed: Node<'_>, now: Node<'_>) {
+/// Two executions, each with the evidence that holds its contents.
+fn compare_execution(
+    replayed: &mut ReplayedExecution,
+    (sealed_evidence, sealed): (Node<'_>, Node<'_>),
+    (now_evidence, now): (Node<'_>, Node<'_>),
+) {
     for (member, label) in [
         ("exit_code", "the exit code"),
         ("stdout_sha256", "all standard output together"),
@@ -289,9 +295,19 @@ fn compare_execution(replayed: &mut ReplayedExecution, sealed: Node<'_>, now: No
         let name = one_line(path);
         match after.get(path) {
             Some(now) if now == hash => same += 1,
-            Some(now) => replayed
-                .differences
-                .push(format!("the file `{name}`: sealed `{hash}`, now `{now}`")),
+            Some(now) => {
+                let contents = (
+                    find_content(sealed_evidence, hash),
+                    find_content(now_evidence, now),
+                );
+                let difference = match contents {
+                    (Some(before), Some(after)) => first_difference(&before, &after),
+                    _ => format!("sealed `{hash}`, now `{now}`"),
+                };
+                replayed
+                    .differences
+                    .push(format!("the file `{name}`: {difference}"));
+            }
             None => replayed
                 .differences
                 .push(format!("the file `{name}` is not there now")),
