@@ -5,7 +5,7 @@
 //! hash covers is, and the files that are there at the end.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::{
     Dialect, Document, Node, ReadOptions, Value, canonical_bytes, canonical_text, parse_document,
@@ -202,13 +202,8 @@ fn compare_result(
     (sealed, old): (Node<'_>, Node<'_>),
     (now, new): (Node<'_>, Node<'_>),
 ) {
-    let mut names: Vec<String> = Vec::new();
-    for (key, _) in old.members().chain(new.members()) {
-        let key = key.to_lossy().into_owned();
-        if !names.contains(&key) {
-            names.push(key);
-        }
-    }
+    let keys = old.members().chain(new.members());
+    let names: BTreeSet<String> = keys.map(|(key, _)| key.to_lossy().into_owned()).collect();
     for member in names {
         let (before, after) = (old.get(&member), new.get(&member));
         let form = |node: Option<Node<'_>>| {
