@@ -111,6 +111,33 @@ fn pack_holds_what_commands_printed_and_left_by_its_hash() {
 }
 
 #[test]
+fn pack_of_a_run_whose_files_cannot_be_listed_is_still_valid() {
+    if !can_isolate() {
+        return;
+    }
+    let (_folder, bench) = bench();
+    // Two files would be the output `dist/x`; what was read of them before is no output.
+    let clash = "mkdir dist; echo a > a; echo b > dist/x; echo c > ../dist/x; echo said";
+    let ran = run(
+        &bench,
+        &json!({"commands": [clash]}),
+        &["--policy", "dev", "--pack", "p"],
+    );
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stdout.contains("two files would be the output"),
+        "{ran:?}"
+    );
+    assert_valid(&bench, "p");
+    let evidence = read_json(&bench, "p/evidence.json");
+    let texts = evidence["contents"].to_string();
+    assert!(
+        texts.contains("said\\n") && !texts.contains("a\\n"),
+        "{texts}"
+    );
+}
+
+#[test]
 fn failed_command_shows_the_end_of_its_standard_error() {
     if !can_isolate() {
         return;
@@ -365,7 +392,9 @@ fn replay_of_a_pack_executes_it_again_and_compares() {
         "{diverged:?}"
     );
     assert!(
-        diverged.stdout.contains("the file `made.txt`: sealed"),
+        diverged
+            .stdout
+            .contains("the file `made.txt`: line 1: sealed"),
         "{diverged:?}"
     );
 

@@ -36,17 +36,14 @@ impl Contents {
         self.kept.get(&hash).map(Vec::as_slice)
     }
 
-    /// `contents` of evidence.json, without what stands elsewhere in the pack.
-    pub(super) fn to_value(&self, elsewhere: &BTreeSet<ContentHash>) -> Value {
+    /// `contents` of evidence.json: those of these hashes.
+    pub(super) fn to_value(&self, wanted: &BTreeSet<ContentHash>) -> Value {
         let mut contents = Value::object::<Value>([]);
-        for (hash, bytes) in &self.kept {
-            if !elsewhere.contains(hash) {
-                contents.insert(&hash.to_string(), encode_content(bytes));
-            }
-        }
-        for (hash, size) in &self.omitted {
-            if !elsewhere.contains(hash) {
-                contents.insert(&hash.to_string(), encode_omitted(*size));
+        for hash in wanted {
+            let kept = self.kept.get(hash).map(|bytes| encode_content(bytes));
+            let omitted = self.omitted.get(hash).map(|size| encode_omitted(*size));
+            if let Some(entry) = kept.or(omitted) {
+                contents.insert(&hash.to_string(), entry);
             }
         }
         contents
@@ -80,11 +77,11 @@ mod tests {
         let large = contents.keep(&vec![b'x'; RUN_KEPT_CONTENTS]);
         assert_eq!(contents.get(small), Some(&b"said"[..]));
         assert_eq!(contents.get(large), None);
-        let value = contents.to_value(&BTreeSet::new());
+        let value = contents.to_value(&BTreeSet::from([small, large]));
         let entry = value.get(&large.to_string()).unwrap();
         assert_eq!(entry.get("omitted"), Some(&Value::from(true)));
-        let without = contents.to_value(&BTreeSet::from([small]));
-        assert!(without.get(&small.to_string()).is_none());
+        let fewer = contents.to_value(&BTreeSet::from([large]));
+        assert!(fewer.get(&small.to_string()).is_none());
     }
 
     #[test]

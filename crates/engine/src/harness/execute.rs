@@ -296,10 +296,11 @@ impl Executor<'_> {
         }
         let outcome = match self.sandbox.run(&spec) {
             Ok(outcome) => outcome,
-            Err(SandboxError::Execute { .. }) => {
+            Err(SandboxError::Execute { program, .. }) => {
+                let error = format!("`{program}` is not on the sandbox's PATH, or is no program");
                 return Ok(Step {
                     exit_code: Some(127),
-                    ..Step::failed("the program is not there")
+                    ..Step::failed(error)
                 });
             }
             Err(error) => return Err(error),

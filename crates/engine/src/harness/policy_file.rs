@@ -87,6 +87,18 @@ mod tests {
     }
 
     #[test]
+    fn policy_files_among_the_examples_are_policies() {
+        let folder = runseal_testkit::project_root().join("examples/policies");
+        let mut count = 0;
+        for file in std::fs::read_dir(folder).unwrap() {
+            let policy = read_policy(&file.unwrap().path()).unwrap();
+            assert!(policy.is_custom());
+            count += 1;
+        }
+        assert!(count > 0);
+    }
+
+    #[test]
     fn policy_file_that_is_none_names_what_is_wrong() {
         for (name, text, wanted) in [
             ("p.toml", "a = 1\nb = [\n", "line 2"),

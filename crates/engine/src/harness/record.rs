@@ -92,20 +92,27 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
         ),
         ("working_dir", Value::from("sandbox")),
         (PROPOSAL, proposal.value().clone()),
-        (CONTENTS, done.contents.to_value(&written_by_plan(proposal))),
+        (
+            CONTENTS,
+            done.contents.to_value(&named_contents(proposal, done)),
+        ),
     ])
 }
 
-/// What the plan itself writes, which patch.json holds.
-fn written_by_plan(proposal: &Proposal) -> BTreeSet<ContentHash> {
-    let files = proposal
-        .actions
-        .iter()
-        .filter(|action| action.kind.is_file_operation());
-    let contents = files.filter_map(|action| action.content.as_deref());
-    contents
-        .map(|content| ContentHash::of(content.as_bytes()))
-        .collect()
+/// What the evidence and the run name by hash: all that was printed, and the files that are there
+/// at the end; without what the plan itself writes, which patch.json holds.
+fn named_contents(proposal: &Proposal, done: &Executed) -> BTreeSet<ContentHash> {
+    let tests = done.tests.iter().filter_map(|test| test.step.as_ref());
+    let steps = done.actions.iter().chain(tests);
+    let printed = steps.flat_map(|step| [step.stdout, step.stderr]).flatten();
+    let files = done.outputs.iter().map(|output| output.sha256);
+    let mut named: BTreeSet<ContentHash> = printed.chain(files).collect();
+    for action in &proposal.actions {
+        if let (true, Some(content)) = (action.kind.is_file_operation(), &action.content) {
+            named.remove(&ContentHash::of(content.as_bytes()));
+        }
+    }
+    named
 }
 
 fn evidence_status(done: &Executed) -> &'static str {

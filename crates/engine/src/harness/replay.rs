@@ -5,7 +5,7 @@
 //! hash covers is, and the files that are there at the end.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::{
     Dialect, Document, Node, ReadOptions, Value, canonical_bytes, canonical_text, parse_document,
@@ -119,7 +119,8 @@ pub fn replay_execution(
     let mut replayed = ReplayedExecution::default();
     compare_evidence(&mut replayed, recorded.evidence, evidence.root());
     if let Some(sealed) = recorded.run.get("execution") {
-        compare_execution(&mut replayed, sealed, execution.root());
+        let before = (recorded.evidence, sealed);
+        compare_execution(&mut replayed, before, (evidence.root(), execution.root()));
     }
     if let Some(server) = server {
         compare_calls(&mut replayed, recorded.model_io, &server.finish());
@@ -201,13 +202,8 @@ fn compare_result(
     (sealed, old): (Node<'_>, Node<'_>),
     (now, new): (Node<'_>, Node<'_>),
 ) {
-    let mut names: Vec<String> = Vec::new();
-    for (key, _) in old.members().chain(new.members()) {
-        let key = key.to_lossy().into_owned();
-        if !names.contains(&key) {
-            names.push(key);
-        }
-    }
+    let keys = old.members().chain(new.members());
+    let names: BTreeSet<String> = keys.map(|(key, _)| key.to_lossy().into_owned()).collect();
     for member in names {
         let (before, after) = (old.get(&member), new.get(&member));
         let form = |node: Option<Node<'_>>| {
@@ -261,7 +257,12 @@ fn first_difference(before: &[u8], after: &[u8]) -> String {
     }
 }
 
-fn compare_execution(replayed: &mut ReplayedExecution, sealed: Node<'_>, now: Node<'_>) {
+/// Two executions, each with the evidence that holds its contents.
+fn compare_execution(
+    replayed: &mut ReplayedExecution,
+    (sealed_evidence, sealed): (Node<'_>, Node<'_>),
+    (now_evidence, now): (Node<'_>, Node<'_>),
+) {
     for (member, label) in [
         ("exit_code", "the exit code"),
         ("stdout_sha256", "all standard output together"),
@@ -289,9 +290,19 @@ fn compare_execution(replayed: &mut ReplayedExecution, sealed: Node<'_>, now: No
         let name = one_line(path);
         match after.get(path) {
             Some(now) if now == hash => same += 1,
-            Some(now) => replayed
-                .differences
-                .push(format!("the file `{name}`: sealed `{hash}`, now `{now}`")),
+            Some(now) => {
+                let contents = (
+                    find_content(sealed_evidence, hash),
+                    find_content(now_evidence, now),
+                );
+                let difference = match contents {
+                    (Some(before), Some(after)) => first_difference(&before, &after),
+                    _ => format!("sealed `{hash}`, now `{now}`"),
+                };
+                replayed
+                    .differences
+                    .push(format!("the file `{name}`: {difference}"));
+            }
             None => replayed
                 .differences
                 .push(format!("the file `{name}` is not there now")),

@@ -10,6 +10,7 @@ use super::agreement::{element, execution, list, place, text};
 use crate::canon::{JsonPath, Node};
 use crate::digest::{ContentHash, Hasher};
 use crate::formats::evidence::{CONTENTS, find_content};
+use crate::limits::RUN_PRINTED_COMPARED;
 use crate::verify::{Findings, Gate, Place};
 
 const RUN: &str = "run.json";
@@ -94,6 +95,7 @@ fn find_written(view: &PackView<'_>) -> BTreeSet<String> {
 }
 
 /// What the commands printed, one after the other, is what the run says they printed together.
+/// Where some of it is not held, or all of it is too long, nothing is said.
 fn check_printed(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let Some(execution) = execution(run) else {
         return;
@@ -108,15 +110,22 @@ fn check_printed(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
             .iter()
             .flatten()
             .filter_map(|result| text(*result, member));
-        let mut is_whole = true;
+        let mut room = Some(RUN_PRINTED_COMPARED);
         for hash in hashes {
-            match find_content(evidence, &hash) {
-                Some(bytes) => hasher.update(&bytes),
-                None => is_whole = false,
+            let content = find_content(evidence, &hash);
+            room = match (room, content) {
+                (Some(room), Some(bytes)) => {
+                    hasher.update(&bytes);
+                    room.checked_sub(bytes.len())
+                }
+                _ => None,
+            };
+            if room.is_none() {
+                break;
             }
         }
         let actual = ContentHash::from(hasher.finish()).to_string();
-        if is_whole && actual != stated {
+        if room.is_some() && actual != stated {
             findings.add_difference(
                 place(RUN, &["execution", member]),
                 "what the commands printed together is something else",

@@ -248,8 +248,9 @@ pub static RULES: [Rule<Pack>; 38] = [
             "what was written and printed is there",
             "Where evidence.json has `contents`: every file that an action wrote or that is there at \
              the end, and all that commands printed, is in `contents` or, written by the plan, in \
-             patch.json; nothing else is; and what the commands printed one after the other has \
-             the hashes of run.json. What was too long to be held is named as omitted.",
+             patch.json; nothing else is; and what the commands printed one after the other, \
+             up to 64 MiB, has the hashes of run.json. What was too long to be held is named as \
+             omitted.",
         ),
         gate: held::needs_contents,
         check: held::check_held,
