@@ -2,7 +2,6 @@
 //!
 //! Paths in findings are JSON paths that begin with `$`.
 
-use crate::describe::describe_plainly;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::borrow::Cow;
 
@@ -381,5 +380,4 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
         verify_evidence(&view, level)
     },
     identify: |root| Identity::of_members(root, &["proposal_id"]).ended(text(root, "status")),
-    describe: describe_plainly,
 };
