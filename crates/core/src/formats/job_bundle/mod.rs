@@ -16,8 +16,6 @@ pub mod section;
 pub mod slice;
 
 use crate::canon::{ReadOptions, parse_document};
-use crate::describe::job::describe_job;
-use crate::describe::{Description, Documents};
 use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
@@ -90,10 +88,6 @@ impl FormatDefinition for JobBundleFormat {
             })
             .unwrap_or_default();
         Some(Ok(Judgement { report, identity }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_job(description, documents);
     }
 }
 

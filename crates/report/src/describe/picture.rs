@@ -1,5 +1,7 @@
 //! Pictures as data: a tree, or lanes from left to right. Drawing is the page's business.
 
+use super::About;
+
 /// How something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
@@ -22,6 +24,8 @@ pub struct TreeNode {
     pub detail: String,
     /// How it stands.
     pub mark: Mark,
+    /// What it is about.
+    pub about: Vec<About>,
     /// The nodes below it.
     pub children: Vec<TreeNode>,
 }
@@ -35,6 +39,8 @@ pub struct Card {
     pub detail: String,
     /// How it stands.
     pub mark: Mark,
+    /// What it is about.
+    pub about: Vec<About>,
 }
 
 /// Boxes under one another; lanes stand side by side, each leads to the next.
@@ -44,6 +50,8 @@ pub struct Lane {
     pub title: String,
     /// Its boxes.
     pub cards: Vec<Card>,
+    /// Boxes that there are beyond those.
+    pub left_out: usize,
 }
 
 /// A picture.
@@ -55,13 +63,21 @@ pub enum Picture {
     Flow(Vec<Lane>),
 }
 
+/// Boxes of a lane that are kept for drawing.
+const CARDS: usize = 8;
+
 impl Mark {
     /// How something stands whose outcome has this name.
     pub(super) fn of(outcome: Option<&str>) -> Self {
         match outcome {
-            Some("SUCCESS" | "success" | "true" | "complete") => Self::Good,
-            Some("FAILURE" | "failure" | "failed" | "timeout" | "false") => Self::Bad,
-            Some("skipped" | "partial") => Self::Open,
+            Some("SUCCESS" | "success" | "true" | "complete" | "accepted" | "passed" | "0") => {
+                Self::Good
+            }
+            Some(
+                "FAILURE" | "failure" | "failed" | "timeout" | "false" | "REFUSE" | "not accepted"
+                | "error",
+            ) => Self::Bad,
+            Some("skipped" | "partial" | "CLARIFY" | "incomplete" | "review") => Self::Open,
             _ => Self::Plain,
         }
     }
@@ -74,16 +90,33 @@ impl Card {
             title: title.into(),
             detail: detail.into(),
             mark,
+            about: Vec::new(),
         }
+    }
+
+    /// The same, about this.
+    #[must_use]
+    pub fn about(mut self, about: About) -> Self {
+        self.about.push(about);
+        self
     }
 }
 
 impl Lane {
-    /// A lane.
-    pub fn new(title: &str, cards: Vec<Card>) -> Self {
+    /// A lane. Of many boxes the first are kept.
+    pub fn new(title: &str, cards: impl IntoIterator<Item = Card>) -> Self {
+        let mut cards = cards.into_iter();
+        let kept = cards.by_ref().take(CARDS).collect();
         Self {
             title: title.to_owned(),
-            cards,
+            cards: kept,
+            left_out: cards.count(),
         }
     }
+}
+
+/// A picture of what led to what; a lane with nothing in it is left out.
+pub(super) fn flow(mut lanes: Vec<Lane>) -> Picture {
+    lanes.retain(|lane| !lane.cards.is_empty());
+    Picture::Flow(lanes)
 }
