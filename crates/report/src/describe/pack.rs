@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use runseal_core::canon::Node;
+use runseal_core::formats::evidence::CONTENTS as HELD;
 
 use super::content::{content_block, size_text, words_of};
 use super::context::add_context;
@@ -172,7 +173,7 @@ fn doings<'a>(exhibit: &Exhibit<'a>, file: &str, evidence: Node<'a>) -> Vec<Bloc
             let about = About::place(file, format!("/action_results/{at}"));
             let title = text_at(*action, "path").unwrap_or_default();
             let status = text_at(*action, "status");
-            command_step(exhibit, *action, (title, status), about)
+            command_step((exhibit, evidence), *action, (title, status), about)
         })
         .collect();
     let tests = list_at(evidence, "test_results");
@@ -181,7 +182,7 @@ fn doings<'a>(exhibit: &Exhibit<'a>, file: &str, evidence: Node<'a>) -> Vec<Bloc
         let title = format!("test {}", text_at(*test, "test_id").unwrap_or_default());
         let passed = test.get("passed").and_then(|passed| passed.as_bool());
         let status = passed.map(|passed| if passed { "passed" } else { "failed" }.to_owned());
-        command_step(exhibit, *test, (title, status), about)
+        command_step((exhibit, evidence), *test, (title, status), about)
     }));
     if !steps.is_empty() {
         blocks.push(Block::new("Commands and tests", Body::Steps(steps)));
@@ -214,8 +215,24 @@ fn doings<'a>(exhibit: &Exhibit<'a>, file: &str, evidence: Node<'a>) -> Vec<Bloc
     blocks
 }
 
+/// A content that evidence holds by its hash.
+fn held_words<'a>(evidence: Node<'a>, hash: &str) -> Option<Words<'a>> {
+    let entry = evidence.get(HELD)?.get(hash)?;
+    let size = entry.get("size_bytes").and_then(|node| node.as_number());
+    let size = size.map_or(0, |size| size.to_f64() as u64);
+    Some(match string_at(entry, "text") {
+        Some(text) if text.is_empty() => Words::Missing("nothing".to_owned()),
+        Some(text) => Words::Plain(text),
+        None if entry.get("omitted").is_some() => Words::Missing(format!(
+            "{}, too long to be held; its hash: {hash}",
+            size_text(size)
+        )),
+        None => Words::Missing(format!("{} that are no text", size_text(size))),
+    })
+}
+
 fn command_step<'a>(
-    exhibit: &Exhibit<'a>,
+    (exhibit, evidence): (&Exhibit<'a>, Node<'a>),
     node: Node<'a>,
     (title, state): (String, Option<String>),
     about: About,
@@ -226,8 +243,9 @@ fn command_step<'a>(
             return Some(((*label).to_owned(), Words::Plain(text)));
         }
         let hash = text_at(node, &format!("{member}_sha256"))?;
-        let words = match exhibit.content_of(&hash) {
-            Some((_, bytes)) => words_of(bytes),
+        let kept = exhibit.content_of(&hash).map(|(_, bytes)| words_of(bytes));
+        let words = match kept.or_else(|| held_words(evidence, &hash)) {
+            Some(words) => words,
             None if hash.ends_with(EMPTY) => Words::Missing("nothing".to_owned()),
             None => Words::Missing(format!("kept as its hash alone: {hash}")),
         };
@@ -285,9 +303,10 @@ fn add_results<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, run
             continue;
         };
         let about = About::place(RUN, format!("/execution/outputs/{at}"));
-        let kept = exhibit.content_of(&hash);
-        let block = if let Some((_, bytes)) = kept {
-            Block::new(path, Body::Words(words_of(bytes))).remark("as kept in the pack")
+        let kept = exhibit.content_of(&hash).map(|(_, bytes)| words_of(bytes));
+        let held = || held_words(exhibit.document(EVIDENCE)?, &hash);
+        let block = if let Some(words) = kept.or_else(held) {
+            Block::new(path, Body::Words(words)).remark("as kept in the pack")
         } else if let Some(content) = patched.get(&(path.clone(), hash)) {
             let words = match path.ends_with(".md") {
                 true => Words::Markdown(content.clone()),
