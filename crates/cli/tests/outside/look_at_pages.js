@@ -18,6 +18,7 @@ const look = async (browser, job) => {
     bypassCSP: !!job.axe,
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(60000);
   const said = [];
   const asked = [];
   page.on('console', (message) => said.push(message.text()));
@@ -74,7 +75,10 @@ const look = async (browser, job) => {
       + ' ' + (one.nodes[0].failureSummary || '').slice(0, 300));
   }
   if (job.screenshot) {
-    await page.evaluate(() => Promise.all([...document.images].map((image) => image.decode().catch(() => {}))));
+    await page.evaluate(() => {
+      for (const image of document.images) image.loading = 'eager';
+    });
+    await page.waitForFunction(() => [...document.images].every((image) => image.complete));
     const clip = job.height ? { x: 0, y: 0, width: job.width || 1280, height: job.height } : undefined;
     await page.screenshot({ path: job.screenshot, fullPage: !clip, clip });
   }

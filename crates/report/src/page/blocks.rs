@@ -161,7 +161,7 @@ pub(super) fn value(text: &str) -> Markup {
             details.hash { summary { code { (short) "…" } } code.full { (text) } }
         };
     }
-    let is_code = (text.contains('_') && !text.contains(' ')) || text.starts_with('{');
+    let is_code = (text.contains(['_', '/']) && !text.contains(' ')) || text.starts_with('{');
     html! { @if is_code { span.mono { (text) } } @else { (text) } }
 }
 
