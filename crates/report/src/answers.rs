@@ -174,13 +174,19 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
         );
         return answer(Tone::Bad, "Not shown to be intact", detail);
     }
+    // A format without rules of integrity has nothing that was left unasked.
+    let is_partial = exhibit
+        .report
+        .results()
+        .iter()
+        .any(|result| !result.required && result.rule.level == Level::Integrity);
     match exhibit.report.level() {
-        Level::Document => answer(
+        Level::Document if is_partial => answer(
             Tone::Warning,
             "Only partly checked",
             "hashes and repeated statements were not compared".to_owned(),
         ),
-        Level::Integrity => answer(
+        Level::Document | Level::Integrity => answer(
             Tone::Good,
             "Intact",
             "every rule that was asked for holds".to_owned(),

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use runseal_core::canon::Node;
+use runseal_core::canon::{Kind, Node};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::definition::Identity;
 use runseal_core::source::MemberFile;
 use runseal_core::verify::authenticity::Authenticity;
 use runseal_core::verify::{Finding, Report};
+
+use crate::describe::About;
 
 /// The JSON documents of a bundle by name; a format that is one document has it under "".
 pub type Documents<'a> = BTreeMap<String, Node<'a>>;
@@ -85,6 +87,8 @@ pub struct Faults {
     files: BTreeMap<String, String>,
     /// Rules by file and JSON Pointer; the file is empty where the unit is one document.
     places: BTreeMap<(String, String), String>,
+    /// Rules by file, of findings about the file as a whole: then all that it says is in doubt.
+    whole: BTreeMap<String, String>,
 }
 
 impl Faults {
@@ -93,6 +97,7 @@ impl Faults {
         let mut faults = Self::default();
         for finding in exhibit.findings() {
             let place = &finding.place;
+            let named = place.label().and_then(pointer_of_label);
             let file = match (place.file_name(), place.path(), place.line_number()) {
                 (Some(file), ..) => file.to_owned(),
                 // A ledger's lines are its documents.
@@ -102,8 +107,25 @@ impl Faults {
             if let Some(path) = place.path() {
                 let key = (file.clone(), path.to_pointer());
                 note(faults.places.entry(key).or_default(), finding.rule_id);
+            } else if let (None, Some(pointer)) = (place.file_name(), named) {
+                // A lone receipt is named as the first of a list.
+                let is_list = exhibit
+                    .document("")
+                    .is_some_and(|root| root.kind() == Kind::Array);
+                let pointer = match pointer.strip_prefix("/0") {
+                    Some(inner) if !is_list => inner.to_owned(),
+                    _ => pointer,
+                };
+                let key = (String::new(), pointer);
+                note(faults.places.entry(key).or_default(), finding.rule_id);
             }
             if !file.is_empty() {
+                if place.path().is_none() {
+                    note(
+                        faults.whole.entry(file.clone()).or_default(),
+                        finding.rule_id,
+                    );
+                }
                 note(faults.files.entry(file).or_default(), finding.rule_id);
             }
         }
@@ -130,10 +152,38 @@ impl Faults {
         is_below.then_some(rules.as_str())
     }
 
+    /// The rules that are broken by what a part of a page is about.
+    pub fn of_any(&self, about: &[About]) -> Option<&str> {
+        about.iter().find_map(|about| match &about.pointer {
+            Some(pointer) => self
+                .at(&about.file, pointer)
+                .or_else(|| self.whole.get(&about.file).map(String::as_str)),
+            None => self.of_file(&about.file),
+        })
+    }
+
     /// Whether there is nothing to mark.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.places.is_empty()
     }
+}
+
+/// The JSON Pointer of a label such as `$[0].receipt_hash`.
+fn pointer_of_label(label: &str) -> Option<String> {
+    let mut rest = label.strip_prefix('$')?;
+    let mut pointer = String::new();
+    while !rest.is_empty() {
+        let (step, after) = if let Some(inner) = rest.strip_prefix('[') {
+            inner.split_once(']')?
+        } else {
+            let inner = rest.strip_prefix('.')?;
+            inner.split_at(inner.find(['.', '[']).unwrap_or(inner.len()))
+        };
+        pointer.push('/');
+        pointer.push_str(step);
+        rest = after;
+    }
+    Some(pointer)
 }
 
 fn note(rules: &mut String, rule: &str) {
@@ -142,5 +192,40 @@ fn note(rules: &mut String, rule: &str) {
             rules.push_str(", ");
         }
         rules.push_str(rule);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_are_paths_become_pointers_and_others_do_not() {
+        let pointer = |label| pointer_of_label(label);
+        assert_eq!(
+            pointer("$[0].receipt_hash").as_deref(),
+            Some("/0/receipt_hash")
+        );
+        assert_eq!(pointer("$.a.b[12]").as_deref(), Some("/a/b/12"));
+        assert_eq!(pointer("$").as_deref(), Some(""));
+        assert_eq!(pointer("act_1"), None);
+        assert_eq!(pointer("$broken"), None);
+    }
+
+    #[test]
+    fn faults_below_a_place_are_its_own_and_those_beside_it_are_not() {
+        let places = [("/a/b", "R1"), ("/a-b", "R2"), ("/ab", "R3")];
+        let place =
+            |(pointer, rule): (&str, &str)| ((String::new(), pointer.to_owned()), rule.to_owned());
+        let faults = Faults {
+            files: BTreeMap::new(),
+            whole: BTreeMap::new(),
+            places: places.into_iter().map(place).collect(),
+        };
+        assert_eq!(faults.at("", "/a"), Some("R1"));
+        assert_eq!(faults.at("", "/a/b"), Some("R1"));
+        assert_eq!(faults.at("", "/a/b/c"), None);
+        assert_eq!(faults.at("", ""), Some("R2"));
+        assert_eq!(faults.at("x", "/a"), None);
     }
 }

@@ -1,7 +1,6 @@
 //! What a verdict shows about something, and what it does not, in words for whoever has to decide.
 
 use runseal_core::formats::Format;
-use runseal_core::verify::Level;
 
 use crate::answers::{Answers, Tone};
 use crate::exhibit::Exhibit;
@@ -28,7 +27,7 @@ pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
                 .iter()
                 .map(|text| (*text).to_owned()),
         );
-        if exhibit.report.level() == Level::Document {
+        if answers.intact.tone == Tone::Warning {
             does_not.push(
                 "That hashes and repeated statements agree: only the document level was asked."
                     .to_owned(),

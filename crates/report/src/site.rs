@@ -2,7 +2,7 @@
 //! side by side. Opens from disk: everything that is compared stands in the index itself.
 
 use maud::{Markup, html};
-use runseal_core::canon::{Kind, Node};
+use runseal_core::canon::{Dialect, Kind, Node, canonical_digest};
 use runseal_core::formats::Format;
 
 use crate::answers::{Answer, Answers, Tone};
@@ -98,7 +98,8 @@ fn values_of(exhibit: &Exhibit<'_>) -> Vec<(String, String)> {
     }
     let description = describe(exhibit);
     for fact in description.facts {
-        if values.len() < SITE_VALUES {
+        let is_new = values.iter().all(|(_, known)| *known != fact.value);
+        if is_new && values.len() < SITE_VALUES {
             values.push((fact.label, cut(&fact.value, VALUE).into_owned()));
         }
     }
@@ -130,7 +131,16 @@ fn add_leaves(values: &mut Vec<(String, String)>, label: &str, node: Node<'_>, d
                 add_leaves(values, &label, value, depth + 1);
             }
         }
-        Kind::Array => values.push((label.to_owned(), format!("a list of {}", node.len()))),
+        Kind::Array => {
+            // Two lists of the same length may still differ.
+            let digest = canonical_digest(node, Dialect::Jcs).map(|digest| digest.to_string());
+            let digest = digest.unwrap_or_default();
+            let short = digest.get(..12).unwrap_or_default();
+            values.push((
+                label.to_owned(),
+                format!("a list of {}, {short}…", node.len()),
+            ));
+        }
         Kind::String => {
             let text = node.as_lossy_str().unwrap_or_default();
             values.push((label.to_owned(), cut(&text, VALUE).into_owned()));
@@ -194,10 +204,6 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
                     p.more { (site.passed_over) " other files were passed over: they are of no known format" }
                 }
             }
-            section.chapter #compare hidden {
-                h2 { "Two runs side by side" }
-                div #compared {}
-            }
             section.chapter {
                 h2 { "Everything that was found" }
                 div.tools #filters {}
@@ -213,6 +219,10 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
                     }
                 }
                 @if left_out > 0 { p.more { "… and " (left_out) " more units, which this index leaves out" } }
+            }
+            section.chapter #compare hidden {
+                h2 { "Two runs side by side" }
+                div #compared {}
             }
             footer { "Made by runseal " (env!("CARGO_PKG_VERSION")) ". An index is a picture of verdicts; "
                 code { "runseal verify " (cut(site.root, 200)) } " is the verdict." }

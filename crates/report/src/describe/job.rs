@@ -37,13 +37,14 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
     );
     let inputs = ["symbols", "files"].map(|list| list_at(root, &format!("inputs.{list}")));
     let inputs: Vec<_> = inputs.concat();
-    let columns = [
-        ("ordinal", "#"),
-        ("op", "operation"),
-        ("refs", "reads"),
-        ("constraints.slice", "slice"),
-        ("step_id", "step"),
-    ];
+    let has = |member: &str| steps.iter().any(|step| text_at(*step, member).is_some());
+    let mut columns = vec![("ordinal", "#"), ("op", "operation")];
+    for (member, label) in [("refs.symbol_id", "symbol"), ("refs.section_id", "section")] {
+        if has(member) {
+            columns.push((member, label));
+        }
+    }
+    columns.extend([("constraints.slice", "slice"), ("step_id", "step")]);
     let plan = table_at("The plan", (MANIFEST, root), "steps", &columns);
     description.asked.extend(plan);
     let lanes = vec![

@@ -267,6 +267,11 @@ pub fn describe<'a>(exhibit: &Exhibit<'a>) -> Description<'a> {
         Format::Engine => run::describe_engine(&mut description, exhibit),
         Format::Archive => {}
     }
+    if let Some(root) = exhibit.document("") {
+        let block = plain::document_block("The whole document", "", root).folded();
+        let block = block.about(About::place("", ""));
+        description.came_out.push(block);
+    }
     description
 }
 

@@ -331,24 +331,9 @@ fn contents_of_patch<'a>(patch: Node<'a>) -> BTreeMap<(String, String), Cow<'a, 
     operations.into_iter().filter_map(content).collect()
 }
 
-/// Files that no part of the story has shown: logs, contents, whatever a pack may carry.
+/// The files themselves: the records whole, and logs, contents, whatever else a pack may carry.
 fn add_others<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
-    const KNOWN: [&str; 9] = [
-        RUN,
-        "bundle.json",
-        PATCH,
-        EVIDENCE,
-        "policy.json",
-        RUNNER,
-        "model_io.json",
-        "ledger.jsonl",
-        "meta.json",
-    ];
-    let others = exhibit
-        .files
-        .iter()
-        .filter(|file| !KNOWN.contains(&file.path.as_str()));
-    for file in others.take(CONTENTS) {
+    for file in exhibit.files.iter().take(CONTENTS) {
         description
             .came_out
             .push(content_block(exhibit, &file.path).folded());

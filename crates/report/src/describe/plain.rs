@@ -25,9 +25,6 @@ pub(super) fn describe_runner<'a>(description: &mut Description<'a>, exhibit: &E
     let mut timeline = Timeline::default();
     timeline.add_runner(root);
     description.done.extend(timeline.into_block());
-    description
-        .came_out
-        .push(document_block("The whole record", "", root).folded());
 }
 
 /// What a runner record says, in a few facts.

@@ -12,10 +12,7 @@ use crate::reveal::cut;
 
 /// The rules that what a part is about breaks.
 pub(super) fn fault_of<'f>(faults: &'f Faults, about: &[About]) -> Option<&'f str> {
-    about.iter().find_map(|about| match &about.pointer {
-        Some(pointer) => faults.at(&about.file, pointer),
-        None => faults.of_file(&about.file),
-    })
+    faults.of_any(about)
 }
 
 /// A mark beside what is wrong.
@@ -127,7 +124,7 @@ fn words(said: &Words<'_>, title: &str, budget: &mut Budget) -> Markup {
     let is_markdown = matches!(said, Words::Markdown(_));
     html! {
         @if is_markdown {
-            div.words.markdown { (markdown::render(shown)) }
+            div.words.markdown tabindex="0" role="group" aria-label=(cut(title, 100)) { (markdown::render(shown)) }
         } @else if shown.len() < 200 && !shown.trim_end().contains('\n') {
             p.words.short { (shown) }
         } @else {
@@ -164,7 +161,7 @@ pub(super) fn value(text: &str) -> Markup {
             details.hash { summary { code { (short) "…" } } code.full { (text) } }
         };
     }
-    let is_code = (text.contains('_') && !text.contains(' ')) || text.starts_with('{');
+    let is_code = (text.contains(['_', '/']) && !text.contains(' ')) || text.starts_with('{');
     html! { @if is_code { span.mono { (text) } } @else { (text) } }
 }
 

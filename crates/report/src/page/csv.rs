@@ -104,7 +104,7 @@ pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
         .sum();
     let _ = budget.take_text(size);
     html! {
-        div.scroll tabindex="0" role="group" aria-label=(title) {
+        div.scroll.long-table tabindex="0" role="group" aria-label=(title) {
             table.csv {
                 thead {
                     tr { @for column in 0..columns {

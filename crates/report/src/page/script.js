@@ -119,6 +119,8 @@
     for (const text of ['', a.name, b.name]) head.append(make('th', text, {scope: 'col'}));
     const body = table.createTBody();
     let different = 0;
+    const same = (name) => a.values.get(name) === b.values.get(name);
+    names.sort((one, two) => same(one) - same(two));
     for (const name of names) {
       const [one, two] = [a.values.get(name), b.values.get(name)];
       const row = body.insertRow();

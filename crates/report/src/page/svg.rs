@@ -51,7 +51,7 @@ fn card(card: &Card, faults: &Faults) -> Markup {
     let (class, sign) = mark(card.mark, fault.is_some());
     html! {
         div class=(class) {
-            span.card-title { (sign) (cut(&card.title, TITLE)) }
+            span.card-title { (sign) (breakable(&cut(&card.title, TITLE))) }
             @if !card.detail.is_empty() { span.card-detail { (cut(&card.detail, TITLE)) } }
             @if let Some(rules) = fault { (fault_mark(rules)) }
         }
@@ -72,6 +72,13 @@ fn tree_node(node: &TreeNode, faults: &Faults) -> Markup {
                 ul { @for child in &node.children { (tree_node(child, faults)) } }
             }
         }
+    }
+}
+
+/// A title that may go on in a new line behind each part of a path, rather than inside a word.
+fn breakable(title: &str) -> Markup {
+    html! {
+        @for part in title.split_inclusive(['/', '_', ':']) { (part) wbr; }
     }
 }
 

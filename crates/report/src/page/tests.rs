@@ -14,7 +14,7 @@ const HOSTILE: &str = r#"</title></style></script><script>alert(1)</script>" onl
 fn page_of(goal: &str) -> String {
     let goal = goal.replace('\\', "\\\\").replace('"', "\\\"");
     let text = format!(
-        r#"{{"id":"bundle_{goal}","root_node":{{"goal":"{goal}","status":"expanding","constraints":["{goal}"],"children":[{{"goal":"{goal}","children":[]}}]}},"outputs":[{{"path":"{goal}.md","content":"{goal}"}}]}}"#
+        r#"{{"id":"bundle_{goal}","root_node":{{"goal":"{goal}","status":"expanding","constraints":["{goal}"],"children":[{{"goal":"{goal}","children":[]}}]}},"outputs":[{{"path":"{goal}.txt","content":"{goal}"}}]}}"#
     );
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
     let root = document.root();

@@ -33,9 +33,9 @@ pub fn render_inspection_human(exhibit: &Exhibit<'_>, screen: Screen) -> String 
         let _ = writeln!(text, "  {}", fit(&cell(headline, 200), screen.room(2)));
     }
     for answer in answers.all() {
-        let word = pad(&plain(&answer.word), 16);
+        let word = pad(&plain(&answer.word), 24);
         let word = screen.tint(answer.tone, &word);
-        let detail = fit(&plain(&answer.detail), screen.room(32)).into_owned();
+        let detail = fit(&plain(&answer.detail), screen.room(40)).into_owned();
         let line = format!(
             "  {}  {} {word}  {}",
             pad(answer.question, 8),
@@ -238,10 +238,7 @@ fn write_table(text: &mut String, title: &str, table: &Table, faults: &Faults, s
     let shown: Vec<(Vec<String>, Option<String>)> = rows
         .map(|row| {
             let cells = row.cells.iter().map(|text| cell(text, CELL)).collect();
-            let wrong = row.about.iter().find_map(|about| match &about.pointer {
-                Some(pointer) => faults.at(&about.file, pointer),
-                None => faults.of_file(&about.file),
-            });
+            let wrong = faults.of_any(&row.about);
             (cells, wrong.map(str::to_owned))
         })
         .collect();
