@@ -450,15 +450,16 @@ fn parent_of(pid: i32) -> Option<i32> {
 /// children over to this process, so that none can hide.
 fn end_all() {
     loop {
-        for pid in descendants().into_iter().filter_map(Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-        }
+        // Mostly nothing is left, and there is no need to look for it.
         loop {
             match rustix::process::waitpid(None, WaitOptions::NOHANG) {
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => break,
                 Err(_) => return,
             }
+        }
+        for pid in descendants().into_iter().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(1));
     }

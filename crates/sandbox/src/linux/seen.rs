@@ -214,8 +214,8 @@ fn first_seen(path: &[u8], how: Use, stat: Option<Stat>) -> ObservedFile {
             } else {
                 0
             };
-            let changed = i128::from(stat.st_mtime) * 1_000_000_000
-                + i128::try_from(stat.st_mtime_nsec).unwrap_or(0);
+            let changed =
+                i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
             (kind, bytes, changed)
         }
     };

@@ -1,14 +1,18 @@
 /* Runs a program with one thing refused, as containers do: jail WHAT PROGRAM ARGUMENTS… */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sched.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -59,7 +63,42 @@ static int refuse_listeners(void) {
     return INSTALL(code);
 }
 
+static int write_text(const char *path, const char *text) {
+    int file = open(path, O_WRONLY);
+    if (file < 0) return -1;
+    long written = write(file, text, strlen(text));
+    close(file);
+    return written < 0 ? -1 : 0;
+}
+
+/* For root: an ordinary user in a user namespace that may hold no other one. */
+static int leave_no_namespace(char **program) {
+    int ready[2], mapped[2], status;
+    char byte = 'x', path[64];
+    if (pipe(ready) || pipe(mapped)) return 2;
+    pid_t child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWUSER) || write(ready[1], &byte, 1) != 1) _exit(2);
+        if (read(mapped[0], &byte, 1) != 1) _exit(2);
+        if (setresgid(0, 0, 0) || setresuid(0, 0, 0)) _exit(3);
+        if (write_text("/proc/sys/user/max_user_namespaces", "0")) _exit(4);
+        if (setgroups(0, NULL) || setresgid(65534, 65534, 65534)) _exit(5);
+        if (setresuid(65534, 65534, 65534)) _exit(6);
+        execv(program[0], program);
+        _exit(7);
+    }
+    if (child < 0 || read(ready[0], &byte, 1) != 1) return 2;
+    const char *maps[] = {"uid_map", "gid_map"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "/proc/%d/%s", child, maps[i]);
+        if (write_text(path, "0 0 100000")) { perror(path); return 2; }
+    }
+    if (write(mapped[1], &byte, 1) != 1 || waitpid(child, &status, 0) < 0) return 2;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
 int main(int count, char **words) {
+    if (count >= 3 && !strcmp(words[1], "no-namespace-left")) return leave_no_namespace(words + 2);
     if (count < 3 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return 2;
     int failed = 1;
     if (!strcmp(words[1], "no-user-namespaces")) failed = refuse_user_namespaces();
