@@ -14,5 +14,6 @@ pub mod page;
 pub mod path;
 pub mod source;
 pub mod space;
+pub mod text_map;
 pub mod timestamp;
 pub mod verify;
