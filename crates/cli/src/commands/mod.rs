@@ -26,6 +26,7 @@ mod proposal;
 mod receipt;
 mod replay;
 mod replay_intent;
+mod replay_pack;
 mod report;
 mod rules;
 mod run;

@@ -107,6 +107,19 @@ pub struct Entry {
     pub kind: EntryKind,
 }
 
+/// A file that belongs to what was judged, as answers list it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberFile {
+    /// Its name below the root.
+    pub path: String,
+    /// What it is, where it is no regular file.
+    pub kind: Option<&'static str>,
+    /// Its size.
+    pub bytes: u64,
+    /// Its digest; `None` where it is no regular file or could not be read.
+    pub sha256: Option<Digest>,
+}
+
 /// Why something could not be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {

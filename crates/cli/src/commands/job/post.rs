@@ -30,9 +30,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let bytes = input.read(options.limits.max_bytes)?;
     // A text that is no JSON is an invalid plan, like one with a wrong field.
     let document = parse_document(&bytes, &options).map_err(|error| {
-        let mut told = CliError::json(&error, &input.shown());
-        told.outcome = Outcome::Invalid;
-        told
+        let mut refused = CliError::json(&error, &input.shown());
+        refused.outcome = Outcome::Invalid;
+        refused
     })?;
     // What the store keeps is the plan's canonical text. A plan may have a million steps, so that text is what is
     // looked at from here on and the one that was given is let go.

@@ -16,13 +16,12 @@ pub mod section;
 pub mod slice;
 
 use crate::canon::{ReadOptions, parse_outline};
-use crate::describe::job::describe_job;
-use crate::describe::{Description, Documents};
 use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
 use crate::formats::detect::{Detected, detect_text};
+use crate::formats::pack::has_traces;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedJob, VerifiedJob};
@@ -79,13 +78,8 @@ impl FormatDefinition for JobBundleFormat {
                 false => Claim::No,
             };
         }
-        let is_pack = names.has("run.json")
-            || names.has("evidence.json")
-            || names.has("patch.json")
-            || names.has("policy.json")
-            || names.has("runner.json")
-            || names.has("meta.json");
-        if (artifacts && !is_pack) || read("bundle.json").is_some_and(|text| is_manifest(&text)) {
+        let is_manifest = || read("bundle.json").is_some_and(|text| is_manifest(&text));
+        if (artifacts && !has_traces(names)) || is_manifest() {
             return Claim::Strong;
         }
         Claim::No
@@ -103,10 +97,6 @@ impl FormatDefinition for JobBundleFormat {
             .and_then(identify)
             .unwrap_or_default();
         Some(Ok(Judgement { report, identity }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_job(description, documents);
     }
 }
 
