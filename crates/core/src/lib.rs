@@ -12,5 +12,6 @@ pub mod limits;
 pub mod path;
 pub mod source;
 pub mod space;
+pub mod text_map;
 pub mod timestamp;
 pub mod verify;

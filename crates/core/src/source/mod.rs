@@ -6,6 +6,7 @@
 
 mod content;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
@@ -183,6 +184,11 @@ pub trait Source: Sync {
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
         let file = self.open(path)?;
         read_bounded(file, path.as_str(), 0, limit)
+    }
+
+    /// The same without a copy, where the source holds the bytes anyway.
+    fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
+        self.read(path, limit).map(Cow::Owned)
     }
 
     /// What the bytes of a regular file of any size are. A source that read it before, as a

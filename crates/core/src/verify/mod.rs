@@ -21,7 +21,7 @@ mod survey;
 pub use demands::Demands;
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
-pub(crate) use listing::add_faults;
+pub(crate) use listing::PlacedFaults;
 pub use listing::{count_findings, drop_unlisted_findings};
 pub use place::{Place, Span};
 pub use render::{one_line, render_human, render_json, violations_json};
