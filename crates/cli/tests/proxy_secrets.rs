@@ -195,7 +195,7 @@ fn leaks(text: &str, secret: &str) -> Option<&'static str> {
 #[test]
 fn proxy_secrets_of_twenty_kinds_are_nowhere_on_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let upstream = Upstream::start(echo);
+    let upstream = Upstream::start_with(std::time::Duration::ZERO, echo);
     let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
     let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
     let mut numbers = Numbers(18);

@@ -20,4 +20,4 @@ pub mod sse;
 mod wait;
 
 pub use error::NetError;
-pub use wait::wait_until_told;
+pub use wait::EndOfWork;

@@ -4,28 +4,46 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncReadExt;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::NetError;
 
 /// Standard input that is at its end this early was never held by anybody.
 const NEVER_HELD: Duration = Duration::from_millis(200);
 
-/// Returns once SIGINT or SIGTERM comes, or standard input is a pipe that somebody closes.
-pub fn wait_until_told(runtime: &tokio::runtime::Handle) -> Result<(), NetError> {
-    runtime.block_on(async {
-        let system = |error: std::io::Error| NetError::System(error.to_string());
-        let mut interrupted = signal(SignalKind::interrupt()).map_err(system)?;
-        let mut terminated = signal(SignalKind::terminate()).map_err(system)?;
-        let mut hung_up = signal(SignalKind::hangup()).map_err(system)?;
-        tokio::select! {
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
-            _ = hung_up.recv() => {}
-            () = input_closed() => {}
-        }
-        Ok(())
-    })
+/// Listens for the word to end, from the moment it is made: what comes before anybody waits is not
+/// lost.
+#[derive(Debug)]
+pub struct EndOfWork {
+    signals: [Signal; 3],
+}
+
+impl EndOfWork {
+    /// Starts listening.
+    pub fn listen(runtime: &tokio::runtime::Handle) -> Result<Self, NetError> {
+        let _guard = runtime.enter();
+        let listen =
+            |kind: SignalKind| signal(kind).map_err(|error| NetError::System(error.to_string()));
+        let signals = [
+            listen(SignalKind::interrupt())?,
+            listen(SignalKind::terminate())?,
+            listen(SignalKind::hangup())?,
+        ];
+        Ok(Self { signals })
+    }
+
+    /// Returns once SIGINT, SIGTERM or SIGHUP came, or standard input is a pipe that was closed.
+    pub fn wait(mut self, runtime: &tokio::runtime::Handle) {
+        let [interrupted, terminated, hung_up] = &mut self.signals;
+        runtime.block_on(async {
+            tokio::select! {
+                _ = interrupted.recv() => {}
+                _ = terminated.recv() => {}
+                _ = hung_up.recv() => {}
+                () = input_closed() => {}
+            }
+        });
+    }
 }
 
 async fn input_closed() {

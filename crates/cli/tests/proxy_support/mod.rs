@@ -23,12 +23,18 @@ pub struct Service {
 impl Service {
     /// Starts `runseal` in `folder` and waits for its address.
     pub fn runseal(folder: &Path, arguments: &[&str]) -> Self {
+        Self::runseal_with(folder, arguments, &[])
+    }
+
+    /// The same with variables of its environment.
+    pub fn runseal_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = Command::new(RUNSEAL);
         command
             .args(arguments)
             .current_dir(folder)
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -71,6 +77,14 @@ impl Service {
     }
 }
 
+impl Drop for Service {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing running; one that ended it has nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A request as an upstream got it.
 pub struct Seen {
     pub path: String,
@@ -88,7 +102,16 @@ pub struct Upstream {
 }
 
 impl Upstream {
+    /// Sends the pieces so that they arrive one by one.
     pub fn start(answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
+        Self::start_with(Duration::from_millis(3), answer)
+    }
+
+    /// Sends the pieces with a pause after each.
+    pub fn start_with(
+        pause: Duration,
+        answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let answer = Arc::new(answer);
@@ -108,8 +131,7 @@ impl Upstream {
                         if stream.write_all(&piece).is_err() {
                             return;
                         }
-                        // So that the pieces arrive one by one.
-                        std::thread::sleep(Duration::from_millis(3));
+                        std::thread::sleep(pause);
                     }
                     let _ = stream.shutdown(Shutdown::Both);
                 });
@@ -146,7 +168,7 @@ fn read_request(stream: &mut TcpStream) -> Option<Seen> {
 /// An answer in one piece with a length.
 pub fn whole(status: &str, headers: &str, body: &str) -> Answer {
     let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {}\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\n{headers}\r\n",
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\n{headers}\r\n",
         body.len()
     );
     vec![head.into_bytes(), body.as_bytes().to_vec()]
@@ -155,7 +177,7 @@ pub fn whole(status: &str, headers: &str, body: &str) -> Answer {
 /// A chunked answer, a piece a chunk; without its last chunk where it is to break off.
 pub fn chunked(headers: &str, pieces: &[&[u8]], is_whole: bool) -> Answer {
     let head = format!(
-        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\n{headers}\r\n"
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\ndate: Mon, 16 Nov 2026 12:00:00 GMT\r\n{headers}\r\n"
     );
     let mut answer = vec![head.into_bytes()];
     for piece in pieces {
@@ -288,10 +310,11 @@ pub fn wait_for_port(port: u16) {
     panic!("nobody listens on port {port}");
 }
 
-/// Passes connections on to `target` and keeps every byte that comes back.
+/// Passes connections on to `target` and keeps every byte that comes back, in the order of its coming:
+/// a client that asks one thing after the other may use any of its connections.
 pub struct Tap {
     pub url: String,
-    pub answers: Arc<Mutex<Vec<Vec<u8>>>>,
+    pub answers: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Tap {
@@ -299,16 +322,11 @@ impl Tap {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let target = target.to_owned();
-        let answers: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+        let answers: Arc<Mutex<Vec<u8>>> = Arc::default();
         let kept = Arc::clone(&answers);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let stream = stream.unwrap();
-                let number = {
-                    let mut kept = kept.lock().unwrap();
-                    kept.push(Vec::new());
-                    kept.len() - 1
-                };
                 let server = TcpStream::connect(&target).unwrap();
                 let (mut client_in, mut server_out) =
                     (stream.try_clone().unwrap(), server.try_clone().unwrap());
@@ -321,7 +339,7 @@ impl Tap {
                     let (mut server, mut stream) = (server, stream);
                     let mut buffer = [0; 65536];
                     while let Ok(count @ 1..) = server.read(&mut buffer) {
-                        kept.lock().unwrap()[number].extend_from_slice(&buffer[..count]);
+                        kept.lock().unwrap().extend_from_slice(&buffer[..count]);
                         if stream.write_all(&buffer[..count]).is_err() {
                             break;
                         }

@@ -36,9 +36,13 @@ pub(super) fn error(
     }
     let body = Value::object([("type", Value::from("error")), ("error", error)]);
     let bytes = canonical_bytes(&body, Dialect::Kernel).unwrap_or_default();
+    let length = bytes.len();
     let mut response = Response::new(whole(Bytes::from(bytes)));
     *response.status_mut() = status;
     let json = hyper::header::HeaderValue::from_static("application/json");
     response.headers_mut().insert("content-type", json);
+    response
+        .headers_mut()
+        .insert("content-length", length.into());
     response
 }

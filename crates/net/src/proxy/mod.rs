@@ -13,7 +13,7 @@ mod server;
 mod upstream;
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ pub use upstream::Upstream;
 use crate::NetError;
 use crate::matching::Volatile;
 use crate::recording::{
-    Adapter, Finished, Finishing, Journal, Parent, Recorder, Recording, Session, bodies_path,
-    finish_recording, journal_path,
+    Adapter, Finished, Finishing, Journal, JournalReader, Parent, Recorder, Recording, Session,
+    bodies_path, finish_recording, journal_path,
 };
 use crate::redact::{RedactionRules, Redactor};
 use server::{Shared, serve};
@@ -123,7 +123,7 @@ impl Proxy {
         }
         let redactor = Arc::new(redactor);
         let output = options.output.clone().unwrap_or(options.recording.clone());
-        let library = open_library(&options, &redactor)?;
+        let library = open_library(&options)?;
         let recorder = start_recorder(&options, &output, library.as_ref(), &redactor)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -178,14 +178,14 @@ impl Proxy {
         } = self;
         // The server may have ended by itself; then nobody listens.
         let _ = stop.send(true);
-        let quiet = runtime.block_on(async {
-            let ended = tokio::time::timeout(PATIENCE, server).await.is_ok();
-            ended && shared.wait_until_idle(PATIENCE).await
+        runtime.block_on(async {
+            // What is not over by then is recorded as unfinished.
+            let _ = tokio::time::timeout(PATIENCE, server).await;
+            shared.wait_until_idle(PATIENCE).await;
         });
         runtime.shutdown_timeout(Duration::from_millis(500));
         let redactor = Arc::clone(&shared.redactor);
         let (replayed, unused, misses) = shared.tally();
-        let has_failed = recorder.as_ref().is_some_and(Recorder::has_failed);
         drop(shared);
         let finished = match recorder {
             None => None,
@@ -196,7 +196,6 @@ impl Proxy {
                     output: &output,
                     redactor: Some(&redactor),
                 };
-                debug_assert!(!has_failed || quiet);
                 Some(finish_recording(finishing)?)
             }
         };
@@ -210,7 +209,7 @@ impl Proxy {
 }
 
 /// Opens the recording to answer from; what a killed program left of it is finished first.
-fn open_library(options: &ProxyOptions, redactor: &Redactor) -> Result<Option<Library>, NetError> {
+fn open_library(options: &ProxyOptions) -> Result<Option<Library>, NetError> {
     let Mode::Replay {
         strict_order,
         fork_at,
@@ -235,7 +234,6 @@ fn open_library(options: &ProxyOptions, redactor: &Redactor) -> Result<Option<Li
     let mut pointers = recording.volatile.pointers().to_vec();
     pointers.extend_from_slice(options.volatile.pointers());
     let volatile = Volatile::parse(&pointers).unwrap_or_default();
-    let _ = redactor;
     Ok(Some(Library::new(
         recording,
         volatile,
@@ -244,11 +242,20 @@ fn open_library(options: &ProxyOptions, redactor: &Redactor) -> Result<Option<Li
     )))
 }
 
-/// Finishes what a killed program left of `recording`; whether there was anything.
-pub fn recover(recording: &std::path::Path) -> Result<Option<Finished>, NetError> {
+/// Finishes what a killed program left of `recording`; none where there is nothing of the kind. A
+/// recording that somebody is still making is refused.
+pub fn recover(recording: &Path) -> Result<Option<Finished>, NetError> {
     let journal = journal_path(recording);
-    if !journal.exists() || recording.exists() {
+    if !journal.exists() {
         return Ok(None);
+    }
+    let _lock = Journal::lock_left_behind(&journal)?;
+    if recording.exists() {
+        // Only what was to become this very recording with more in it.
+        let parent = JournalReader::open(&journal)?.session().parent.clone();
+        if parent.is_none_or(|parent| parent.path != recording) {
+            return Ok(None);
+        }
     }
     finish_recording(Finishing {
         journal: &journal,
@@ -260,7 +267,7 @@ pub fn recover(recording: &std::path::Path) -> Result<Option<Finished>, NetError
 
 fn start_recorder(
     options: &ProxyOptions,
-    output: &std::path::Path,
+    output: &Path,
     library: Option<&Library>,
     redactor: &Arc<Redactor>,
 ) -> Result<Option<Recorder>, NetError> {

@@ -12,7 +12,7 @@ use hyper::{Response, StatusCode};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::answer::AnswerBody;
-use super::server::{Active, Received, Shared, broken_off, tell_unreachable};
+use super::server::{Active, Received, Shared, broken_off};
 use super::{headers, rpc};
 use crate::recording::{Adapter, End, Note, Recorded};
 
@@ -158,9 +158,8 @@ pub(super) fn replay(
     is_head: bool,
     active: Active,
 ) -> Response<AnswerBody> {
-    let Some(status) = recorded.status else {
-        return tell_unreachable("as when it was recorded");
-    };
+    let is_whole = matches!(recorded.end, End::Complete | End::Unreachable);
+    let status = recorded.status.unwrap_or(502);
     let chunks = rpc::rewrite(recorded, &received.body);
     let mut response = Response::new(AnswerBody::default());
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
@@ -180,7 +179,7 @@ pub(super) fn replay(
     }
     let is_mcp = shared.adapter() == Adapter::McpHttp;
     let waits = is_mcp.then(|| shared.started());
-    if recorded.end == End::Complete && waits.is_none() {
+    if is_whole && waits.is_none() {
         *response.body_mut() = Chunks(chunks.into_iter()).boxed_unsync();
         return response;
     }
@@ -197,7 +196,7 @@ pub(super) fn replay(
             }
         }
         match end {
-            End::Complete => {}
+            End::Complete | End::Unreachable => {}
             // A client that stays longer than the recorded one did sees nothing more.
             End::ClientGone if is_mcp => sender.closed().await,
             _ => {

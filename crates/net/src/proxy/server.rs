@@ -88,11 +88,11 @@ impl Shared {
         self.started.subscribe()
     }
 
-    /// Whether all requests under way ended within `patience`.
-    pub(super) async fn wait_until_idle(&self, patience: Duration) -> bool {
+    /// Waits until no request is under way, but not longer than `patience`.
+    pub(super) async fn wait_until_idle(&self, patience: Duration) {
         let mut active = self.active.subscribe();
         let idle = active.wait_for(|count| *count == 0);
-        tokio::time::timeout(patience, idle).await.is_ok()
+        let _ = tokio::time::timeout(patience, idle).await;
     }
 
     /// Answered from the recording, never asked for, and misses.
@@ -152,6 +152,8 @@ pub(super) async fn serve(
             });
             let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
+                // A date of ours would be another one in the replay.
+                .auto_date_header(false)
                 .serve_connection(TokioIo::new(stream), service);
             tokio::pin!(connection);
             let is_over = tokio::select! {
@@ -385,29 +387,52 @@ fn recording_failed() -> Response<AnswerBody> {
     answer::error(StatusCode::INSUFFICIENT_STORAGE, "WRITE", message, &[])
 }
 
+/// Tells the client that there is no answer; what it is told is recorded as one.
 async fn unreachable(
     shared: &Shared,
     x: u64,
     begun: Instant,
     reason: &str,
 ) -> Response<AnswerBody> {
-    let (written, is_written) = tokio::sync::oneshot::channel();
-    let note = Note::End {
-        x,
-        end: End::Unreachable,
-        latency_ms: pump::milliseconds(begun),
-        written: Some(written),
+    let message = format!("the upstream cannot be reached: {reason}");
+    let response = answer::error(StatusCode::BAD_GATEWAY, "UPSTREAM", &message, &[]);
+    if shared.notes.is_none() {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let body = match body.collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => Bytes::new(),
     };
-    if !shared.note(note).await || shared.notes.is_some() && is_written.await.is_err() {
+    let (written, is_written) = tokio::sync::oneshot::channel();
+    let notes = [
+        Note::Head {
+            x,
+            status: Some(parts.status.as_u16()),
+            headers: headers::noted(&parts.headers),
+            kind: BodyKind::Json,
+        },
+        Note::Data {
+            x,
+            bytes: body.clone(),
+            after: *shared.started.borrow(),
+        },
+        Note::End {
+            x,
+            end: End::Unreachable,
+            latency_ms: pump::milliseconds(begun),
+            written: Some(written),
+        },
+    ];
+    for note in notes {
+        if !shared.note(note).await {
+            return recording_failed();
+        }
+    }
+    if is_written.await.is_err() {
         return recording_failed();
     }
-    tell_unreachable(reason)
-}
-
-/// The answer where there is none, recorded or live.
-pub(super) fn tell_unreachable(reason: &str) -> Response<AnswerBody> {
-    let message = format!("the upstream cannot be reached: {reason}");
-    answer::error(StatusCode::BAD_GATEWAY, "UPSTREAM", &message, &[])
+    Response::from_parts(parts, answer::whole(body))
 }
 
 /// An error that ends a connection in the middle of an answer.

@@ -1,15 +1,20 @@
 //! Who is asked: an address, and connections to it with or without TLS.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::NetError;
 use crate::dialect::Api;
+
+/// How long a connection is kept for the next request: shorter than servers keep theirs.
+const IDLE: Duration = Duration::from_secs(15);
 
 /// Connections to upstreams, kept open between requests.
 pub(super) type UpstreamClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
@@ -99,5 +104,8 @@ pub(super) fn build_client() -> Result<UpstreamClient, NetError> {
         .https_or_http()
         .enable_http1()
         .wrap_connector(connector);
-    Ok(Client::builder(TokioExecutor::new()).build(connector))
+    Ok(Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE)
+        .build(connector))
 }

@@ -70,6 +70,7 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
         bodies: BTreeSet::new(),
         models: BTreeSet::new(),
         total: 0,
+        asked: 0,
         interactions: 0,
         gaps: Gaps::new(reader.gaps(), reader.is_finished()),
     };
@@ -146,6 +147,8 @@ struct Making<'a> {
     bodies: BTreeSet<PathBuf>,
     models: BTreeSet<String>,
     total: usize,
+    /// Bytes of requests so far: beyond a bound they are files, so that the document can be read.
+    asked: usize,
     interactions: usize,
     gaps: Gaps,
 }
@@ -301,7 +304,8 @@ impl Making<'_> {
             request.insert("headers", headers_value(&exchange.request_headers));
         }
         let body = &exchange.request_body;
-        if body.len() > LARGEST_REQUEST {
+        self.asked += body.len();
+        if body.len() > LARGEST_REQUEST || self.asked > MAX_SESSION_BYTES {
             let file = self.put_body(body)?;
             request.insert("body_file", file);
             return Ok(request);

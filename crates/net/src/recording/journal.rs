@@ -3,7 +3,7 @@
 //! A line that has no end was being written when the program was killed; it is no record.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,9 @@ impl Journal {
                 },
                 _ => NetError::write(path)(error),
             })?;
+        // Held until the end, so that nobody takes it for one that was left behind.
+        file.try_lock()
+            .map_err(|error| NetError::write(path)(error.into()))?;
         let mut journal = Self {
             file,
             path: path.to_owned(),
@@ -66,6 +69,19 @@ impl Journal {
         }
         journal.append(&first).map_err(NetError::write(path))?;
         Ok(journal)
+    }
+
+    /// Holds a journal whose writer is gone; one that is still being written is refused.
+    pub fn lock_left_behind(path: &Path) -> Result<File, NetError> {
+        let file = File::open(path).map_err(NetError::read(path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(NetError::Recording {
+                path: path.to_owned(),
+                reason: "it is still being recorded".to_owned(),
+            }),
+            Err(TryLockError::Error(error)) => Err(NetError::read(path)(error)),
+        }
     }
 
     /// Adds a record. It is the system's when this returns: killing the program does not lose it.

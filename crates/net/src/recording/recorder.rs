@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
@@ -85,7 +84,6 @@ pub enum Note {
 #[derive(Debug)]
 pub struct Recorder {
     sender: mpsc::Sender<Note>,
-    has_failed: Arc<AtomicBool>,
     worker: JoinHandle<Result<(), NetError>>,
 }
 
@@ -93,32 +91,21 @@ impl Recorder {
     /// Starts writing to `journal`.
     pub fn start(journal: Journal, redactor: Arc<Redactor>) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        let has_failed = Arc::new(AtomicBool::new(false));
-        let failed = Arc::clone(&has_failed);
         let worker = std::thread::spawn(move || {
             let mut writer = Writer {
                 journal,
                 redactor,
                 open: BTreeMap::new(),
             };
-            let written = writer.run(receiver, &failed);
+            let written = writer.run(receiver);
             written.map_err(NetError::write(writer.journal.path()))
         });
-        Self {
-            sender,
-            has_failed,
-            worker,
-        }
+        Self { sender, worker }
     }
 
     /// Where notes are told.
     pub fn sender(&self) -> mpsc::Sender<Note> {
         self.sender.clone()
-    }
-
-    /// Whether the journal could not be written.
-    pub fn has_failed(&self) -> bool {
-        self.has_failed.load(Ordering::Acquire)
     }
 
     /// Writes what was told and ends. All other senders must be gone.
@@ -138,19 +125,11 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(&mut self, mut notes: mpsc::Receiver<Note>, failed: &AtomicBool) -> io::Result<()> {
-        let mut result = Ok(());
+    /// Where a write fails, the receiver is dropped: whoever tells or waits learns it by that.
+    fn run(&mut self, mut notes: mpsc::Receiver<Note>) -> io::Result<()> {
         while let Some(note) = notes.blocking_recv() {
-            if result.is_err() {
-                // Senders of `written` learn it by its being dropped.
-                continue;
-            }
-            result = self.take(note);
-            if result.is_err() {
-                failed.store(true, Ordering::Release);
-            }
+            self.take(note)?;
         }
-        result?;
         self.journal.append(&Value::object([("t", "finish")]))?;
         self.journal.sync()
     }

@@ -1,6 +1,6 @@
 //! Values that are known to be secret, and the forms in which they may come up again.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -12,39 +12,68 @@ const LEAST: usize = 8;
 /// The most values that are remembered. Stops a stream of tokens that would fill the memory.
 const MOST: usize = 20_000;
 
-/// Known secrets and a matcher for all their forms.
+/// Known secrets and matchers for all their forms.
+///
+/// Values come one by one and are looked for all the time, so matchers are kept in levels, each more
+/// than twice as large as the next: a new value means a small matcher, and only now and then a large
+/// one.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// By form: the kind and the placeholder of the secret.
-    forms: BTreeMap<Vec<u8>, (String, String)>,
-    values: usize,
-    /// Built when asked for: learning comes in bursts.
-    matcher: std::sync::OnceLock<Option<Matcher>>,
+    values: BTreeSet<Vec<u8>>,
+    levels: Vec<Level>,
 }
 
 #[derive(Debug)]
-struct Matcher {
-    automaton: AhoCorasick,
-    meaning: Vec<(String, String)>,
+struct Level {
+    forms: Vec<Form>,
+    matcher: Option<AhoCorasick>,
+}
+
+/// One spelling of a secret.
+#[derive(Debug)]
+struct Form {
+    bytes: Vec<u8>,
+    kind: String,
+    placeholder: String,
+}
+
+impl Level {
+    fn new(forms: Vec<Form>) -> Self {
+        let matcher = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(forms.iter().map(|form| &form.bytes));
+        Self {
+            forms,
+            matcher: matcher.ok(),
+        }
+    }
 }
 
 impl Known {
     /// Remembers a value with its placeholder.
     pub(super) fn learn(&mut self, kind: &str, value: &[u8], placeholder: &str) {
         let is_placeholder = value.starts_with(super::PLACEHOLDER.as_bytes());
-        if value.len() < LEAST || is_placeholder || self.forms.contains_key(value) {
+        let is_full = self.values.len() >= MOST;
+        if value.len() < LEAST || is_placeholder || is_full || !self.values.insert(value.to_vec()) {
             return;
         }
-        if self.values >= MOST {
-            return;
+        let mut forms: Vec<Form> = forms(value)
+            .into_iter()
+            .map(|bytes| Form {
+                bytes,
+                kind: kind.to_owned(),
+                placeholder: placeholder.to_owned(),
+            })
+            .collect();
+        while let Some(last) = self.levels.pop() {
+            if last.forms.len() > 2 * forms.len() {
+                self.levels.push(last);
+                break;
+            }
+            // Of equal forms the one that was known first stands first.
+            forms = last.forms.into_iter().chain(forms).collect();
         }
-        self.values += 1;
-        for form in forms(value) {
-            self.forms
-                .entry(form)
-                .or_insert_with(|| (kind.to_owned(), placeholder.to_owned()));
-        }
-        self.matcher = std::sync::OnceLock::new();
+        self.levels.push(Level::new(forms));
     }
 
     /// Every place of a known secret: kind, place, placeholder.
@@ -52,23 +81,12 @@ impl Known {
         &'k self,
         bytes: &'k [u8],
     ) -> impl Iterator<Item = (&'k str, Range<usize>, &'k str)> + 'k {
-        let matcher = self.matcher.get_or_init(|| {
-            if self.forms.is_empty() {
-                return None;
-            }
-            let automaton = AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(self.forms.keys())
-                .ok()?;
-            Some(Matcher {
-                automaton,
-                meaning: self.forms.values().cloned().collect(),
-            })
-        });
-        matcher.iter().flat_map(move |matcher| {
-            matcher.automaton.find_iter(bytes).filter_map(|hit| {
-                let (kind, placeholder) = matcher.meaning.get(hit.pattern().as_usize())?;
-                Some((kind.as_str(), hit.range(), placeholder.as_str()))
+        self.levels.iter().flat_map(move |level| {
+            level.matcher.iter().flat_map(move |matcher| {
+                matcher.find_iter(bytes).filter_map(|hit| {
+                    let form = level.forms.get(hit.pattern().as_usize())?;
+                    Some((form.kind.as_str(), hit.range(), form.placeholder.as_str()))
+                })
             })
         })
     }

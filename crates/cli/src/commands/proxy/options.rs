@@ -4,11 +4,11 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
-use runseal_net::NetError;
 use runseal_net::matching::Volatile;
 use runseal_net::proxy::Proxy;
 use runseal_net::recording::Finished;
 use runseal_net::redact::{RedactionRules, known_values_in_environment};
+use runseal_net::{EndOfWork, NetError};
 
 use crate::error::CliError;
 use crate::ui;
@@ -88,8 +88,11 @@ pub fn listen(address: &str) -> Result<TcpListener, CliError> {
 
 /// Says where the proxy listens, and waits until it is told to end.
 pub fn attend(proxy: &Proxy) -> Result<(), CliError> {
+    // Before anybody knows the address: whoever reads it may say at once that it is enough.
+    let end = EndOfWork::listen(proxy.handle()).map_err(net_error)?;
     ui::print_line(&format!("{{\"listening\":\"http://{}\"}}", proxy.address()))?;
-    runseal_net::wait_until_told(proxy.handle()).map_err(net_error)
+    end.wait(proxy.handle());
+    Ok(())
 }
 
 /// An error of the network, as it is told.
