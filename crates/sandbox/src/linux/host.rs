@@ -142,6 +142,9 @@ fn prepare(
     drop_to: Option<(u32, u32)>,
     purpose: Purpose,
 ) -> Result<Surroundings, SandboxError> {
+    for path in &spec.show {
+        fs::metadata(path).map_err(system("look at a path that is to be shown"))?;
+    }
     let Some(layered) = &spec.layered else {
         if let (Some(ids), Purpose::Run) = (drop_to, purpose) {
             ownership::give_folder(&spec.work_folder, ids)
