@@ -1,9 +1,10 @@
-//! Run bundles (document 004): the folder of one engine run, RB1-RB12.
+//! Run bundles (document 004): the folder of one engine run, RB1-RB13.
 //!
 //! - [`layout`]: which files there are, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
 //! - [`sums`], [`index`]: the two lists of files, read leniently enough to report every fault.
 //! - [`outputs`]: what the two hashes of an output are over.
+//! - [`recorded`]: what a recorded command read and wrote, as its documents list it.
 //! - [`facts`]: what was found on disk, and the documents, as the rules see them.
 //! - [`rules`]: the table.
 //!
@@ -16,10 +17,12 @@ pub mod index;
 pub mod layout;
 pub mod outputs;
 pub mod pointer;
+pub mod recorded;
 pub mod rules;
 mod rules_documents;
 mod rules_files;
 mod rules_meta;
+mod rules_recorded;
 pub mod sums;
 pub mod time;
 

@@ -1,0 +1,224 @@
+//! One run of a command in the user's folder: what it is given, and what came of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use runseal_sandbox::{
+    CancelToken, Isolation, Limits, Observation, Observe, OnOutput, Recorded, Sandbox,
+    SandboxError, Spec, SpecError, check_own_place,
+};
+
+use super::fixed_time::{FixedTime, fix_time};
+use super::program::{ProgramError, Toolchain, find_toolchain, normalize};
+
+/// What the names of parameters begin with in the command's environment.
+pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
+
+/// Variables that every recorded command gets, so that it does the same every time and leaves no
+/// caches in the folder.
+const STEADY: [(&str, &str); 2] = [("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONHASHSEED", "0")];
+
+/// What a command may use at the most, unless its caller says otherwise.
+pub fn policy() -> Limits {
+    Limits {
+        wall_time: std::time::Duration::from_secs(3600),
+        memory_bytes: 8 << 30,
+        processes: 1024,
+        open_files: 4096,
+        ..crate::run::command::policy()
+    }
+}
+
+/// A command and everything that it is given.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// Program and arguments, as they were typed.
+    pub argv: Vec<String>,
+    /// The folder it runs in: absolute, without links on the way.
+    pub folder: PathBuf,
+    /// Further files and folders that it may read, absolute.
+    pub inputs: Vec<PathBuf>,
+    /// What it is told by name; it finds them as `RUNSEAL_PARAM_<name>`.
+    pub parameters: BTreeMap<String, String>,
+    /// Variables of the host that are passed on.
+    pub variables: BTreeMap<String, String>,
+    /// Standard input.
+    pub stdin: Vec<u8>,
+    /// The seconds since 1970 that its clock shows, where that is possible.
+    pub fixed_time: Option<i64>,
+    /// PATH of whoever records.
+    pub search: Option<OsString>,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Why a command was not run, or its run does not count.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is no command.
+    #[error("there is no command")]
+    NoCommand,
+    /// The program cannot be started.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A folder or an input that the sandbox cannot show.
+    #[error("`{}` cannot be shown to the command: {why}", .path.display())]
+    Place {
+        /// The place.
+        path: PathBuf,
+        /// What stands against it.
+        why: String,
+    },
+    /// A folder that is the home of whoever records.
+    #[error("`{}` is your home folder: everything in it would be shown to the command", .0.display())]
+    Home(PathBuf),
+    /// Something could not be read.
+    #[error("`{}` could not be read", .path.display())]
+    Read {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It was not run, or nobody knows how it ended.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct CommandRun {
+    /// How it ended, what it changed, what was seen.
+    pub recorded: Recorded,
+    /// Its whole environment.
+    pub environment: BTreeMap<String, String>,
+    /// The program that was started.
+    pub program: PathBuf,
+    /// How far it was kept apart.
+    pub isolation: Isolation,
+    pub(crate) fixed_time: FixedTime,
+    /// Holds the layer's files where they are not in memory.
+    _store: tempfile::TempDir,
+}
+
+impl CommandRun {
+    /// What was seen; nothing where observation was not possible.
+    pub fn observation(&self) -> Option<&Observation> {
+        self.recorded.observation.as_ref()
+    }
+}
+
+/// How a run is watched from outside.
+#[derive(Debug, Clone, Default)]
+pub struct Watching {
+    /// Ends it early.
+    pub cancel: Option<CancelToken>,
+    /// Gets what it prints while it prints it.
+    pub on_output: Option<OnOutput>,
+}
+
+/// Runs `command` once. The real folder stays as it is.
+pub fn run_command(
+    command: &Command,
+    sandbox: &Sandbox,
+    watching: &Watching,
+) -> Result<CommandRun, RunError> {
+    let program = command.argv.first().filter(|program| !program.is_empty());
+    let program = program.ok_or(RunError::NoCommand)?;
+    check_place(&command.folder)?;
+    if let Some(home) = std::env::home_dir()
+        && home.canonicalize().ok().as_deref() == Some(&*command.folder)
+    {
+        return Err(RunError::Home(command.folder.clone()));
+    }
+    let toolchain = find_toolchain(program, &command.folder, command.search.as_deref())?;
+    let store = tempfile::Builder::new().prefix("runseal-record-").tempdir();
+    let store = store.map_err(|source| RunError::Read {
+        path: std::env::temp_dir(),
+        source,
+    })?;
+    let mut spec = Spec::in_folder(&command.argv, &command.folder, store.path());
+    spec.show = shown_paths(command, &toolchain)?;
+    let fixed_time = fix_time(command.fixed_time);
+    spec.env = environment_of(command, &toolchain, &fixed_time);
+    spec.stdin.clone_from(&command.stdin);
+    spec.limits = command.limits.clone();
+    spec.observe = Some(Observe::default());
+    spec.cancel.clone_from(&watching.cancel);
+    spec.on_output.clone_from(&watching.on_output);
+    let recorded = sandbox.record(&spec)?;
+    Ok(CommandRun {
+        recorded,
+        environment: spec.environment(),
+        program: toolchain.program,
+        isolation: sandbox.isolation(),
+        fixed_time,
+        _store: store,
+    })
+}
+
+fn check_place(path: &Path) -> Result<(), RunError> {
+    check_own_place(path).map_err(|error| match error {
+        SpecError::Place { path, why } => RunError::Place {
+            path,
+            why: why.to_string(),
+        },
+        other => RunError::Place {
+            path: path.to_owned(),
+            why: other.to_string(),
+        },
+    })
+}
+
+/// Inputs have to be there; of toolchains, what cannot be shown is left out, and the command says
+/// what it lacks.
+fn shown_paths(command: &Command, toolchain: &Toolchain) -> Result<Vec<PathBuf>, RunError> {
+    let mut shown = BTreeSet::new();
+    for input in &command.inputs {
+        let real = input.canonicalize().map_err(|source| RunError::Read {
+            path: input.clone(),
+            source,
+        })?;
+        if real.starts_with(&command.folder) {
+            continue;
+        }
+        check_place(&real)?;
+        shown.insert(real);
+    }
+    for path in &toolchain.shown {
+        let real = path.canonicalize().unwrap_or_else(|_| normalize(path));
+        for place in [path.clone(), real] {
+            // A folder that holds the command's own is not covered by it.
+            let holds_folder = command.folder.starts_with(&place);
+            if check_own_place(&place).is_ok() && !holds_folder {
+                shown.insert(place);
+            }
+        }
+    }
+    Ok(shown.into_iter().collect())
+}
+
+fn environment_of(
+    command: &Command,
+    toolchain: &Toolchain,
+    fixed_time: &FixedTime,
+) -> BTreeMap<String, String> {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let mut environment: BTreeMap<String, String> = STEADY.iter().map(own).collect();
+    environment.insert("PATH".to_owned(), toolchain.path.clone());
+    environment.extend(toolchain.variables.iter().cloned());
+    environment.extend(fixed_time.variables.iter().cloned());
+    environment.extend(passed_variables(command));
+    environment
+}
+
+/// The variables that somebody decided to give to the command.
+pub(crate) fn passed_variables(command: &Command) -> BTreeMap<String, String> {
+    let mut passed = command.variables.clone();
+    for (name, value) in &command.parameters {
+        passed.insert(format!("{PARAMETER_PREFIX}{name}"), value.clone());
+    }
+    passed
+}
