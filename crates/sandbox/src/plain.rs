@@ -13,12 +13,12 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal};
 
 use crate::error::SandboxError;
-use crate::outcome::{Ending, Enforcement, Enforcer, Outcome};
+use crate::outcome::{Ending, Enforcement, Enforcer, Outcome, Recorded};
 use crate::pump::Pump;
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
 
 /// Runs the command of a checked specification.
-pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
+pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
     let began = Instant::now();
     let mut child = start(spec)?;
     let stdin = child.stdin.take();
@@ -61,7 +61,7 @@ pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
         (None, None, Some(signal)) => Ending::Signaled(signal),
         (None, None, None) => return Err(SandboxError::NoReport),
     };
-    Ok(Outcome {
+    let outcome = Outcome {
         ending,
         stdout,
         stderr,
@@ -70,6 +70,11 @@ pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
             memory: Enforcer::Nobody,
             work_folder: Enforcer::Nobody,
         },
+    };
+    Ok(Recorded {
+        outcome,
+        layer: None,
+        observation: None,
     })
 }
 

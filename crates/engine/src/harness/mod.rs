@@ -200,7 +200,7 @@ fn now(options: &Options) -> i64 {
 fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
     match isolation {
         Isolation::None => Ok(Sandbox::without_isolation()),
-        Isolation::Full => Sandbox::with_isolation().map_err(no_isolation),
+        level => Sandbox::at(level).map_err(no_isolation),
     }
 }
 
@@ -208,8 +208,8 @@ fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
 /// once for nothing, so that they tell the truth.
 fn check_isolation(sandbox: &Sandbox, outcome: Option<&Outcome>) -> Result<(), HarnessError> {
     let is_proven = outcome.is_some_and(|outcome| outcome.done.enforcement.is_some());
-    if sandbox.isolation() == Isolation::Full && !is_proven {
-        Sandbox::probe().map_err(no_isolation)?;
+    if !is_proven {
+        Sandbox::probe_at(sandbox.isolation()).map_err(no_isolation)?;
     }
     Ok(())
 }

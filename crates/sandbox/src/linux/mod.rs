@@ -6,8 +6,10 @@
 //! captured output, and stops a command after milliseconds (see docs/sandbox.md).
 
 mod cgroup;
+mod changes;
 mod fence;
 mod handover;
+mod interrupts;
 mod mounts;
 mod ownership;
 mod plan;
@@ -31,10 +33,13 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
 use crate::Capabilities;
 use crate::error::{Layer, Missing, SandboxError};
-use crate::outcome::{Ending, Enforcement, Enforcer, Limit, Outcome};
+use crate::level::Isolation;
+use crate::observation::Observation;
+use crate::outcome::{Ending, Enforcement, Enforcer, Limit, Outcome, Recorded};
 use crate::pump::Pump;
 use crate::spec::Spec;
 use cgroup::Group;
+pub(crate) use interrupts::{catch_interrupts, caught_interrupt};
 use plan::Purpose;
 use report::{RECORD_BYTES, Record};
 use stage::Wires;
@@ -46,7 +51,7 @@ use work::WorkFolder;
 const PROBE_TIME: Duration = Duration::from_secs(300);
 
 /// What can be found out without starting a process.
-pub(crate) fn find_capabilities() -> Result<Capabilities, Missing> {
+pub(crate) fn find_capabilities(_level: Isolation) -> Result<Capabilities, Missing> {
     let landlock = fence::find_version()?;
     let drop_to = ownership::find_unprivileged_ids()?;
     Ok(Capabilities {
@@ -56,8 +61,8 @@ pub(crate) fn find_capabilities() -> Result<Capabilities, Missing> {
 }
 
 /// Puts every layer up for a command that does nothing, over an empty work folder of its own.
-pub(crate) fn probe() -> Result<Capabilities, Missing> {
-    let capabilities = find_capabilities()?;
+pub(crate) fn probe(level: Isolation) -> Result<Capabilities, Missing> {
+    let capabilities = find_capabilities(level)?;
     let drop_to = ownership::find_unprivileged_ids()?;
     // The folder is never looked at: a probe's work folder is in memory and starts empty.
     let mut spec = Spec::new(["/"], "/");
@@ -87,7 +92,21 @@ fn describe(error: &SandboxError) -> String {
 }
 
 /// Runs the command of a checked specification.
-pub(crate) fn run(spec: &Spec, capabilities: &Capabilities) -> Result<Outcome, SandboxError> {
+pub(crate) fn run(
+    spec: &Spec,
+    level: Isolation,
+    capabilities: Option<&Capabilities>,
+) -> Result<Recorded, SandboxError> {
+    let Some(capabilities) = capabilities else {
+        return crate::plain::run(spec);
+    };
+    if spec.layered.is_some() || level != Isolation::Full {
+        return Err(Missing {
+            layer: Layer::LayeredFolder,
+            reason: "not built yet".to_owned(),
+        }
+        .into());
+    }
     let drop_to = ownership::find_unprivileged_ids()?;
     if drop_to.is_some() != capabilities.drops_root {
         return Err(SandboxError::System {
@@ -95,7 +114,12 @@ pub(crate) fn run(spec: &Spec, capabilities: &Capabilities) -> Result<Outcome, S
             source: io::Error::from(io::ErrorKind::PermissionDenied),
         });
     }
-    launch(spec, drop_to, Purpose::Run)
+    let outcome = launch(spec, drop_to, Purpose::Run)?;
+    Ok(Recorded {
+        outcome,
+        layer: None,
+        observation: spec.observe.as_ref().map(|_| Observation::default()),
+    })
 }
 
 fn launch(

@@ -171,6 +171,31 @@ pub(super) fn reset_signals() {
     }
 }
 
+/// Calls `handler` for the first such signal; a second one has its default action. The handler
+/// may only store to atomics. A signal that the caller ignores stays ignored (`nohup`).
+pub(super) fn catch_once(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
+    // SAFETY: both structures are plain data for which zero is valid, and live through the calls;
+    // the handler is a function of the type that sigaction wants without SA_SIGINFO, and keeps to
+    // what is allowed in handlers.
+    let answer = unsafe {
+        let mut before: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, ptr::null(), &raw mut before);
+        if before.sa_sigaction == libc::SIG_IGN {
+            return Ok(());
+        }
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESETHAND;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(signal, &raw const action, ptr::null_mut())
+    };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// A list of C strings with the closing null pointer that execve wants.
 pub(super) struct StringList {
     _strings: Vec<CString>,

@@ -111,14 +111,37 @@ pub(super) fn replicate(
 ) -> Result<(), Errno> {
     let mut copier = Copier {
         owner,
-        buffers: [vec![0; BUFFER], vec![0; BUFFER]],
+        buffers: Buffers::new(),
     };
     copier.replicate_below(from, to, 0)
 }
 
 struct Copier {
     owner: Option<(u32, u32)>,
-    buffers: [Vec<u8>; 2],
+    buffers: Buffers,
+}
+
+/// Room for reading two files side by side.
+pub(super) struct Buffers([Vec<u8>; 2]);
+
+impl Buffers {
+    pub(super) fn new() -> Buffers {
+        Buffers([vec![0; BUFFER], vec![0; BUFFER]])
+    }
+
+    /// Whether two files hold the same from here on.
+    pub(super) fn are_same(&mut self, one: &OwnedFd, other: &OwnedFd) -> Result<bool, Errno> {
+        let [first, second] = &mut self.0;
+        loop {
+            let counts = (read_full(one, first)?, read_full(other, second)?);
+            if first.get(..counts.0) != second.get(..counts.1) {
+                return Ok(false);
+            }
+            if counts.0 == 0 {
+                return Ok(true);
+            }
+        }
+    }
 }
 
 impl Copier {
@@ -198,7 +221,7 @@ impl Copier {
                 && permissions(&there) == permissions(stat);
             if may_be_same
                 && let Ok(target) = rustix::fs::openat(to, name, READ, Mode::empty())
-                && self.is_same(&source, &target)?
+                && self.buffers.are_same(&source, &target)?
             {
                 return Ok(());
             }
@@ -206,7 +229,7 @@ impl Copier {
             rustix::fs::seek(&source, rustix::fs::SeekFrom::Start(0))?;
         }
         let target = rustix::fs::openat(to, name, CREATE, Mode::RUSR | Mode::WUSR)?;
-        let [buffer, _] = &mut self.buffers;
+        let Buffers([buffer, _]) = &mut self.buffers;
         loop {
             let count = read_full(&source, buffer)?;
             let mut rest = buffer.get(..count).unwrap_or_default();
@@ -219,19 +242,6 @@ impl Copier {
             }
         }
         self.finish(&target, stat)
-    }
-
-    fn is_same(&mut self, one: &OwnedFd, other: &OwnedFd) -> Result<bool, Errno> {
-        let [first, second] = &mut self.buffers;
-        loop {
-            let counts = (read_full(one, first)?, read_full(other, second)?);
-            if first.get(..counts.0) != second.get(..counts.1) {
-                return Ok(false);
-            }
-            if counts.0 == 0 {
-                return Ok(true);
-            }
-        }
     }
 
     fn copy_link(
@@ -298,7 +308,7 @@ fn remove(folder: &OwnedFd, name: &CStr, depth: usize) -> Result<(), Errno> {
     rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
 }
 
-fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
+pub(super) fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
     let mut names = BTreeSet::new();
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
@@ -310,12 +320,26 @@ fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
     Ok(names)
 }
 
-fn open_folder(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
+pub(super) fn open_folder(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
     open_despite_rights(above, name, stat, FOLDER)
 }
 
-fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
+pub(super) fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
     open_despite_rights(above, name, stat, READ)
+}
+
+/// Opens a folder without changing anything of it; nothing where its rights forbid that.
+pub(super) fn open_folder_as_is(above: &OwnedFd, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
+    match rustix::fs::openat(above, name, FOLDER, Mode::empty()) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::ACCESS | Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Opens a file without changing anything of it.
+pub(super) fn open_file_as_is(above: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(above, name, READ, Mode::empty())
 }
 
 /// Opens what its owner may have closed to everyone, the owner included. Its rights are the same
