@@ -128,7 +128,7 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
     }
     if let Some(observation) = run.observation() {
         found.sort_files(observation, places)?;
-        found.add_observed_gaps(observation);
+        found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");
     }
@@ -350,42 +350,54 @@ impl Accesses {
         }
         Ok(())
     }
+}
 
-    fn add_observed_gaps(&mut self, observation: &Observation) {
-        for attempt in &observation.network {
-            let program = attempt.program.display();
-            let ending = if attempt.is_refused { "and was refused" } else { "and got it" };
-            self.gap("network", format!("{program} asked for {} {ending}", attempt.target));
-        }
-        for gap in &observation.gaps {
-            let (kind, detail) = match gap {
-                Gap::NotObserved { reason } => {
-                    ("not-observed", format!("nothing was observed: {reason}"))
-                }
-                Gap::TooManyFiles { not_kept } => (
-                    "too-many-files",
-                    format!("{not_kept} opens of further files were not kept"),
-                ),
-                Gap::TooManyPrograms => (
-                    "too-many-programs",
-                    "more programs used randomness, threads or the network than are kept".to_owned(),
-                ),
-                Gap::Unresolved { count } => (
-                    "unresolved",
-                    format!("{count} opens could not be told: their process was gone or changed the name"),
-                ),
-                Gap::MountBelow { path } => (
-                    "mount",
-                    format!("`{}` is another file system and was not shown", path.display()),
-                ),
-                Gap::CopiedFolder { path } => (
-                    "copied-folder",
-                    format!("the command ran in a copy of the folder, at `{}`", path.display()),
-                ),
-            };
-            self.gap(kind, detail);
-        }
+/// What observation itself says that it missed, and what the command was refused.
+pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
+    let mut gaps = BTreeSet::new();
+    let mut add = |kind: &str, detail: String| {
+        gaps.insert(CaptureGap {
+            kind: kind.to_owned(),
+            detail,
+        });
+    };
+    for attempt in &observation.network {
+        let program = attempt.program.display();
+        let ending = match attempt.is_refused {
+            true => "and was refused",
+            false => "and got it",
+        };
+        add("network", format!("{program} asked for {} {ending}", attempt.target));
     }
+    for gap in &observation.gaps {
+        let (kind, detail) = match gap {
+            Gap::NotObserved { reason } => {
+                ("not-observed", format!("nothing was observed: {reason}"))
+            }
+            Gap::TooManyFiles { not_kept } => (
+                "too-many-files",
+                format!("{not_kept} opens of further files were not kept"),
+            ),
+            Gap::TooManyPrograms => (
+                "too-many-programs",
+                "more programs used randomness, threads or the network than are kept".to_owned(),
+            ),
+            Gap::Unresolved { count } => (
+                "unresolved",
+                format!("{count} opens could not be told: their process was gone or changed the name"),
+            ),
+            Gap::MountBelow { path } => (
+                "mount",
+                format!("`{}` is another file system and was not shown", path.display()),
+            ),
+            Gap::CopiedFolder { path } => (
+                "copied-folder",
+                format!("the command ran in a copy of the folder, at `{}`", path.display()),
+            ),
+        };
+        add(kind, detail);
+    }
+    gaps
 }
 
 /// Whether the file at `host` is the beginning of `now`: appended to, or left as it was.
@@ -456,7 +468,7 @@ fn is_of_the_kernel(path: &Path) -> bool {
 }
 
 /// Whether a file outside of the folder is one of the machine's that can be hashed.
-fn is_of_the_machine(path: &Path) -> bool {
+pub(crate) fn is_of_the_machine(path: &Path) -> bool {
     let is_own = OF_THE_SANDBOX.iter().any(|own| path == Path::new(own));
     !is_own && !is_private(path) && !is_of_the_kernel(path) && !path.starts_with("/dev")
 }

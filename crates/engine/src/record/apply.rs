@@ -7,7 +7,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use runseal_sandbox::{Changed, FolderLayer, OutputError};
+use runseal_sandbox::outputs::OutputError;
+use runseal_sandbox::{Changed, FolderLayer};
 
 use crate::atomic::{WriteError, folder_of};
 

@@ -11,16 +11,25 @@
 //!
 //! What was not seen is said: every bundle lists its gaps, and none is filled by a guess.
 
-mod accesses;
+pub(crate) mod accesses;
 pub mod apply;
+pub mod bundle;
 mod contracts;
-mod documents;
-mod environment;
+mod difference;
+pub(crate) mod documents;
+pub(crate) mod environment;
 mod fixed_time;
+pub mod machine;
 mod packages;
 mod program;
+pub(crate) mod reasons;
+pub mod repeat;
+pub mod replay;
+mod restore;
 pub mod run;
 pub mod seal;
 pub mod secrets;
+mod snapshot;
+pub mod unpack;
 
 pub use program::ProgramError;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -51,18 +51,58 @@ pub(crate) struct Toolchain {
     pub(crate) variables: Vec<(String, String)>,
 }
 
-/// Finds `program` as it is typed in `folder` with the variable PATH of the host.
+/// A folder of the host that the command sees at another place, or at its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'a> {
+    /// Where it is.
+    pub(crate) host: &'a Path,
+    /// Where the command sees it.
+    pub(crate) inside: &'a Path,
+}
+
+impl Site<'_> {
+    /// Where on the host the path is that the command sees.
+    fn to_host(self, path: &Path) -> PathBuf {
+        match path.strip_prefix(self.inside) {
+            Ok(below) => self.host.join(below),
+            Err(_) => path.to_owned(),
+        }
+    }
+}
+
+/// Where programs are looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Search<'a> {
+    /// The variable PATH.
+    pub(crate) path: Option<&'a OsStr>,
+    /// Another one, asked where nothing is found on the first, and never before.
+    pub(crate) fallback: Option<&'a OsStr>,
+}
+
+/// Finds `program` as it is typed in the folder of `site`.
 pub(crate) fn find_toolchain(
     program: &str,
-    folder: &Path,
-    search: Option<&OsStr>,
+    site: Site<'_>,
+    search: Search<'_>,
 ) -> Result<Toolchain, ProgramError> {
-    let search = search.map_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"), OsString::from);
-    let entries: Vec<PathBuf> = std::env::split_paths(&search)
-        .map(|entry| normalize(&folder.join(entry)))
+    match find_on(program, site, search.path) {
+        Err(ProgramError::NotOnPath(_)) if search.fallback.is_some() => {
+            let both = [search.path, search.fallback].into_iter().flatten();
+            let both: Vec<_> = both.flat_map(std::env::split_paths).collect();
+            let both = std::env::join_paths(both).unwrap_or_default();
+            find_on(program, site, Some(&both))
+        }
+        found => found,
+    }
+}
+
+fn find_on(program: &str, site: Site<'_>, path: Option<&OsStr>) -> Result<Toolchain, ProgramError> {
+    let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    let entries: Vec<PathBuf> = std::env::split_paths(path)
+        .map(|entry| normalize(&site.inside.join(entry)))
         .collect();
-    let place = locate(program, folder, &entries)?;
-    let mut needs = Needs::new(folder);
+    let place = locate(program, site, &entries)?;
+    let mut needs = Needs::new(site);
     for entry in &entries {
         needs.add_programs(entry);
     }
@@ -75,11 +115,11 @@ pub(crate) fn find_toolchain(
     })
 }
 
-fn locate(program: &str, folder: &Path, entries: &[PathBuf]) -> Result<PathBuf, ProgramError> {
+fn locate(program: &str, site: Site<'_>, entries: &[PathBuf]) -> Result<PathBuf, ProgramError> {
     let shown = program.escape_debug().to_string();
     if program.contains('/') {
-        let place = normalize(&folder.join(program));
-        return match fs::metadata(&place) {
+        let place = normalize(&site.inside.join(program));
+        return match fs::metadata(site.to_host(&place)) {
             Err(_) => Err(ProgramError::Missing(shown)),
             Ok(metadata) if metadata.is_dir() => {
                 Err(ProgramError::NotExecutable(shown, "it is a folder"))
@@ -90,12 +130,16 @@ fn locate(program: &str, folder: &Path, entries: &[PathBuf]) -> Result<PathBuf, 
             Ok(_) => Ok(place),
         };
     }
-    let found = entries.iter().map(|entry| entry.join(program)).find(|place| {
-        fs::metadata(place).is_ok_and(|metadata| {
-            metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
-        })
-    });
-    found.ok_or(ProgramError::NotOnPath(shown))
+    let is_program = |place: &PathBuf| {
+        // A link of a project may lead to a toolchain; then the kernel finds out.
+        let host = site.to_host(place);
+        let is_link = host != *place && fs::symlink_metadata(&host).is_ok_and(|it| it.is_symlink());
+        is_link
+            || fs::metadata(&host)
+                .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let mut places = entries.iter().map(|entry| entry.join(program));
+    places.find(is_program).ok_or(ProgramError::NotOnPath(shown))
 }
 
 /// The path without `.` and `..`, as it is written: links stay.
@@ -120,16 +164,16 @@ fn is_system(path: &Path) -> bool {
 
 /// What is collected on the way.
 struct Needs<'a> {
-    folder: &'a Path,
+    site: Site<'a>,
     shown: BTreeSet<PathBuf>,
     followed: BTreeSet<PathBuf>,
     variables: Vec<(String, String)>,
 }
 
 impl<'a> Needs<'a> {
-    fn new(folder: &'a Path) -> Self {
+    fn new(site: Site<'a>) -> Self {
         Self {
-            folder,
+            site,
             shown: BTreeSet::new(),
             followed: BTreeSet::new(),
             variables: Vec::new(),
@@ -137,7 +181,7 @@ impl<'a> Needs<'a> {
     }
 
     fn is_there(&self, path: &Path) -> bool {
-        is_system(path) || path.starts_with(self.folder)
+        is_system(path) || path.starts_with(self.site.inside)
     }
 
     fn show(&mut self, path: &Path) {
@@ -156,7 +200,7 @@ impl<'a> Needs<'a> {
             if let Some(folder) = place.parent() {
                 self.add_programs(folder);
             }
-            match fs::read_link(&place) {
+            match fs::read_link(self.site.to_host(&place)) {
                 Ok(target) => {
                     let base = place.parent().unwrap_or(Path::new("/"));
                     place = normalize(&base.join(target));
@@ -166,7 +210,7 @@ impl<'a> Needs<'a> {
         }
         // The file alone is shown where its folder is not one of programs.
         self.show(&place);
-        if let Some(interpreter) = read_interpreter(&place) {
+        if let Some(interpreter) = read_interpreter(&self.site.to_host(&place)) {
             self.add_program(&interpreter);
         }
     }
@@ -211,7 +255,7 @@ impl<'a> Needs<'a> {
 
     /// A Python virtual environment, and the Python that it was made from.
     fn add_virtual_environment(&mut self, root: &Path) {
-        let Ok(text) = fs::read_to_string(root.join("pyvenv.cfg")) else {
+        let Ok(text) = fs::read_to_string(self.site.to_host(&root.join("pyvenv.cfg"))) else {
             return;
         };
         self.show(root);
@@ -224,7 +268,7 @@ impl<'a> Needs<'a> {
         }
         for name in ["bin/python", "bin/python3"] {
             let python = root.join(name);
-            if fs::symlink_metadata(&python).is_ok() {
+            if fs::symlink_metadata(self.site.to_host(&python)).is_ok() {
                 self.add_program(&python);
             }
         }
@@ -264,22 +308,12 @@ fn read_interpreter(script: &Path) -> Option<PathBuf> {
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let name = line.trim_ascii().split(|byte| matches!(byte, b' ' | b'\t')).next()?;
     let path = PathBuf::from(OsString::from_vec(name.to_vec()));
-    (path.is_absolute() && !name.is_empty() && name.as_bytes_is_plain()).then_some(path)
-}
-
-/// Whether a name can be a path at all.
-trait PlainBytes {
-    fn as_bytes_is_plain(&self) -> bool;
-}
-
-impl PlainBytes for &[u8] {
-    fn as_bytes_is_plain(&self) -> bool {
-        !self.contains(&0)
-    }
+    (path.is_absolute() && !name.contains(&0)).then_some(path)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -290,6 +324,15 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
+    fn find(name: &str, folder: &Path, path: Option<&OsStr>) -> Result<Toolchain, ProgramError> {
+        let site = Site {
+            host: folder,
+            inside: folder,
+        };
+        let fallback = None;
+        find_toolchain(name, site, Search { path, fallback })
+    }
+
     #[test]
     fn program_is_found_as_the_shell_finds_it() {
         let home = tempfile::tempdir().unwrap();
@@ -298,7 +341,7 @@ mod tests {
         program(&home.path().join("tools/bin/own"), "x");
         fs::write(folder.join("plain"), "x").unwrap();
         let search = OsString::from(format!("{}:/usr/bin", home.path().join("tools/bin").display()));
-        let find = |name: &str| find_toolchain(name, &folder, Some(&search));
+        let find = |name: &str| find(name, &folder, Some(&search));
         assert_eq!(find("./run.sh").unwrap().program, folder.join("run.sh"));
         let own = find("own").unwrap();
         assert_eq!(own.program, home.path().join("tools/bin/own"));
@@ -308,6 +351,29 @@ mod tests {
         assert!(matches!(find("./none"), Err(ProgramError::Missing(_))));
         assert!(matches!(find("./plain"), Err(ProgramError::NotExecutable(..))));
         assert!(matches!(find("../project"), Err(ProgramError::NotExecutable(..))));
+    }
+
+    #[test]
+    fn program_of_a_folder_that_is_shown_elsewhere_is_found_there() {
+        let home = tempfile::tempdir().unwrap();
+        let host = home.path().join("unpacked");
+        program(&host.join("tools/own"), "x");
+        let site = Site {
+            host: &host,
+            inside: Path::new("/recorded/project"),
+        };
+        let path = OsString::from("/recorded/project/tools:/nowhere");
+        let search = Search {
+            path: Some(&path),
+            fallback: Some(OsStr::new("/usr/bin:/bin")),
+        };
+        let found = find_toolchain("own", site, search).unwrap();
+        assert_eq!(found.program, Path::new("/recorded/project/tools/own"));
+        assert_eq!(found.path, "/recorded/project/tools");
+        assert!(found.shown.is_empty());
+        // What is not on the recorded PATH is looked for on the other one.
+        let found = find_toolchain("sh", site, search).unwrap();
+        assert!(found.program.ends_with("bin/sh"));
     }
 
     #[test]
@@ -323,14 +389,14 @@ mod tests {
         let home_line = format!("home = {}\n", python.parent().unwrap().display());
         fs::write(venv.join("pyvenv.cfg"), home_line).unwrap();
         let search = OsString::from(venv.join("bin"));
-        let found = find_toolchain("python", &folder, Some(&search)).unwrap();
+        let found = find("python", &folder, Some(&search)).unwrap();
         let root = home.path().join("versions/3.11");
         assert_eq!(found.shown, [root.join("bin"), root.join("lib")]);
         // The environment may also lie elsewhere, and the program be a script of it.
         let other = home.path().join("other");
         let script = venv.join("bin/tool");
         program(&script, &format!("#!{}\n", venv.join("bin/python").display()));
-        let found = find_toolchain(script.to_str().unwrap(), &other, None).unwrap();
+        let found = find(script.to_str().unwrap(), &other, None).unwrap();
         assert!(found.shown.contains(&venv), "{:?}", found.shown);
         assert!(found.shown.contains(&root.join("lib")));
     }

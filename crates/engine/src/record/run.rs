@@ -6,12 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use runseal_sandbox::{
-    CancelToken, Isolation, Limits, Observation, Observe, OnOutput, Recorded, Sandbox,
+    CancelToken, Isolation, Limits, Mount, Observation, Observe, OnOutput, Recorded, Sandbox,
     SandboxError, Spec, SpecError, check_own_place,
 };
 
 use super::fixed_time::{FixedTime, fix_time};
-use super::program::{ProgramError, Toolchain, find_toolchain, normalize};
+use super::program::{
+    ProgramError, Search, Site, Toolchain, find_toolchain, normalize,
+};
 
 /// What the names of parameters begin with in the command's environment.
 pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
@@ -38,18 +40,23 @@ pub struct Command {
     pub argv: Vec<String>,
     /// The folder it runs in: absolute, without links on the way.
     pub folder: PathBuf,
-    /// Further files and folders that it may read, absolute.
-    pub inputs: Vec<PathBuf>,
+    /// Where it sees that folder: at its own place when it is recorded, where it was recorded when
+    /// it is replayed.
+    pub appears_at: PathBuf,
+    /// Further files and folders that it may read: where they are, and where it sees them.
+    pub inputs: Vec<Mount>,
     /// What it is told by name; it finds them as `RUNSEAL_PARAM_<name>`.
     pub parameters: BTreeMap<String, String>,
     /// Variables of the host that are passed on.
     pub variables: BTreeMap<String, String>,
+    /// Variables that it is given and that are never sealed.
+    pub secrets: BTreeMap<String, String>,
     /// Standard input.
     pub stdin: Vec<u8>,
     /// The seconds since 1970 that its clock shows, where that is possible.
     pub fixed_time: Option<i64>,
-    /// PATH of whoever records.
-    pub search: Option<OsString>,
+    /// The variable PATH by which programs are found, and another that is asked after it.
+    pub search: [Option<OsString>; 2],
     /// Bounds.
     pub limits: Limits,
 }
@@ -92,7 +99,7 @@ pub enum RunError {
 pub struct CommandRun {
     /// How it ended, what it changed, what was seen.
     pub recorded: Recorded,
-    /// Its whole environment.
+    /// Its environment, without what is secret.
     pub environment: BTreeMap<String, String>,
     /// The program that was started.
     pub program: PathBuf,
@@ -128,21 +135,36 @@ pub fn run_command(
     let program = command.argv.first().filter(|program| !program.is_empty());
     let program = program.ok_or(RunError::NoCommand)?;
     check_place(&command.folder)?;
+    check_place(&command.appears_at)?;
     if let Some(home) = std::env::home_dir()
         && home.canonicalize().ok().as_deref() == Some(&*command.folder)
     {
         return Err(RunError::Home(command.folder.clone()));
     }
-    let toolchain = find_toolchain(program, &command.folder, command.search.as_deref())?;
+    let site = Site {
+        host: &command.folder,
+        inside: &command.appears_at,
+    };
+    let [path, fallback] = command.search.each_ref().map(Option::as_deref);
+    let toolchain = find_toolchain(program, site, Search { path, fallback })?;
     let store = tempfile::Builder::new().prefix("runseal-record-").tempdir();
     let store = store.map_err(|source| RunError::Read {
         path: std::env::temp_dir(),
         source,
     })?;
     let mut spec = Spec::in_folder(&command.argv, &command.folder, store.path());
-    spec.show = shown_paths(command, &toolchain)?;
+    spec.show = shown_toolchain(command, &toolchain);
+    // An input that is to be seen where it is needs no place of its own.
+    for input in shown_inputs(command)? {
+        match input.host == input.inside {
+            true => spec.show.push(input.host),
+            false => spec.mounts.push(input),
+        }
+    }
     let fixed_time = fix_time(command.fixed_time);
     spec.env = environment_of(command, &toolchain, &fixed_time);
+    let environment = spec.environment();
+    spec.env.extend(command.secrets.clone());
     spec.stdin.clone_from(&command.stdin);
     spec.limits = command.limits.clone();
     spec.observe = Some(Observe::default());
@@ -151,7 +173,7 @@ pub fn run_command(
     let recorded = sandbox.record(&spec)?;
     Ok(CommandRun {
         recorded,
-        environment: spec.environment(),
+        environment,
         program: toolchain.program,
         isolation: sandbox.isolation(),
         fixed_time,
@@ -172,32 +194,41 @@ fn check_place(path: &Path) -> Result<(), RunError> {
     })
 }
 
-/// Inputs have to be there; of toolchains, what cannot be shown is left out, and the command says
-/// what it lacks.
-fn shown_paths(command: &Command, toolchain: &Toolchain) -> Result<Vec<PathBuf>, RunError> {
-    let mut shown = BTreeSet::new();
+/// The inputs that are not below the folder.
+fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
+    let mut shown = Vec::new();
     for input in &command.inputs {
-        let real = input.canonicalize().map_err(|source| RunError::Read {
-            path: input.clone(),
+        let real = input.host.canonicalize().map_err(|source| RunError::Read {
+            path: input.host.clone(),
             source,
         })?;
         if real.starts_with(&command.folder) {
             continue;
         }
-        check_place(&real)?;
-        shown.insert(real);
+        let inside = match input.host == input.inside {
+            true => real.clone(),
+            false => input.inside.clone(),
+        };
+        check_place(&inside)?;
+        shown.push(Mount { host: real, inside });
     }
+    Ok(shown)
+}
+
+/// What of a toolchain can be shown; what cannot is left out, and the command says what it lacks.
+fn shown_toolchain(command: &Command, toolchain: &Toolchain) -> Vec<PathBuf> {
+    let mut shown = BTreeSet::new();
     for path in &toolchain.shown {
         let real = path.canonicalize().unwrap_or_else(|_| normalize(path));
         for place in [path.clone(), real] {
-            // A folder that holds the command's own is not covered by it.
-            let holds_folder = command.folder.starts_with(&place);
+            // A folder that holds the command's own would cover it.
+            let holds_folder = command.appears_at.starts_with(&place);
             if check_own_place(&place).is_ok() && !holds_folder {
                 shown.insert(place);
             }
         }
     }
-    Ok(shown.into_iter().collect())
+    shown.into_iter().collect()
 }
 
 fn environment_of(

@@ -21,7 +21,8 @@ use runseal_core::formats::run_bundle::recorded::{
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
-use runseal_sandbox::{CancelToken, Changed, Ending, Limit, Observation, OutputError, Sandbox};
+use runseal_sandbox::outputs::OutputError;
+use runseal_sandbox::{CancelToken, Changed, Ending, Limit, Observation, Sandbox};
 
 use super::accesses::{AccessError, Accesses, Places, ReadFile, sort_accesses};
 use super::contracts::make_contracts;
@@ -198,7 +199,7 @@ impl Sealing<'_> {
         let inputs: Vec<PathBuf> = command
             .inputs
             .iter()
-            .map(|input| input.canonicalize().unwrap_or_else(|_| input.clone()))
+            .map(|input| input.host.canonicalize().unwrap_or_else(|_| input.host.clone()))
             .collect();
         let places = Places {
             folder: &command.folder,
@@ -237,6 +238,12 @@ impl Sealing<'_> {
             accesses.gaps.insert(CaptureGap {
                 kind: "referenced".to_owned(),
                 detail: format!("`{}` is not in the bundle, only its hash", file.path),
+            });
+        }
+        for name in command.secrets.keys() {
+            accesses.gaps.insert(CaptureGap {
+                kind: "secret".to_owned(),
+                detail: format!("the variable `{name}` was given and its value is not in the bundle"),
             });
         }
         let outside = self.put_environment(&run, &mut accesses, packages)?;

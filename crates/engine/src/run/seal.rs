@@ -25,11 +25,13 @@ use runseal_sandbox::{Limits, Sandbox, SandboxError};
 use super::command::compute_executable;
 use super::complete::{complete_input, complete_output, refuse_changed_integers, reject};
 use super::contracts::Engine;
+use super::engine_files::seal_what_was_read;
 use super::execute::{ExecuteError, Given, execute};
 use super::staging::{RunFiles, RunFilesError};
 use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
+use crate::record::environment::PackageReader;
 
 /// The rule id of a rejection that is no rule's: the engine itself failed.
 pub const RUN: &str = "RUN";
@@ -104,6 +106,7 @@ pub fn seal_run(
         upstream: Some(upstream.as_path()).filter(|path| path.exists()),
         parameters: Some(parameters.as_path()).filter(|path| path.exists()),
     };
+    let packages = PackageReader::start();
     let executable = compute_executable(engine.source(), engine.command())?;
     let ran = execute(sandbox, engine, given, policy).map_err(rejected_run)?;
     // What was hashed is what ran, or nothing is sealed.
@@ -111,6 +114,8 @@ pub fn seal_run(
         let message = "the files of its command changed while it ran".to_owned();
         return Err(rejected_run(ExecuteError::Ended(message)));
     }
+    let mut prepared = prepared;
+    seal_what_was_read(&mut prepared.files, engine, &ran, sandbox.isolation(), packages)?;
     if ran.artifacts.is_empty() {
         return finish(prepared, &ran.stdout, None, Some(executable));
     }
