@@ -8,9 +8,10 @@ use runseal_core::verify::{Outcome, Surface};
 use runseal_engine::run::command::policy;
 use runseal_engine::run::contracts::{Program, check_engine};
 use runseal_engine::run::seal::seal_run;
-use runseal_sandbox::{Limits, MOST_IN_MEMORY, Sandbox};
+use runseal_sandbox::{Limits, MOST_IN_MEMORY};
 
-use super::seal::{SealingArgs, print_sealed, sandbox_error};
+use super::sandbox_level::SandboxArgs;
+use super::seal::{SealingArgs, print_sealed};
 use crate::error::CliError;
 use crate::verdict;
 
@@ -47,14 +48,17 @@ struct RunArgs {
     sealing: SealingArgs,
     #[command(flatten)]
     policy: PolicyArgs,
+    #[command(flatten)]
+    sandbox: SandboxArgs,
 }
 
 /// What an engine may use at the most.
 #[derive(Debug, clap::Args)]
 pub struct PolicyArgs {
     /// The seconds that an engine may run; its manifest can only ask for less.
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
-    timeout: u32,
+    /// A recorded command that is replayed has an hour where nothing is said.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    timeout: Option<u32>,
     /// The bytes of artifacts that an engine may write; its manifest can only ask for less. With
     /// more than 1 GiB they are watched on disk instead of held back by the kernel.
     #[arg(long, value_name = "BYTES", default_value_t = MOST_IN_MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
@@ -62,10 +66,15 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
+    /// How long a recorded command may run again.
+    pub fn recorded_time(&self) -> Duration {
+        Duration::from_secs(self.timeout.unwrap_or(3600).into())
+    }
+
     /// The policy that was asked for.
     pub fn policy(&self) -> Limits {
         Limits {
-            wall_time: Duration::from_secs(self.timeout.into()),
+            wall_time: Duration::from_secs(self.timeout.unwrap_or(60).into()),
             file_bytes: self.artifact_bytes,
             work_bytes: self.artifact_bytes,
             ..policy()
@@ -99,6 +108,6 @@ fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {
         return Ok(Outcome::Invalid);
     };
     let request = args.sealing.request(&engine)?;
-    let sandbox = Sandbox::with_isolation().map_err(|missing| sandbox_error(&missing.into()))?;
+    let sandbox = args.sandbox.open()?;
     print_sealed(seal_run(request, &sandbox, &args.policy.policy()))
 }

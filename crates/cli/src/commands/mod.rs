@@ -24,12 +24,16 @@ mod pack;
 mod patch;
 mod proposal;
 mod receipt;
+mod record;
+mod record_error;
 mod replay;
 mod replay_intent;
+mod replay_render;
 mod report;
 mod rules;
 mod run;
 mod runner;
+mod sandbox_level;
 mod schema;
 mod seal;
 mod sign;
@@ -136,6 +140,7 @@ commands! {
         Keygen(keygen),
         Sign(sign),
         Trust(trust) => trust::Args::surface,
+        Record(record),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
         Rules(rules),

@@ -14,7 +14,7 @@ use runseal_engine::record::repeat::repeat_command;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
 use runseal_engine::record::secrets::find_secret;
-use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Sandbox};
+use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, Sandbox};
 
 use super::record_error::{apply_error, record_error};
 use super::replay_render::render_varying;
@@ -128,7 +128,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let began = SystemTime::now();
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
-        Err(error) => return record_error(error, args.keep_failed, &sandbox),
+        Err(error) => return record_error(error, args.keep_failed),
     };
     let outcome = args.finish(&request, &sealed, began)?;
     print_sealed(&sealed, args)?;
@@ -162,13 +162,17 @@ impl Args {
         Ok(RecordRequest {
             command: Command {
                 argv: self.command.clone(),
-                inputs: self.input.iter().map(|input| folder.join(input)).collect(),
+                inputs: self.input.iter().map(|input| Mount {
+                    host: folder.join(input),
+                    inside: folder.join(input),
+                }).collect(),
+                appears_at: folder.clone(),
                 parameters: self.parameters()?,
                 variables,
                 secrets,
                 stdin: self.read_stdin()?,
                 fixed_time: self.fixed_time,
-                search: std::env::var_os("PATH"),
+                search: [std::env::var_os("PATH"), None],
                 limits,
                 folder,
             },
@@ -305,7 +309,7 @@ impl Args {
                 ui::tell(&render_varying(&varying, self.times));
                 Ok(())
             }
-            Err(error) => record_error(error, self.keep_failed, sandbox).map(drop),
+            Err(error) => record_error(error, self.keep_failed).map(drop),
         }
     }
 }
