@@ -70,6 +70,9 @@ pub struct FolderLayer {
     pub(crate) changes: Vec<Change>,
     /// The folder that holds the files.
     pub(crate) files: OwnedFd,
+    /// Removes them, where they are on disk.
+    #[cfg(target_os = "linux")]
+    pub(crate) _stored: Option<crate::linux::Stored>,
 }
 
 impl FolderLayer {
@@ -94,6 +97,15 @@ impl FolderLayer {
     /// # Errors
     /// When it is no regular file or cannot be opened.
     pub fn open(&self, path: &OsStr) -> Result<File, OutputError> {
-        outputs::open_below(&self.files, path).map(File::from)
+        match outputs::open_below(&self.files, path) {
+            // Its maker may have closed it to everyone.
+            Err(OutputError::Io { source, .. })
+                if source.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
+                outputs::open_up(&self.files, path)?;
+                outputs::open_below(&self.files, path).map(File::from)
+            }
+            other => other.map(File::from),
+        }
     }
 }

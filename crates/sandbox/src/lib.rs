@@ -31,7 +31,7 @@ mod spec;
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "linux")))]
 mod plain;
 #[cfg(unix)]
 mod pump;

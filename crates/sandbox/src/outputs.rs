@@ -256,6 +256,28 @@ pub(crate) fn open_below(top: &OwnedFd, path: &OsStr) -> Result<OwnedFd, OutputE
     Ok(file)
 }
 
+/// Gives the owner all rights on a file below an open folder and on the folders on the way,
+/// following no link. Only for folders of our own.
+pub(crate) fn open_up(top: &OwnedFd, path: &OsStr) -> Result<(), OutputError> {
+    let fail = |errno| io_error(path.as_bytes(), errno);
+    let mut at: Option<OwnedFd> = None;
+    let mut segments = path.as_bytes().split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = segments.next() {
+        let folder = at.as_ref().unwrap_or(top);
+        let name = CString::new(segment).map_err(|_| fail(Errno::INVAL))?;
+        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            return Err(fail(Errno::LOOP));
+        }
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o777) | Mode::RWXU;
+        rustix::fs::chmodat(folder, &name, mode, AtFlags::empty()).map_err(fail)?;
+        if segments.peek().is_some() {
+            at = Some(rustix::fs::openat(folder, &name, FOLDER, Mode::empty()).map_err(fail)?);
+        }
+    }
+    Ok(())
+}
+
 fn io_error(path: &[u8], errno: Errno) -> OutputError {
     OutputError::Io {
         path: OsString::from_vec(path.to_vec()),

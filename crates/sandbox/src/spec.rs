@@ -227,6 +227,20 @@ impl Spec {
         environment
     }
 
+    /// What an inside path is on the host, where nothing is mounted anywhere.
+    #[cfg(unix)]
+    pub(crate) fn on_host(&self, inside: &Path) -> PathBuf {
+        if let Ok(below) = inside.strip_prefix(INSIDE_WORK) {
+            return self.work_folder.join(below);
+        }
+        for mount in &self.mounts {
+            if let Ok(below) = inside.strip_prefix(&mount.inside) {
+                return mount.host.join(below);
+            }
+        }
+        inside.to_owned()
+    }
+
     /// Refuses what cannot be run.
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         match self.command.first() {
@@ -263,48 +277,60 @@ impl Spec {
             check_own_place(&layered.folder)?;
         }
         for path in &self.show {
-            check_own_place(path)?;
+            check_shown(path)?;
         }
         self.limits.check()
     }
 }
 
-/// Whether a folder can be layered, or a path be shown, at its own place: not where the sandbox
-/// has things of its own, nor anything that holds such a place.
+/// Whether a folder can be layered at its own place: not where the sandbox has things of its
+/// own, nor anything that holds such a place.
 ///
 /// # Errors
 /// [`SpecError::Place`] says what stands against it.
 pub fn check_own_place(path: &Path) -> Result<(), SpecError> {
+    check_shown(path)?;
+    if SYSTEM_PLACES.iter().any(|place| path.starts_with(place)) {
+        return Err(refused_place(
+            path,
+            "system folders are shown as they are, read-only",
+        ));
+    }
+    if path.starts_with("/etc") {
+        return Err(refused_place(path, "the sandbox has an /etc of its own"));
+    }
+    Ok(())
+}
+
+/// Whether something can be shown, read-only, at its own place.
+pub(crate) fn check_shown(path: &Path) -> Result<(), SpecError> {
     check_host_path(path)?;
     check_inside_path(path)?;
-    let refuse = |why| {
-        Err(SpecError::Place {
-            path: path.to_owned(),
-            why,
-        })
-    };
-    if path == Path::new("/") {
-        return refuse("it is the whole file system");
-    }
-    if ["/proc", "/sys", "/dev"]
+    let why = if path == Path::new("/") {
+        "it is the whole file system"
+    } else if ["/proc", "/sys", "/dev"]
         .iter()
         .any(|place| path.starts_with(place))
     {
-        return refuse("the kernel's own file systems are not shown");
-    }
-    if SYSTEM_PLACES.iter().any(|place| path.starts_with(place)) {
-        return refuse("system folders are shown as they are, read-only");
-    }
-    if path == Path::new("/etc") || path.starts_with("/etc") {
-        return refuse("the sandbox has an /etc of its own");
-    }
-    if [INSIDE_TMP, INSIDE_HOME]
+        "the kernel's own file systems are not shown"
+    } else if path == Path::new("/etc") {
+        "the sandbox has an /etc of its own"
+    } else if [INSIDE_TMP, INSIDE_HOME]
         .iter()
         .any(|place| path == Path::new(place))
     {
-        return refuse("the command gets a private one, use a folder below it");
+        "the command gets a private one, use something below it"
+    } else {
+        return Ok(());
+    };
+    Err(refused_place(path, why))
+}
+
+fn refused_place(path: &Path, why: &'static str) -> SpecError {
+    SpecError::Place {
+        path: path.to_owned(),
+        why,
     }
-    Ok(())
 }
 
 /// Folders of the system that are shown as they are.

@@ -117,15 +117,21 @@ fn close_range(first: c_uint, last: c_uint) -> Result<(), Errno> {
     }
 }
 
-/// Adds attributes to a mount, and to all mounts below it where `recursive`.
-pub(super) fn add_mount_attributes(
+/// Adds attributes to a mount, and to all mounts below it where `recursive`. `id_map` is a user
+/// namespace by whose mapping the owners of files are to be seen.
+pub(super) fn set_mount_attributes(
     mount: BorrowedFd<'_>,
     attributes: u64,
     recursive: bool,
+    id_map: Option<BorrowedFd<'_>>,
 ) -> Result<(), Errno> {
     // SAFETY: the structure is plain numbers, for which zero is valid.
     let mut change: libc::mount_attr = unsafe { std::mem::zeroed() };
     change.attr_set = attributes;
+    if let Some(id_map) = id_map {
+        change.attr_set |= libc::MOUNT_ATTR_IDMAP;
+        change.userns_fd = u64::from(id_map.as_raw_fd().unsigned_abs());
+    }
     let mut flags = libc::AT_EMPTY_PATH;
     if recursive {
         flags |= libc::AT_RECURSIVE;

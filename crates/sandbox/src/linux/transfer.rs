@@ -111,6 +111,22 @@ pub(super) fn replicate(
 ) -> Result<(), Errno> {
     let mut copier = Copier {
         owner,
+        is_foreign: false,
+        buffers: Buffers::new(),
+    };
+    copier.replicate_below(from, to, 0)
+}
+
+/// Copies a folder that is not ours to change into an empty one. What cannot be read and what is
+/// a device is left out; file systems mounted below it are not entered.
+pub(super) fn copy_out(
+    from: &OwnedFd,
+    to: &OwnedFd,
+    owner: Option<(u32, u32)>,
+) -> Result<(), Errno> {
+    let mut copier = Copier {
+        owner,
+        is_foreign: true,
         buffers: Buffers::new(),
     };
     copier.replicate_below(from, to, 0)
@@ -118,6 +134,8 @@ pub(super) fn replicate(
 
 struct Copier {
     owner: Option<(u32, u32)>,
+    /// Whether nothing of the original may be changed, not even for a moment.
+    is_foreign: bool,
     buffers: Buffers,
 }
 
@@ -170,6 +188,9 @@ impl Copier {
                 }
                 other => other,
             };
+            if self.is_foreign && !self.can_copy(from, name, kind) {
+                continue;
+            }
             match kind {
                 FileType::Directory => self.copy_folder(from, to, name, (&stat, there), depth)?,
                 FileType::RegularFile => self.copy_file(from, to, name, (&stat, there))?,
@@ -184,6 +205,23 @@ impl Copier {
             }
         }
         Ok(())
+    }
+
+    /// Whether something of a foreign folder can be read as it is.
+    fn can_copy(&self, from: &OwnedFd, name: &CStr, kind: FileType) -> bool {
+        match kind {
+            FileType::Directory => {
+                let same_device = |folder: &OwnedFd| {
+                    let (one, other) = (rustix::fs::fstat(folder), rustix::fs::fstat(from));
+                    matches!((one, other), (Ok(one), Ok(other)) if one.st_dev == other.st_dev)
+                };
+                rustix::fs::openat(from, name, FOLDER, Mode::empty())
+                    .is_ok_and(|folder| same_device(&folder))
+            }
+            FileType::RegularFile => rustix::fs::openat(from, name, READ, Mode::empty()).is_ok(),
+            FileType::CharacterDevice | FileType::BlockDevice => false,
+            _ => true,
+        }
     }
 
     fn copy_folder(
