@@ -153,12 +153,17 @@ pub fn run_command(
         source,
     })?;
     let mut spec = Spec::in_folder(&command.argv, &command.folder, store.path());
+    if let Some(layered) = &mut spec.layered {
+        layered.inside.clone_from(&command.appears_at);
+    }
+    // A copy at a weaker level is not there; then the command works in the copy.
+    spec.current_dir.clone_from(&command.appears_at);
     spec.show = shown_toolchain(command, &toolchain);
     // An input that is to be seen where it is needs no place of its own.
     for input in shown_inputs(command)? {
         match input.host == input.inside {
             true => spec.show.push(input.host),
-            false => spec.mounts.push(input),
+            false => spec.show_at.push(input),
         }
     }
     let fixed_time = fix_time(command.fixed_time);

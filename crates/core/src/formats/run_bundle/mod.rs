@@ -86,11 +86,20 @@ impl FormatDefinition for RunBundleFormat {
             Err(error) => return Some(Err(error)),
         };
         let report = collected.judge(judging.level, judging.tools);
-        let meta = collected.documents.get(layout::RUN_META);
-        let identity = meta
-            .and_then(|bytes| parse_document(bytes, &ReadOptions::default()).ok())
+        let parse = |name: &str| {
+            let bytes = collected.documents.get(name)?;
+            parse_document(bytes, &ReadOptions::default()).ok()
+        };
+        let identity = parse(layout::RUN_META)
             .map(|document| Identity::of_members(document.root(), &["run_id"]))
             .unwrap_or_default();
+        let failed = parse(layout::RUN_OUTPUT)
+            .is_some_and(|output| recorded::has_failed(output.root()))
+            .then_some("failed");
+        let mut identity = identity.ended(failed);
+        if let Some(environment) = parse(layout::RUN_ENVIRONMENT) {
+            identity.not_captured = recorded::tell_gaps(environment.root());
+        }
         Some(Ok(Judgement { report, identity }))
     }
 

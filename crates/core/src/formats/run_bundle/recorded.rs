@@ -98,6 +98,32 @@ pub fn parse_gaps(environment: Node<'_>) -> Vec<CaptureGap> {
     items.filter_map(gap).collect()
 }
 
+/// The kind of gap that every recording has.
+pub const NEVER_SEEN: &str = "never-seen";
+
+/// The gaps of this run in sentences, and how many kinds of things no recording sees.
+pub fn tell_gaps(environment: Node<'_>) -> Vec<String> {
+    let gaps = parse_gaps(environment);
+    let never = gaps.iter().filter(|gap| gap.kind == NEVER_SEEN).count();
+    let specific = gaps.into_iter().filter(|gap| gap.kind != NEVER_SEEN);
+    let mut told: Vec<String> = specific.map(|gap| gap.detail).collect();
+    if never > 0 {
+        told.push(format!(
+            "{never} kinds of things that no recording sees, named in RUN_ENVIRONMENT.json"
+        ));
+    }
+    told
+}
+
+/// Whether RUN_OUTPUT.json is that of a recorded command that failed.
+pub fn has_failed(output: Node<'_>) -> bool {
+    let code = output
+        .get("engine")
+        .and_then(|engine| engine.get("engine_code")?.as_str());
+    let failed = output.get("failed").and_then(|failed| failed.as_bool());
+    code.as_deref() == Some(RECORDED_COMMAND) && failed == Some(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

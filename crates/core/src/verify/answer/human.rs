@@ -68,6 +68,9 @@ pub fn render_survey_human(survey: &Survey) -> String {
         }
         if few || !survey.is_ok(result) {
             write_authenticity(&mut text, survey, result);
+            for gap in &result.identity.not_captured {
+                line(&mut text, 1, &format!("not captured: {}", one_line(gap)));
+            }
         }
     }
     line(&mut text, 0, &summary(survey));
