@@ -28,6 +28,7 @@ mod record;
 mod record_error;
 mod replay;
 mod replay_intent;
+mod replay_pack;
 mod replay_render;
 mod report;
 mod rules;

@@ -22,8 +22,8 @@ use crate::verdict::LevelArgs;
 ///
 /// Known are the context bundle, proposal, pack, job bundle, run bundle, receipt, patch set, model
 /// recording, runner record, evidence, ledger and engine; as a folder, as a file, and inside a
-/// .tar, .tar.gz, .tar.zst or .zip, which is not unpacked. What something is is told by its
-/// content. A PATH that is none of these itself is searched below; what is found and cannot be
+/// .tar, .tar.gz, .tar.zst or .zip, which is not unpacked. The content decides
+/// what it is. A PATH that is none of these itself is searched below; what is found and cannot be
 /// checked is named. Nothing found is never a success.
 ///
 /// Checked is what the documents demand, and whether all that can be computed again or is said

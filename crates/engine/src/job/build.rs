@@ -25,7 +25,7 @@ use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_range
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
 use crate::atomic::{WriteError, folder_of};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
-use crate::store::{JobRecord, SectionRecord, StoreError, StoreReader};
+use crate::store::{JobId, JobRecord, JobRunId, SectionRecord, StepId, StoreError, StoreReader};
 
 /// The version of the protocol that is written.
 const BUNDLE_VERSION: &str = "5.0.0";
@@ -63,7 +63,7 @@ struct Artifact {
     slice: Box<str>,
     section: Section,
     /// The first step that reads it, and how many artifacts are read before it.
-    step_id: Box<str>,
+    step_id: StepId,
     order: usize,
     written: Option<Written>,
 }
@@ -93,8 +93,8 @@ type Artifacts = BTreeMap<ArtifactKey, Artifact>;
 pub fn build_job_bundle(
     store: &StoreReader,
     root: &Path,
-    run_id: &str,
-    job_id: &str,
+    run_id: &JobRunId,
+    job_id: &JobId,
     target: &Path,
 ) -> Result<Summary, BuildError> {
     let job = check_complete(store, run_id, job_id)?;
@@ -128,8 +128,8 @@ fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
 /// The completeness gate (001 §5): every step committed, each with one receipt.
 fn check_complete(
     store: &StoreReader,
-    run_id: &str,
-    job_id: &str,
+    run_id: &JobRunId,
+    job_id: &JobId,
 ) -> Result<JobRecord, BuildError> {
     let Some(job) = store.job(run_id, job_id)? else {
         let reason = format!("run `{run_id}` has no job `{job_id}`");
@@ -166,7 +166,7 @@ fn check_complete(
 /// Reads the steps: each as the manifest has it into `scratch`, and what its artifact is cut from.
 fn read_steps(
     store: &StoreReader,
-    job_id: &str,
+    job_id: &JobId,
     scratch: &mut Scratch,
 ) -> Result<Artifacts, BuildError> {
     let mut artifacts = Artifacts::new();
@@ -197,7 +197,7 @@ fn read_steps(
         if body.slice.is_none() {
             body.set_slice(&resolved.slice);
         }
-        steps.element(&body.to_step(id, record.ordinal))?;
+        steps.element(&body.to_step(id.as_str(), record.ordinal))?;
         let artifact = Artifact::new((id, artifacts.len()), body, resolved);
         let artifact_id = derive_artifact_id(&artifact.reference, &artifact.slice);
         let Some(key) = ArtifactKey::parse(artifact_id.as_bytes()) else {
@@ -228,7 +228,7 @@ fn read_steps(
 }
 
 impl Artifact {
-    fn new((step_id, order): (&str, usize), body: StepBody, resolved: Resolved) -> Self {
+    fn new((step_id, order): (&StepId, usize), body: StepBody, resolved: Resolved) -> Self {
         let SectionRecord {
             file_path,
             line_start,
@@ -246,7 +246,7 @@ impl Artifact {
                 line_end,
                 content_hash: content_hash.into(),
             },
-            step_id: step_id.into(),
+            step_id: step_id.clone(),
             order,
             written: None,
         }
@@ -399,11 +399,11 @@ impl Manifest<'_> {
         manifest.member("bundle_version", &text(BUNDLE_VERSION))?;
         manifest.member("hashes", &Value::object([("root_hash", root_hash)]))?;
         manifest.member("inputs", &self.inputs())?;
-        manifest.member("job_id", &text(&self.job.job_id))?;
-        manifest.member("message_id", &text(&self.job.message_id))?;
+        manifest.member("job_id", &text(self.job.job_id.as_str()))?;
+        manifest.member("message_id", &text(self.job.message_id.as_str()))?;
         manifest.member("plan_hash", &text(&self.plan_hash))?;
         manifest.member("provenance", &Value::Object(BTreeMap::new()))?;
-        manifest.member("run_id", &text(&self.job.run_id))?;
+        manifest.member("run_id", &text(self.job.run_id.as_str()))?;
         manifest.list("steps", |list| list.append(steps.rewound()?))?;
         manifest.end()?;
         Ok(())

@@ -9,7 +9,9 @@ use runseal_core::formats::job_bundle::slice::parse_slice;
 use thiserror::Error;
 
 use super::lookup::{LookupError, find_section};
-use crate::store::{NewJob, NewStep, Posted, Store, StoreError};
+use crate::store::{
+    JobId, JobRunId, MessageId, NewJob, NewStep, Posted, StepId, Store, StoreError,
+};
 
 /// Why a plan was not posted.
 #[derive(Debug, Error)]
@@ -32,7 +34,8 @@ const REMEMBERED: usize = 4096;
 /// store keeps the id.
 pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError> {
     // What was posted once stays posted, even where its files have changed since.
-    let posted = store.posted(&plan.run_id, &plan.idempotency_key, &plan.canonical)?;
+    let run_id = JobRunId::new(plan.run_id.as_str());
+    let posted = store.posted(&run_id, &plan.idempotency_key, &plan.canonical)?;
     if let Some(posted) = posted {
         return Ok(posted);
     }
@@ -41,9 +44,9 @@ pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError
         |ordinal, step_id| derive_job_digits(&plan.run_id, &plan.idempotency_key, ordinal, step_id);
     let base = digits(None, None)?;
     let job = NewJob {
-        message_id: format!("msg_{base}"),
-        job_id: format!("job_{base}"),
-        run_id: plan.run_id.clone(),
+        message_id: MessageId::new(format!("msg_{base}")),
+        job_id: JobId::new(format!("job_{base}")),
+        run_id,
         idempotency_key: plan.idempotency_key.clone(),
         intent: plan.intent.clone(),
         payload_json: plan.canonical.clone(),
@@ -54,10 +57,11 @@ pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError
             body.set_reference(section_id);
         }
         let step_id = match &step.step_id {
-            Some(step_id) => step_id.to_string(),
-            None => format!("step_{}", digits(Some(step.ordinal), None)?),
+            Some(step_id) => StepId::new(step_id.clone()),
+            None => StepId::new(format!("step_{}", digits(Some(step.ordinal), None)?)),
         };
-        let payload_json = canonical_text(&body.to_step(&step_id, step.ordinal), Dialect::Job)?;
+        let stored = body.to_step(step_id.as_str(), step.ordinal);
+        let payload_json = canonical_text(&stored, Dialect::Job)?;
         Ok(NewStep {
             step_id,
             ordinal: step.ordinal,

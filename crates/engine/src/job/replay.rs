@@ -44,9 +44,11 @@ impl Previous {
     pub fn parse(node: Node<'_>) -> Result<Self, PreviousError> {
         let receipt = Receipt::read(node);
         if let Some(problem) = receipt.problems.first() {
+            let path = problem.path.to_string();
             return Err(PreviousError::Unsound(format!(
                 "{}: {}",
-                problem.path, problem.message
+                path.trim_start_matches('$'),
+                problem.message
             )));
         }
         let Some(receipt_hash) = receipt.receipt_hash else {

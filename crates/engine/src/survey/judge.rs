@@ -5,7 +5,7 @@ use std::path::Path;
 
 use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::Format;
-use runseal_core::formats::definition::{Judgement, Judging, REGISTRY, definition};
+use runseal_core::formats::definition::{Judgement, Judging, REGISTRY, definition, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{Source, SourceError, read_bounded};
@@ -130,8 +130,7 @@ pub(super) fn judge_text(
             });
         }
     };
-    let judged = definition(format).and_then(|format| format.judge_text(bytes, level));
-    Some(match judged {
+    Some(match judge_parsed(format, &parsed, bytes, level) {
         Some(Ok(judgement)) => Checked::of_judgement(path, judgement),
         Some(Err(error)) => broken(path, Some(format), &error),
         None => match parsed {

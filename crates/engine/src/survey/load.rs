@@ -11,7 +11,7 @@ use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
-use runseal_core::formats::definition::definition;
+use runseal_core::formats::definition::judge_parsed;
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::{JsonLimits, max_ledger_lines};
 use runseal_core::page::FileLine;
@@ -169,8 +169,7 @@ fn load_document(
     {
         return Err(LoadError::Json(error.clone()));
     }
-    let judged = definition(format).and_then(|definition| definition.judge_text(&bytes, level));
-    let report = match judged {
+    let report = match judge_parsed(format, &parsed, &bytes, level) {
         Some(Ok(judgement)) => judgement.report,
         Some(Err(error)) => return Err(LoadError::Json(error)),
         None => return Err(unknown(NOTHING_FOUND)),

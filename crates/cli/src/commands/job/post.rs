@@ -30,9 +30,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let bytes = input.read(options.limits.max_bytes)?;
     // A text that is no JSON is an invalid plan, like one with a wrong field.
     let document = parse_document(&bytes, &options).map_err(|error| {
-        let mut told = CliError::json(&error, &input.shown());
-        told.outcome = Outcome::Invalid;
-        told
+        let mut refused = CliError::json(&error, &input.shown());
+        refused.outcome = Outcome::Invalid;
+        refused
     })?;
     let plan = Plan::parse(document.root()).map_err(|faults| invalid(&faults, &input.shown()))?;
     let mut store = args.store.open()?;

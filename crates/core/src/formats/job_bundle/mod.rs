@@ -23,6 +23,7 @@ use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
 use crate::formats::detect::{Detected, detect_text};
+use crate::formats::pack::has_traces;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedJob, VerifiedJob};
@@ -67,13 +68,8 @@ impl FormatDefinition for JobBundleFormat {
                 false => Claim::No,
             };
         }
-        let is_pack = names.has("run.json")
-            || names.has("evidence.json")
-            || names.has("patch.json")
-            || names.has("policy.json")
-            || names.has("runner.json")
-            || names.has("meta.json");
-        if (artifacts && !is_pack) || read("bundle.json").is_some_and(|text| is_manifest(&text)) {
+        let is_manifest = || read("bundle.json").is_some_and(|text| is_manifest(&text));
+        if (artifacts && !has_traces(names)) || is_manifest() {
             return Claim::Strong;
         }
         Claim::No

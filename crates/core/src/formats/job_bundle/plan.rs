@@ -156,7 +156,7 @@ impl StepBody {
 }
 
 impl<'a> Plan<'a> {
-    /// Reads a plan and checks all that can be checked without a store. Every fault is told.
+    /// Reads a plan and checks all that can be checked without a store. Every fault is reported.
     pub fn parse(root: Node<'a>) -> Result<Self, Vec<PlanFault>> {
         let mut faults = Vec::new();
         if root.kind() != Kind::Object {

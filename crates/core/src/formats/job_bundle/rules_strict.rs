@@ -239,7 +239,7 @@ fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
             let extra = found
                 .iter()
                 .find(|text| expected.binary_search(text).is_err());
-            let told = match (missing, extra) {
+            let difference = match (missing, extra) {
                 (Some(text), _) => format!("`{}` is missing", text.to_lossy()),
                 (None, Some(text)) => format!("no step has `{}`", text.to_lossy()),
                 (None, None) => "the order or the count differs".to_owned(),
@@ -247,7 +247,7 @@ fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
             findings.add(
                 JsonPath::ROOT.then("inputs").then(name),
                 format!(
-                    "expected the {} entries of the steps: {told}",
+                    "expected the {} entries of the steps: {difference}",
                     expected.len()
                 ),
             );

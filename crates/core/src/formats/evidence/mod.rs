@@ -1,6 +1,8 @@
-//! evidence.json: what an execution did, EV1-EV5.
+//! evidence.json: what an execution did, EV1-EV7.
 //!
 //! Paths in findings are JSON paths that begin with `$`.
+
+mod contents;
 
 use crate::describe::describe_plainly;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
@@ -9,7 +11,15 @@ use std::borrow::Cow;
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
 use crate::digest::ContentHash;
 use crate::formats::Format;
+use crate::formats::shape::{
+    Member, find_misfits, is_filled_text, is_flag, is_hash_or_null, is_integer_or_null, is_text,
+    is_word, member,
+};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
+
+pub use contents::{
+    CONTENTS, PROPOSAL, decode_content, encode_content, encode_omitted, find_content,
+};
 
 /// The fields that must be there.
 pub const REQUIRED: [&str; 5] = [
@@ -61,11 +71,6 @@ pub fn compute_evidence_hash(root: Node<'_>) -> Option<ContentHash> {
     Some(digest.into())
 }
 
-fn is_text(node: Option<Node<'_>>) -> bool {
-    node.and_then(|node| node.as_lossy_str())
-        .is_some_and(|text| !text.is_empty())
-}
-
 fn sorted(list: Node<'_>, by: &[&str]) -> Value {
     let mut items: Vec<Node<'_>> = list.items().collect();
     items.sort_by(|a, b| {
@@ -73,7 +78,7 @@ fn sorted(list: Node<'_>, by: &[&str]) -> Value {
             .map(|name| match (a.get(name), b.get(name)) {
                 (Some(a), Some(b)) => a.compare_utf16(&b),
                 // What is missing counts as the empty string.
-                (a, b) => is_text(a).cmp(&is_text(b)),
+                (a, b) => is_filled_text(a).cmp(&is_filled_text(b)),
             })
             .find(|order| order.is_ne())
             .unwrap_or(std::cmp::Ordering::Equal)
@@ -93,7 +98,7 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
 }
 
 /// The rules of evidence.
-pub static RULES: [Rule<Evidence>; 6] = [
+pub static RULES: [Rule<Evidence>; 8] = [
     Rule {
         info: info(
             "SCHEMA",
@@ -155,7 +160,35 @@ pub static RULES: [Rule<Evidence>; 6] = [
         gate: needs_core,
         check: check_hash,
     },
+    Rule {
+        info: integrity(
+            "EV6",
+            "contents have their hashes",
+            "Each member of `contents` has a content hash as its name, and `text` or `base64` with \
+             that hash and of `size_bytes`, or `omitted` true where the content was too long to be \
+             held. Evidence without `contents` is fine.",
+        ),
+        gate: contents::needs_contents,
+        check: contents::check_contents,
+    },
+    Rule {
+        info: integrity(
+            "EV7",
+            "the proposal is the one that was executed",
+            "`proposal`, where it is held, has the hash that proposal_hash states, and the results \
+             are those of its actions and tests, in their order.",
+        ),
+        gate: contents::needs_proposal,
+        check: contents::check_proposal,
+    },
 ];
+
+const fn integrity(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
+    RuleInfo {
+        level: Level::Integrity,
+        ..info(id, title, explanation)
+    }
+}
 
 fn needs_object(view: &EvidenceView<'_>) -> Gate {
     match view.root.kind() {
@@ -240,19 +273,31 @@ fn check_proposal(view: &EvidenceView<'_>, findings: &mut Findings) {
     }
 }
 
-fn is_hash_or_null(node: Option<Node<'_>>) -> bool {
-    node.is_none_or(|node| {
-        let hash = node.as_lossy_str();
-        node.is_null() || hash.is_some_and(|hash| ContentHash::parse(&hash).is_ok())
-    })
-}
-
-fn is_code_or_null(node: Option<Node<'_>>) -> bool {
-    node.is_none_or(|node| {
-        let number = node.as_number();
-        node.is_null() || number.is_some_and(|number| number.to_exact_i64().is_some())
-    })
-}
+const ACTION_RESULT: [Member; 5] = [
+    member("path", is_text, "`path` is no string"),
+    member("action", is_text, "`action` is no string"),
+    member(
+        "status",
+        |node| is_word(node, &["success", "failure", "skipped", "timeout"]),
+        "not success, failure, skipped or timeout",
+    ),
+    member("sha256", is_hash_or_null, "neither a hash nor null"),
+    member(
+        "exit_code",
+        is_integer_or_null,
+        "neither an integer nor null",
+    ),
+];
+const TEST_RESULT: [Member; 4] = [
+    member("passed", is_flag, "`passed` is no boolean"),
+    member(
+        "exit_code",
+        is_integer_or_null,
+        "neither an integer nor null",
+    ),
+    member("stdout_sha256", is_hash_or_null, "neither a hash nor null"),
+    member("stderr_sha256", is_hash_or_null, "neither a hash nor null"),
+];
 
 /// Ids of results: strings that are not empty and do not repeat.
 fn check_ids(nodes: &[Node<'_>], list: &str, name: &str, findings: &mut Findings) {
@@ -270,46 +315,32 @@ fn check_ids(nodes: &[Node<'_>], list: &str, name: &str, findings: &mut Findings
 }
 
 fn check_actions(view: &EvidenceView<'_>, findings: &mut Findings) {
-    let nodes = results(view, "action_results");
-    check_ids(&nodes, "action_results", "action_id", findings);
-    for (at, node) in nodes.into_iter().enumerate() {
-        let place = |name: &str| JsonPath::ROOT.then("action_results").then(at).then(name);
-        for name in ["path", "action"] {
-            if text(node, name).is_none() {
-                findings.add(place(name), format!("`{name}` is no string"));
-            }
-        }
-        let status = text(node, "status");
-        if !matches!(
-            status.as_deref(),
-            Some("success" | "failure" | "skipped" | "timeout")
-        ) {
-            findings.add(place("status"), "not success, failure, skipped or timeout");
-        }
-        if !is_hash_or_null(node.get("sha256")) {
-            findings.add(place("sha256"), "neither a hash nor null");
-        }
-        if !is_code_or_null(node.get("exit_code")) {
-            findings.add(place("exit_code"), "neither an integer nor null");
-        }
-    }
+    check_results(
+        view,
+        "action_results",
+        "action_id",
+        &ACTION_RESULT,
+        findings,
+    );
 }
 
 fn check_tests(view: &EvidenceView<'_>, findings: &mut Findings) {
-    let nodes = results(view, "test_results");
-    check_ids(&nodes, "test_results", "test_id", findings);
+    check_results(view, "test_results", "test_id", &TEST_RESULT, findings);
+}
+
+fn check_results(
+    view: &EvidenceView<'_>,
+    list: &str,
+    id: &str,
+    members: &[Member],
+    findings: &mut Findings,
+) {
+    let nodes = results(view, list);
+    check_ids(&nodes, list, id, findings);
     for (at, node) in nodes.into_iter().enumerate() {
-        let place = |name: &str| JsonPath::ROOT.then("test_results").then(at).then(name);
-        if node.get("passed").and_then(|node| node.as_bool()).is_none() {
-            findings.add(place("passed"), "`passed` is no boolean");
-        }
-        if !is_code_or_null(node.get("exit_code")) {
-            findings.add(place("exit_code"), "neither an integer nor null");
-        }
-        for name in ["stdout_sha256", "stderr_sha256"] {
-            if !is_hash_or_null(node.get(name)) {
-                findings.add(place(name), "neither a hash nor null");
-            }
+        for misfit in find_misfits(node, members) {
+            let place = JsonPath::ROOT.then(list).then(at).then(misfit.name);
+            findings.add(place, misfit.fault);
         }
     }
 }
