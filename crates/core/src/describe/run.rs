@@ -2,8 +2,9 @@
 
 use super::members::{list_at, table, text_at};
 use super::picture::{Card, Lane, Mark};
-use super::{Description, Documents};
+use super::{Description, Documents, Section};
 use crate::canon::{Kind, Node};
+use crate::formats::run_bundle::recorded::{has_failed, is_recorded, parse_gaps, tell_gaps};
 
 pub(crate) fn describe_run(description: &mut Description, documents: &Documents<'_>) {
     let get = |name: &str| documents.get(name).copied();
@@ -12,6 +13,9 @@ pub(crate) fn describe_run(description: &mut Description, documents: &Documents<
     let engine = engine.unwrap_or_else(|| "unknown engine".to_owned());
     let version = version.unwrap_or_default();
     description.headline = Some(format!("Run of {engine} {version}"));
+    if let Some(manifest) = get("ENGINE_MANIFEST.json").filter(|it| is_recorded(*it)) {
+        describe_command(description, manifest, get("RUN_OUTPUT.json"));
+    }
     if let Some(meta) = get("RUN_META.json") {
         description.add_facts(
             meta,
@@ -41,6 +45,9 @@ pub(crate) fn describe_run(description: &mut Description, documents: &Documents<
         let hash: String = hash.chars().take(16).collect();
         output_cards.push(Card::new("RUN_OUTPUT.json", hash, Mark::Good));
     }
+    if let Some(environment) = get("RUN_ENVIRONMENT.json") {
+        describe_environment(description, environment);
+    }
     let index = get("ARTIFACT_INDEX.json");
     let entries = index.map_or_else(Vec::new, |index| match index.kind() {
         Kind::Array => index.items().collect(),
@@ -65,11 +72,82 @@ pub(crate) fn describe_run(description: &mut Description, documents: &Documents<
         entries.iter().filter(is_role).map(card).collect::<Vec<_>>()
     };
     output_cards.extend(of_role("ARTIFACT"));
+    output_cards.extend(of_role("LOG"));
+    let mut engine_cards = vec![Card::new(engine, version, Mark::Plain)];
+    engine_cards.extend(of_role("ENGINE"));
     let lanes = vec![
         Lane::new("Contracts", of_role("CONTRACT")),
         Lane::new("Inputs", of_role("INPUT")),
-        Lane::new("Engine", vec![Card::new(engine, version, Mark::Plain)]),
+        Lane::new("Engine", engine_cards),
         Lane::new("Outputs", output_cards),
     ];
     description.add_flow("The run", lanes);
+}
+
+/// A recorded command: what was run, and whether it failed.
+fn describe_command(description: &mut Description, manifest: Node<'_>, output: Option<Node<'_>>) {
+    let command = manifest
+        .get("execution")
+        .and_then(|execution| execution.get("command"));
+    let words = command.iter().flat_map(|command| command.items());
+    let words: Vec<String> = words
+        .filter_map(|word| Some(word.as_lossy_str()?.into_owned()))
+        .collect();
+    let failed = output.is_some_and(has_failed);
+    let ended = if failed { "FAILED run" } else { "Recorded run" };
+    description.headline = Some(format!("{ended} of `{}`", words.join(" ")));
+    description.add_fact("command", words.join(" "));
+    if let Some(output) = output {
+        let number = |name: &str| output.get(name)?.as_number()?.to_exact_i64();
+        let how = match (number("exit_status"), number("signal")) {
+            (Some(code), _) => format!("exit status {code}"),
+            (None, Some(signal)) => format!("ended by signal {signal}"),
+            (None, None) => "unknown".to_owned(),
+        };
+        let how = if failed { format!("FAILED: {how}") } else { how };
+        description.add_fact("ended", how);
+    }
+}
+
+/// What a run used of its machine, and what was not captured of it.
+fn describe_environment(description: &mut Description, environment: Node<'_>) {
+    description.add_facts(
+        environment,
+        &[
+            ("kernel", "kernel"),
+            ("architecture", "architecture"),
+            ("folder", "folder"),
+            ("program", "program"),
+        ],
+    );
+    if let Some(level) = environment
+        .get("sandbox")
+        .and_then(|sandbox| text_at(sandbox, "level"))
+    {
+        description.add_fact("sandbox", level);
+    }
+    for gap in tell_gaps(environment) {
+        description.add_fact("not captured", gap);
+    }
+    let rows: Vec<Vec<String>> = parse_gaps(environment)
+        .into_iter()
+        .map(|gap| vec![gap.kind, gap.detail])
+        .collect();
+    if !rows.is_empty() {
+        description.sections.push(Section {
+            title: "Not captured".to_owned(),
+            columns: vec!["kind".to_owned(), "what".to_owned()],
+            rows,
+        });
+    }
+    let columns = [
+        ("path", "path"),
+        ("package", "package"),
+        ("version", "version"),
+        ("sha256", "sha256"),
+    ];
+    let files = list_at(environment, "files");
+    description
+        .sections
+        .extend(table("Files of the machine", &files, &columns));
 }
