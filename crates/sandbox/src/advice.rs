@@ -179,9 +179,8 @@ fn forbidding_settings() -> String {
     ];
     let forbidding: Vec<String> = settings
         .into_iter()
-        .filter_map(|(name, forbids, value)| {
-            forbids.then(|| format!("sudo sysctl -w {name}={value}"))
-        })
+        .filter(|(_, forbids, _)| *forbids)
+        .map(|(name, _, value)| format!("sudo sysctl -w {name}={value}"))
         .collect();
     if forbidding.is_empty() {
         "let its seccomp filter or security module allow unshare(CLONE_NEWUSER) and mounts"

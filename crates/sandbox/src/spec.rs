@@ -158,7 +158,9 @@ pub enum Stream {
 /// A function that gets output as it comes. It runs on the thread that called
 /// [`crate::Sandbox::run`] and holds it up while it does.
 #[derive(Clone)]
-pub struct OnOutput(Arc<dyn Fn(Stream, &[u8]) + Send + Sync>);
+pub struct OnOutput(Arc<OutputFunction>);
+
+type OutputFunction = dyn Fn(Stream, &[u8]) + Send + Sync;
 
 impl OnOutput {
     /// Wraps the function.

@@ -170,8 +170,7 @@ impl Walk<'_> {
         if stat.st_size != before.st_size {
             return Ok(false);
         }
-        let changed_ns = i128::from(stat.st_ctime) * 1_000_000_000
-            + i128::try_from(stat.st_ctime_nsec).unwrap_or(0);
+        let changed_ns = i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
         if self.comparison.kind == LayerKind::Copy
             && changed_ns + CLOCK_TICK_NS < self.comparison.started_ns
         {

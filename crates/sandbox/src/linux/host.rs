@@ -142,6 +142,9 @@ fn prepare(
     drop_to: Option<(u32, u32)>,
     purpose: Purpose,
 ) -> Result<Surroundings, SandboxError> {
+    for path in &spec.show {
+        fs::metadata(path).map_err(system("look at a path that is to be shown"))?;
+    }
     let Some(layered) = &spec.layered else {
         if let (Some(ids), Purpose::Run) = (drop_to, purpose) {
             ownership::give_folder(&spec.work_folder, ids)
@@ -450,15 +453,16 @@ fn parent_of(pid: i32) -> Option<i32> {
 /// children over to this process, so that none can hide.
 fn end_all() {
     loop {
-        for pid in descendants().into_iter().filter_map(Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-        }
+        // Mostly nothing is left, and there is no need to look for it.
         loop {
             match rustix::process::waitpid(None, WaitOptions::NOHANG) {
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => break,
                 Err(_) => return,
             }
+        }
+        for pid in descendants().into_iter().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -85,6 +85,8 @@ struct Watch {
 
 /// Paths that are remembered. A command that asks for more is only watched more slowly.
 const MOST_KNOWN: usize = 50_000;
+/// Longer ones are not.
+const LONGEST_KNOWN: usize = 512;
 
 impl Watch {
     fn new(assignment: Assignment) -> Watch {
@@ -314,6 +316,7 @@ impl Watch {
 
     fn remember(&mut self, asked: &[u8], path: Option<&Vec<u8>>) {
         if self.known.len() < MOST_KNOWN
+            && asked.len() <= LONGEST_KNOWN
             && resolve::is_plain(asked)
             && self.is_stable(asked)
             && path.is_none_or(|path| self.is_stable(path))

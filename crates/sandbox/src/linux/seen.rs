@@ -13,6 +13,8 @@ use crate::observation::{
 
 /// Names over links that are kept for one file.
 const MOST_NAMES: usize = 16;
+/// Bytes of all names that are kept: a command can make up long ones for as long as it runs.
+const MOST_NAME_BYTES: usize = 64 << 20;
 
 /// A folder that the command worked in a copy of.
 #[derive(Debug, Clone)]
@@ -36,6 +38,7 @@ pub(super) struct Seen {
     bounds: Observe,
     moved: Option<Moved>,
     files: BTreeMap<Vec<u8>, ObservedFile>,
+    name_bytes: usize,
     not_kept: u64,
     unresolved: u64,
     network: BTreeSet<NetworkAttempt>,
@@ -51,6 +54,7 @@ impl Seen {
             bounds,
             moved,
             files: BTreeMap::new(),
+            name_bytes: 0,
             not_kept: 0,
             unresolved: 0,
             network: BTreeSet::new(),
@@ -73,10 +77,15 @@ impl Seen {
     ) {
         let path = self.translate(path);
         if !self.files.contains_key(&path) {
-            if self.files.len() >= self.bounds.most_files {
+            // The name is kept twice: as the key and in the value.
+            let more = path.len().saturating_mul(2);
+            if self.files.len() >= self.bounds.most_files
+                || self.name_bytes.saturating_add(more) > MOST_NAME_BYTES
+            {
                 self.not_kept += 1;
                 return;
             }
+            self.name_bytes += more;
             let new = first_seen(&path, how, look());
             self.files.insert(path.clone(), new);
         }
@@ -90,7 +99,9 @@ impl Seen {
         if let Some(asked) = asked
             && asked != path
             && file.also_as.len() < MOST_NAMES
+            && self.name_bytes.saturating_add(asked.len()) <= MOST_NAME_BYTES
         {
+            self.name_bytes += asked.len();
             let asked = PathBuf::from(OsString::from_vec(asked));
             if let Err(place) = file.also_as.binary_search(&asked) {
                 file.also_as.insert(place, asked);
@@ -203,8 +214,8 @@ fn first_seen(path: &[u8], how: Use, stat: Option<Stat>) -> ObservedFile {
             } else {
                 0
             };
-            let changed = i128::from(stat.st_mtime) * 1_000_000_000
-                + i128::try_from(stat.st_mtime_nsec).unwrap_or(0);
+            let changed =
+                i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
             (kind, bytes, changed)
         }
     };
@@ -259,6 +270,23 @@ mod tests {
             observation.gaps,
             [Gap::TooManyFiles { not_kept: 2 }, Gap::TooManyPrograms]
         );
+    }
+
+    #[test]
+    fn long_names_are_kept_within_bounds() {
+        let mut seen = Seen::new(bounds(1 << 20), None);
+        for number in 0..20_000 {
+            let path = format!("/{number:04090}").into_bytes();
+            seen.note_file(path, None, READ, || None);
+        }
+        let observation = seen.finish(Vec::new());
+        let kept: usize = observation
+            .files
+            .iter()
+            .map(|file| 2 * file.path.as_os_str().len())
+            .sum();
+        assert!(kept <= MOST_NAME_BYTES);
+        assert!(matches!(observation.gaps[0], Gap::TooManyFiles { .. }));
     }
 
     #[test]

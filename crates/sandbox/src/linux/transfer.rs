@@ -211,6 +211,11 @@ impl Copier {
     fn can_copy(&self, from: &OwnedFd, name: &CStr, kind: FileType) -> bool {
         match kind {
             FileType::Directory => {
+                // Both rights are needed: to list it, and to look at what it lists.
+                let flags = rustix::fs::Access::READ_OK | rustix::fs::Access::EXEC_OK;
+                if rustix::fs::accessat(from, name, flags, AtFlags::EACCESS).is_err() {
+                    return false;
+                }
                 let same_device = |folder: &OwnedFd| {
                     let (one, other) = (rustix::fs::fstat(folder), rustix::fs::fstat(from));
                     matches!((one, other), (Ok(one), Ok(other)) if one.st_dev == other.st_dev)
@@ -232,7 +237,15 @@ impl Copier {
         (stat, there): (&Stat, Option<Stat>),
         depth: usize,
     ) -> Result<(), Errno> {
-        let source = open_folder(from, name, stat)?;
+        let source = if self.is_foreign {
+            let folder = rustix::fs::openat(from, name, FOLDER, Mode::empty())?;
+            OpenedFolder {
+                folder,
+                restore: None,
+            }
+        } else {
+            open_folder(from, name, stat)?
+        };
         if there.is_none() {
             rustix::fs::mkdirat(to, name, Mode::RWXU)?;
         } else {
@@ -251,7 +264,11 @@ impl Copier {
         name: &CStr,
         (stat, there): (&Stat, Option<Stat>),
     ) -> Result<(), Errno> {
-        let source = open_file(from, name, stat)?;
+        let source = if self.is_foreign {
+            open_file_as_is(from, name)?
+        } else {
+            open_file(from, name, stat)?
+        };
         if let Some(there) = there {
             // A further name of the same file could lie outside the folder.
             let may_be_same = there.st_nlink == 1
@@ -358,12 +375,58 @@ pub(super) fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
     Ok(names)
 }
 
-pub(super) fn open_folder(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
-    open_despite_rights(above, name, stat, FOLDER)
+/// An open folder whose owner may have closed it to everyone, the owner included. It is open to
+/// the owner for as long as this lives; its rights are the same afterwards.
+pub(super) struct OpenedFolder {
+    folder: OwnedFd,
+    restore: Option<Mode>,
 }
 
+impl std::ops::Deref for OpenedFolder {
+    type Target = OwnedFd;
+
+    fn deref(&self) -> &OwnedFd {
+        &self.folder
+    }
+}
+
+impl Drop for OpenedFolder {
+    fn drop(&mut self) {
+        if let Some(mode) = self.restore {
+            let _ = rustix::fs::fchmod(&self.folder, mode);
+        }
+    }
+}
+
+pub(super) fn open_folder(
+    above: &OwnedFd,
+    name: &CStr,
+    stat: &Stat,
+) -> Result<OpenedFolder, Errno> {
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let is_open = mode.contains(Mode::RUSR | Mode::XUSR);
+    let is_ours = stat.st_uid == rustix::process::geteuid().as_raw();
+    let mut restore = None;
+    // Reading names needs one right, looking at what they name another.
+    if is_ours && !is_open {
+        rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
+        restore = Some(mode);
+    }
+    let folder = rustix::fs::openat(above, name, FOLDER, Mode::empty())?;
+    Ok(OpenedFolder { folder, restore })
+}
+
+/// Opens a file that its owner may have closed to everyone, the owner included. Its rights are
+/// the same afterwards.
 pub(super) fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
-    open_despite_rights(above, name, stat, READ)
+    match rustix::fs::openat(above, name, READ, Mode::empty()) {
+        Err(Errno::ACCESS) => {}
+        other => return other,
+    }
+    rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
+    let opened = rustix::fs::openat(above, name, READ, Mode::empty())?;
+    rustix::fs::fchmod(&opened, Mode::from_raw_mode(stat.st_mode))?;
+    Ok(opened)
 }
 
 /// Opens a folder without changing anything of it; nothing where its rights forbid that.
@@ -378,24 +441,6 @@ pub(super) fn open_folder_as_is(above: &OwnedFd, name: &CStr) -> Result<Option<O
 /// Opens a file without changing anything of it.
 pub(super) fn open_file_as_is(above: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(above, name, READ, Mode::empty())
-}
-
-/// Opens what its owner may have closed to everyone, the owner included. Its rights are the same
-/// afterwards.
-fn open_despite_rights(
-    above: &OwnedFd,
-    name: &CStr,
-    stat: &Stat,
-    flags: OFlags,
-) -> Result<OwnedFd, Errno> {
-    match rustix::fs::openat(above, name, flags, Mode::empty()) {
-        Err(Errno::ACCESS) => {}
-        other => return other,
-    }
-    rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
-    let opened = rustix::fs::openat(above, name, flags, Mode::empty())?;
-    rustix::fs::fchmod(&opened, Mode::from_raw_mode(stat.st_mode))?;
-    Ok(opened)
 }
 
 /// Reading, writing and executing. Never set-user-ID or its like: what comes back may belong to

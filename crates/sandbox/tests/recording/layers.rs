@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use runseal_sandbox::{Changed, Isolation, LayerKind, Limit, SandboxError, SpecError};
 
-use crate::project::{Project, change, levels, short, text};
+use crate::project::{Project, change, has_python, levels, short, text};
 
 #[test]
 fn changes_are_found_and_the_real_folder_stays() {
@@ -258,5 +258,152 @@ fn places_of_the_sandbox_cannot_be_layered() {
                 "{place}: {answer:?}"
             );
         }
+    }
+}
+
+#[test]
+fn command_that_removes_everything_removes_nothing_real() {
+    for sandbox in levels() {
+        let project = Project::new();
+        let before = project.content();
+        let recorded = project.shell(&sandbox, "rm -rf ./* .[!.]*; ls -A");
+        assert!(recorded.outcome.success(), "{}", text(&recorded));
+        assert_eq!(recorded.outcome.stdout.bytes, b"");
+        assert_eq!(project.content(), before);
+        let expected = [
+            "deleted data.txt",
+            "deleted link.txt",
+            "deleted script.sh",
+            "deleted sub",
+        ];
+        assert_eq!(short(&recorded.layer.unwrap()), expected);
+    }
+}
+
+#[test]
+fn devices_cannot_be_made_and_sockets_are_reported() {
+    for sandbox in levels() {
+        if sandbox.isolation() == Isolation::None || !has_python() {
+            continue;
+        }
+        let project = Project::new();
+        let script = "import os, socket, stat
+for kind in (stat.S_IFCHR, stat.S_IFBLK):
+    try:
+        os.mknod('device', kind | 0o666, os.makedev(1, 3))
+    except OSError as error:
+        print(type(error).__name__)
+socket.socket(socket.AF_UNIX).bind('socket')
+";
+        let mut spec = project.spec(&["/usr/bin/python3", "-c", script]);
+        spec.unix_sockets = true;
+        let recorded = sandbox.record(&spec).unwrap();
+        assert!(recorded.outcome.success(), "{}", text(&recorded));
+        let printed = String::from_utf8_lossy(&recorded.outcome.stdout.bytes);
+        assert_eq!(printed, "PermissionError\nPermissionError\n");
+        let layer = recorded.layer.unwrap();
+        assert_eq!(short(&layer), ["socket socket"]);
+        assert!(layer.changes()[0].fault.is_some());
+        assert!(layer.open(OsStr::new("socket")).is_err());
+    }
+}
+
+#[test]
+fn files_that_only_their_owner_may_read_and_tools_below_closed_folders_work() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(sandbox) = runseal_testkit::isolation::sandbox() else {
+        return;
+    };
+    let set_mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let project = Project::new();
+    set_mode(&project.path().join("data.txt"), 0o600);
+    set_mode(&project.path().join("sub"), 0o700);
+    // As an interpreter below a home folder that is closed to others.
+    let home = tempfile::tempdir().unwrap();
+    let tools = home.path().canonicalize().unwrap().join("versions/1.2");
+    std::fs::create_dir_all(tools.join("bin")).unwrap();
+    std::os::unix::fs::symlink("1.2", tools.parent().unwrap().join("current")).unwrap();
+    let tool = tools.join("bin/tool");
+    std::fs::write(
+        &tool,
+        "#!/bin/sh\ncat data.txt sub/inner.txt; echo more >> data.txt\n",
+    )
+    .unwrap();
+    set_mode(&tool, 0o700);
+    set_mode(home.path(), 0o700);
+    let mut spec = project.spec(&["tool"]);
+    let current = tools.parent().unwrap().join("current");
+    spec.show.push(current.clone());
+    let path = format!("{}/bin:/usr/bin:/bin", current.display());
+    spec.env.insert("PATH".into(), path);
+    let recorded = sandbox.record(&spec).unwrap();
+    assert_eq!(
+        recorded.outcome.stdout.bytes,
+        b"data\ninner\n",
+        "{}",
+        text(&recorded)
+    );
+    let layer = recorded.layer.as_ref().unwrap();
+    assert_eq!(short(layer), ["file data.txt"]);
+    let seen = recorded.observation.as_ref().unwrap();
+    let found = seen.files.iter().find(|file| file.path == tool).unwrap();
+    assert!(found.is_executed);
+    assert_eq!(found.also_as, [current.join("bin/tool")]);
+}
+
+#[test]
+fn folder_of_another_user_is_the_commands_own_for_root() {
+    let Some(sandbox) = runseal_testkit::isolation::sandbox() else {
+        return;
+    };
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root may give a folder away");
+        return;
+    }
+    let project = Project::new();
+    let names = ["", "data.txt", "sub", "sub/inner.txt", "script.sh"];
+    for name in names {
+        std::os::unix::fs::chown(project.path().join(name), Some(4321), Some(4321)).unwrap();
+    }
+    let recorded = project.shell(
+        &sandbox,
+        "echo x >> data.txt && mkdir new && rm sub/inner.txt",
+    );
+    assert!(recorded.outcome.success(), "{}", text(&recorded));
+    let expected = ["file data.txt", "folder new", "deleted sub/inner.txt"];
+    assert_eq!(short(&recorded.layer.unwrap()), expected);
+}
+
+#[test]
+fn layer_has_no_name_inside() {
+    let Some(sandbox) = runseal_testkit::isolation::sandbox() else {
+        return;
+    };
+    let project = Project::new();
+    // The only mount of the folder is the overlay; its parts are mounted nowhere.
+    let script = "ls -A / | grep -c -e '^\\.layer' -e '^\\.lower'; grep -c ' - overlay ' /proc/self/mountinfo
+        grep -c -e '/.layer ' -e '/.lower ' /proc/self/mountinfo";
+    let recorded = project.shell(&sandbox, script);
+    assert_eq!(
+        recorded.outcome.stdout.bytes,
+        b"0\n1\n0\n",
+        "{}",
+        text(&recorded)
+    );
+}
+
+#[test]
+fn input_that_is_not_there_is_an_error() {
+    for sandbox in levels() {
+        let project = Project::new();
+        let mut spec = project.spec(&["true"]);
+        spec.show.push(project.path().join("not-there"));
+        let answer = sandbox.record(&spec);
+        assert!(
+            matches!(answer, Err(SandboxError::System { .. })),
+            "{answer:?}"
+        );
     }
 }
