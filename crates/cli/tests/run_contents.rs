@@ -93,6 +93,12 @@ fn pack_holds_what_commands_printed_and_left_by_its_hash() {
         }
     }
     assert_eq!(evidence["proposal"]["id"], evidence["proposal_id"]);
+    let reported = bench.run(&["report", "p", "-o", "page.html"]);
+    assert_eq!(reported.code, Some(0), "{reported:?}");
+    let page = bench.read("page.html");
+    for shown in ["complained", "and more", "2 bytes that are no text"] {
+        assert!(page.contains(shown), "the page does not show {shown}");
+    }
 
     // Exchanged for other content with its own right hash, and sealed again by the forger.
     let mut forged = evidence.clone();

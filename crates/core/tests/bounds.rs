@@ -410,7 +410,7 @@ fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_fault
             .message
             .contains("the limit is 1000")
     );
-    let problems = Manifest::read(&document).problems;
+    let problems = Manifest::parse(text.as_bytes()).unwrap().problems;
     assert_eq!(problems.len(), FINDINGS_A_RULE);
     let text = format!(r#"{{"steps":{}}}"#, list(50_001));
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
@@ -421,7 +421,7 @@ fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_fault
     );
     let told = |problem: &receipt::Problem| problem.message.contains("more than 50000, the limit");
     assert!(receipt.problems.iter().any(told));
-    let manifest = Manifest::read(&document);
+    let manifest = Manifest::parse(text.as_bytes()).unwrap();
     assert!(manifest.steps.is_empty());
     let is_told = |problem: &Problem| problem.message.contains("more than 50000, the limit");
     assert!(manifest.problems.iter().any(is_told));

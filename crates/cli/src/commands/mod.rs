@@ -12,6 +12,8 @@ mod demo;
 mod diff;
 mod engine;
 mod evidence;
+#[cfg(feature = "net")]
+mod export;
 mod hash;
 mod inspect;
 mod job;
@@ -19,10 +21,14 @@ mod keygen;
 mod ledger;
 mod lint;
 mod man;
+#[cfg(feature = "net")]
+mod mcp;
 mod model_io;
 mod pack;
 mod patch;
 mod proposal;
+#[cfg(feature = "net")]
+mod proxy;
 mod receipt;
 mod record;
 mod record_error;
@@ -75,19 +81,19 @@ struct CommandLine {
 /// its arguments.
 macro_rules! commands {
     ($(#[$doc:meta])* $visibility:vis enum $name:ident {
-        $($variant:ident($module:ident) $(=> $surface:expr)?,)*
+        $($(#[$gate:meta])* $variant:ident($module:ident) $(=> $surface:expr)?,)*
     }) => {
         $(#[$doc])*
         #[derive(Debug, clap::Subcommand)]
         $visibility enum $name {
-            $($variant($module::Args),)*
+            $($(#[$gate])* $variant($module::Args),)*
         }
 
         impl $name {
             /// Whose exit codes the command has.
             $visibility fn surface(&self) -> runseal_core::verify::Surface {
                 match self {
-                    $(Self::$variant(_args) => {
+                    $($(#[$gate])* Self::$variant(_args) => {
                         let surface = runseal_core::verify::Surface::Command;
                         $(
                             let _ = surface;
@@ -104,7 +110,7 @@ macro_rules! commands {
                 &self,
             ) -> Result<runseal_core::verify::Outcome, $crate::error::CliError> {
                 match self {
-                    $(Self::$variant(args) => $module::run(args),)*
+                    $($(#[$gate])* Self::$variant(args) => $module::run(args),)*
                 }
             }
         }
@@ -144,6 +150,12 @@ commands! {
         Record(record),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
+        #[cfg(feature = "net")]
+        Proxy(proxy) => proxy::Args::surface,
+        #[cfg(feature = "net")]
+        Mcp(mcp) => mcp::Args::surface,
+        #[cfg(feature = "net")]
+        Export(export) => export::Args::surface,
         Rules(rules),
         Schema(schema),
         Completions(completions),

@@ -34,6 +34,7 @@ static SCHEMAS: [(&str, &str); 32] = schemas![
     "policy",
     "proposal",
     "receipt",
+    "recording",
     "run",
     "run-context-stripped",
     "run-environment",

@@ -10,7 +10,6 @@ use super::{
     pack, patch, proposal, receipt, run_bundle, runner,
 };
 use crate::canon::{Document, JsonError, Node, ReadOptions, parse_document};
-use crate::describe::{self, Description, Documents};
 use crate::source::{EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
@@ -202,11 +201,6 @@ pub trait FormatDefinition: Sync {
     fn follows_root_link(&self) -> bool {
         true
     }
-
-    /// Says what the documents say, for people.
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe::describe_plainly(description, documents);
-    }
 }
 
 /// The definition of a format.
@@ -237,15 +231,6 @@ pub fn infos<S: Subject>(table: &'static [Rule<S>]) -> Vec<&'static RuleInfo> {
     table.iter().map(|rule| &rule.info).collect()
 }
 
-/// Describes what the documents of something say.
-pub fn describe_documents(format: Format, documents: &Documents<'_>) -> Description {
-    let mut description = Description::of(format);
-    if let Some(definition) = definition(format) {
-        definition.describe(&mut description, documents);
-    }
-    description
-}
-
 /// A format that is one JSON document.
 pub struct DocumentFormat {
     /// The format that this defines.
@@ -260,8 +245,6 @@ pub struct DocumentFormat {
     pub judge: fn(Node<'_>, Level) -> Report,
     /// What it calls itself.
     pub identify: fn(Node<'_>) -> Identity,
-    /// Says what it says, for people.
-    pub describe: fn(&mut Description, &Documents<'_>),
 }
 
 impl FormatDefinition for DocumentFormat {
@@ -295,10 +278,6 @@ impl FormatDefinition for DocumentFormat {
             report,
             identity: (self.identify)(document.root()),
         })
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        (self.describe)(description, documents);
     }
 }
 

@@ -4,8 +4,6 @@
 //! skipped.
 
 use crate::canon::JsonError;
-use crate::describe::pack::describe_ledger;
-use crate::describe::{Description, Documents};
 use crate::formats::definition::{FormatDefinition, Identity, Judgement, infos};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -364,9 +362,5 @@ impl FormatDefinition for LedgerFormat {
             ..Identity::default()
         };
         Some(Ok(Judgement { report, identity }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_ledger(description, documents);
     }
 }

@@ -3,7 +3,6 @@
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
-use crate::describe::describe_plainly;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -436,5 +435,4 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
     file_name: "model_io.json",
     judge: |root, level| verify_model_io(&ModelIoView { root }, level),
     identify: |root| Identity::of_members(root, &["model_id"]),
-    describe: describe_plainly,
 };

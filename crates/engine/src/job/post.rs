@@ -1,6 +1,8 @@
 //! Posting a plan: names become ids, ids are derived, the store takes it whole.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_text};
 use runseal_core::formats::job_bundle::op::Op;
@@ -49,10 +51,11 @@ pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError
         run_id,
         idempotency_key: plan.idempotency_key.clone(),
         intent: plan.intent.clone(),
-        payload_json: plan.canonical.clone(),
+        payload_json: Cow::Borrowed(&plan.canonical),
     };
-    let steps = plan.steps.iter().zip(&sections).map(|(step, section)| {
-        let mut body = step.body()?;
+    let steps = plan.steps.iter().zip(&sections).enumerate();
+    let steps = steps.map(|(at, (step, section))| {
+        let mut body = plan.body(at)?;
         if let Some(section_id) = section {
             body.set_reference(section_id);
         }
@@ -73,19 +76,19 @@ pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError
 
 /// Finds what each step reads: the id of the section where it names one, nothing where it names a
 /// symbol. Every step that names what is not there, or reads without bounds, is told.
-fn resolve_sections(store: &Store, plan: &Plan<'_>) -> Result<Vec<Option<Box<str>>>, PostError> {
+fn resolve_sections(store: &Store, plan: &Plan<'_>) -> Result<Vec<Option<Rc<str>>>, PostError> {
     let mut faults = Vec::new();
     // Many steps name the same few files.
-    let mut known: BTreeMap<String, Box<str>> = BTreeMap::new();
+    let mut known: BTreeMap<String, Rc<str>> = BTreeMap::new();
     let mut sections = Vec::with_capacity(plan.steps.len());
-    for (at, step) in plan.steps.iter().enumerate() {
+    for at in 0..plan.steps.len() {
         let mut fault = |field: &str, message: String| {
             faults.push(PlanFault {
                 path: format!("$.steps[{at}]{field}"),
                 message,
             });
         };
-        let body = match step.body() {
+        let body = match plan.body(at) {
             Ok(body) => body,
             Err(found) => {
                 fault(&found.path, found.message);
@@ -98,7 +101,7 @@ fn resolve_sections(store: &Store, plan: &Plan<'_>) -> Result<Vec<Option<Box<str
                 let found = match known.get(&body.reference) {
                     Some(section_id) => Ok(section_id.clone()),
                     None => find_section(store, &body.reference)
-                        .map(|section| section.section_id.into_boxed_str()),
+                        .map(|section| Rc::from(section.section_id)),
                 };
                 match found {
                     Ok(section_id) => {

@@ -1,7 +1,6 @@
 //! The files of a run bundle in the making: JSON stored as JCS, everything hashed as it is
 //! written, listed at the end. How the folder gets into its place is [`crate::staging`]'s.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -83,7 +82,8 @@ pub struct Stored {
 pub struct RunFiles {
     staging: Staging,
     out: PathBuf,
-    files: BTreeMap<String, Digest>,
+    /// Every file so far, in the order they came in.
+    files: Vec<(Box<str>, Digest)>,
     buffer: Vec<u8>,
 }
 
@@ -93,7 +93,7 @@ impl RunFiles {
         Ok(Self {
             staging: Staging::begin(out)?,
             out: out.to_owned(),
-            files: BTreeMap::new(),
+            files: Vec::new(),
             buffer: vec![0; BUFFER],
         })
     }
@@ -117,7 +117,7 @@ impl RunFiles {
     /// Stores bytes as they are.
     pub fn put_bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunFilesError> {
         self.staging.put(path, bytes)?;
-        self.files.insert(path.to_owned(), Digest::of(bytes));
+        self.files.push((path.into(), Digest::of(bytes)));
         Ok(())
     }
 
@@ -236,7 +236,7 @@ impl RunFiles {
             copy.write_all(piece)
         });
         let (sha256, bytes) = copied.map_err(WriteError::at(&place))?;
-        self.files.insert(to.to_owned(), sha256);
+        self.files.push((to.into(), sha256));
         Ok(Stored {
             sha256,
             bytes,
@@ -256,7 +256,7 @@ impl RunFiles {
             file.write_all(piece)
         });
         let (digest, _) = copied.map_err(WriteError::at(&place))?;
-        self.files.insert(to.to_owned(), digest);
+        self.files.push((to.into(), digest));
         Ok(digest)
     }
 
@@ -267,10 +267,12 @@ impl RunFiles {
 
     /// Adds the index and the sums over everything stored so far.
     pub fn put_lists(&mut self) -> Result<(), RunFilesError> {
+        self.files.sort_unstable();
         let mut index = Vec::new();
         write_index(&self.files, &mut index)?;
         self.put_bytes(ARTIFACT_INDEX, &index)?;
         drop(index);
+        self.files.sort_unstable();
         let sums = write_sums(&self.files);
         self.put_bytes(SUMS, sums.as_bytes())
     }

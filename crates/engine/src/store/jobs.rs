@@ -1,12 +1,14 @@
 //! Messages, jobs and steps: posting a plan, and reading a job back for building.
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::{JobId, JobRunId, MessageId, StepId, Store, StoreError, StoreReader};
 
 /// A job to post, with the ids derived from its plan.
 #[derive(Clone, Debug)]
-pub struct NewJob {
+pub struct NewJob<'a> {
     /// `msg_…`.
     pub message_id: MessageId,
     /// `job_…`.
@@ -18,7 +20,7 @@ pub struct NewJob {
     /// The plan's intent.
     pub intent: String,
     /// The plan, as canonical JSON.
-    pub payload_json: String,
+    pub payload_json: Cow<'a, str>,
 }
 
 /// A step to post.
@@ -160,7 +162,7 @@ impl Store {
     /// are asked for one after the other, so that a million of them are never in memory.
     pub fn post_job(
         &mut self,
-        job: &NewJob,
+        job: &NewJob<'_>,
         steps: impl Iterator<Item = Result<NewStep, StoreError>>,
     ) -> Result<Posted, StoreError> {
         let transaction = self
@@ -180,7 +182,7 @@ impl Store {
                 job.message_id,
                 job.run_id,
                 job.idempotency_key,
-                job.payload_json
+                &*job.payload_json
             ],
         )?;
         transaction.execute(

@@ -10,7 +10,7 @@ fn new_store() -> (TempDir, Store) {
     (folder, store)
 }
 
-fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> (NewJob, Vec<NewStep>) {
+fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> (NewJob<'static>, Vec<NewStep>) {
     let steps = (0..steps)
         .map(|n| NewStep {
             step_id: StepId::new(format!("step_{run}_{key}_{n}")),
@@ -24,12 +24,12 @@ fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> (NewJob, Vec<NewSt
         run_id: JobRunId::new(run),
         idempotency_key: key.to_owned(),
         intent: "read".to_owned(),
-        payload_json: format!("{{\"budgets\":{budgets}}}"),
+        payload_json: format!("{{\"budgets\":{budgets}}}").into(),
     };
     (job, steps)
 }
 
-fn post(store: &mut Store, (job, steps): (NewJob, Vec<NewStep>)) -> Result<Posted, StoreError> {
+fn post(store: &mut Store, (job, steps): (NewJob<'_>, Vec<NewStep>)) -> Result<Posted, StoreError> {
     store.post_job(&job, steps.into_iter().map(Ok))
 }
 

@@ -4,7 +4,6 @@
 
 mod contents;
 
-use crate::describe::describe_plainly;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::borrow::Cow;
 
@@ -412,5 +411,4 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
         verify_evidence(&view, level)
     },
     identify: |root| Identity::of_members(root, &["proposal_id"]).ended(text(root, "status")),
-    describe: describe_plainly,
 };

@@ -15,8 +15,6 @@ mod rules;
 mod sealed;
 mod structure;
 
-use crate::describe::pack::describe_pack;
-use crate::describe::{Description, Documents};
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
@@ -305,9 +303,5 @@ impl FormatDefinition for PackFormat {
 
     fn follows_root_link(&self) -> bool {
         false
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_pack(description, documents);
     }
 }

@@ -15,7 +15,6 @@ pub use rules::{RULES, ReceiptChain, ReceiptsView, TrustDemand};
 
 use crate::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
 use crate::canon::{Kind, Node};
-use crate::describe::job::describe_receipt;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
@@ -59,7 +58,6 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
     file_name: "receipt.json",
     judge: judge_receipts,
     identify: identify_receipts,
-    describe: describe_receipt,
 };
 
 fn judge_receipts(root: Node<'_>, level: Level) -> Report {

@@ -27,8 +27,6 @@ pub mod sums;
 pub mod time;
 
 use crate::canon::{ReadOptions, parse_document};
-use crate::describe::run::describe_run;
-use crate::describe::{Description, Documents};
 use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
@@ -101,9 +99,5 @@ impl FormatDefinition for RunBundleFormat {
             identity.not_captured = recorded::tell_gaps(environment.root());
         }
         Some(Ok(Judgement { report, identity }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_run(description, documents);
     }
 }

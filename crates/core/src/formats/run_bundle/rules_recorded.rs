@@ -75,11 +75,11 @@ pub(super) fn check_listed_files(view: &RunBundleView<'_>, findings: &mut Findin
             Some(_) => {}
         }
     }
-    for (path, entry) in &view.facts.entries {
+    for (path, entry) in view.facts.entries.iter() {
         let EntryFact::File(fact) = entry else {
             continue;
         };
-        if !is_listed_place(path, is_recorded_view(view)) || named.contains_key(path.as_str()) {
+        if !is_listed_place(path, is_recorded_view(view)) || named.contains_key(path) {
             continue;
         }
         check_canonical_copy(view, path, fact, &named, findings);
