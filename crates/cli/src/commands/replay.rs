@@ -134,7 +134,9 @@ fn replay_run_bundle(args: &Args) -> Result<Outcome, CliError> {
         true => None,
         false => unpack_bundle(&args.path).map_err(|error| unpack_error(error, &args.path))?,
     };
-    let folder = unpacked.as_ref().map_or(args.path.as_path(), Unpacked::folder);
+    let folder = unpacked
+        .as_ref()
+        .map_or(args.path.as_path(), Unpacked::folder);
     let source = DirectorySource::open(folder, RootLink::Follow)?;
     let policy = args.policy.policy();
     let cancel = CancelToken::on_interrupt()

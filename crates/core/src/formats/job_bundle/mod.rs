@@ -45,6 +45,7 @@ fn identify(bytes: &[u8]) -> Option<Identity> {
     Some(Identity {
         ids: ids.filter_map(text).collect(),
         outcome: None,
+        ..Identity::default()
     })
 }
 
