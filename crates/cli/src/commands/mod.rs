@@ -12,6 +12,8 @@ mod demo;
 mod diff;
 mod engine;
 mod evidence;
+#[cfg(feature = "net")]
+mod export;
 mod hash;
 mod inspect;
 mod job;
@@ -19,17 +21,26 @@ mod keygen;
 mod ledger;
 mod lint;
 mod man;
+#[cfg(feature = "net")]
+mod mcp;
 mod model_io;
 mod pack;
 mod patch;
 mod proposal;
+#[cfg(feature = "net")]
+mod proxy;
 mod receipt;
+mod record;
+mod record_error;
 mod replay;
 mod replay_intent;
+mod replay_pack;
+mod replay_render;
 mod report;
 mod rules;
 mod run;
 mod runner;
+mod sandbox_level;
 mod schema;
 mod seal;
 mod sign;
@@ -70,19 +81,19 @@ struct CommandLine {
 /// its arguments.
 macro_rules! commands {
     ($(#[$doc:meta])* $visibility:vis enum $name:ident {
-        $($variant:ident($module:ident) $(=> $surface:expr)?,)*
+        $($(#[$gate:meta])* $variant:ident($module:ident) $(=> $surface:expr)?,)*
     }) => {
         $(#[$doc])*
         #[derive(Debug, clap::Subcommand)]
         $visibility enum $name {
-            $($variant($module::Args),)*
+            $($(#[$gate])* $variant($module::Args),)*
         }
 
         impl $name {
             /// Whose exit codes the command has.
             $visibility fn surface(&self) -> runseal_core::verify::Surface {
                 match self {
-                    $(Self::$variant(_args) => {
+                    $($(#[$gate])* Self::$variant(_args) => {
                         let surface = runseal_core::verify::Surface::Command;
                         $(
                             let _ = surface;
@@ -99,7 +110,7 @@ macro_rules! commands {
                 &self,
             ) -> Result<runseal_core::verify::Outcome, $crate::error::CliError> {
                 match self {
-                    $(Self::$variant(args) => $module::run(args),)*
+                    $($(#[$gate])* Self::$variant(args) => $module::run(args),)*
                 }
             }
         }
@@ -136,8 +147,15 @@ commands! {
         Keygen(keygen),
         Sign(sign),
         Trust(trust) => trust::Args::surface,
+        Record(record),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
+        #[cfg(feature = "net")]
+        Proxy(proxy) => proxy::Args::surface,
+        #[cfg(feature = "net")]
+        Mcp(mcp) => mcp::Args::surface,
+        #[cfg(feature = "net")]
+        Export(export) => export::Args::surface,
         Rules(rules),
         Schema(schema),
         Completions(completions),
@@ -222,7 +240,8 @@ fn usage_error(error: &clap::Error, named: &[String]) -> CliError {
         .into_iter()
         .find_map(|kind| match error.get(kind)? {
             ContextValue::String(one) => Some(one.clone()),
-            ContextValue::Strings(several) => several.first().cloned(),
+            // The likest one comes last.
+            ContextValue::Strings(several) => several.last().cloned(),
             _ => None,
         });
     let hint = match suggested {
@@ -242,6 +261,20 @@ mod tests {
         command.clone().debug_assert();
         command.build();
         check_help(&command);
+    }
+
+    #[test]
+    fn mistyped_commands_and_options_get_the_likest_as_a_hint() {
+        for (typed, meant) in [
+            (["runseal", "vrify", "x"], "`verify`"),
+            (["runseal", "verfy", "x"], "`verify`"),
+            (["runseal", "inspekt", "x"], "`inspect`"),
+            (["runseal", "verify", "--strct"], "`--strict`"),
+        ] {
+            let error = CommandLine::try_parse_from(typed).unwrap_err();
+            let told = usage_error(&error, &[]).to_string();
+            assert!(told.contains(&format!("did you mean {meant}?")), "{told}");
+        }
     }
 
     fn check_help(command: &clap::Command) {

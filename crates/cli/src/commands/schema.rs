@@ -12,7 +12,7 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 31] = schemas![
+static SCHEMAS: [(&str, &str); 32] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
@@ -34,8 +34,10 @@ static SCHEMAS: [(&str, &str); 31] = schemas![
     "policy",
     "proposal",
     "receipt",
+    "recording",
     "run",
     "run-context-stripped",
+    "run-environment",
     "run-input",
     "run-meta",
     "run-output",

@@ -132,7 +132,7 @@ impl Surroundings {
         let folder = self.layered.as_ref()?;
         Some(Moved {
             copy: folder.copy_path()?.to_owned(),
-            real: layered.folder.clone(),
+            real: layered.inside.clone(),
         })
     }
 }
@@ -247,7 +247,7 @@ fn environment(spec: &Spec, surroundings: &Surroundings) -> BTreeMap<String, OsS
 /// What an inside path is on the host, where nothing is mounted anywhere.
 fn on_host(spec: &Spec, surroundings: &Surroundings, inside: &Path) -> PathBuf {
     if let Some(layered) = &spec.layered {
-        return match inside.strip_prefix(&layered.folder) {
+        return match inside.strip_prefix(&layered.inside) {
             Ok(below) => surroundings.work.join(below),
             Err(_) => inside.to_owned(),
         };
