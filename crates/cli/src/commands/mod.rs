@@ -30,13 +30,17 @@ mod proposal;
 #[cfg(feature = "net")]
 mod proxy;
 mod receipt;
+mod record;
+mod record_error;
 mod replay;
 mod replay_intent;
 mod replay_pack;
+mod replay_render;
 mod report;
 mod rules;
 mod run;
 mod runner;
+mod sandbox_level;
 mod schema;
 mod seal;
 mod sign;
@@ -143,6 +147,7 @@ commands! {
         Keygen(keygen),
         Sign(sign),
         Trust(trust) => trust::Args::surface,
+        Record(record),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
         #[cfg(feature = "net")]

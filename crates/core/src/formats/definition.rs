@@ -66,6 +66,8 @@ pub struct Identity {
     pub ids: Vec<String>,
     /// How what it records ended, in one word.
     pub outcome: Option<String>,
+    /// What it says itself that it did not capture.
+    pub not_captured: Vec<String>,
 }
 
 impl Identity {
@@ -79,7 +81,7 @@ impl Identity {
         };
         Self {
             ids: members.iter().filter_map(text).collect(),
-            outcome: None,
+            ..Self::default()
         }
     }
 
