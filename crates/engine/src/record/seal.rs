@@ -30,6 +30,7 @@ use super::documents::{FileEntry, Given, TakenIn, make_input, make_output};
 use super::environment::{
     Circumstances, PackageReader, list_machine, make_environment, modified_ns,
 };
+use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::open_regular;
@@ -52,6 +53,8 @@ pub struct RecordRequest {
     pub reference_above: Option<u64>,
     /// Whether a command that failed is sealed too.
     pub keep_failed: bool,
+    /// How often it is run; the first run is sealed.
+    pub times: u32,
     /// Now.
     pub now: Moment,
 }
@@ -75,6 +78,8 @@ pub struct SealedCommand {
     pub outside: usize,
     /// What was not seen.
     pub gaps: Vec<CaptureGap>,
+    /// What further runs gave beside it.
+    pub varying: Varying,
     /// The run, for what is done with it afterwards.
     pub run: CommandRun,
 }
@@ -147,6 +152,7 @@ pub fn record_command(
     if let Some(run_id) = &request.run_id {
         RunFiles::check_free(&request.out, run_id)?;
     }
+    let has_bundles = request.out.exists();
     let packages = PackageReader::start();
     let run = run_command(&request.command, sandbox, watching)?;
     let failure = describe_failure(run.recorded.outcome.ending, &request.command);
@@ -159,12 +165,15 @@ pub fn record_command(
             stderr: run.recorded.outcome.stderr.bytes,
         });
     }
+    // Before anything is written: further runs have to find the folder as the first one did.
+    let varying = repeat_command(request, &run, sandbox, watching, request.times)?;
     let sealing = Sealing {
         request,
+        has_bundles,
         cancel: watching.cancel.as_ref(),
         files: RunFiles::begin(&request.out)?,
     };
-    sealing.seal(run, packages)
+    sealing.seal(run, varying, packages)
 }
 
 /// How a command failed, if it did.
@@ -188,12 +197,19 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
 
 struct Sealing<'a> {
     request: &'a RecordRequest,
+    /// Whether the folder of bundles was there when the command ran.
+    has_bundles: bool,
     cancel: Option<&'a CancelToken>,
     files: RunFiles,
 }
 
 impl Sealing<'_> {
-    fn seal(mut self, run: CommandRun, packages: PackageReader) -> Result<SealedCommand, RecordError> {
+    fn seal(
+        mut self,
+        run: CommandRun,
+        varying: Varying,
+        packages: PackageReader,
+    ) -> Result<SealedCommand, RecordError> {
         let request = self.request;
         let command = &request.command;
         let inputs: Vec<PathBuf> = command
@@ -204,7 +220,7 @@ impl Sealing<'_> {
         let places = Places {
             folder: &command.folder,
             inputs: &inputs,
-            out: &request.out,
+            out: (!self.has_bundles).then_some(request.out.as_path()),
         };
         let mut accesses = sort_accesses(&run, places)?;
         let contracts = make_contracts(&command.argv, &command.parameters)?;
@@ -260,6 +276,7 @@ impl Sealing<'_> {
             written,
             outside,
             gaps: accesses.gaps.into_iter().collect(),
+            varying,
             run,
         })
     }
