@@ -290,7 +290,9 @@ impl Executor<'_> {
             // Without isolation nothing is mounted, and the socket is where it is on the host.
             let socket = match self.sandbox.isolation() {
                 Isolation::Full => "/model/socket".to_owned(),
-                Isolation::Landlock | Isolation::None => model.folder().join("socket").display().to_string(),
+                Isolation::Landlock | Isolation::None => {
+                    model.folder().join("socket").display().to_string()
+                }
             };
             spec.env.insert("RUNSEAL_MODEL_IO".to_owned(), socket);
         }

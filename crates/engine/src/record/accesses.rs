@@ -124,7 +124,10 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
     }
     let weakness = run.isolation.weakness();
     if !weakness.is_empty() {
-        found.gap("sandbox", format!("sandbox level {}: {weakness}", run.isolation));
+        found.gap(
+            "sandbox",
+            format!("sandbox level {}: {weakness}", run.isolation),
+        );
     }
     if let Some(observation) = run.observation() {
         found.sort_files(observation, places)?;
@@ -187,11 +190,17 @@ impl Accesses {
         }
         if !special.is_empty() {
             let names: Vec<String> = special.into_iter().collect();
-            self.gap("device", format!("read what only the running kernel has: {}", some_of(&names)));
+            self.gap(
+                "device",
+                format!("read what only the running kernel has: {}", some_of(&names)),
+            );
         }
         if !left_in_memory.is_empty() {
             let what = some_of(&left_in_memory);
-            self.gap("temporary", format!("files made outside the folder were not kept: {what}"));
+            self.gap(
+                "temporary",
+                format!("files made outside the folder were not kept: {what}"),
+            );
         }
         Ok(())
     }
@@ -226,7 +235,10 @@ impl Accesses {
     /// has to compile them anew, since times are not kept.
     fn add_sources(&mut self, places: Places<'_>) -> Result<(), AccessError> {
         let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
-        let sources: BTreeSet<PathBuf> = known.iter().filter_map(|path| python_source(path)).collect();
+        let sources: BTreeSet<PathBuf> = known
+            .iter()
+            .filter_map(|path| python_source(path))
+            .collect();
         for source in sources.difference(&known) {
             self.add_original(source, places, &known)?;
         }
@@ -251,7 +263,10 @@ impl Accesses {
         let Ok(target) = fs::read_link(place) else {
             return;
         };
-        let path = place.strip_prefix(places.folder).ok().and_then(Path::to_str);
+        let path = place
+            .strip_prefix(places.folder)
+            .ok()
+            .and_then(Path::to_str);
         if let (Some(path), Some(target)) = (path, target.to_str()) {
             self.links.insert(Link {
                 path: path.to_owned(),
@@ -281,7 +296,9 @@ impl Accesses {
         let mut unnamed = 0;
         for entry in entries.flatten() {
             let place = entry.path();
-            if Some(place.as_path()) == places.out || crate::unfinished::is_unfinished(entry.file_name().as_encoded_bytes()) {
+            if Some(place.as_path()) == places.out
+                || crate::unfinished::is_unfinished(entry.file_name().as_encoded_bytes())
+            {
                 continue;
             }
             let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
@@ -302,10 +319,16 @@ impl Accesses {
         if names.len() > MOST_LISTED {
             let count = names.len() - MOST_LISTED;
             names.truncate(MOST_LISTED);
-            self.gap("listing", format!("`{relative}` was listed and has {count} more names than are kept"));
+            self.gap(
+                "listing",
+                format!("`{relative}` was listed and has {count} more names than are kept"),
+            );
         }
         if unnamed > 0 {
-            self.gap("listing", format!("`{relative}` was listed and has {unnamed} names that are no UTF-8"));
+            self.gap(
+                "listing",
+                format!("`{relative}` was listed and has {unnamed} names that are no UTF-8"),
+            );
         }
         self.listed.insert(relative, names);
         Ok(())
@@ -379,7 +402,10 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
             true => "and was refused",
             false => "and got it",
         };
-        add("network", format!("{program} asked for {} {ending}", attempt.target));
+        add(
+            "network",
+            format!("{program} asked for {} {ending}", attempt.target),
+        );
     }
     for gap in &observation.gaps {
         let (kind, detail) = match gap {
@@ -396,11 +422,16 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
             ),
             Gap::Unresolved { count } => (
                 "unresolved",
-                format!("{count} opens could not be told: their process was gone or changed the name"),
+                format!(
+                    "{count} opens could not be told: their process was gone or changed the name"
+                ),
             ),
             Gap::MountBelow { path } => (
                 "mount",
-                format!("`{}` is another file system and was not shown", path.display()),
+                format!(
+                    "`{}` is another file system and was not shown",
+                    path.display()
+                ),
             ),
             // Where the copy was means nothing to anybody.
             Gap::CopiedFolder { .. } => (
@@ -499,7 +530,9 @@ pub(crate) fn is_of_the_machine(path: &Path) -> bool {
 
 /// Devices that give everybody the same.
 fn is_harmless(path: &Path) -> bool {
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"].iter().any(|own| path == Path::new(own))
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"]
+        .iter()
+        .any(|own| path == Path::new(own))
         || path.starts_with("/proc")
 }
 
@@ -511,12 +544,21 @@ fn general_name(path: &Path) -> String {
         }
         _ => part.to_string_lossy().into_owned(),
     };
-    path.iter().map(part).collect::<Vec<_>>().join("/").replacen("//", "/", 1)
+    path.iter()
+        .map(part)
+        .collect::<Vec<_>>()
+        .join("/")
+        .replacen("//", "/", 1)
 }
 
 /// The first of some names, and how many more there are.
 fn some_of(names: &[String]) -> String {
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let shown = names
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
     match names.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown} and {more} more"),
@@ -525,7 +567,11 @@ fn some_of(names: &[String]) -> String {
 
 fn text_of(path: &Path) -> Result<&str, AccessError> {
     path.to_str().ok_or_else(|| AccessError::Name {
-        shown: path.as_os_str().as_encoded_bytes().escape_ascii().to_string(),
+        shown: path
+            .as_os_str()
+            .as_encoded_bytes()
+            .escape_ascii()
+            .to_string(),
         why: "it is no UTF-8".to_owned(),
     })
 }
@@ -571,7 +617,10 @@ mod tests {
 
     #[test]
     fn general_name_has_no_process_numbers() {
-        assert_eq!(general_name(Path::new("/proc/17/stat")), "/proc/<process>/stat");
+        assert_eq!(
+            general_name(Path::new("/proc/17/stat")),
+            "/proc/<process>/stat"
+        );
         assert_eq!(general_name(Path::new("/sys/x1")), "/sys/x1");
     }
 }

@@ -15,9 +15,7 @@ use runseal_core::formats::run_bundle::layout::{
     RUN_META, RUN_OUTPUT, RunId, STDERR_LOG, STDIN, STDOUT_LOG,
 };
 use runseal_core::formats::run_bundle::outputs::{HashScope, compute_outputs_hash};
-use runseal_core::formats::run_bundle::recorded::{
-    CaptureGap, RECORDED_COMMAND, RECORDED_VERSION,
-};
+use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND, RECORDED_VERSION};
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
@@ -215,7 +213,12 @@ impl Sealing<'_> {
         let inputs: Vec<PathBuf> = command
             .inputs
             .iter()
-            .map(|input| input.host.canonicalize().unwrap_or_else(|_| input.host.clone()))
+            .map(|input| {
+                input
+                    .host
+                    .canonicalize()
+                    .unwrap_or_else(|_| input.host.clone())
+            })
             .collect();
         let places = Places {
             folder: &command.folder,
@@ -241,16 +244,23 @@ impl Sealing<'_> {
         let inputs_hash = Digest::of(&input);
         self.files.put_bytes(RUN_INPUT, &input)?;
         let nothing = Value::Array(Vec::new());
-        self.files.put_json(CONTEXT_STRIPPED, &Value::object([("stripped", nothing)]))?;
+        self.files
+            .put_json(CONTEXT_STRIPPED, &Value::object([("stripped", nothing)]))?;
         let given = self.put_outputs(&run, &mut accesses)?;
         let written: Vec<String> = given.outputs.iter().map(|file| file.path.clone()).collect();
         let mut output = make_output(&given);
         output.insert("inputs_hash", inputs_hash.to_string());
         let outputs_hash = compute_outputs_hash(&output, HashScope::Document)?;
-        let outputs_hash = outputs_hash.map(|hash| hash.to_string()).unwrap_or_default();
+        let outputs_hash = outputs_hash
+            .map(|hash| hash.to_string())
+            .unwrap_or_default();
         output.insert("outputs_hash", outputs_hash.as_str());
         self.files.put_json(RUN_OUTPUT, &output)?;
-        for file in files.iter().chain(&named).filter(|file| file.stored.is_none()) {
+        for file in files
+            .iter()
+            .chain(&named)
+            .filter(|file| file.stored.is_none())
+        {
             accesses.gaps.insert(CaptureGap {
                 kind: "referenced".to_owned(),
                 detail: format!("`{}` is not in the bundle, only its hash", file.path),
@@ -259,14 +269,19 @@ impl Sealing<'_> {
         for name in command.secrets.keys() {
             accesses.gaps.insert(CaptureGap {
                 kind: "secret".to_owned(),
-                detail: format!("the variable `{name}` was given and its value is not in the bundle"),
+                detail: format!(
+                    "the variable `{name}` was given and its value is not in the bundle"
+                ),
             });
         }
         let outside = self.put_environment(&run, &mut accesses, packages)?;
         let run_id = self.put_meta(&inputs_hash, &contracts)?;
         self.files.put_lists()?;
         self.check_interrupted()?;
-        let path = self.files.seal(&run_id, verify_staged).map_err(RecordError::from)?;
+        let path = self
+            .files
+            .seal(&run_id, verify_staged)
+            .map_err(RecordError::from)?;
         Ok(SealedCommand {
             run_id,
             path,
@@ -318,10 +333,16 @@ impl Sealing<'_> {
         };
         let before = look(&handle)?;
         let changed = || RecordError::Changed(file.path.clone());
-        if file.when_opened.is_some_and(|opened| opened != (before.0, before.1)) {
+        if file
+            .when_opened
+            .is_some_and(|opened| opened != (before.0, before.1))
+        {
             return Err(changed());
         }
-        let is_sealed = self.request.reference_above.is_none_or(|most| before.0 <= most);
+        let is_sealed = self
+            .request
+            .reference_above
+            .is_none_or(|most| before.0 <= most);
         let stored = match is_sealed {
             true => self.files.put_user_file(&handle, before.0, to)?,
             false => self.files.digest_user_file(&handle, before.0, to)?,
