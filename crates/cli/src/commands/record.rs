@@ -10,11 +10,10 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
 use runseal_engine::record::apply::apply_changes;
-use runseal_engine::record::repeat::repeat_command;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
 use runseal_engine::record::secrets::find_secret;
-use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, Sandbox};
+use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount};
 
 use super::record_error::{apply_error, record_error};
 use super::replay_render::render_varying;
@@ -141,8 +140,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let outcome = args.finish(&request, &sealed, began)?;
     print_sealed(&sealed, args)?;
     warn_unseen(&sealed);
-    if args.times > 1 {
-        args.repeat(&request, &sealed, &sandbox, &watching)?;
+    match sealed.varying.is_steady() {
+        true if args.times > 1 => ui::note(&format!("{} runs gave the same", args.times)),
+        true => {}
+        false => ui::tell(&render_varying(&sealed.varying, args.times)),
     }
     Ok(outcome)
 }
@@ -201,6 +202,7 @@ impl Args {
             keep: self.keep_set()?,
             reference_above: self.reference_above,
             keep_failed: self.keep_failed,
+            times: self.times,
             now: clock::now()?,
         })
     }
@@ -324,27 +326,6 @@ impl Args {
             true => Outcome::Invalid,
             false => Outcome::Valid,
         })
-    }
-
-    fn repeat(
-        &self,
-        request: &RecordRequest,
-        sealed: &SealedCommand,
-        sandbox: &Sandbox,
-        watching: &Watching,
-    ) -> Result<(), CliError> {
-        let repeated = repeat_command(request, &sealed.run, sandbox, watching, self.times);
-        match repeated {
-            Ok(varying) if varying.is_steady() => {
-                ui::note(&format!("{} runs gave the same", self.times));
-                Ok(())
-            }
-            Ok(varying) => {
-                ui::tell(&render_varying(&varying, self.times));
-                Ok(())
-            }
-            Err(error) => record_error(error, self.keep_failed).map(drop),
-        }
     }
 }
 

@@ -109,8 +109,8 @@ pub(crate) struct Places<'a> {
     pub(crate) folder: &'a Path,
     /// The inputs that were named, as they are on the host: canonical.
     pub(crate) inputs: &'a [PathBuf],
-    /// Where bundles go: not part of what is listed.
-    pub(crate) out: &'a Path,
+    /// Where bundles go, where that was not there when the command ran.
+    pub(crate) out: Option<&'a Path>,
 }
 
 /// Sorts what `run` did.
@@ -131,6 +131,7 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
     }
     if let Some(observation) = run.observation() {
         found.sort_files(observation, places)?;
+        found.add_sources(places)?;
         found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");
@@ -230,6 +231,20 @@ impl Accesses {
         Ok(())
     }
 
+    /// Sources of Python modules whose compiled form was read: Python compares the two, and a replay
+    /// has to compile them anew, since times are not kept.
+    fn add_sources(&mut self, places: Places<'_>) -> Result<(), AccessError> {
+        let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
+        let sources: BTreeSet<PathBuf> = known
+            .iter()
+            .filter_map(|path| python_source(path))
+            .collect();
+        for source in sources.difference(&known) {
+            self.add_original(source, places, &known)?;
+        }
+        Ok(())
+    }
+
     /// The links below the folder over which `file` was reached.
     fn add_links(&mut self, file: &ObservedFile, places: Places<'_>) {
         for name in &file.also_as {
@@ -281,7 +296,7 @@ impl Accesses {
         let mut unnamed = 0;
         for entry in entries.flatten() {
             let place = entry.path();
-            if place == places.out
+            if Some(place.as_path()) == places.out
                 || crate::unfinished::is_unfinished(entry.file_name().as_encoded_bytes())
             {
                 continue;
@@ -418,12 +433,10 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
                     path.display()
                 ),
             ),
-            Gap::CopiedFolder { path } => (
+            // Where the copy was means nothing to anybody.
+            Gap::CopiedFolder { .. } => (
                 "copied-folder",
-                format!(
-                    "the command ran in a copy of the folder, at `{}`",
-                    path.display()
-                ),
+                "the command ran in a copy of the folder, under another path".to_owned(),
             ),
         };
         add(kind, detail);
@@ -450,6 +463,17 @@ fn begins_with_file(mut now: fs::File, host: &Path) -> bool {
             _ => return false,
         }
     }
+}
+
+/// `a/b.py` for `a/__pycache__/b.cpython-311.pyc`.
+fn python_source(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".pyc")?;
+    let cache = path.parent()?;
+    if cache.file_name()? != OsStr::new("__pycache__") {
+        return None;
+    }
+    let module = name.split('.').next()?;
+    Some(cache.parent()?.join(format!("{module}.py")))
 }
 
 /// Which of the places that a run was to read a path lies in.
@@ -570,7 +594,7 @@ mod tests {
         let places = Places {
             folder: Path::new("/p"),
             inputs: &inputs,
-            out: Path::new("/p/RUN_BUNDLE"),
+            out: None,
         };
         let place = |path: &'static str| {
             let found = input_of(Path::new(path), places);
@@ -580,6 +604,15 @@ mod tests {
         assert_eq!(place("/p/own.csv").as_deref(), Some("own.csv"));
         assert_eq!(place("/p/lib/x.py").as_deref(), Some("lib/x.py"));
         assert_eq!(place("/data/settle"), None);
+    }
+
+    #[test]
+    fn python_source_is_found_beside_its_cache() {
+        let source = |path: &str| python_source(Path::new(path));
+        let cached = "/p/lib/__pycache__/helper.cpython-311.opt-1.pyc";
+        assert_eq!(source(cached), Some("/p/lib/helper.py".into()));
+        assert_eq!(source("/p/lib/helper.pyc"), None);
+        assert_eq!(source("/p/__pycache__/helper.txt"), None);
     }
 
     #[test]

@@ -28,6 +28,7 @@ use super::documents::{FileEntry, Given, TakenIn, make_input, make_output};
 use super::environment::{
     Circumstances, PackageReader, list_machine, make_environment, modified_ns,
 };
+use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::open_regular;
@@ -50,6 +51,8 @@ pub struct RecordRequest {
     pub reference_above: Option<u64>,
     /// Whether a command that failed is sealed too.
     pub keep_failed: bool,
+    /// How often it is run; the first run is sealed.
+    pub times: u32,
     /// Now.
     pub now: Moment,
 }
@@ -73,6 +76,8 @@ pub struct SealedCommand {
     pub outside: usize,
     /// What was not seen.
     pub gaps: Vec<CaptureGap>,
+    /// What further runs gave beside it.
+    pub varying: Varying,
     /// The run, for what is done with it afterwards.
     pub run: CommandRun,
 }
@@ -145,6 +150,7 @@ pub fn record_command(
     if let Some(run_id) = &request.run_id {
         RunFiles::check_free(&request.out, run_id)?;
     }
+    let has_bundles = request.out.exists();
     let packages = PackageReader::start();
     let run = run_command(&request.command, sandbox, watching)?;
     let failure = describe_failure(run.recorded.outcome.ending, &request.command);
@@ -157,12 +163,15 @@ pub fn record_command(
             stderr: run.recorded.outcome.stderr.bytes,
         });
     }
+    // Before anything is written: further runs have to find the folder as the first one did.
+    let varying = repeat_command(request, &run, sandbox, watching, request.times)?;
     let sealing = Sealing {
         request,
+        has_bundles,
         cancel: watching.cancel.as_ref(),
         files: RunFiles::begin(&request.out)?,
     };
-    sealing.seal(run, packages)
+    sealing.seal(run, varying, packages)
 }
 
 /// How a command failed, if it did.
@@ -186,6 +195,8 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
 
 struct Sealing<'a> {
     request: &'a RecordRequest,
+    /// Whether the folder of bundles was there when the command ran.
+    has_bundles: bool,
     cancel: Option<&'a CancelToken>,
     files: RunFiles,
 }
@@ -194,6 +205,7 @@ impl Sealing<'_> {
     fn seal(
         mut self,
         run: CommandRun,
+        varying: Varying,
         packages: PackageReader,
     ) -> Result<SealedCommand, RecordError> {
         let request = self.request;
@@ -211,7 +223,7 @@ impl Sealing<'_> {
         let places = Places {
             folder: &command.folder,
             inputs: &inputs,
-            out: &request.out,
+            out: (!self.has_bundles).then_some(request.out.as_path()),
         };
         let mut accesses = sort_accesses(&run, places)?;
         let contracts = make_contracts(&command.argv, &command.parameters)?;
@@ -279,6 +291,7 @@ impl Sealing<'_> {
             written,
             outside,
             gaps: accesses.gaps.into_iter().collect(),
+            varying,
             run,
         })
     }

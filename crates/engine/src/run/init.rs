@@ -100,8 +100,10 @@ pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
     let mut staging = Staging::begin_beside(target)?;
     let (file, text) = language.program();
     let text = text.replace("ENGINE_CODE", &code);
+    let readme = include_str!("templates/README.md").replace("ENGINE_NAME", &code);
+    let manifest = make_manifest(&code, language);
     for (name, text) in [
-        (MANIFEST, make_manifest(&code, language).as_str()),
+        (MANIFEST, manifest.as_str()),
         (INPUT_SCHEMA, include_str!("templates/INPUT_SCHEMA.json")),
         (OUTPUT_SCHEMA, include_str!("templates/OUTPUT_SCHEMA.json")),
         (
@@ -109,12 +111,9 @@ pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
             include_str!("../record/contracts/COUPLING_RULES.json"),
         ),
         (SEALING_SPEC, include_str!("templates/SEALING_SPEC.md")),
-        (
-            "README.md",
-            &include_str!("templates/README.md").replace("ENGINE_NAME", &code),
-        ),
+        ("README.md", readme.as_str()),
         ("input.json", include_str!("templates/input.json")),
-        (file, &text),
+        (file, text.as_str()),
     ] {
         staging.put(name, text.as_bytes())?;
     }
