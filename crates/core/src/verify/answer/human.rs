@@ -7,7 +7,8 @@ use crate::formats::Format;
 use crate::verify::finding::Finding;
 use crate::verify::render::one_line;
 use crate::verify::survey::{
-    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_SIGNATURE, NO_TRUST, Survey, Verdict,
+    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_LOG, NO_SIGNATURE, NO_TRUST, Survey,
+    Verdict,
 };
 
 /// Valid things are listed one by one up to this number.
@@ -67,6 +68,14 @@ pub fn render_survey_human(survey: &Survey) -> String {
             }
         }
         if few || !survey.is_ok(result) {
+            for (place, reason) in result.identity.withheld.iter().take(MOST_PLACES) {
+                let content = format!("withheld: {place}: {reason}");
+                line(&mut text, 1, &one_line(&content));
+            }
+            let more = result.identity.withheld.len().saturating_sub(MOST_PLACES);
+            if more > 0 {
+                line(&mut text, 1, &format!("withheld: {more} more places"));
+            }
             write_authenticity(&mut text, survey, result);
         }
     }
@@ -76,6 +85,9 @@ pub fn render_survey_human(survey: &Survey) -> String {
     }
     text
 }
+
+/// Withheld places that are named one by one.
+const MOST_PLACES: usize = 100;
 
 /// The three answers in a few words, where signatures were looked for.
 fn answers(survey: &Survey, result: &Checked) -> String {
@@ -101,7 +113,7 @@ fn write_authenticity(text: &mut String, survey: &Survey, result: &Checked) {
     let Some(found) = survey.authenticity_of(result) else {
         return;
     };
-    if found.signatures.is_empty() && found.trusted.is_none() {
+    if found.signatures.is_empty() && found.trusted.is_none() && found.logged.is_none() {
         return;
     }
     for content in found.lines() {
@@ -210,6 +222,10 @@ pub(super) fn meaning_of(id: &str) -> (&'static str, &'static str) {
         NO_TRUST => (
             "the trust policy does not accept it",
             "`runseal trust explain POLICY PATH` says which line decided and why",
+        ),
+        NO_LOG => (
+            "the log does not hold it",
+            "ask its maker to log it (`runseal log append`), or for a proof (`runseal log prove`)",
         ),
         EXPECTED => (
             "something that must be there is not",

@@ -100,6 +100,12 @@ fn result_json(survey: &Survey, result: &Checked) -> Value {
     if let Some(outcome) = &result.identity.outcome {
         object.insert("outcome", outcome.as_str());
     }
+    if !result.identity.withheld.is_empty() {
+        let places = result.identity.withheld.iter().map(|(place, reason)| {
+            Value::object([("place", place.as_str()), ("reason", reason.as_str())])
+        });
+        object.insert("withheld", Value::array(places));
+    }
     object.insert("violations", violations);
     if let Some(authenticity) = survey.authenticity_of(result) {
         authenticity.add_to_json(&mut object);
