@@ -18,12 +18,14 @@ mod job;
 mod keygen;
 mod ledger;
 mod lint;
+mod log;
 mod man;
 mod model_io;
 mod pack;
 mod patch;
 mod proposal;
 mod receipt;
+mod redact;
 mod replay;
 mod replay_intent;
 mod report;
@@ -35,6 +37,7 @@ mod seal;
 mod sign;
 mod transform;
 mod trust;
+mod unredact;
 mod verify;
 
 use std::ffi::OsString;
@@ -136,6 +139,9 @@ commands! {
         Keygen(keygen),
         Sign(sign),
         Trust(trust) => trust::Args::surface,
+        Log(log) => log::Args::surface,
+        Redact(redact),
+        Unredact(unredact),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
         Rules(rules),

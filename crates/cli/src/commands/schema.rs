@@ -12,7 +12,7 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 31] = schemas![
+static SCHEMAS: [(&str, &str); 33] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
@@ -34,6 +34,8 @@ static SCHEMAS: [(&str, &str); 31] = schemas![
     "policy",
     "proposal",
     "receipt",
+    "redacted",
+    "redaction",
     "run",
     "run-context-stripped",
     "run-input",

@@ -352,7 +352,7 @@ impl FormatDefinition for LedgerFormat {
         };
         let identity = Identity {
             ids: lines.iter().filter_map(run_id).collect(),
-            outcome: None,
+            ..Identity::default()
         };
         Some(Ok(Judgement { report, identity }))
     }

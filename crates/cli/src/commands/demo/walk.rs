@@ -109,7 +109,9 @@ fn make_pack(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
             "accepted: executed without network, {outputs} bytes written, every test passed"
         ))?;
     } else if let Some(reasons) = ran.member("decision.reasons") {
-        say(&format!("executed without network, not accepted: {reasons}"))?;
+        say(&format!(
+            "executed without network, not accepted: {reasons}"
+        ))?;
     } else {
         not_run(&ran, "the run was not executed")?;
         shell.expect(

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
+
 /// ENGINE_MANIFEST.json
 pub const MANIFEST: &str = "ENGINE_MANIFEST.json";
 /// INPUT_SCHEMA.json
@@ -113,7 +115,7 @@ impl Role {
             _ if CONTRACTS.contains(&path) => Self::Contract,
             RUN_INPUT | CONTEXT_STRIPPED | RUN_PARAMETERS => Self::Input,
             RUN_OUTPUT => Self::Output,
-            RUN_META => Self::Meta,
+            RUN_META | REDACTION | REDACTION_SALT => Self::Meta,
             INPUT_ARTIFACT_INDEX => Self::Index,
             _ if path.starts_with("upstream/") => Self::Input,
             _ => Self::Artifact,

@@ -30,6 +30,7 @@ use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
+use crate::formats::redacted::documents::REDACTED;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedRun, SchemaJudge};
@@ -50,6 +51,10 @@ fn is_trace(name: &str) -> bool {
 
 /// Whether these names are traces of a run bundle.
 pub(crate) fn has_trace(names: &FolderNames) -> bool {
+    // A copy of which parts are withheld has these names too.
+    if names.has(REDACTED) {
+        return false;
+    }
     names.any_file(is_trace) || (names.has(layout::SUMS) && names.has(layout::MANIFEST))
 }
 
