@@ -398,6 +398,25 @@ fn bad_logs_and_checkpoints_are_told_and_nothing_is_written() {
 }
 
 #[test]
+fn run_appends_its_pack_to_a_log() {
+    let (_folder, bench) = bench();
+    bench.write(
+        "intent.json",
+        r#"{"goal":"Write a file","constraints":["The file is named a.txt"]}"#,
+    );
+    let ran = bench.run(&["run", "intent.json", "--pack", "pack", "--log", "nowhere"]);
+    refused(&ran, 2, "LOG: ");
+    assert!(!bench.path("pack").exists());
+    ok(bench.run(&["log", "init", "log", "--origin", "example.com/packs"]));
+    let ran = bench.run(&["run", "intent.json", "--pack", "pack", "--log", "log"]);
+    assert!([Some(0), Some(1)].contains(&ran.code), "{}", ran.stderr);
+    keygen(&bench, "log.key", "ed25519", "pem");
+    ok(bench.run(&["log", "checkpoint", "log", "--key", "log.key"]));
+    let said = ok(bench.run(&["verify", "pack", "--log", "log"]));
+    assert!(said.contains("logged: entry 0 of 1"), "{said}");
+}
+
+#[test]
 fn log_of_a_killed_appender_has_whole_batches_and_goes_on() {
     let (_folder, bench) = bench();
     let vkey = filled(&bench, 1);

@@ -1,7 +1,12 @@
 //! `--redactable`, `redact`, `unredact`: copies verify, forgeries do not, and nothing that is
 //! withheld can be guessed from what is left.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "test code"
+)]
 
 mod signing_support;
 
@@ -309,6 +314,7 @@ fn every_forged_copy_is_broken() {
         &["RUN_INPUT.json#/context/name", "artifacts/b.txt"],
         "copy",
     ));
+    ok(bench.run(&["verify", "copy", "--strict"]));
     let forge = |name: &str, change: &dyn Fn(&Path)| {
         let to = bench.path("forged");
         let _ = fs::remove_dir_all(&to);
@@ -680,4 +686,72 @@ fn killed_redact_leaves_nothing_half_visible() {
     }
     ok(redact(&bench, "r1", &["RUN_INPUT.json"], "copies/last"));
     ok(bench.run(&["verify", "copies/last", "--strict"]));
+}
+
+#[test]
+fn sd_jwt_of_a_document_is_read_by_another_implementation() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1", INPUT, OUTPUT, &[]);
+    let python = project_root().join("target/trust-tools/venv/bin/python");
+    let script = project_root().join("crates/cli/tests/outside/sd_jwt_check.py");
+    let script = script.canonicalize().unwrap();
+    for (kind, algorithm) in [("ed25519", "EdDSA"), ("ecdsa-p256", "ES256")] {
+        keygen(&bench, kind, kind, "pem");
+        let token = format!("{kind}.sdjwt");
+        ok(bench.run(&[
+            "redact",
+            "out/r1",
+            "--drop",
+            "RUN_INPUT.json#/context/name",
+            "--sd-jwt",
+            "RUN_INPUT.json",
+            "--key",
+            kind,
+            "-o",
+            &token,
+        ]));
+        let text = fs::read_to_string(bench.path(&token)).unwrap();
+        assert!(
+            text.ends_with('~') && text.matches('.').count() == 2,
+            "{text}"
+        );
+        let beside = bench.path(&format!("{token}.disclosures"));
+        let mode = fs::metadata(&beside).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+        let kept = fs::read_to_string(beside).unwrap();
+        let (place, disclosure) = kept.trim().split_once(' ').unwrap();
+        assert_eq!(place, "RUN_INPUT.json#/context/name");
+        if !python.is_file() {
+            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+            assert!(!in_ci, "CI must have sd-jwt");
+            eprintln!("SKIPPED: sd-jwt is not installed; `.ci/trust-tools` does that");
+            continue;
+        }
+        let check = |token: String| {
+            let mut child = std::process::Command::new(&python)
+                .arg(&script)
+                .args([format!("{kind}.pub"), algorithm.to_owned()])
+                .current_dir(bench.path(""))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            std::io::Write::write_all(&mut child.stdin.take().unwrap(), token.as_bytes()).unwrap();
+            let output = child.wait_with_output().unwrap();
+            output
+                .status
+                .success()
+                .then(|| String::from_utf8(output.stdout).unwrap())
+        };
+        let claims = check(text.clone()).unwrap();
+        assert!(
+            claims.contains("Ulm") && !claims.contains("Mallory"),
+            "{claims}"
+        );
+        let disclosed = check(format!("{text}{disclosure}~")).unwrap();
+        assert!(disclosed.contains("Mallory"), "{disclosed}");
+        let forged = text.replacen('.', ".e30", 1);
+        assert_eq!(check(forged), None);
+    }
 }

@@ -18,6 +18,7 @@ pub mod limits;
 pub mod log;
 pub mod policy;
 pub mod predicate;
+pub mod sd_jwt;
 pub mod sigstore;
 pub mod statement;
 pub mod timestamp;

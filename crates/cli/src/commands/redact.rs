@@ -10,13 +10,14 @@ use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
 use runseal_engine::redact::{
     Drop, DropKind, Original, Profile, RedactError, RedactionPlan, disclose_values, plan_redaction,
-    read_seed, redact_bundle, seed_beside,
+    read_seed, redact_bundle, seed_beside, write_private,
 };
 use runseal_engine::signing::{SignatureForm, path_beside};
 use runseal_engine::staging::StagingError;
 use runseal_trust::dsse::Envelope;
 
 use crate::error::CliError;
+use crate::signing::KeyArgs;
 use crate::ui;
 
 /// Why something is withheld where nobody says.
@@ -60,7 +61,13 @@ pub struct Args {
     /// Write the value at PLACE with its proof, for `runseal unredact --with`; may be repeated.
     #[arg(long, value_name = "PLACE", num_args = 1.., conflicts_with_all = ["drop", "pattern", "profile", "plan"])]
     disclose: Vec<String>,
-    /// The copy; the disclosure's file with --disclose.
+    /// In place of a copy write this document of the bundle as an SD-JWT (RFC 9901), signed with
+    /// --key; what would disclose each withheld value is written to `<OUT>.disclosures`, for you.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["plan", "disclose"])]
+    sd_jwt: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
+    /// The copy; the disclosure's file with --disclose, the token's with --sd-jwt.
     #[arg(short, long, value_name = "OUT", required_unless_present = "plan")]
     output: Option<PathBuf>,
 }
@@ -118,6 +125,7 @@ pub fn redact_error(error: RedactError, place: &str) -> CliError {
             "DISCLOSURE",
             "`runseal redact --disclose` makes one; nothing was written",
         ),
+        RedactError::Token(_) => (Outcome::Unreadable, "SD_JWT", "nothing was written"),
         RedactError::Unsound(_) => return CliError::internal(message),
         RedactError::LooksRedacted(_) => (Outcome::Invalid, "MARKER", "rename the member"),
         RedactError::Random(_) | RedactError::Copy { .. } => {
@@ -197,7 +205,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let plan = plan_redaction(&original, &drops).map_err(fail)?;
     let mut answer = Value::object([("withheld", places_json(&plan.withheld))]);
     answer.insert("unchecked", Value::array(plan.unchecked.iter().copied()));
-    if let (false, Some(out)) = (args.plan, &args.output) {
+    if let (Some(path), Some(out)) = (&args.sd_jwt, &args.output) {
+        write_token(args, &original, &plan, path, out)?;
+    } else if let (false, Some(out)) = (args.plan, &args.output) {
         let (withheld, all) = redact_bundle(&original, &plan, out).map_err(fail)?;
         answer.insert("path", out.display().to_string());
         answer.insert("redacted", withheld);
@@ -206,6 +216,32 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     ui::print_json(&answer, Dialect::Kernel)?;
     Ok(Outcome::Valid)
+}
+
+/// Writes a document as a token, and its disclosures for its holder alone.
+fn write_token(
+    args: &Args,
+    original: &Original,
+    plan: &RedactionPlan,
+    path: &str,
+    out: &Path,
+) -> Result<(), CliError> {
+    let key = args.key.open()?;
+    let (token, disclosures) = plan
+        .encode_sd_jwt(original, path, key.signer())
+        .map_err(|error| redact_error(error, path))?;
+    let mut kept = String::new();
+    for disclosure in disclosures {
+        kept.push_str(&format!(
+            "{path}#{} {}\n",
+            disclosure.pointer, disclosure.text
+        ));
+    }
+    let mut beside = out.as_os_str().to_owned();
+    beside.push(".disclosures");
+    write_private(Path::new(&beside), kept.as_bytes())?;
+    write_bytes(out, token.as_bytes())?;
+    Ok(())
 }
 
 /// Puts the statements that were signed about the bundle beside the copy, where they give nothing

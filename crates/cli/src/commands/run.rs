@@ -7,8 +7,10 @@ use runseal_core::canon::Dialect;
 use runseal_core::formats::policy::Profile;
 use runseal_core::verify::Outcome;
 use runseal_engine::harness::{HarnessError, Mode, ModelMode, Options, run_intent};
+use runseal_engine::log::LogStore;
 use runseal_sandbox::Isolation;
 
+use super::log::{append_target, log_error};
 use crate::clock;
 use crate::error::CliError;
 use crate::ui;
@@ -43,6 +45,9 @@ pub struct Args {
     /// Append the run to this ledger.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Append the pack to this transparency log, by its digests (docs/log.md).
+    #[arg(long, value_name = "LOG", requires = "pack")]
+    log: Option<PathBuf>,
     /// The run's id, where two runs should have the same.
     #[arg(long, value_name = "ID", value_parser = parse_run_id)]
     run_id: Option<String>,
@@ -148,9 +153,16 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         model,
         model_io: args.model_io.clone(),
     };
+    if let Some(log) = &args.log {
+        // Told before anything runs, not after.
+        LogStore::open(log).map_err(|error| log_error(&error, log))?;
+    }
     let finished = run_intent(&options).map_err(|error| harness_error(&error))?;
     for note in &finished.notes {
         ui::tell(&format!("note: {note}"));
+    }
+    if let (Some(log), Some(pack)) = (&args.log, &args.pack) {
+        append_target(log, pack)?;
     }
     ui::print_json(&finished.run, Dialect::Kernel)?;
     if finished.accepted {

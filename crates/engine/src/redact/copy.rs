@@ -1,7 +1,7 @@
 //! Redacted copies: planned, written, verified, and put into their place at once.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, JsonString, Value, canonical_bytes};
@@ -11,9 +11,13 @@ use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, m
 use runseal_core::formats::redacted::documents::{
     Opening, REDACTED, REDACTION, Redacted, Redaction, Withheld, pointer_step,
 };
+use runseal_core::source::Source;
 use runseal_core::verify::{Level, run_rules};
 
 use super::RedactError;
+use runseal_trust::keys::Signer;
+use runseal_trust::sd_jwt::{Disclosure, Withholding, encode_sd_jwt};
+
 use super::hunt::{gives_away, hunt};
 use super::original::{Original, safe};
 use super::select::{Drop, Places, select};
@@ -146,12 +150,14 @@ impl CopyFiles {
         self.put(path, &bytes)
     }
 
-    pub(super) fn copy(&mut self, source: &DirectorySource, path: &str) -> Result<(), RedactError> {
-        let (mut from, _) = source.open_file(&safe(path)?)?;
+    pub(super) fn copy(&mut self, source: &dyn Source, path: &str) -> Result<(), RedactError> {
+        let from = source.open(&safe(path)?)?;
         let (mut to, _) = self.staging.create(path)?;
-        io::copy(&mut from, &mut to).map_err(|source| RedactError::Copy {
-            path: path.to_owned(),
-            source,
+        io::copy(&mut BufReader::with_capacity(1 << 17, from), &mut to).map_err(|source| {
+            RedactError::Copy {
+                path: path.to_owned(),
+                source,
+            }
         })?;
         Ok(())
     }
@@ -173,11 +179,113 @@ impl CopyFiles {
     }
 }
 
+/// The salts of what a plan withholds of one document, for tokens.
+struct DocumentSalts<'a> {
+    original: &'a Original,
+    plan: &'a RedactionPlan,
+    path: &'a str,
+}
+
+impl Withholding for DocumentSalts<'_> {
+    fn salt(&self, pointer: &str) -> Option<String> {
+        let is_withheld = self.plan.places.covers(self.path, Some(pointer));
+        let key = is_withheld.then(|| self.original.key_at(self.path, pointer))?;
+        // The salt that a copy uses says nothing here: another commitment has another salt.
+        let salt = key?.member(&"sd-jwt".into()).salt().to_hex();
+        Some(salt)
+    }
+}
+
 impl RedactionPlan {
+    /// The document at `path` as an SD-JWT without what the plan withholds of it; and what would
+    /// disclose each withheld value.
+    ///
+    /// # Errors
+    /// When the document is not shown or has no such form, or the key does not sign.
+    pub fn encode_sd_jwt(
+        &self,
+        original: &Original,
+        path: &str,
+        signer: &dyn Signer,
+    ) -> Result<(String, Vec<Disclosure>), RedactError> {
+        let document = original.document(path);
+        let document = document.ok_or_else(|| RedactError::FitsNothing(path.to_owned()))?;
+        if self.places.covers(path, None) {
+            return Err(RedactError::FitsNothing(path.to_owned()));
+        }
+        let claims = Value::object([
+            ("path", path.to_owned()),
+            ("redaction_root", original.root().to_string()),
+        ]);
+        let salts = DocumentSalts {
+            original,
+            plan: self,
+            path,
+        };
+        encode_sd_jwt(document, &salts, claims, signer)
+            .map_err(|error| RedactError::Token(error.to_string()))
+    }
+
     /// Whether bytes that go along with a copy state a digest of what is withheld.
     pub fn gives_away(&self, original: &Original, bytes: &[u8]) -> bool {
         gives_away(original, &self.places, bytes)
     }
+}
+
+/// What a copy holds.
+#[derive(Debug)]
+pub struct CopyContents {
+    /// Documents, with markers in place of withheld values, and the two that every copy has; as
+    /// they are stored.
+    pub documents: BTreeMap<String, Vec<u8>>,
+    /// Files that are copied as they are.
+    pub whole: Vec<String>,
+}
+
+/// What the copy that was planned holds.
+///
+/// # Errors
+/// When a document has no canonical form, which no sealed one lacks.
+pub fn render_copy(original: &Original, plan: &RedactionPlan) -> Result<CopyContents, RedactError> {
+    let stored = |value: &Value| {
+        canonical_bytes(value, Dialect::Jcs)
+            .map_err(|error| RedactError::Unsound(error.to_string()))
+    };
+    let mut openings = BTreeMap::new();
+    let mut contents = CopyContents {
+        documents: BTreeMap::new(),
+        whole: Vec::new(),
+    };
+    for file in &original.redaction.files {
+        let path = &file.path;
+        if plan.places.covers(path, None) {
+            continue;
+        }
+        let key = original.seed.file_key(path);
+        let opening = match original.documents.get(path) {
+            Some(document) => {
+                let shown = show(document, &key, path, "", &plan.places);
+                let (value, opening) =
+                    shown.ok_or_else(|| RedactError::Unsound(format!("`{path}`")))?;
+                contents.documents.insert(path.clone(), stored(&value)?);
+                opening
+            }
+            None => {
+                contents.whole.push(path.clone());
+                Opening::Whole(key)
+            }
+        };
+        openings.insert(path.clone(), opening);
+    }
+    let redacted = Redacted {
+        withheld: plan.withheld.clone(),
+        openings,
+    };
+    let redacted = stored(&redacted.to_value())?;
+    contents.documents.insert(REDACTED.to_owned(), redacted);
+    let commitment = original.stored.clone();
+    contents.documents.insert(REDACTION.to_owned(), commitment);
+    Ok(contents)
 }
 
 /// Writes the copy that was planned; gives how many values it withholds, of how many.
@@ -190,33 +298,13 @@ pub fn redact_bundle(
     out: &Path,
 ) -> Result<(u64, u64), RedactError> {
     let mut files = CopyFiles::begin(out)?;
-    let mut openings = BTreeMap::new();
-    for file in &original.redaction.files {
-        let path = &file.path;
-        if plan.places.covers(path, None) {
-            continue;
-        }
-        let key = original.seed.file_key(path);
-        match original.documents.get(path) {
-            Some(document) => {
-                let shown = show(document, &key, path, "", &plan.places);
-                let (value, opening) =
-                    shown.ok_or_else(|| RedactError::Unsound(format!("`{path}`")))?;
-                files.put_value(path, &value)?;
-                openings.insert(path.clone(), opening);
-            }
-            None => {
-                files.copy(&original.source, path)?;
-                openings.insert(path.clone(), Opening::Whole(key));
-            }
-        }
+    let contents = render_copy(original, plan)?;
+    for (path, bytes) in &contents.documents {
+        files.put(path, bytes)?;
     }
-    let redacted = Redacted {
-        withheld: plan.withheld.clone(),
-        openings,
-    };
-    files.put_value(REDACTED, &redacted.to_value())?;
-    files.put(REDACTION, &original.stored)?;
+    for path in &contents.whole {
+        files.copy(&*original.source, path)?;
+    }
     files.publish(out)
 }
 

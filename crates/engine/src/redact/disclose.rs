@@ -13,18 +13,10 @@ use runseal_trust::encoding::{decode_base64, encode_base64};
 
 use super::RedactError;
 use super::copy::{CopyFiles, is_sealed_file};
-use super::original::{Original, safe};
+use super::original::{Original, pointer_steps, safe};
 use crate::directory::{DirectorySource, RootLink};
 
 const VERSION: &str = "1.0.0";
-
-/// Steps of a pointer, unescaped.
-fn steps(pointer: &str) -> Vec<String> {
-    let parts = pointer.split('/').skip(1);
-    parts
-        .map(|part| part.replace("~1", "/").replace("~0", "~"))
-        .collect()
-}
 
 /// The disclosure of places of a bundle: each value with the key that opens it and nothing else.
 ///
@@ -44,22 +36,8 @@ pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, 
         match (original.documents.get(path), pointer) {
             (Some(document), pointer) => {
                 let value = find_value(document, pointer.unwrap_or("")).ok_or_else(missing)?;
-                let mut at = document;
-                for step in steps(pointer.unwrap_or("")) {
-                    let name = JsonString::from(step.as_str());
-                    (key, at) = match at {
-                        Value::Object(members) => {
-                            let next = members.get(&name).ok_or_else(missing)?;
-                            (key.member(&name), next)
-                        }
-                        Value::Array(elements) => {
-                            let index: usize = step.parse().map_err(|_| missing())?;
-                            let next = elements.get(index).ok_or_else(missing)?;
-                            (key.element(index), next)
-                        }
-                        _ => return Err(missing()),
-                    };
-                }
+                let found = original.key_at(path, pointer.unwrap_or(""));
+                key = found.ok_or_else(missing)?;
                 if let Some(pointer) = pointer {
                     entry.insert("pointer", pointer);
                 }
@@ -174,7 +152,13 @@ impl Revealing {
                 let mut document = self.document(path)?;
                 let opening = self.redacted.openings.get_mut(path);
                 let opening = opening.ok_or_else(|| place("it is not shown".to_owned()))?;
-                reveal((&mut document, opening), &steps(pointer), value, &key).map_err(place)?;
+                reveal(
+                    (&mut document, opening),
+                    &pointer_steps(pointer),
+                    value,
+                    &key,
+                )
+                .map_err(place)?;
                 self.changed.insert(path.to_owned(), document);
                 let places = &mut self.redacted.withheld;
                 places.retain(|at| at.path != path || at.pointer.as_deref() != Some(pointer));

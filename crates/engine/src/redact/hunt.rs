@@ -10,12 +10,11 @@ use std::collections::BTreeSet;
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::documents::find_value;
-use runseal_core::source::Source as _;
 use runseal_trust::encoding::encode_base64;
 
 use super::RedactError;
-use super::original::{Original, safe};
-use super::select::{Places, SEARCHED, walk};
+use super::original::Original;
+use super::select::{Places, walk};
 
 /// Why such places are withheld.
 pub(super) const REASON: &str = "a digest of what is withheld";
@@ -56,44 +55,71 @@ impl Tainted {
         }
         // A digest of an object stands in the object itself as a rule, and leaves itself out.
         if let Value::Object(members) = value {
-            for name in members.keys() {
+            for (name, member) in members {
+                let Value::String(text) = member else {
+                    continue;
+                };
+                if digits_in(text.to_lossy().as_bytes()).is_empty() {
+                    continue;
+                }
                 let mut rest = members.clone();
-                if matches!(rest.remove(name), Some(Value::String(_))) {
-                    let rest = Value::Object(rest);
-                    for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
-                        if let Ok(bytes) = canonical_bytes(&rest, dialect) {
-                            self.add_bytes(&bytes);
-                        }
+                rest.remove(name);
+                let rest = Value::Object(rest);
+                for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
+                    if let Ok(bytes) = canonical_bytes(&rest, dialect) {
+                        self.add_bytes(&bytes);
                     }
                 }
             }
         }
     }
 
-    /// Whether a text states one of them.
-    fn is_in(&self, text: &[u8]) -> bool {
-        let hex_runs = text.split(|byte| !byte.is_ascii_hexdigit());
-        for run in hex_runs.filter(|run| run.len() >= FEWEST) {
-            let run = String::from_utf8_lossy(run).to_ascii_lowercase();
-            let is_one = match run.len() {
-                ..=64 => {
-                    let mut above = self.hex.range(run.clone()..);
-                    above.next().is_some_and(|digest| digest.starts_with(&run))
-                }
-                _ => (0..=run.len() - 64).any(|at| self.hex.contains(&run[at..at + 64])),
-            };
-            if is_one {
-                return true;
+    /// Whether digits that were found in a text are those of one of them.
+    fn has(&self, digits: &Digits) -> bool {
+        let is_hex = |run: &String| match run.len() {
+            ..=64 => {
+                let mut above = self.hex.range(run.clone()..);
+                let next = above.next();
+                next.is_some_and(|digest| digest.starts_with(run.as_str()))
             }
-        }
-        let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
-        let runs = text.split(|byte| !is_base64(byte));
-        runs.filter(|run| run.len() == 43).any(|run| {
-            let run = String::from_utf8_lossy(run);
-            self.base64
-                .contains(&run.replace('+', "-").replace('/', "_"))
-        })
+            _ => (0..=run.len() - 64).any(|at| self.hex.contains(&run[at..at + 64])),
+        };
+        digits.hex.iter().any(is_hex) || digits.base64.iter().any(|run| self.base64.contains(run))
     }
+
+    fn is_in(&self, text: &[u8]) -> bool {
+        self.has(&digits_in(text))
+    }
+}
+
+/// What could be digests, or the beginnings of digests, in a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Digits {
+    hex: BTreeSet<String>,
+    base64: BTreeSet<String>,
+}
+
+impl Digits {
+    fn is_empty(&self) -> bool {
+        self.hex.is_empty() && self.base64.is_empty()
+    }
+}
+
+/// Finds them.
+pub(super) fn digits_in(text: &[u8]) -> Digits {
+    let mut digits = Digits::default();
+    let hex_runs = text.split(|byte| !byte.is_ascii_hexdigit());
+    for run in hex_runs.filter(|run| run.len() >= FEWEST) {
+        let run = String::from_utf8_lossy(run).to_ascii_lowercase();
+        digits.hex.insert(run);
+    }
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+    let runs = text.split(|byte| !is_base64(byte));
+    for run in runs.filter(|run| run.len() == 43) {
+        let run = String::from_utf8_lossy(run).replace('+', "-");
+        digits.base64.insert(run.replace('/', "_"));
+    }
+    digits
 }
 
 /// The digests of what is withheld, and of all that holds it.
@@ -154,9 +180,9 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                     }
                 }),
                 None => {
-                    let bytes = original.source.read(&safe(path)?, SEARCHED);
                     // What is too long to be searched is not shown beside something withheld.
-                    if bytes.map_or(true, |bytes| tainted.is_in(&bytes)) {
+                    let digits = original.digits.get(path);
+                    if digits.is_none_or(|digits| tainted.has(digits)) {
                         found.push((path.clone(), None));
                     }
                 }

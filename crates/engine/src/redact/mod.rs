@@ -19,11 +19,13 @@ use thiserror::Error;
 use crate::atomic::WriteError;
 use crate::staging::StagingError;
 
-pub use copy::{RedactionPlan, plan_redaction, redact_bundle};
+pub use copy::{CopyContents, RedactionPlan, plan_redaction, redact_bundle, render_copy};
 pub use disclose::{disclose_values, unredact_copy};
 pub use original::Original;
 pub use profile::{Profile, ProfileError};
-pub use sealing::{SealingSeed, commit_file, keep_seed, new_seed, read_seed, seed_beside};
+pub use sealing::{
+    SealingSeed, commit_file, keep_seed, new_seed, read_seed, seed_beside, write_private,
+};
 pub use select::{Drop, DropKind};
 
 /// Why nothing was redacted. Nothing is left behind.
@@ -78,6 +80,9 @@ pub enum RedactError {
     /// The values to disclose are none.
     #[error("the disclosure cannot be used: {0}")]
     Disclosure(String),
+    /// A document that cannot be exported.
+    #[error("the document cannot be written as an SD-JWT: {0}")]
+    Token(String),
     /// The copy does not verify; a fault of ours.
     #[error("the copy would not verify: {0}")]
     Unsound(String),

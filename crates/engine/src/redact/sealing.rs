@@ -58,6 +58,14 @@ pub fn seed_beside(bundle: &Path) -> PathBuf {
 /// # Errors
 /// When it cannot be written, or one is there.
 pub fn keep_seed(path: &Path, seed: &Seed) -> Result<(), WriteError> {
+    write_private(path, format!("{}\n", seed.to_hex()).as_bytes())
+}
+
+/// Writes a new file that its owner alone can read.
+///
+/// # Errors
+/// When it cannot be written, or one is there.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let fail = WriteError::at(path);
     let mut file = OpenOptions::new()
         .write(true)
@@ -65,7 +73,7 @@ pub fn keep_seed(path: &Path, seed: &Seed) -> Result<(), WriteError> {
         .mode(0o600)
         .open(path)
         .map_err(fail)?;
-    let written = writeln!(file, "{}", seed.to_hex()).and_then(|()| file.sync_all());
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
     let written = written.and_then(|()| sync_folder(folder_of(path)));
     written.map_err(|error| {
         let _ = fs::remove_file(path);

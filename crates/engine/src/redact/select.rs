@@ -6,7 +6,6 @@ use regex::bytes::Regex;
 use runseal_core::canon::Value;
 use runseal_core::formats::redacted::documents::{Withheld, find_value, pointer_step};
 use runseal_core::formats::redacted::stays::conflict;
-use runseal_core::source::Source as _;
 use runseal_trust::policy::glob;
 
 use super::RedactError;

@@ -10,10 +10,10 @@ mod verify;
 
 use std::path::Path;
 
-use runseal_core::verify::{Outcome, Surface};
+use runseal_core::verify::{Level, Outcome, Surface};
 use runseal_engine::input::read_file;
-use runseal_engine::log::{LogError, LogQuestionError};
-use runseal_engine::signing::read_beside;
+use runseal_engine::log::{Appender, LogError, LogQuestionError};
+use runseal_engine::signing::{read_beside, read_signable};
 use runseal_trust::check::FoundSignature;
 use runseal_trust::log::{LogEntry, SignedNote};
 
@@ -21,6 +21,7 @@ pub use verify::PolicyArgs;
 
 use super::commands;
 use crate::error::CliError;
+use crate::loaded::load_error;
 
 /// Keep a log that shows when something is missing: append, prove, verify, audit (docs/log.md).
 #[derive(Debug, clap::Args)]
@@ -109,6 +110,20 @@ fn read_note(path: &Path) -> Result<SignedNote, CliError> {
         )
         .at(path.display().to_string())
         .hint("`runseal log checkpoint LOG` prints one")
+    })
+}
+
+/// Appends what was just made, by its digests, to a log; it is on disk then.
+pub fn append_target(log: &Path, path: &Path) -> Result<(), CliError> {
+    let signable = read_signable(path, Level::Integrity)
+        .map_err(|error| load_error(error, &path.display().to_string()))?;
+    let entry = LogEntry::of_target(&signable.target).to_bytes();
+    let entry = entry.map_err(|error| CliError::internal(error.to_string()))?;
+    let appended = Appender::open(log).and_then(|mut appender| appender.append(&[entry]));
+    appended.map(drop).map_err(|error| {
+        log_error(&error, log).hint(
+            "it was made, and is not in the log yet: `runseal log append --unsigned` appends it",
+        )
     })
 }
 

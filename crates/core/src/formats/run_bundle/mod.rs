@@ -51,10 +51,6 @@ fn is_trace(name: &str) -> bool {
 
 /// Whether these names are traces of a run bundle.
 pub(crate) fn has_trace(names: &FolderNames) -> bool {
-    // A copy of which parts are withheld has these names too.
-    if names.has(REDACTED) {
-        return false;
-    }
     names.any_file(is_trace) || (names.has(layout::SUMS) && names.has(layout::MANIFEST))
 }
 
@@ -73,8 +69,9 @@ impl FormatDefinition for RunBundleFormat {
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         match has_trace(names) {
-            true => Claim::Strong,
-            false => Claim::No,
+            // A copy of which parts are withheld has these names too.
+            true if !names.has(REDACTED) => Claim::Strong,
+            _ => Claim::No,
         }
     }
 
