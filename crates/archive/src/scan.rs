@@ -16,7 +16,7 @@ use crate::container::PackedBytes;
 use crate::names::{NameFault, check_name};
 
 /// Files of other kinds up to this size are kept, as long as there is room.
-const SMALL: u64 = 64 << 10;
+const SMALL: u64 = 1 << 20;
 
 /// How the bytes of a file are read to their digest. A caller with threads may hash on one of
 /// them while this crate goes on unpacking.

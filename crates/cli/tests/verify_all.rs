@@ -372,6 +372,6 @@ fn inspect_report_and_diff_end_as_promised() {
     assert!(
         bench
             .read("report.html")
-            .contains("id=\"verdict\">✓ valid<")
+            .contains("id=\"verdict\">A job bundle: intact, unsigned<")
     );
 }

@@ -12,6 +12,8 @@ mod demo;
 mod diff;
 mod engine;
 mod evidence;
+#[cfg(feature = "net")]
+mod export;
 mod hash;
 mod inspect;
 mod job;
@@ -20,14 +22,19 @@ mod ledger;
 mod lint;
 mod log;
 mod man;
+#[cfg(feature = "net")]
+mod mcp;
 mod model_io;
 mod pack;
 mod patch;
 mod proposal;
+#[cfg(feature = "net")]
+mod proxy;
 mod receipt;
 mod redact;
 mod replay;
 mod replay_intent;
+mod replay_pack;
 mod report;
 mod rules;
 mod run;
@@ -73,19 +80,19 @@ struct CommandLine {
 /// its arguments.
 macro_rules! commands {
     ($(#[$doc:meta])* $visibility:vis enum $name:ident {
-        $($variant:ident($module:ident) $(=> $surface:expr)?,)*
+        $($(#[$gate:meta])* $variant:ident($module:ident) $(=> $surface:expr)?,)*
     }) => {
         $(#[$doc])*
         #[derive(Debug, clap::Subcommand)]
         $visibility enum $name {
-            $($variant($module::Args),)*
+            $($(#[$gate])* $variant($module::Args),)*
         }
 
         impl $name {
             /// Whose exit codes the command has.
             $visibility fn surface(&self) -> runseal_core::verify::Surface {
                 match self {
-                    $(Self::$variant(_args) => {
+                    $($(#[$gate])* Self::$variant(_args) => {
                         let surface = runseal_core::verify::Surface::Command;
                         $(
                             let _ = surface;
@@ -102,7 +109,7 @@ macro_rules! commands {
                 &self,
             ) -> Result<runseal_core::verify::Outcome, $crate::error::CliError> {
                 match self {
-                    $(Self::$variant(args) => $module::run(args),)*
+                    $($(#[$gate])* Self::$variant(args) => $module::run(args),)*
                 }
             }
         }
@@ -144,6 +151,12 @@ commands! {
         Unredact(unredact),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
+        #[cfg(feature = "net")]
+        Proxy(proxy) => proxy::Args::surface,
+        #[cfg(feature = "net")]
+        Mcp(mcp) => mcp::Args::surface,
+        #[cfg(feature = "net")]
+        Export(export) => export::Args::surface,
         Rules(rules),
         Schema(schema),
         Completions(completions),

@@ -20,17 +20,21 @@ use runseal_engine::survey::{detect_path, name_several};
 use runseal_sandbox::{Sandbox, SandboxError};
 
 use super::engine::PolicyArgs;
-use super::replay_intent;
 use super::seal::seal_error;
+use super::{replay_intent, replay_pack};
 use crate::error::CliError;
 use crate::ui;
 use crate::verdict;
 
-/// Do it again and compare: a run bundle with its engine, a job bundle by itself, a context bundle
-/// or a pack with its intent.
+/// Do it again and compare: a run bundle with its engine, a job bundle and a pack by themselves, a
+/// context bundle with its intent.
+///
+/// REPRODUCED: it was executed again, and everything is as it was. RE-DERIVED: nothing was executed, but what follows from the
+/// intent still does. DIVERGED: something is other than it was.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  runseal replay RUN_BUNDLE/run_1 --engine examples/engines/resonance-sweep --times 3"
+    after_help = "Examples:\n  runseal replay RUN_BUNDLE/run_1 --engine examples/engines/resonance-sweep --times 3\n  \
+                  runseal replay out/pack --intent intent.json"
 )]
 pub struct Args {
     /// What to replay.
@@ -38,9 +42,12 @@ pub struct Args {
     /// The engine's folder, for a run bundle.
     #[arg(long, value_name = "DIR")]
     engine: Option<PathBuf>,
-    /// The intent, for a context bundle or a pack.
+    /// The intent, for a context bundle or a pack: the bundle is derived from it again.
     #[arg(long, value_name = "FILE")]
     intent: Option<PathBuf>,
+    /// The proposal, for a pack that does not hold the one that was executed.
+    #[arg(long, value_name = "FILE")]
+    proposal: Option<PathBuf>,
     /// How often to run the engine; more often shows what is left to chance.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
@@ -69,7 +76,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     match format {
         Format::RunBundle => replay_run_bundle(args),
         Format::JobBundle => replay_job(&args.path),
-        Format::Pack => replay_intent::replay_pack(&args.path, intent_of(args)?, json(args)),
+        Format::Pack => {
+            let sources = replay_pack::Sources {
+                intent: args.intent.as_deref(),
+                proposal: args.proposal.as_deref(),
+            };
+            replay_pack::replay_pack(&args.path, &sources, json(args))
+        }
         Format::ContextBundle => {
             replay_intent::replay_bundle(&args.path, intent_of(args)?, json(args))
         }

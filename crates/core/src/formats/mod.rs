@@ -18,6 +18,7 @@ pub mod redacted;
 pub mod run;
 pub mod run_bundle;
 pub mod runner;
+mod shape;
 
 use std::fmt;
 

@@ -139,7 +139,7 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike>
 /// Adds what the documents do not show: other files, and other bytes of the same documents.
 fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
     let digests = |loaded: &Loaded| -> BTreeMap<String, Option<String>> {
-        let line = |file: &runseal_core::page::FileLine| {
+        let line = |file: &runseal_core::source::MemberFile| {
             let what = file.sha256.map(|digest| digest.to_string());
             (file.path.clone(), what.or(file.kind.map(str::to_owned)))
         };

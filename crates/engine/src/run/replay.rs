@@ -265,12 +265,12 @@ impl SealedRun {
             .and_then(|list| parse_input_artifacts(list.root().get("artifacts")?));
         let mut given = RunFiles::begin(&std::env::temp_dir())?;
         let mut artifacts = BTreeMap::new();
-        for (path, entry) in &run.collected().facts.entries {
+        for (path, entry) in run.collected().facts.entries.iter() {
             let EntryFact::File(fact) = entry else {
                 continue;
             };
             if path.starts_with("artifacts/") {
-                artifacts.extend(fact.sha256().map(|digest| (path.clone(), digest)));
+                artifacts.extend(fact.sha256().map(|digest| (path.to_owned(), digest)));
             } else if (path.starts_with("upstream/") || path == RUN_PARAMETERS)
                 && let Ok(from) = SafePath::parse(path)
                 && let Some(digest) = fact.sha256()
@@ -335,7 +335,7 @@ fn compare(sealed: &SealedRun, engine: &Engine, ran: &Ran) -> Result<Comparison,
     let mut now = BTreeMap::new();
     if !ran.artifacts.is_empty() {
         let found = CollectedRun::collect(&ran.source()?)?;
-        for (path, entry) in found.facts.entries {
+        for (path, entry) in found.facts.entries.iter() {
             if let EntryFact::File(fact) = entry {
                 now.insert(format!("artifacts/{path}"), fact.sha256());
             }

@@ -122,7 +122,7 @@ pub fn seal_run(
     finish(
         prepared,
         &ran.stdout,
-        Some((&source, &ran.artifacts)),
+        Some((&source, ran.artifacts.clone())),
         Some(executable),
     )
 }
@@ -157,7 +157,7 @@ pub fn seal_output(
             }
         }
     }
-    finish(prepared, output, Some((&source, &paths)), None)
+    finish(prepared, output, Some((&source, paths)), None)
 }
 
 fn rejected_run(error: ExecuteError) -> SealError {
@@ -260,7 +260,7 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
 fn finish(
     prepared: Prepared<'_>,
     output: &[u8],
-    artifacts: Option<(&dyn Source, &[SafePath])>,
+    artifacts: Option<(&dyn Source, Vec<SafePath>)>,
     executable: Option<Digest>,
 ) -> Result<Sealed, SealError> {
     let Prepared {
@@ -286,7 +286,7 @@ fn finish(
     if let Some((source, paths)) = artifacts {
         for path in paths {
             let to = format!("{ARTIFACTS_FOLDER}/{path}");
-            match files.copy(source, path, &to) {
+            match files.copy(source, &path, &to) {
                 Err(RunFilesError::Json { path, fault }) => {
                     return Err(reject("RB5", &path, fault));
                 }

@@ -1,7 +1,6 @@
 //! The files of a run bundle in the making: JSON stored as JCS, everything hashed as it is
 //! written, listed at the end. How the folder gets into its place is [`crate::staging`]'s.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +70,8 @@ impl From<WriteError> for RunFilesError {
 pub struct RunFiles {
     staging: Staging,
     out: PathBuf,
-    files: BTreeMap<String, Digest>,
+    /// Every file so far, in the order they came in.
+    files: Vec<(Box<str>, Digest)>,
     buffer: Vec<u8>,
 }
 
@@ -81,7 +81,7 @@ impl RunFiles {
         Ok(Self {
             staging: Staging::begin(out)?,
             out: out.to_owned(),
-            files: BTreeMap::new(),
+            files: Vec::new(),
             buffer: vec![0; BUFFER],
         })
     }
@@ -105,7 +105,7 @@ impl RunFiles {
     /// Stores bytes as they are.
     pub fn put_bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunFilesError> {
         self.staging.put(path, bytes)?;
-        self.files.insert(path.to_owned(), Digest::of(bytes));
+        self.files.push((path.into(), Digest::of(bytes)));
         Ok(())
     }
 
@@ -173,7 +173,7 @@ impl RunFiles {
             file.write_all(piece)
         });
         let (digest, _) = copied.map_err(WriteError::at(&place))?;
-        self.files.insert(to.to_owned(), digest);
+        self.files.push((to.into(), digest));
         Ok(digest)
     }
 
@@ -185,13 +185,14 @@ impl RunFiles {
     /// Adds the commitment over everything stored so far, so that parts of it can be withheld
     /// later. Comes last before the lists: what is added afterwards is not committed to.
     pub fn put_commitment(&mut self, seed: &Seed) -> Result<(), RunFilesError> {
-        let mut files = Vec::new();
+        self.files.sort_unstable();
+        let mut files = Vec::with_capacity(self.files.len());
         for (path, digest) in &self.files {
-            let place = self.staging.path().join(path);
+            let place = self.staging.path().join(&**path);
             let read = || Ok(read_file(&place, JsonLimits::LARGEST_DOCUMENT)?);
             let file = commit_file(seed, path, *digest, read);
             files.push(file.map_err(|error| RunFilesError::Json {
-                path: path.clone(),
+                path: path.to_string(),
                 fault: format!("cannot be committed to: {error}"),
             })?);
         }
@@ -206,10 +207,12 @@ impl RunFiles {
 
     /// Adds the index and the sums over everything stored so far.
     pub fn put_lists(&mut self) -> Result<(), RunFilesError> {
+        self.files.sort_unstable();
         let mut index = Vec::new();
         write_index(&self.files, &mut index)?;
         self.put_bytes(ARTIFACT_INDEX, &index)?;
         drop(index);
+        self.files.sort_unstable();
         let sums = write_sums(&self.files);
         self.put_bytes(SUMS, sums.as_bytes())
     }

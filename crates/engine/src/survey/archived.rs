@@ -9,9 +9,10 @@ use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
 
+use super::inside::InsidePath;
 use super::judge::{Judge, judge_source, judge_text, of_judged};
 use super::witness::Noted;
-use super::{Found, NOTHING_FOUND, UnitResults, name_several};
+use super::{Found, NOTHING_FOUND, UnitResults, display_path, name_several};
 use crate::archive::{Archive, ArchiveSource, Record};
 
 /// Judges everything in an archive.
@@ -33,13 +34,53 @@ pub(super) fn judge_archive(
     search.find_top();
     let top = search.top.clone();
     search.judge_below(&top);
+    finish(search, "", found, judge)
+}
+
+/// Judges what has one name inside an archive, and what stands below it.
+pub(super) fn judge_in_archive(
+    inside: &InsidePath,
+    archive: &Archive,
+    judge: &Judge<'_>,
+) -> UnitResults {
+    let archive_path = display_path(&inside.archive);
+    let mut search = Search {
+        archive,
+        path: &archive_path,
+        judge: Some(judge),
+        noted: None,
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: String::new(),
+    };
+    match archive.get(&inside.name) {
+        Some(Record::Folder) => search.judge_below(&inside.name),
+        Some(Record::File(_)) => search.judge_document(&inside.name),
+        _ => {}
+    }
+    let mut all = finish(search, &inside.name, Found::BySearch, judge);
+    if all.results.is_empty() {
+        let reason = match archive.get(&inside.name) {
+            None => "the archive has nothing of this name",
+            Some(_) => NOTHING_FOUND,
+        };
+        let result = Checked::not_checked(inside.shown(), None, reason);
+        all.results.push(result);
+    }
+    all
+}
+
+/// The results, with what is wrong with the archive.
+fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> UnitResults {
     let Search {
+        archive,
+        path,
         results: mut all,
         bundles,
         mut noted,
         ..
     } = search;
-    let faults = faults_of(archive, &bundles);
+    let faults = faults_of(archive, within, &bundles);
     let about = verify_archive(&faults);
     let wrapping = |about: Report| {
         let identity = Identity::default();
@@ -92,9 +133,28 @@ pub(super) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<Strin
     (search.top, detected, listed.candidates)
 }
 
+/// What the folder of this name inside the archive is.
+pub(super) fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
+    let search = Search {
+        archive,
+        path: "",
+        judge: None,
+        noted: None,
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: folder.to_owned(),
+    };
+    let listed = search.list(folder);
+    search.detect(folder, &listed.names).0
+}
+
 /// The archive's faults, and what of its entries no bundle's rules will name: links, pipes and
-/// devices.
-pub(super) fn faults_of(archive: &Archive, bundles: &[(String, Format)]) -> Vec<ArchiveFault> {
+/// devices. Entries outside the folder `within` concern others.
+pub(super) fn faults_of(
+    archive: &Archive,
+    within: &str,
+    bundles: &[(String, Format)],
+) -> Vec<ArchiveFault> {
     let mut faults = archive.faults().to_vec();
     for (name, record) in archive.below("") {
         let message = match record.kind() {
@@ -107,6 +167,9 @@ pub(super) fn faults_of(archive: &Archive, bundles: &[(String, Format)]) -> Vec<
             let rest = name.strip_prefix(folder);
             folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
         };
+        if !is_in(within) {
+            continue;
+        }
         use Format::{JobBundle, Pack, RunBundle};
         let is_named_by_rules = bundles.iter().any(|(folder, format)| {
             is_in(folder) && matches!(format, JobBundle | Pack | RunBundle)

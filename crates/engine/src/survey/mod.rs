@@ -7,6 +7,7 @@
 //! number of threads never shows.
 
 mod archived;
+mod inside;
 mod judge;
 mod kept;
 pub mod load;
@@ -30,6 +31,7 @@ use runseal_core::verify::{
 use crate::archive::{ArchiveSource, read_archive_file};
 use crate::directory::{DirectorySource, RootLink};
 
+use inside::InsidePath;
 use judge::Judge;
 use walk::{Start, walk_below};
 
@@ -76,6 +78,8 @@ enum Unit {
     Folder(PathBuf, Format),
     /// A file: a document or an archive.
     File(PathBuf, Found),
+    /// A bundle or document inside an archive.
+    Inside(InsidePath),
     /// Standard input.
     Standard,
     /// Something whose result is known already.
@@ -248,7 +252,11 @@ pub fn read_pack(path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> 
     };
     let (folder, _, _) = archived::find_in_archive(&archive);
     let files = PackFiles::read(&ArchiveSource::new(&archive, &folder))?;
-    let about = verify_archive(&archived::faults_of(&archive, &[(folder, Format::Pack)]));
+    let about = verify_archive(&archived::faults_of(
+        &archive,
+        "",
+        &[(folder, Format::Pack)],
+    ));
     Ok((files, about.findings().to_vec()))
 }
 

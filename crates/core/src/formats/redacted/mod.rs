@@ -17,8 +17,6 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use crate::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
-use crate::describe::run::describe_run;
-use crate::describe::{Description, Documents};
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{
@@ -239,9 +237,5 @@ impl FormatDefinition for RedactedFormat {
             report: run_rules(&RULES, &view, judging.level),
             identity: view.identity(),
         }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_run(description, documents);
     }
 }

@@ -1,13 +1,12 @@
 //! What was found on disk, and the documents, as the rules see them: no handles, no paths to
 //! follow, only facts.
 
-use std::collections::BTreeMap;
-
 use super::index::ArtifactIndex;
 use super::sums::Sums;
 use crate::canon::Node;
 use crate::digest::Digest;
 use crate::source::EntryKind;
+use crate::text_map::TextMap;
 
 /// A regular file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +54,7 @@ pub enum EntryFact {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunBundleFacts {
     /// The entries.
-    pub entries: BTreeMap<String, EntryFact>,
+    pub entries: TextMap<EntryFact>,
 }
 
 impl RunBundleFacts {
@@ -118,6 +117,8 @@ pub struct RunBundleView<'a> {
     pub sums: Option<&'a Sums>,
     /// What ARTIFACT_INDEX.json lists, where it was read.
     pub listed: Option<&'a ArtifactIndex>,
+    /// Why ARTIFACT_INDEX.json could not be read, where it is there.
+    pub index_fault: Option<&'a str>,
     /// ENGINE_MANIFEST.json
     pub manifest: Doc<'a>,
     /// INPUT_SCHEMA.json
@@ -130,8 +131,6 @@ pub struct RunBundleView<'a> {
     pub input: Doc<'a>,
     /// RUN_OUTPUT.json
     pub output: Doc<'a>,
-    /// ARTIFACT_INDEX.json
-    pub index: Doc<'a>,
     /// INPUT_ARTIFACT_INDEX.json
     pub input_index: Doc<'a>,
     /// RUN_META.json

@@ -138,6 +138,7 @@ pub fn content_type_of(path: &str) -> &'static str {
         Some("csv") => "text/csv",
         Some("html") => "text/html",
         Some("png") => "image/png",
+        Some("svg") => "image/svg+xml",
         _ => "application/octet-stream",
     }
 }
@@ -239,6 +240,7 @@ mod tests {
             ("a.csv", "text/csv"),
             ("a.html", "text/html"),
             ("a.png", "image/png"),
+            ("plot.svg", "image/svg+xml"),
             ("a.PNG", "application/octet-stream"),
             ("json", "application/octet-stream"),
             ("a.json/b", "application/octet-stream"),

@@ -24,8 +24,6 @@ pub mod sums;
 pub mod time;
 
 use crate::canon::{ReadOptions, parse_document};
-use crate::describe::run::describe_run;
-use crate::describe::{Description, Documents};
 use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
@@ -91,9 +89,5 @@ impl FormatDefinition for RunBundleFormat {
             .map(|document| Identity::of_members(document.root(), &["run_id"]))
             .unwrap_or_default();
         Some(Ok(Judgement { report, identity }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_run(description, documents);
     }
 }

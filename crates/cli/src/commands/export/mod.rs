@@ -1,0 +1,34 @@
+//! `runseal export`: what neighbours read.
+
+mod otel;
+
+use runseal_core::verify::{Outcome, Surface};
+
+use super::commands;
+use crate::error::CliError;
+
+/// Write what is in a bundle or recording in the formats of other tools.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: ExportCommand,
+}
+
+commands! {
+    /// The formats.
+    enum ExportCommand {
+        Otel(otel),
+    }
+}
+
+impl Args {
+    /// Whose exit codes the command has.
+    pub fn surface(&self) -> Surface {
+        self.command.surface()
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    args.command.run()
+}

@@ -1,0 +1,139 @@
+//! What the commands of the proxy and of MCP have in common.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use runseal_core::verify::Outcome;
+use runseal_net::matching::Volatile;
+use runseal_net::proxy::Proxy;
+use runseal_net::recording::Finished;
+use runseal_net::redact::{RedactionRules, known_values_in_environment};
+use runseal_net::{EndOfWork, NetError};
+
+use crate::error::CliError;
+use crate::ui;
+
+/// The longest redaction file that is read.
+const MAX_RULES_BYTES: u64 = 1 << 20;
+
+/// What is secret, and what does not count.
+#[derive(Debug, clap::Args)]
+pub struct RedactArgs {
+    /// A file of own patterns for secrets: a line each, `NAME = REGULAR EXPRESSION`.
+    #[arg(long, value_name = "FILE")]
+    redact: Option<PathBuf>,
+    /// A member of request bodies that does not count when requests are matched, as a JSON Pointer
+    /// (`*` is any one name or index); may be given several times.
+    #[arg(long, value_name = "POINTER")]
+    volatile: Vec<String>,
+}
+
+impl RedactArgs {
+    /// The patterns of the redaction file.
+    pub fn rules(&self) -> Result<RedactionRules, CliError> {
+        let Some(path) = &self.redact else {
+            return Ok(RedactionRules::default());
+        };
+        let shown = path.display().to_string();
+        let unreadable = |message: String| {
+            CliError::new(Outcome::Unreadable, "REDACT", message).at(shown.as_str())
+        };
+        let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+        if size.len() > MAX_RULES_BYTES {
+            return Err(unreadable("it is larger than 1 MiB".to_owned()));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+        RedactionRules::parse(&text).map_err(|error| {
+            CliError::new(Outcome::Unreadable, "REDACT", error.to_string())
+                .at(shown.as_str())
+                .hint("a rule is a line `NAME = REGULAR EXPRESSION`; its first group is the secret")
+        })
+    }
+
+    /// The members that do not count.
+    pub fn volatile(&self) -> Result<Volatile, CliError> {
+        Volatile::parse(&self.volatile).map_err(|pointer| {
+            CliError::usage(
+                format!("`{pointer}` is no JSON Pointer to a member"),
+                "for example `--volatile /metadata/request_id` or `--volatile /messages/*/id`",
+            )
+        })
+    }
+}
+
+/// Values of this environment that must not reach a recording.
+pub fn secrets_of_environment() -> Vec<(String, String)> {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    known_values_in_environment(variables)
+}
+
+/// Where a proxy listens.
+#[derive(Debug, clap::Args)]
+pub struct OpenArgs {
+    /// The address to listen on; port 0 takes one that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: String,
+}
+
+/// Opens the listener.
+pub fn listen(address: &str) -> Result<TcpListener, CliError> {
+    TcpListener::bind(address).map_err(|source| {
+        net_error(NetError::Listen {
+            address: address.to_owned(),
+            source,
+        })
+    })
+}
+
+/// Says where the proxy listens, and waits until it is told to end.
+pub fn attend(proxy: &Proxy) -> Result<(), CliError> {
+    // Before anybody knows the address: whoever reads it may say at once that it is enough.
+    let end = EndOfWork::listen(proxy.handle()).map_err(net_error)?;
+    ui::print_line(&format!("{{\"listening\":\"http://{}\"}}", proxy.address()))?;
+    end.wait(proxy.handle());
+    Ok(())
+}
+
+/// An error of the network, as it is told.
+pub fn net_error(error: NetError) -> CliError {
+    let outcome = match &error {
+        NetError::Upstream { .. } => Outcome::Usage,
+        NetError::System(_) => Outcome::Internal,
+        NetError::Listen { .. }
+        | NetError::Read { .. }
+        | NetError::Write { .. }
+        | NetError::Exists { .. }
+        | NetError::Recording { .. }
+        | NetError::Secret { .. }
+        | NetError::Server { .. } => Outcome::Invalid,
+    };
+    let told = CliError::new(outcome, error.code(), error.to_string()).hint(error.hint());
+    match error.path() {
+        Some(path) => told.at(path.display().to_string()),
+        None => told,
+    }
+}
+
+/// Tells a person what was recorded.
+pub fn tell_finished(finished: &Finished) {
+    let Finished {
+        path,
+        interactions,
+        redacted,
+        gaps,
+    } = finished;
+    let total: u64 = redacted.values().sum();
+    let mut told = format!("{interactions} interactions recorded in {}", path.display());
+    if total > 0 {
+        let kinds: Vec<String> = redacted
+            .iter()
+            .map(|(kind, count)| format!("{kind} {count}"))
+            .collect();
+        told.push_str(&format!("; {total} secrets replaced: {}", kinds.join(", ")));
+    }
+    ui::note(&told);
+    for gap in gaps {
+        ui::note(&format!("not seen: {gap}"));
+    }
+}

@@ -1,0 +1,55 @@
+//! `runseal proxy record`.
+
+use std::path::PathBuf;
+
+use runseal_core::verify::Outcome;
+use runseal_net::proxy::{Mode, Proxy, ProxyOptions, Upstream};
+use runseal_net::recording::Adapter;
+
+use super::options::{OpenArgs, RedactArgs, attend, listen, net_error, secrets_of_environment};
+use crate::error::CliError;
+
+/// Pass requests on to a model's API and record what is asked and answered.
+///
+/// Prints {"listening":"http://127.0.0.1:PORT"} and works until SIGINT, SIGTERM or the end of a pipe
+/// on standard input; then it writes the recording. Secrets are replaced before anything is written.
+/// Exit 0: recorded. Exit 1: not, or a secret was found in what was recorded, and nothing is kept.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal proxy record --recording model_io.json --listen 127.0.0.1:4100 &\n  OPENAI_BASE_URL=http://127.0.0.1:4100/v1 python3 agent.py\n  kill %1"
+)]
+pub struct Args {
+    /// The recording to make; never overwrites one.
+    #[arg(long, value_name = "FILE")]
+    recording: PathBuf,
+    #[command(flatten)]
+    open: OpenArgs,
+    /// Who is asked, for example http://127.0.0.1:8000; the public address of OpenAI or Anthropic
+    /// where it is not given.
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+    #[command(flatten)]
+    redact: RedactArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let upstream = args.upstream.as_deref().map(Upstream::parse).transpose();
+    let options = ProxyOptions {
+        mode: Mode::Record,
+        adapter: Adapter::HttpProxy,
+        recording: args.recording.clone(),
+        output: None,
+        upstream: upstream.map_err(net_error)?,
+        volatile: args.redact.volatile()?,
+        rules: args.redact.rules()?,
+        secrets: secrets_of_environment(),
+    };
+    let proxy = Proxy::start(options, listen(&args.open.listen)?).map_err(net_error)?;
+    attend(&proxy)?;
+    let outcome = proxy.finish().map_err(net_error)?;
+    if let Some(finished) = &outcome.finished {
+        super::tell_finished(finished);
+    }
+    Ok(Outcome::Valid)
+}

@@ -1,0 +1,742 @@
+//! The recording proxy against upstreams that do what upstreams do: answer, stream, refuse, break off.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
+
+mod proxy_support;
+mod schema_support;
+
+use proxy_support::{
+    Answer, Seen, Service, Upstream, ask, chunked, json_of, post, recording, whole,
+};
+use runseal_testkit::cli::Bench;
+
+const JSON: &str = "content-type: application/json\r\nx-request-id: req_1\r\n";
+const EVENTS: &str = "content-type: text/event-stream\r\n";
+
+/// Answers by path, each in its own way.
+fn answer(request: &Seen) -> Answer {
+    match request.path.as_str() {
+        "/v1/chat/completions" => {
+            let body = r#"{"id":"c1","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"Grüße"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
+            whole("200 OK", JSON, body)
+        }
+        "/stream" => {
+            let text = "data: {\"say\":\"世界\"}\n\ndata: [DONE]\n\n".as_bytes();
+            // One border lies within a character, one within the blank line.
+            chunked(EVENTS, &[&text[..15], &text[15..24], &text[24..]], true)
+        }
+        "/busy" => whole(
+            "429 Too Many Requests",
+            "retry-after: 1\r\ncontent-type: application/json\r\n",
+            r#"{"error":{"message":"slow down"}}"#,
+        ),
+        "/broken" => chunked(EVENTS, &[b"data: 1\n\n", b"data: 2"], false),
+        "/short" => {
+            let mut answer = whole("200 OK", JSON, r#"{"half":"this is longer"}"#);
+            answer[1].truncate(9);
+            answer
+        }
+        "/bytes" => chunked(
+            "content-type: image/x\r\n",
+            &[&[0, 255, 7], &[254, 10, 13]],
+            true,
+        ),
+        "/nothing" => {
+            vec![b"HTTP/1.1 204 No Content\r\nconnection: close\r\ndate: x\r\n\r\n".to_vec()]
+        }
+        "/gone" => Vec::new(),
+        _ => whole("404 Not Found", "", "nothing here"),
+    }
+}
+
+fn folder() -> (tempfile::TempDir, Bench) {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(proxy_support::RUNSEAL, folder.path());
+    (folder, bench)
+}
+
+/// A recording is what both of its schemas say.
+fn check_schemas(made: &serde_json::Value) {
+    let schemas = schema_support::Schemas::load();
+    for name in ["model-io", "recording"] {
+        assert_eq!(schemas.faults(name, made), Vec::<String>::new(), "{name}");
+    }
+}
+
+/// The same recording gives the same spans, one an interaction, with what the conventions name.
+fn check_spans(bench: &Bench) {
+    let spans = bench.run(&["export", "otel", "model_io.json"]);
+    assert_eq!(spans.code, Some(0), "{}", spans.stderr);
+    assert_eq!(bench.run(&["export", "otel", "."]).stdout, spans.stdout);
+    let spans: serde_json::Value = serde_json::from_str(&spans.stdout).unwrap();
+    let spans = spans["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array()
+        .unwrap();
+    assert_eq!(spans.len(), 9);
+    assert_eq!(spans[0]["name"], "chat m-1");
+    let has = |key: &str, value: serde_json::Value| {
+        let attributes = spans[0]["attributes"].as_array().unwrap();
+        let found = attributes.iter().find(|attribute| attribute["key"] == key);
+        assert_eq!(found.unwrap()["value"], value, "{key}");
+    };
+    has(
+        "gen_ai.provider.name",
+        serde_json::json!({"stringValue": "openai"}),
+    );
+    has(
+        "gen_ai.usage.input_tokens",
+        serde_json::json!({"intValue": "3"}),
+    );
+    let said = r#"[{"finish_reason":"stop","parts":[{"content":"Grüße","type":"text"}],"role":"assistant"}]"#;
+    has(
+        "gen_ai.output.messages",
+        serde_json::json!({"stringValue": said}),
+    );
+    assert_eq!(spans[2]["status"]["message"], "slow down");
+    assert_eq!(bench.run(&["export", "otel", "nowhere"]).code, Some(2));
+}
+
+#[test]
+fn proxy_replay_gives_byte_for_byte_what_the_client_saw() {
+    let (folder, bench) = folder();
+    let upstream = Upstream::start(answer);
+    let paths = [
+        "/v1/chat/completions",
+        "/stream",
+        "/busy",
+        "/broken",
+        "/short",
+        "/bytes",
+        "/nothing",
+        "/gone",
+        "/elsewhere?q=1",
+    ];
+    let ask_all = |address: &str| -> Vec<Vec<u8>> {
+        let body = r#"{"model":"m-1","messages":[{"role":"user","content":"hi"}]}"#;
+        paths.iter().map(|path| post(address, path, body)).collect()
+    };
+    let arguments = [
+        "proxy",
+        "record",
+        "--recording",
+        "model_io.json",
+        "--upstream",
+    ];
+    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    let seen = ask_all(proxy.address());
+    let (code, told) = proxy.stop();
+    assert_eq!(code, Some(0), "{told}");
+    assert!(!bench.path("model_io.json.journal").exists());
+    for head in upstream.seen.lock().unwrap().iter() {
+        assert!(head.contains("accept-encoding: identity"), "{head}");
+    }
+
+    let verdict = bench.run(&["model-io", "verify", "model_io.json", "--strict"]);
+    assert_eq!(verdict.code, Some(0), "{}", verdict.stdout);
+    let made = recording(&bench.path("model_io.json"));
+    check_schemas(&made);
+    let first = &made["interactions"][0];
+    assert_eq!(first["reading"]["text"], "Grüße");
+    assert_eq!(first["reading"]["model"], "m-1");
+    assert_eq!(first["tokens_output"], 2);
+    assert_eq!(first["request"]["body"]["messages"][0]["content"], "hi");
+    assert_eq!(
+        made["interactions"][1]["response"]["chunks"],
+        serde_json::json!([15, 9, 14])
+    );
+    let ends: Vec<&str> = made["interactions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|interaction| interaction["response"]["end"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            "complete",
+            "complete",
+            "complete",
+            "broken-off",
+            "broken-off",
+            "complete",
+            "complete",
+            "unreachable",
+            "complete"
+        ]
+    );
+    assert_eq!(made["capture"]["gaps"].as_array().unwrap().len(), 3);
+
+    check_spans(&bench);
+    let proxy = Service::runseal(
+        folder.path(),
+        &["proxy", "replay", "--recording", "model_io.json"],
+    );
+    let again = ask_all(proxy.address());
+    let (code, told) = proxy.stop();
+    assert_eq!(code, Some(0), "{told}");
+    for (path, (seen, again)) in paths.iter().zip(seen.iter().zip(&again)) {
+        let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(!seen.is_empty(), "{path}");
+        assert_eq!(show(seen), show(again), "{path}");
+        assert_eq!(seen, again, "{path}");
+    }
+}
+
+#[test]
+fn proxy_replay_miss_names_the_nearest_recording_and_the_first_difference() {
+    let (folder, bench) = folder();
+    let upstream = Upstream::start(answer);
+    let arguments = [
+        "proxy",
+        "record",
+        "--recording",
+        "r.json",
+        "--volatile",
+        "/trace/*/id",
+        "--upstream",
+    ];
+    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    let body = |word: &str, id: u32| {
+        format!(
+            r#"{{"trace":[{{"id":{id}}}],"messages":[{{"content":"first"}},{{"content":"{word}"}}],"n":1.0}}"#
+        )
+    };
+    for word in ["alpha", "beta"] {
+        post(proxy.address(), "/v1/chat/completions", &body(word, 1));
+    }
+    assert_eq!(proxy.stop().0, Some(0));
+
+    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    // Spelled otherwise, and with another value where the recording declared it volatile.
+    let found = post(
+        proxy.address(),
+        "/v1/chat/completions",
+        &body("beta", 2).replace("1.0", " 1 "),
+    );
+    assert!(
+        found.starts_with(b"HTTP/1.1 200"),
+        "{}",
+        String::from_utf8_lossy(&found)
+    );
+    let missed = post(proxy.address(), "/v1/chat/completions", &body("gamma", 3));
+    assert!(
+        missed.starts_with(b"HTTP/1.1 422"),
+        "{}",
+        String::from_utf8_lossy(&missed)
+    );
+    let error = &json_of(&missed)["error"];
+    assert_eq!(error["code"], "RECORDING_MISS");
+    assert_eq!(error["nearest_interaction"], 0);
+    assert_eq!(error["difference"]["pointer"], "/body/messages/1/content");
+    assert_eq!(error["difference"]["recorded"], "\"alpha\"");
+    assert_eq!(error["difference"]["asked"], "\"gamma\"");
+    let often = post(proxy.address(), "/v1/chat/completions", &body("beta", 1));
+    let message = json_of(&often)["error"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        message.contains("asked more often than recorded"),
+        "{message}"
+    );
+    let (code, told) = proxy.stop();
+    assert_eq!(code, Some(1));
+    assert!(
+        told.contains("MISS: POST /v1/chat/completions was not recorded"),
+        "{told}"
+    );
+    drop(bench);
+}
+
+#[test]
+fn proxy_replay_answers_the_same_request_in_order_and_strict_order_refuses_others() {
+    let (folder, _bench) = folder();
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    let upstream = Upstream::start(move |request| {
+        let number = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let status = if number == 0 {
+            "429 Too Many Requests"
+        } else {
+            "200 OK"
+        };
+        whole(
+            status,
+            JSON,
+            &format!(r#"{{"path":"{}","number":{number}}}"#, request.path),
+        )
+    });
+    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
+    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    for path in ["/a", "/a", "/b", "/a"] {
+        post(proxy.address(), path, "{}");
+    }
+    assert_eq!(proxy.stop().0, Some(0));
+
+    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    let numbers: Vec<i64> = ["/b", "/a", "/a", "/a"]
+        .iter()
+        .map(|path| {
+            json_of(&post(proxy.address(), path, "{}"))["number"]
+                .as_i64()
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(numbers, [2, 0, 1, 3]);
+    assert_eq!(proxy.stop().0, Some(0));
+
+    let strict = ["proxy", "replay", "--recording", "r.json", "--strict-order"];
+    let proxy = Service::runseal(folder.path(), &strict);
+    let early = json_of(&post(proxy.address(), "/b", "{}"));
+    let message = early["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("recorded, but not as the next"),
+        "{message}"
+    );
+    assert_eq!(early["error"]["difference"]["pointer"], "/path");
+    assert_eq!(json_of(&post(proxy.address(), "/a", "{}"))["number"], 0);
+    assert_eq!(proxy.stop().0, Some(1));
+}
+
+#[test]
+fn proxy_record_killed_keeps_what_was_answered_and_verifies_as_broken_off() {
+    let (folder, bench) = folder();
+    let upstream = Upstream::start(|request| match request.path.as_str() {
+        "/endless" => {
+            let event = b"data: {\"tick\":\"a little text\"}\n\n";
+            chunked(EVENTS, &[&event[..]; 20_000], true)
+        }
+        _ => answer(request),
+    });
+    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
+    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    let address = proxy.address().to_owned();
+    for _ in 0..5 {
+        post(&address, "/v1/chat/completions", r#"{"model":"m-1"}"#);
+    }
+    let streaming = {
+        let address = address.clone();
+        std::thread::spawn(move || post(&address, "/endless", "{}"))
+    };
+    // While it is being made, nobody takes it for one that was left behind.
+    let early = bench.run(&["proxy", "finish", "--recording", "r.json"]);
+    assert_eq!(early.code, Some(1));
+    assert!(
+        early.stderr.contains("still being recorded"),
+        "{}",
+        early.stderr
+    );
+    while !std::fs::read_to_string(bench.path("r.json.journal"))
+        .unwrap()
+        .contains("tick")
+    {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    proxy.kill();
+    let partly = streaming.join().unwrap();
+    assert!(partly.len() > 100);
+    // A half line, as a machine that stops in the middle of a write leaves it.
+    let mut journal = std::fs::read(bench.path("r.json.journal")).unwrap();
+    journal.extend_from_slice(b"{\"t\":\"data\",\"x\":5,\"te");
+    std::fs::write(bench.path("r.json.journal"), journal).unwrap();
+
+    let finished = bench.run(&["proxy", "finish", "--recording", "r.json"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let verdict = bench.run(&["model-io", "verify", "r.json", "--strict"]);
+    assert_eq!(verdict.code, Some(0), "{}", verdict.stdout);
+    let made = recording(&bench.path("r.json"));
+    assert_eq!(made["interactions"].as_array().unwrap().len(), 6);
+    for at in 0..5 {
+        assert_eq!(made["interactions"][at]["response"]["end"], "complete");
+    }
+    assert_eq!(made["interactions"][5]["response"]["end"], "unfinished");
+    let gaps = made["capture"]["gaps"].to_string();
+    assert!(gaps.contains("the recording was broken off"), "{gaps}");
+    assert!(
+        gaps.contains("interaction 5 (POST /endless) was not over"),
+        "{gaps}"
+    );
+
+    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    let answered = post(
+        proxy.address(),
+        "/v1/chat/completions",
+        r#"{"model":"m-1"}"#,
+    );
+    assert!(String::from_utf8_lossy(&answered).contains("Grüße"));
+    assert_eq!(proxy.stop().0, Some(0));
+    let nothing = bench.run(&["proxy", "finish", "--recording", "r.json"]);
+    assert_eq!(nothing.code, Some(1), "{}", nothing.stderr);
+}
+
+#[test]
+fn proxy_fork_goes_live_at_the_given_call_and_names_its_parent() {
+    let (folder, bench) = folder();
+    let said = |word: &'static str| {
+        Upstream::start(move |request| {
+            let asked = String::from_utf8_lossy(&request.body).into_owned();
+            whole(
+                "200 OK",
+                JSON,
+                &serde_json::json!({"by": word, "to": asked}).to_string(),
+            )
+        })
+    };
+    let (one, other) = (said("one"), said("other"));
+    let arguments = [
+        "proxy",
+        "record",
+        "--recording",
+        "parent.json",
+        "--upstream",
+    ];
+    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&one.url]].concat());
+    let who = |address: &str, n: u32| -> String {
+        let answered = post(address, "/v1/responses", &format!(r#"{{"n":{n}}}"#));
+        json_of(&answered)["by"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    for n in 0..4 {
+        assert_eq!(who(proxy.address(), n), "one");
+    }
+    assert_eq!(proxy.stop().0, Some(0));
+    let verdict = bench.run(&["model-io", "verify", "parent.json"]);
+    let parent: serde_json::Value = serde_json::from_str(&verdict.stdout).unwrap();
+
+    let fork = [
+        "proxy",
+        "replay",
+        "--recording",
+        "parent.json",
+        "--fork-at",
+        "2",
+        "--out",
+        "fork.json",
+        "--upstream",
+    ];
+    let proxy = Service::runseal(folder.path(), &[&fork[..], &[&other.url]].concat());
+    let answers: Vec<String> = (0..4).map(|n| who(proxy.address(), n)).collect();
+    assert_eq!(answers, ["one", "one", "other", "other"]);
+    let (code, told) = proxy.stop();
+    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(
+        bench
+            .run(&["model-io", "verify", "fork.json", "--strict"])
+            .code,
+        Some(0)
+    );
+    let made = recording(&bench.path("fork.json"));
+    check_schemas(&made);
+    assert_eq!(made["fork"]["at"], 2);
+    assert_eq!(
+        made["fork"]["parent_model_io_hash"],
+        parent["model_io_hash"]
+    );
+    assert_eq!(made["interactions"].as_array().unwrap().len(), 4);
+    // A fork is a recording like any other.
+    let proxy = Service::runseal(
+        folder.path(),
+        &["proxy", "replay", "--recording", "fork.json"],
+    );
+    let answers: Vec<String> = (0..4).map(|n| who(proxy.address(), n)).collect();
+    assert_eq!(answers, ["one", "one", "other", "other"]);
+    assert_eq!(proxy.stop().0, Some(0));
+
+    // What is missing can be asked for and kept.
+    let more = [
+        "proxy",
+        "replay",
+        "--recording",
+        "parent.json",
+        "--on-miss",
+        "record",
+        "--upstream",
+    ];
+    let proxy = Service::runseal(folder.path(), &[&more[..], &[&other.url]].concat());
+    assert_eq!(
+        (who(proxy.address(), 7), who(proxy.address(), 1)),
+        ("other".to_owned(), "one".to_owned())
+    );
+    assert_eq!(proxy.stop().0, Some(0));
+    let proxy = Service::runseal(
+        folder.path(),
+        &["proxy", "replay", "--recording", "parent.json"],
+    );
+    assert_eq!(
+        (who(proxy.address(), 7), who(proxy.address(), 0)),
+        ("other".to_owned(), "one".to_owned())
+    );
+    assert_eq!(proxy.stop().0, Some(0));
+}
+
+#[test]
+fn proxy_keeps_large_and_tampered_bodies_apart() {
+    let (folder, bench) = folder();
+    let large = "x".repeat(1_500_000);
+    let body = large.clone();
+    let upstream = Upstream::start(move |_| whole("200 OK", "content-type: text/plain\r\n", &body));
+    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
+    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    let asked = format!(r#"{{"image":"{}"}}"#, "y".repeat(1_200_000));
+    post(proxy.address(), "/v1/responses", &asked);
+    assert_eq!(proxy.stop().0, Some(0));
+    assert_eq!(
+        bench
+            .run(&["model-io", "verify", "r.json", "--strict"])
+            .code,
+        Some(0)
+    );
+    let made = recording(&bench.path("r.json"));
+    check_schemas(&made);
+    let file = &made["interactions"][0]["response"]["body_file"];
+    let path = bench.path(file["path"].as_str().unwrap());
+    assert_eq!(std::fs::read(&path).unwrap(), large.as_bytes());
+    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    let answered = post(proxy.address(), "/v1/responses", &asked);
+    assert!(answered.ends_with(large.as_bytes()));
+    assert_eq!(proxy.stop().0, Some(0));
+
+    let mut bytes = large.into_bytes();
+    bytes[7] = b'z';
+    std::fs::write(&path, bytes).unwrap();
+    let refused = bench.run(&["proxy", "replay", "--recording", "r.json"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused.stderr.contains("has another hash"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn proxy_refuses_what_it_cannot_do() {
+    let (_folder, bench) = folder();
+    bench.write("there.json", "{}");
+    bench.write("bad.txt", "oops\n");
+    for (arguments, code, says) in [
+        (
+            vec!["proxy", "record", "--recording", "there.json"],
+            1,
+            "EXISTS: ",
+        ),
+        (
+            vec!["proxy", "replay", "--recording", "nowhere.json"],
+            1,
+            "READ: ",
+        ),
+        (
+            vec!["proxy", "replay", "--recording", "there.json"],
+            1,
+            "RECORDING: ",
+        ),
+        (
+            vec![
+                "proxy",
+                "record",
+                "--recording",
+                "a.json",
+                "--upstream",
+                "ftp://x",
+            ],
+            64,
+            "UPSTREAM: ",
+        ),
+        (
+            vec![
+                "proxy",
+                "record",
+                "--recording",
+                "a.json",
+                "--listen",
+                "256.0.0.1:1",
+            ],
+            1,
+            "LISTEN: ",
+        ),
+        (
+            vec![
+                "proxy",
+                "record",
+                "--recording",
+                "a.json",
+                "--redact",
+                "bad.txt",
+            ],
+            2,
+            "REDACT: ",
+        ),
+        (
+            vec![
+                "proxy",
+                "record",
+                "--recording",
+                "a.json",
+                "--volatile",
+                "x",
+            ],
+            64,
+            "USAGE: ",
+        ),
+        (
+            vec!["proxy", "record", "--recording", "no/folder/a.json"],
+            1,
+            "WRITE: ",
+        ),
+        (
+            vec!["mcp", "record", "--recording", "a.json"],
+            64,
+            "USAGE: ",
+        ),
+        (
+            vec![
+                "mcp",
+                "record",
+                "--recording",
+                "a.json",
+                "--",
+                "/no/such/server",
+            ],
+            1,
+            "SERVER: ",
+        ),
+    ] {
+        let ran = bench.run(&arguments);
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with(says),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains("\nhint: "),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+    }
+    assert!(!bench.path("a.json.journal").exists());
+    let vector = runseal_testkit::project_root().join("vectors/model-io/ok-record/input.json");
+    let foreign = bench.run(&["proxy", "replay", "--recording", vector.to_str().unwrap()]);
+    assert!(
+        foreign.stderr.contains("not made by the proxy"),
+        "{}",
+        foreign.stderr
+    );
+}
+
+#[test]
+fn proxy_without_a_body_and_with_a_query_is_matched_too() {
+    let (folder, _bench) = folder();
+    let upstream = Upstream::start(|request| {
+        whole("200 OK", JSON, &format!(r#"{{"path":"{}"}}"#, request.path))
+    });
+    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
+    let based = format!("{}/base/", upstream.url);
+    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&based]].concat());
+    let seen = ask(
+        proxy.address(),
+        "GET",
+        "/v1/models?limit=2&key=abcdefgh12345678",
+        "",
+        "",
+    );
+    assert_eq!(
+        json_of(&seen)["path"],
+        "/base/v1/models?limit=2&key=abcdefgh12345678"
+    );
+    assert_eq!(proxy.stop().0, Some(0));
+    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    let again = ask(
+        proxy.address(),
+        "GET",
+        "/v1/models?limit=2&key=another-key-0000",
+        "",
+        "",
+    );
+    assert!(
+        again.starts_with(b"HTTP/1.1 200"),
+        "{}",
+        String::from_utf8_lossy(&again)
+    );
+    assert_eq!(proxy.stop().0, Some(0));
+}
+
+#[test]
+fn proxy_asks_over_tls_and_only_whom_this_machine_trusts() {
+    let (folder, bench) = folder();
+    let made = std::process::Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        ])
+        .args([
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+        ])
+        .current_dir(folder.path())
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        assert_ne!(
+            std::env::var("CI").as_deref(),
+            Ok("true"),
+            "CI must have openssl"
+        );
+        println!("SKIPPED: openssl is not installed");
+        return;
+    }
+    let port = proxy_support::free_port();
+    let mut server = std::process::Command::new("openssl")
+        .args([
+            "s_server", "-quiet", "-www", "-cert", "cert.pem", "-key", "key.pem", "-accept",
+        ])
+        .arg(format!("127.0.0.1:{port}"))
+        .current_dir(folder.path())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    proxy_support::wait_for_port(port);
+    let certificate = bench.path("cert.pem").display().to_string();
+    let upstream = format!("https://localhost:{port}");
+    let ask_as = |name: &str, variables: &[(&str, &str)]| {
+        let arguments = [
+            "proxy",
+            "record",
+            "--recording",
+            name,
+            "--upstream",
+            &upstream,
+        ];
+        let proxy = Service::runseal_with(folder.path(), &arguments, variables);
+        let answered = ask(proxy.address(), "GET", "/", "", "");
+        assert_eq!(proxy.stop().0, Some(0));
+        String::from_utf8_lossy(&answered).into_owned()
+    };
+    let trusted = ask_as("a.json", &[("SSL_CERT_FILE", &certificate)]);
+    let untrusted = ask_as("b.json", &[]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(trusted.starts_with("HTTP/1.1 200"), "{trusted}");
+    assert!(
+        untrusted.starts_with("HTTP/1.1 502") && untrusted.contains("certificate"),
+        "{untrusted}"
+    );
+}

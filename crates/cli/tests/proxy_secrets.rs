@@ -1,0 +1,371 @@
+//! A thousand secrets of twenty kinds go through the proxy, and none of them is on disk afterwards.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
+
+mod proxy_support;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use proxy_support::{Answer, Seen, Service, Upstream, ask, chunked, json_of, recording, whole};
+use runseal_testkit::cli::Bench;
+
+const JSON: &str = "content-type: application/json\r\n";
+const EVENTS: &str = "content-type: text/event-stream\r\n";
+const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Numbers that are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % below
+    }
+
+    fn word(&mut self, length: usize, letters: &[u8]) -> String {
+        let mut word: String = (0..length)
+            .map(|_| char::from(letters[self.next(letters.len())]))
+            .collect();
+        // Some kinds are told from words by a digit.
+        word.replace_range(3..4, "7");
+        word
+    }
+}
+
+/// How a secret of each kind is written where it comes up, `{}` being the secret.
+fn kinds() -> Vec<(&'static str, usize, &'static [u8], &'static str)> {
+    const HEX: &[u8] = b"0123456789abcdef";
+    vec![
+        ("sk-proj-", 40, LETTERS, "{}"),
+        ("sk-", 44, LETTERS, "the key {} is mine"),
+        ("sk-ant-api03-", 40, LETTERS, "{}"),
+        ("sk-or-v1-", 40, HEX, "{}"),
+        ("ghp_", 36, LETTERS, "git clone https://x:{}@github.com/a/b"),
+        ("github_pat_", 50, LETTERS, "{}"),
+        ("glpat-", 20, LETTERS, "token {}."),
+        ("xoxb-", 40, LETTERS, "{}"),
+        ("sk_live_", 24, LETTERS, "{}"),
+        ("AKIA", 16, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "{}"),
+        ("AIza", 35, LETTERS, "{}"),
+        ("hf_", 34, LETTERS, "{}"),
+        ("npm_", 36, LETTERS, "//registry/:_authToken={}"),
+        ("SG.", 60, LETTERS, "{}"),
+        (
+            "AGE-SECRET-KEY-1",
+            58,
+            b"QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+            "{}",
+        ),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx", 60, LETTERS, "{}"),
+        ("hvs.", 90, LETTERS, "{}"),
+        ("pw", 18, LETTERS, "postgres://admin:{}@db.example/x"),
+        ("", 24, LETTERS, "password={}"),
+        (
+            "MII",
+            200,
+            LETTERS,
+            "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----",
+        ),
+    ]
+}
+
+/// Gives back what it was told, in the way that the path says.
+fn echo(request: &Seen) -> Answer {
+    let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let say = body["say"].as_str().unwrap_or_default().to_owned();
+    let path = request.path.split('?').next().unwrap_or_default();
+    match path {
+        "/json" => whole(
+            "200 OK",
+            JSON,
+            &serde_json::json!({"result": say}).to_string(),
+        ),
+        // Bytes of five, whatever they are.
+        "/pieces" => {
+            let text = format!("data: {}\n\n", serde_json::json!({"result": say}));
+            let pieces: Vec<&[u8]> = text.as_bytes().chunks(5).collect();
+            chunked(EVENTS, &pieces, true)
+        }
+        "/plain" => {
+            let text = format!("before {say} after");
+            let pieces: Vec<&[u8]> = text.as_bytes().chunks(7).collect();
+            chunked("content-type: text/plain\r\n", &pieces, true)
+        }
+        // As models do: a few characters an event.
+        "/v1/chat/completions" => deltas(
+            &say,
+            |piece| serde_json::json!({"choices": [{"index": 0, "delta": {"content": piece}}]}),
+        ),
+        "/v1/messages" => deltas(&say, |piece| {
+            serde_json::json!({"type": "content_block_delta", "index": 1,
+                "delta": {"type": "input_json_delta", "partial_json": piece}})
+        }),
+        "/base64" => {
+            let encoded = base64(say.as_bytes());
+            whole(
+                "200 OK",
+                JSON,
+                &serde_json::json!({"file": encoded}).to_string(),
+            )
+        }
+        "/escaped" => {
+            let mut text = String::from("{\"result\":\"");
+            for unit in say.encode_utf16() {
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+            text.push_str("\"}");
+            whole("200 OK", JSON, &text)
+        }
+        _ => whole(
+            "200 OK",
+            &format!("set-cookie: session={say}; Path=/\r\n"),
+            "ok",
+        ),
+    }
+}
+
+fn deltas(say: &str, event: impl Fn(&str) -> serde_json::Value) -> Answer {
+    let letters: Vec<char> = say.chars().collect();
+    let events: Vec<String> = letters
+        .chunks(4)
+        .map(|piece| format!("data: {}\n\n", event(&piece.iter().collect::<String>())))
+        .collect();
+    let pieces: Vec<&[u8]> = events.iter().map(String::as_bytes).collect();
+    chunked(EVENTS, &pieces, true)
+}
+
+fn base64(bytes: &[u8]) -> String {
+    runseal_trust::encoding::encode_base64(bytes)
+}
+
+fn percent(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+/// Every file below `folder`.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+        }
+    }
+    found
+}
+
+/// Whether `secret` stands in `text` in plain, base64 or URL form.
+fn leaks(text: &str, secret: &str) -> Option<&'static str> {
+    if text.contains(secret) {
+        return Some("plain");
+    }
+    for shift in 0..3 {
+        let padded = format!("{}{secret}", "\0".repeat(shift));
+        let encoded = base64(padded.as_bytes());
+        let stable = &encoded[[0, 2, 3][shift]..padded.len() * 8 / 6];
+        let for_addresses = stable.replace('+', "-").replace('/', "_");
+        if text.contains(stable) || text.contains(&for_addresses) {
+            return Some("base64");
+        }
+    }
+    let encoded = percent(secret);
+    (encoded != secret && (text.contains(&encoded) || text.contains(&encoded.to_lowercase())))
+        .then_some("URL form")
+}
+
+#[test]
+fn proxy_secrets_of_twenty_kinds_are_nowhere_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = Upstream::start_with(std::time::Duration::ZERO, echo);
+    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
+    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    let mut numbers = Numbers(18);
+    let mut planted = Vec::new();
+    let ways = [
+        "/json",
+        "/pieces",
+        "/plain",
+        "/v1/chat/completions",
+        "/v1/messages",
+        "/base64",
+        "/escaped",
+    ];
+    for round in 0..50 {
+        for (at, (prefix, length, letters, context)) in kinds().into_iter().enumerate() {
+            let secret = format!("{prefix}{}", numbers.word(length, letters));
+            let say = context.replace("{}", &secret);
+            let way = ways[(round + at) % ways.len()];
+            let headers = "Content-Type: application/json\r\n";
+            match round % 5 {
+                // In a header of the request, and given back.
+                0 => {
+                    let named = ["Authorization: Bearer", "X-Api-Key:", "Cookie: a=b; s="][at % 3];
+                    let headers = format!("{headers}{named} {secret}\r\n");
+                    let body = serde_json::json!({"say": say}).to_string();
+                    ask(proxy.address(), "POST", way, &headers, &body);
+                }
+                // In the address, as addresses write it.
+                1 => {
+                    let path = format!("{way}?q={}", percent(&say));
+                    let body = serde_json::json!({"say": say}).to_string();
+                    ask(proxy.address(), "POST", &path, headers, &body);
+                }
+                // In the result of a tool, which is JSON in a string.
+                2 => {
+                    let result = serde_json::json!({"output": say}).to_string();
+                    let body = serde_json::json!({"messages": [{"role": "tool", "content": result}], "say": say});
+                    ask(proxy.address(), "POST", way, headers, &body.to_string());
+                }
+                // In base64 within the request.
+                3 => {
+                    let file = base64(format!("some {say} text").as_bytes());
+                    let body = serde_json::json!({"file": file, "say": say}).to_string();
+                    ask(proxy.address(), "POST", way, headers, &body);
+                }
+                _ => {
+                    let body = serde_json::json!({"say": say}).to_string();
+                    ask(proxy.address(), "POST", way, headers, &body);
+                }
+            }
+            planted.push((secret, way, round, context));
+        }
+    }
+    assert_eq!(planted.len(), 1000);
+    let journal = files(folder.path());
+    let (code, told) = proxy.stop();
+    assert_eq!(code, Some(0), "{told}");
+    let mut found = Vec::new();
+    for (path, bytes) in journal.into_iter().chain(files(folder.path())) {
+        let text = String::from_utf8_lossy(&bytes);
+        for (secret, way, round, context) in &planted {
+            if let Some(form) = leaks(&text, secret) {
+                found.push(format!(
+                    "{form} of `{secret}` ({way}, round {round}, {context}) in {path}"
+                ));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "{} leaks:\n{}",
+        found.len(),
+        found.join("\n")
+    );
+    let made = recording(&folder.path().join("r.json"));
+    let counted: u64 = made["capture"]["redacted"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|n| n.as_u64().unwrap())
+        .sum();
+    assert!(counted >= 1000, "{counted}");
+    assert!(told.contains("secrets replaced"), "{told}");
+    println!("{counted} replaced");
+
+    // The same secrets, or others of their kind, find their recording.
+    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    let (secret, way, ..) = &planted[kinds().len() * 4];
+    let body = serde_json::json!({"say": secret}).to_string();
+    let again = ask(
+        proxy.address(),
+        "POST",
+        way,
+        "Content-Type: application/json\r\n",
+        &body,
+    );
+    assert!(
+        again.starts_with(b"HTTP/1.1 200"),
+        "{}",
+        String::from_utf8_lossy(&again)
+    );
+    assert_eq!(proxy.stop().0, Some(0));
+}
+
+#[test]
+fn proxy_secret_learned_too_late_fails_the_run_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(proxy_support::RUNSEAL, folder.path());
+    let upstream =
+        Upstream::start(|_| whole("200 OK", JSON, r#"{"note":"opaque/value:0815-4711-xyz"}"#));
+    let arguments = [
+        "proxy",
+        "record",
+        "--recording",
+        "r.json",
+        "--upstream",
+        &upstream.url,
+    ];
+    let run = |more: &[&str]| {
+        let proxy = Service::runseal(folder.path(), &[&arguments[..], more].concat());
+        ask(proxy.address(), "POST", "/login", "", "{}");
+        let bearer = "Authorization: Bearer opaque/value:0815-4711-xyz\r\n";
+        ask(proxy.address(), "POST", "/use", bearer, "{}");
+        proxy.stop()
+    };
+    let (code, told) = run(&[]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(
+        told.starts_with("SECRET: a known secret of kind `authorization`"),
+        "{told}"
+    );
+    assert!(
+        files(folder.path()).is_empty(),
+        "{:?}",
+        files(folder.path())
+    );
+    // With a pattern of one's own it is recorded.
+    bench.write("patterns.txt", "# ours\nopaque = \"note\":\"([^\"]+)\"\n");
+    let (code, told) = run(&["--redact", "patterns.txt"]);
+    assert_eq!(code, Some(0), "{told}");
+    let made = recording(&bench.path("r.json"));
+    let note = made["interactions"][0]["response_content"]
+        .as_str()
+        .unwrap();
+    assert!(note.starts_with("{\"note\":\"[redacted:opaque:"), "{note}");
+    // In both answers and the header: the same placeholder wherever the value stands.
+    let header = made["interactions"][1]["request"]["headers"].to_string();
+    let digits = note.split(':').nth(3).unwrap().get(..16).unwrap();
+    assert!(header.contains(digits), "{header} {note}");
+}
+
+#[test]
+fn proxy_answer_without_secrets_is_kept_to_the_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    // Words that look a little like secrets and are none.
+    let text = r#"{"a":"task-scheduling-with-very-long-names","b":"max_tokens","token":" Hello","c":"https://example.org/a:b@c","password":{"type":"string"},"d":"ask-me-anything-about-rust-please","skills":"sk-","e":"a-b_c"}"#;
+    let upstream = Upstream::start(move |_| whole("200 OK", JSON, text));
+    let arguments = [
+        "proxy",
+        "record",
+        "--recording",
+        "r.json",
+        "--upstream",
+        &upstream.url,
+    ];
+    let proxy = Service::runseal(folder.path(), &arguments);
+    let seen = json_of(&ask(proxy.address(), "POST", "/x", "", "{}"));
+    assert_eq!(proxy.stop().0, Some(0));
+    let made = recording(&folder.path().join("r.json"));
+    assert_eq!(made["interactions"][0]["response_content"], text);
+    assert_eq!(seen["skills"], "sk-");
+    assert_eq!(made["capture"]["redacted"], serde_json::json!({}));
+}

@@ -1,0 +1,138 @@
+//! What goes wrong, with a code, a place and advice.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why recording or replaying did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum NetError {
+    /// The address cannot be listened on.
+    #[error("`{address}` cannot be listened on: {source}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The upstream is no address.
+    #[error("`{url}` is no upstream: {reason}")]
+    Upstream {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file could not be read.
+    #[error("it cannot be read: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("it cannot be written: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A recording is already there.
+    #[error("a recording is already there")]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is no recording that can be replayed.
+    #[error("it is no recording that can be replayed: {reason}")]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A secret was found in what was written; the output was taken away.
+    #[error("a known secret of kind `{kind}` stands at byte {offset}")]
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// What the secret is.
+        kind: String,
+        /// Where it stands.
+        offset: usize,
+    },
+    /// The server could not be started.
+    #[error("the server `{program}` cannot be started: {source}")]
+    Server {
+        /// The program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system has no threads, signals or random bytes to give.
+    #[error("the system refuses: {0}")]
+    System(String),
+}
+
+impl NetError {
+    /// A code for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Listen { .. } => "LISTEN",
+            Self::Upstream { .. } => "UPSTREAM",
+            Self::Read { .. } => "READ",
+            Self::Write { .. } => "WRITE",
+            Self::Exists { .. } => "EXISTS",
+            Self::Recording { .. } => "RECORDING",
+            Self::Secret { .. } => "SECRET",
+            Self::Server { .. } => "SERVER",
+            Self::System(_) => "SYSTEM",
+        }
+    }
+
+    /// The file that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read { path, .. }
+            | Self::Write { path, .. }
+            | Self::Exists { path }
+            | Self::Recording { path, .. }
+            | Self::Secret { path, .. } => Some(path),
+            Self::Listen { .. } | Self::Upstream { .. } | Self::Server { .. } | Self::System(_) => {
+                None
+            }
+        }
+    }
+
+    /// How to go on.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Listen { .. } => "`--listen 127.0.0.1:0` takes a port that is free",
+            Self::Upstream { .. } => "name it as `https://host[:port][/path]`",
+            Self::Read { .. } => "check the name and the right to read it",
+            Self::Write { .. } => "check the folder, its rights and its space",
+            Self::Exists { .. } => "recordings are not overwritten: name another file",
+            Self::Recording { .. } => "`runseal model-io verify` says what is wrong with it",
+            Self::Secret { .. } => {
+                "add a pattern for it with `--redact FILE` and record again; nothing was kept"
+            }
+            Self::Server { .. } => "name the server's program and its arguments after `--`",
+            Self::System(_) => "try again when the machine is less busy",
+        }
+    }
+
+    pub(crate) fn read(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        |source| Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(crate) fn write(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        |source| Self::Write {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

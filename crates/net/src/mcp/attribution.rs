@@ -1,0 +1,77 @@
+//! Which message of the client's brought a message of the server's about.
+
+use std::collections::BTreeMap;
+
+use super::message::Message;
+
+/// What is under way in a session. Interactions are numbered as the client's messages come.
+#[derive(Debug, Default)]
+pub(super) struct Attribution {
+    next: u64,
+    /// Requests of the client's that have no answer yet, by id.
+    pending: BTreeMap<String, u64>,
+    /// Requests by progress token.
+    tokens: BTreeMap<String, u64>,
+    /// The request during which the server asked something, by the id of its question.
+    asked_during: BTreeMap<String, u64>,
+    /// By request: the last message of the client's that belongs to it.
+    latest: BTreeMap<u64, u64>,
+}
+
+impl Attribution {
+    /// Takes a message of the client's; gives its number.
+    pub(super) fn client(&mut self, message: &Message) -> u64 {
+        let x = self.next;
+        self.next += 1;
+        match message {
+            Message::Request { id, token, .. } => {
+                self.pending.insert(id.clone(), x);
+                self.latest.insert(x, x);
+                if let Some(token) = token {
+                    self.tokens.insert(token.clone(), x);
+                }
+            }
+            Message::Answer { id } => {
+                if let Some(request) = self.asked_during.remove(id) {
+                    self.latest.insert(request, x);
+                }
+            }
+            Message::Notification { .. } | Message::Other => {}
+        }
+        x
+    }
+
+    /// Takes a message of the server's; gives the number of the client's message that it belongs
+    /// to, none before the client said anything, and the request that it answers.
+    pub(super) fn server(&mut self, message: &Message) -> (Option<u64>, Option<u64>) {
+        let last = self.next.checked_sub(1);
+        let request = match message {
+            Message::Answer { id } => self.pending.remove(id),
+            Message::Notification {
+                token: Some(token), ..
+            } => self.tokens.get(token).copied(),
+            _ => None,
+        };
+        let answered = match message {
+            Message::Answer { .. } => request,
+            _ => None,
+        };
+        // Where nothing says which request it is about: the one that began last.
+        let request = request.or_else(|| self.pending.values().copied().max());
+        if let (Message::Request { id, .. }, Some(request)) = (message, request) {
+            self.asked_during.insert(id.clone(), request);
+        }
+        let cause = request.and_then(|request| self.latest.get(&request).copied());
+        (cause.or(last), answered)
+    }
+
+    /// How many messages the client said.
+    pub(super) fn said(&self) -> u64 {
+        self.next
+    }
+
+    /// Requests without an answer.
+    pub(super) fn unanswered(&self) -> Vec<u64> {
+        self.pending.values().copied().collect()
+    }
+}

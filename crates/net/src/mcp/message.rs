@@ -1,0 +1,79 @@
+//! JSON-RPC messages, as far as it takes to know whose they are.
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Message {
+    /// Wants an answer.
+    Request {
+        /// The id, as canonical text.
+        id: String,
+        /// The method.
+        method: String,
+        /// The token under which progress is told.
+        token: Option<String>,
+    },
+    /// Wants none.
+    Notification {
+        /// The method.
+        method: String,
+        /// The token of the request that this is the progress of.
+        token: Option<String>,
+    },
+    /// Answers a request of the other side.
+    Answer {
+        /// The id of that request.
+        id: String,
+    },
+    /// Is none of these.
+    Other,
+}
+
+impl Message {
+    /// Reads a line.
+    pub(super) fn parse(line: &[u8]) -> (Self, Option<Value>) {
+        let Ok(document) = parse_document(line.trim_ascii(), &ReadOptions::TEXT) else {
+            return (Self::Other, None);
+        };
+        let value = document.root().to_value();
+        let id = value.get("id").map(text_of);
+        let method = value
+            .get("method")
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        let params = value.get("params");
+        let message = match (method, id) {
+            (Some(method), Some(id)) => Self::Request {
+                id,
+                method,
+                token: params
+                    .and_then(|params| params.get("_meta")?.get("progressToken"))
+                    .map(text_of),
+            },
+            (Some(method), None) => Self::Notification {
+                method,
+                token: params
+                    .and_then(|params| params.get("progressToken"))
+                    .map(text_of),
+            },
+            (None, Some(id)) => Self::Answer { id },
+            (None, None) => Self::Other,
+        };
+        (message, Some(value))
+    }
+
+    /// What recordings call it.
+    pub(super) fn method(&self) -> &str {
+        match self {
+            Self::Request { method, .. } | Self::Notification { method, .. } => method,
+            Self::Answer { .. } => "(answer)",
+            Self::Other => "(other)",
+        }
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    let bytes = canonical_bytes(value, Dialect::Kernel).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

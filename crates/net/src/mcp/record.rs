@@ -1,0 +1,280 @@
+//! Recording: passes lines on in both directions and writes them down.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, oneshot};
+
+use super::attribution::Attribution;
+use super::message::Message;
+use crate::NetError;
+use crate::matching::Volatile;
+use crate::recording::{
+    Adapter, End, Finished, Finishing, Journal, Note, Recorder, RequestNote, Session, bodies_path,
+    finish_recording, journal_path,
+};
+use crate::redact::{BodyKind, RedactionRules, Redactor};
+
+/// The longest message that is passed on.
+pub(super) const LONGEST_LINE: u64 = 64 << 20;
+/// How long a server may take to end once its input is closed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How a session on standard input and output is to be recorded.
+#[derive(Debug, Clone)]
+pub struct StdioOptions {
+    /// The recording to make.
+    pub recording: PathBuf,
+    /// The server's program and its arguments.
+    pub command: Vec<OsString>,
+    /// Members of parameters that matching leaves out.
+    pub volatile: Volatile,
+    /// Patterns of the user's own.
+    pub rules: RedactionRules,
+    /// Values known to be secret: kind and value.
+    pub secrets: Vec<(String, String)>,
+}
+
+/// Runs the server between this process's standard input and output until either side ends, and
+/// writes the recording.
+pub fn record(options: &StdioOptions) -> Result<Finished, NetError> {
+    let system = |error: std::io::Error| NetError::System(error.to_string());
+    let output = &options.recording;
+    if output.exists() || bodies_path(output).exists() {
+        return Err(NetError::Exists {
+            path: output.clone(),
+        });
+    }
+    let redactor = Redactor::new(options.rules.clone())
+        .ok_or_else(|| NetError::System("no random bytes".to_owned()))?;
+    for (kind, value) in &options.secrets {
+        redactor.learn(kind, value.as_bytes());
+    }
+    let redactor = Arc::new(redactor);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(system)?;
+    let child = {
+        let _guard = runtime.enter();
+        start(&options.command)?
+    };
+    let session = Session {
+        adapter: Adapter::McpStdio,
+        volatile: options.volatile.clone(),
+        parent: None,
+    };
+    let journal = Journal::create(&journal_path(output), &session)?;
+    let recorder = Recorder::start(journal, Arc::clone(&redactor));
+    let notes = recorder.sender();
+    runtime.block_on(attend(child, notes))?;
+    // A read of standard input may still be under way; nobody waits for it.
+    runtime.shutdown_background();
+    recorder.finish()?;
+    finish_recording(Finishing {
+        journal: &journal_path(output),
+        output,
+        redactor: Some(&redactor),
+    })
+}
+
+fn start(command: &[OsString]) -> Result<Child, NetError> {
+    let [program, arguments @ ..] = command else {
+        return Err(NetError::System("no server was named".to_owned()));
+    };
+    Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|source| NetError::Server {
+            program: program.to_string_lossy().into_owned(),
+            source,
+        })
+}
+
+/// Everything that both directions share.
+struct Conversation {
+    attribution: Mutex<Attribution>,
+    notes: mpsc::Sender<Note>,
+}
+
+async fn attend(mut child: Child, notes: mpsc::Sender<Note>) -> Result<(), NetError> {
+    let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(NetError::System("the server has no pipes".to_owned()));
+    };
+    let conversation = Arc::new(Conversation {
+        attribution: Mutex::default(),
+        notes,
+    });
+    let ours = Arc::clone(&conversation);
+    let upward = tokio::spawn(async move {
+        let mut to_server = to_server;
+        let mut input = BufReader::new(tokio::io::stdin());
+        while let Some(line) = read_line(&mut input).await {
+            ours.note_client(&line).await;
+            if to_server.write_all(&line).await.is_err() || to_server.flush().await.is_err() {
+                break;
+            }
+        }
+        // Dropping the pipe tells the server that nothing more comes.
+    });
+    let theirs = Arc::clone(&conversation);
+    let downward = tokio::spawn(async move {
+        let mut output = tokio::io::stdout();
+        let mut from_server = BufReader::new(from_server);
+        let mut answered = BTreeSet::new();
+        while let Some(line) = read_line(&mut from_server).await {
+            answered.extend(theirs.note_server(&line).await);
+            if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+                break;
+            }
+        }
+        answered
+    });
+    let told = tokio::spawn(async {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut one), Ok(mut other)) = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        ) else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = one.recv() => {}
+            _ = other.recv() => {}
+        }
+    });
+    let abort = upward.abort_handle();
+    tokio::pin!(downward);
+    let mut answered = None;
+    tokio::select! {
+        _ = upward => {}
+        ended = &mut downward => answered = ended.ok(),
+        _ = told => {}
+    }
+    abort.abort();
+    if answered.is_none() {
+        // The server has heard everything; it gets a moment to say the rest.
+        answered = match tokio::time::timeout(PATIENCE, &mut downward).await {
+            Ok(ended) => ended.ok(),
+            Err(_) => {
+                downward.abort();
+                None
+            }
+        };
+    }
+    let _ = child.start_kill();
+    let _ = child.wait().await;
+    conversation.note_ends(&answered.unwrap_or_default()).await;
+    Ok(())
+}
+
+/// One line with its end; none where there is no more.
+pub(super) async fn read_line(
+    input: &mut (impl AsyncRead + Unpin + AsyncBufReadExt),
+) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    let read = input.take(LONGEST_LINE).read_until(b'\n', &mut line).await;
+    match read {
+        Ok(count) if count > 0 => Some(line),
+        _ => None,
+    }
+}
+
+impl Conversation {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Attribution> {
+        self.attribution
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn note_client(&self, line: &[u8]) {
+        let (message, _) = Message::parse(line);
+        let x = self.lock().client(&message);
+        self.begin(x, message.method(), line.trim_ascii()).await;
+    }
+
+    async fn begin(&self, x: u64, method: &str, body: &[u8]) {
+        let request = Box::new(RequestNote {
+            method: method.to_owned(),
+            path: String::new(),
+            query: None,
+            headers: Vec::new(),
+            body: Bytes::copy_from_slice(body),
+        });
+        let head = Note::Head {
+            x,
+            status: None,
+            headers: Vec::new(),
+            kind: BodyKind::Lines,
+        };
+        // Where the recorder is gone, its own error says so at the end.
+        let _ = self.notes.send(Note::Request { x, request }).await;
+        let _ = self.notes.send(head).await;
+    }
+
+    /// Notes a line of the server's and waits until it is written; gives the request it answers.
+    async fn note_server(&self, line: &[u8]) -> Option<u64> {
+        let (message, _) = Message::parse(line);
+        let (cause, answered, after) = {
+            let mut attribution = self.lock();
+            let (cause, answered) = attribution.server(&message);
+            (cause, answered, attribution.said())
+        };
+        let Some(x) = cause else {
+            let gap = "the server spoke before the client; what it said is not in the recording";
+            let _ = self.notes.send(Note::Gap(gap.to_owned())).await;
+            return None;
+        };
+        let data = Note::Data {
+            x,
+            bytes: Bytes::copy_from_slice(line),
+            after,
+        };
+        let _ = self.notes.send(data).await;
+        if let Some(answered) = answered {
+            let (written, is_written) = oneshot::channel();
+            let end = Note::End {
+                x: answered,
+                end: End::Complete,
+                latency_ms: None,
+                written: Some(written),
+            };
+            let _ = self.notes.send(end).await;
+            let _ = is_written.await;
+        }
+        answered
+    }
+
+    /// Notes how everything ended that had no end yet.
+    async fn note_ends(&self, answered: &BTreeSet<u64>) {
+        let (said, unanswered) = {
+            let attribution = self.lock();
+            (attribution.said(), attribution.unanswered())
+        };
+        for x in (0..said).filter(|x| !answered.contains(x)) {
+            let end = match unanswered.contains(&x) {
+                true => End::Unfinished,
+                false => End::Complete,
+            };
+            let note = Note::End {
+                x,
+                end,
+                latency_ms: None,
+                written: None,
+            };
+            let _ = self.notes.send(note).await;
+        }
+    }
+}

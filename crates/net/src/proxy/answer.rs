@@ -1,0 +1,48 @@
+//! Answers that the proxy gives itself: errors, in a shape that the SDKs of both APIs read.
+
+use std::convert::Infallible;
+use std::io;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
+use hyper::Response;
+use hyper::StatusCode;
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+
+/// The body of an answer; an error breaks the connection off.
+pub(super) type AnswerBody = UnsyncBoxBody<Bytes, io::Error>;
+
+/// A body that is there as a whole.
+pub(super) fn whole(bytes: Bytes) -> AnswerBody {
+    let never = |never: Infallible| match never {};
+    Full::new(bytes).map_err(never).boxed_unsync()
+}
+
+/// An error: `code` for programs, `message` for people, and more members.
+pub(super) fn error(
+    status: StatusCode,
+    code: &str,
+    message: &str,
+    more: &[(&'static str, Value)],
+) -> Response<AnswerBody> {
+    let mut error = Value::object([
+        ("type", Value::from("runseal_proxy_error")),
+        ("code", Value::from(code)),
+        ("message", Value::from(message)),
+        ("param", Value::Null),
+    ]);
+    for (name, value) in more {
+        error.insert(name, value.clone());
+    }
+    let body = Value::object([("type", Value::from("error")), ("error", error)]);
+    let bytes = canonical_bytes(&body, Dialect::Kernel).unwrap_or_default();
+    let length = bytes.len();
+    let mut response = Response::new(whole(Bytes::from(bytes)));
+    *response.status_mut() = status;
+    let json = hyper::header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert("content-type", json);
+    response
+        .headers_mut()
+        .insert("content-length", length.into());
+    response
+}

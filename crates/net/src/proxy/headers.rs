@@ -1,0 +1,81 @@
+//! Which headers are passed on.
+
+use hyper::HeaderMap;
+use hyper::header::{HeaderName, HeaderValue};
+
+/// Headers about one connection, which do not go on to the next.
+const HOP: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether a header is about the connection alone, by its name or because `connection` lists it.
+fn is_hop(name: &str, listed: &[String]) -> bool {
+    HOP.contains(&name) || listed.iter().any(|other| other == name)
+}
+
+fn listed(headers: &HeaderMap) -> Vec<String> {
+    headers
+        .get_all("connection")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect()
+}
+
+/// A request's headers as the upstream gets them: to its host, and asking for bytes as they are.
+pub(super) fn for_upstream(headers: &HeaderMap, authority: &str) -> HeaderMap {
+    let listed = listed(headers);
+    let mut passed = HeaderMap::with_capacity(headers.len() + 1);
+    for (name, value) in headers {
+        let skipped = ["host", "accept-encoding", "content-length", "expect"];
+        if !is_hop(name.as_str(), &listed) && !skipped.contains(&name.as_str()) {
+            passed.append(name.clone(), value.clone());
+        }
+    }
+    if let Ok(host) = HeaderValue::from_str(authority.rsplit('@').next().unwrap_or_default()) {
+        passed.insert("host", host);
+    }
+    passed.insert("accept-encoding", HeaderValue::from_static("identity"));
+    passed
+}
+
+/// An answer's headers as the client gets them.
+pub(super) fn for_client(headers: &HeaderMap) -> HeaderMap {
+    let listed = listed(headers);
+    let mut passed = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        if !is_hop(name.as_str(), &listed) {
+            passed.append(name.clone(), value.clone());
+        }
+    }
+    passed
+}
+
+/// Headers as they are noted.
+pub(super) fn noted(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
+    headers
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
+        .collect()
+}
+
+/// Headers of a recording, for the client. One that HTTP does not allow is left out.
+pub(super) fn recorded(headers: &[(String, String)]) -> HeaderMap {
+    let mut map = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let name = HeaderName::from_bytes(name.as_bytes());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
+            map.append(name, value);
+        }
+    }
+    map
+}

@@ -1,0 +1,315 @@
+//! The proxy: stands between a client and an API, and records or answers from a recording.
+//!
+//! [`Proxy::start`] serves on a listener that it is given, which may have been made in another network
+//! namespace: then whoever lives there reaches the proxy and nothing else. Bytes are passed on as they
+//! come; what is written down goes through `recording::Recorder`.
+
+mod answer;
+mod headers;
+mod pump;
+mod replay;
+mod rpc;
+mod server;
+mod upstream;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+pub(crate) use replay::{Library, Selection};
+pub(crate) use rpc::Renaming;
+pub use upstream::Upstream;
+
+use crate::NetError;
+use crate::matching::Volatile;
+use crate::recording::{
+    Adapter, Finished, Finishing, Journal, JournalReader, Parent, Recorder, Recording, Session,
+    bodies_path, finish_recording, journal_path,
+};
+use crate::redact::{RedactionRules, Redactor};
+use server::{Shared, serve};
+
+/// How long answers under way may take once the proxy is told to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is done with a request that no recording answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnMiss {
+    /// It is answered with an error that names the nearest recording.
+    Fail,
+    /// The upstream is asked, and the recording gets the answer.
+    Record,
+}
+
+/// What the proxy does.
+#[derive(Debug, Clone)]
+pub enum Mode {
+    /// Asks the upstream and records.
+    Record,
+    /// Answers from the recording.
+    Replay {
+        /// Whether requests must come in the recorded order.
+        strict_order: bool,
+        /// What is done with a request that has no answer.
+        on_miss: OnMiss,
+        /// Answers from the recording before this interaction, asks the upstream from there on.
+        fork_at: Option<usize>,
+    },
+}
+
+/// How a proxy is to work.
+#[derive(Debug, Clone)]
+pub struct ProxyOptions {
+    /// Record or replay.
+    pub mode: Mode,
+    /// What is recorded: an API, or MCP over HTTP.
+    pub adapter: Adapter,
+    /// The recording to make, or to answer from.
+    pub recording: PathBuf,
+    /// Where a fork, or a recording with more in it, goes; the recording itself where none.
+    pub output: Option<PathBuf>,
+    /// Who is asked; none for the public address of the API that the request is for.
+    pub upstream: Option<Upstream>,
+    /// Members of bodies that matching leaves out.
+    pub volatile: Volatile,
+    /// Patterns of the user's own.
+    pub rules: RedactionRules,
+    /// Values known to be secret: kind and value.
+    pub secrets: Vec<(String, String)>,
+}
+
+/// What became of a proxy's work.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The recording that was made; none where it only replayed.
+    pub finished: Option<Finished>,
+    /// How many requests were answered from the recording.
+    pub replayed: u64,
+    /// How many interactions of the recording were not asked for.
+    pub unused: u64,
+    /// The requests that the recording had no answer to, as they were told to the client.
+    pub misses: Vec<String>,
+}
+
+/// A proxy at work. Dropping it without [`Proxy::finish`] leaves the journal as a crash would.
+#[derive(Debug)]
+pub struct Proxy {
+    runtime: Runtime,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    server: tokio::task::JoinHandle<()>,
+    recorder: Option<Recorder>,
+    output: PathBuf,
+}
+
+impl Proxy {
+    /// Serves on `listener` until told to finish.
+    pub fn start(options: ProxyOptions, listener: TcpListener) -> Result<Self, NetError> {
+        let listen = |source| NetError::Listen {
+            address: "the given listener".to_owned(),
+            source,
+        };
+        let address = listener.local_addr().map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let redactor = Redactor::new(options.rules.clone())
+            .ok_or_else(|| NetError::System("no random bytes".to_owned()))?;
+        for (kind, value) in &options.secrets {
+            redactor.learn(kind, value.as_bytes());
+        }
+        let redactor = Arc::new(redactor);
+        let output = options.output.clone().unwrap_or(options.recording.clone());
+        let library = open_library(&options)?;
+        let recorder = start_recorder(&options, &output, library.as_ref(), &redactor)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| NetError::System(error.to_string()))?;
+        let first = library.as_ref().map_or(0, |library| library.len() as u64);
+        let shared = Arc::new(Shared::new(
+            options,
+            library,
+            redactor,
+            recorder.as_ref().map(Recorder::sender),
+            first,
+        )?);
+        let (stop, stopped) = watch::channel(false);
+        let listener = {
+            let _guard = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(listen)?
+        };
+        let server = runtime.spawn(serve(listener, Arc::clone(&shared), stopped));
+        Ok(Self {
+            runtime,
+            address,
+            shared,
+            stop,
+            server,
+            recorder,
+            output,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The runtime, to wait in.
+    pub fn handle(&self) -> &tokio::runtime::Handle {
+        self.runtime.handle()
+    }
+
+    /// Ends: takes no more requests, lets answers under way come to an end for a moment, writes the
+    /// recording.
+    pub fn finish(self) -> Result<Outcome, NetError> {
+        let Self {
+            runtime,
+            shared,
+            stop,
+            server,
+            recorder,
+            output,
+            ..
+        } = self;
+        // The server may have ended by itself; then nobody listens.
+        let _ = stop.send(true);
+        runtime.block_on(async {
+            // What is not over by then is recorded as unfinished.
+            let _ = tokio::time::timeout(PATIENCE, server).await;
+            shared.wait_until_idle(PATIENCE).await;
+        });
+        runtime.shutdown_timeout(Duration::from_millis(500));
+        let redactor = Arc::clone(&shared.redactor);
+        let (replayed, unused, misses) = shared.tally();
+        drop(shared);
+        let finished = match recorder {
+            None => None,
+            Some(recorder) => {
+                recorder.finish()?;
+                let finishing = Finishing {
+                    journal: &journal_path(&output),
+                    output: &output,
+                    redactor: Some(&redactor),
+                };
+                Some(finish_recording(finishing)?)
+            }
+        };
+        Ok(Outcome {
+            finished,
+            replayed,
+            unused,
+            misses,
+        })
+    }
+}
+
+/// Opens the recording to answer from; what a killed program left of it is finished first.
+fn open_library(options: &ProxyOptions) -> Result<Option<Library>, NetError> {
+    let Mode::Replay {
+        strict_order,
+        fork_at,
+        ..
+    } = options.mode
+    else {
+        return Ok(None);
+    };
+    let path = &options.recording;
+    recover(path)?;
+    let recording = Recording::load(path)?;
+    if recording.adapter != options.adapter {
+        return Err(NetError::Recording {
+            path: path.clone(),
+            reason: format!(
+                "it was recorded through {}, not {}",
+                recording.adapter.name(),
+                options.adapter.name()
+            ),
+        });
+    }
+    let mut pointers = recording.volatile.pointers().to_vec();
+    pointers.extend_from_slice(options.volatile.pointers());
+    let volatile = Volatile::parse(&pointers).unwrap_or_default();
+    Ok(Some(Library::new(
+        recording,
+        volatile,
+        strict_order,
+        fork_at,
+    )))
+}
+
+/// Finishes what a killed program left of `recording`; none where there is nothing of the kind. A
+/// recording that somebody is still making is refused.
+pub fn recover(recording: &Path) -> Result<Option<Finished>, NetError> {
+    let journal = journal_path(recording);
+    if !journal.exists() {
+        return Ok(None);
+    }
+    let _lock = Journal::lock_left_behind(&journal)?;
+    if recording.exists() {
+        // Only what was to become this very recording with more in it.
+        let parent = JournalReader::open(&journal)?.session().parent.clone();
+        if parent.is_none_or(|parent| parent.path != recording) {
+            return Ok(None);
+        }
+    }
+    finish_recording(Finishing {
+        journal: &journal,
+        output: recording,
+        redactor: None,
+    })
+    .map(Some)
+}
+
+fn start_recorder(
+    options: &ProxyOptions,
+    output: &Path,
+    library: Option<&Library>,
+    redactor: &Arc<Redactor>,
+) -> Result<Option<Recorder>, NetError> {
+    let parent = match (&options.mode, library) {
+        (Mode::Record, _) => {
+            if output.exists() || bodies_path(output).exists() {
+                return Err(NetError::Exists {
+                    path: output.to_owned(),
+                });
+            }
+            None
+        }
+        (
+            Mode::Replay {
+                on_miss, fork_at, ..
+            },
+            Some(library),
+        ) => {
+            if *on_miss == OnMiss::Fail && fork_at.is_none() {
+                return Ok(None);
+            }
+            if output.exists() && output != options.recording {
+                return Err(NetError::Exists {
+                    path: output.to_owned(),
+                });
+            }
+            Some(Parent {
+                path: options.recording.clone(),
+                sha256: library.recording.sha256.clone(),
+                model_io_hash: library.recording.model_io_hash.clone(),
+                interactions: library.len(),
+                is_fork: fork_at.is_some(),
+            })
+        }
+        (Mode::Replay { .. }, None) => return Ok(None),
+    };
+    let volatile = library.map_or(&options.volatile, |library| &library.volatile);
+    let session = Session {
+        adapter: options.adapter,
+        volatile: volatile.clone(),
+        parent,
+    };
+    let journal = Journal::create(&journal_path(output), &session)?;
+    Ok(Some(Recorder::start(journal, Arc::clone(redactor))))
+}

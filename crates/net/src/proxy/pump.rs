@@ -1,0 +1,230 @@
+//! Passing answers on, piece by piece: from the upstream, or from a recording.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming};
+use hyper::{Response, StatusCode};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::answer::AnswerBody;
+use super::server::{Active, Received, Shared, broken_off};
+use super::{headers, rpc};
+use crate::recording::{Adapter, End, Note, Recorded};
+
+/// Pieces that wait for a slow client.
+const PIECES: usize = 8;
+/// How long a piece of a recording waits for the request that came before it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Milliseconds since `begun`.
+pub(super) fn milliseconds(begun: Instant) -> Option<u64> {
+    u64::try_from(begun.elapsed().as_millis()).ok()
+}
+
+/// The client's side of a pump.
+struct Pieces(mpsc::Receiver<io::Result<Bytes>>);
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let piece = self.0.poll_recv(context);
+        piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}
+
+/// What passing on an answer needs.
+pub(super) struct Pumping {
+    pub(super) x: u64,
+    pub(super) begun: Instant,
+    /// The length that the upstream declared.
+    pub(super) length: Option<u64>,
+    pub(super) notes: Option<mpsc::Sender<Note>>,
+    pub(super) started: watch::Receiver<u64>,
+    pub(super) active: Active,
+}
+
+impl Pumping {
+    /// Starts; gives what the client reads.
+    pub(super) fn start(self, upstream: Incoming) -> AnswerBody {
+        let (sender, receiver) = mpsc::channel(PIECES);
+        tokio::spawn(async move {
+            let _active = &self.active;
+            let end = self.run(upstream, &sender).await;
+            if end != End::Complete {
+                self.note_end(end).await;
+                if end == End::BrokenOff {
+                    // Tells the client as plainly as it was told here.
+                    let _ = sender.send(Err(broken_off())).await;
+                }
+            }
+        });
+        Pieces(receiver).boxed_unsync()
+    }
+
+    async fn run(&self, mut upstream: Incoming, client: &mpsc::Sender<io::Result<Bytes>>) -> End {
+        let mut passed = 0;
+        if self.length == Some(0) {
+            self.note_end(End::Complete).await;
+            return End::Complete;
+        }
+        loop {
+            let frame = tokio::select! {
+                frame = upstream.frame() => frame,
+                () = client.closed() => return End::ClientGone,
+            };
+            let piece = match frame {
+                None => {
+                    // Where a length was declared, the end was noted with its last byte.
+                    if self.length.is_some_and(|length| passed < length) {
+                        return End::BrokenOff;
+                    }
+                    if self.length.is_none() && !self.note_end(End::Complete).await {
+                        return End::BrokenOff;
+                    }
+                    return End::Complete;
+                }
+                Some(Err(_)) => return End::BrokenOff,
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(piece) => piece,
+                    Err(_) => continue,
+                },
+            };
+            passed += piece.len() as u64;
+            if !self.note_piece(&piece).await {
+                return End::BrokenOff;
+            }
+            // The client has the whole answer with this piece, so it is written first.
+            let is_last = self.length == Some(passed);
+            if is_last && !self.note_end(End::Complete).await {
+                return End::BrokenOff;
+            }
+            if client.send(Ok(piece)).await.is_err() {
+                return if is_last {
+                    End::Complete
+                } else {
+                    End::ClientGone
+                };
+            }
+            if is_last {
+                return End::Complete;
+            }
+        }
+    }
+
+    async fn note_piece(&self, piece: &Bytes) -> bool {
+        let Some(notes) = &self.notes else {
+            return true;
+        };
+        let after = *self.started.borrow();
+        let note = Note::Data {
+            x: self.x,
+            bytes: piece.clone(),
+            after,
+        };
+        notes.send(note).await.is_ok()
+    }
+
+    /// Notes the end and waits until it is written; whether it was.
+    async fn note_end(&self, end: End) -> bool {
+        let Some(notes) = &self.notes else {
+            return true;
+        };
+        let (written, is_written) = oneshot::channel();
+        let note = Note::End {
+            x: self.x,
+            end,
+            latency_ms: milliseconds(self.begun),
+            written: Some(written),
+        };
+        notes.send(note).await.is_ok() && is_written.await.is_ok()
+    }
+}
+
+/// An answer from the recording: the same status, headers and pieces, and the same end.
+pub(super) fn replay(
+    shared: &Shared,
+    recorded: &Recorded,
+    received: &Received,
+    is_head: bool,
+    active: Active,
+) -> Response<AnswerBody> {
+    let is_whole = matches!(recorded.end, End::Complete | End::Unreachable);
+    let status = recorded.status.unwrap_or(502);
+    let chunks = rpc::rewrite(recorded, &received.body);
+    let mut response = Response::new(AnswerBody::default());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    *response.headers_mut() = headers::recorded(&recorded.headers);
+    if recorded.end == End::Complete
+        && !is_head
+        && response.headers().contains_key("content-length")
+    {
+        // Placeholders and ids may have another length than what they stand for.
+        let length: usize = chunks.iter().map(Bytes::len).sum();
+        response
+            .headers_mut()
+            .insert("content-length", length.into());
+    }
+    if is_head {
+        return response;
+    }
+    let is_mcp = shared.adapter() == Adapter::McpHttp;
+    let waits = is_mcp.then(|| shared.started());
+    if is_whole && waits.is_none() {
+        *response.body_mut() = Chunks(chunks.into_iter()).boxed_unsync();
+        return response;
+    }
+    let (sender, receiver) = mpsc::channel(PIECES);
+    let (after, end) = (recorded.after.clone(), recorded.end);
+    tokio::spawn(async move {
+        let _active = active;
+        for (at, chunk) in chunks.into_iter().enumerate() {
+            if let (Some(started), Some(after)) = (waits.clone(), after.get(at)) {
+                wait_for(started, *after).await;
+            }
+            if sender.send(Ok(chunk)).await.is_err() {
+                return;
+            }
+        }
+        match end {
+            End::Complete | End::Unreachable => {}
+            // A client that stays longer than the recorded one did sees nothing more.
+            End::ClientGone if is_mcp => sender.closed().await,
+            _ => {
+                let _ = sender.send(Err(broken_off())).await;
+            }
+        }
+    });
+    *response.body_mut() = Pieces(receiver).boxed_unsync();
+    response
+}
+
+async fn wait_for(mut started: watch::Receiver<u64>, after: u64) {
+    // Where requests come in another order, going on is better than hanging.
+    let _ = tokio::time::timeout(PATIENCE, started.wait_for(|count| *count >= after)).await;
+}
+
+/// Pieces that are all there.
+struct Chunks(std::vec::IntoIter<Bytes>);
+
+impl Body for Chunks {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let next = self.0.find(|piece| !piece.is_empty());
+        Poll::Ready(next.map(|piece| Ok(Frame::data(piece))))
+    }
+}

@@ -1,0 +1,212 @@
+//! The recorded answers, and which of them is next for a request.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use runseal_core::canon::Value;
+use runseal_core::digest::ContentHash;
+
+use crate::matching::{Asked, Difference, Volatile, compute_key, first_difference, likeness};
+use crate::recording::{Recorded, Recording};
+
+/// Misses that are remembered in full.
+const MOST_MISSES: usize = 100;
+
+/// Why a request has no answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Miss {
+    what: String,
+    reason: &'static str,
+    /// The nearest interaction, where there is one.
+    pub(crate) nearest: Option<usize>,
+    /// Where the request parts from it.
+    pub(crate) difference: Option<Difference>,
+}
+
+impl Miss {
+    /// For people: what, why, the nearest, the first difference.
+    pub(crate) fn message(&self) -> String {
+        let Self {
+            what,
+            reason,
+            nearest,
+            difference,
+        } = self;
+        let mut message = format!("{what} {reason}");
+        if let Some(nearest) = nearest {
+            message.push_str(&format!("; nearest is interaction {nearest}"));
+        }
+        if let Some(difference) = difference {
+            let or_nothing = |text: &Option<String>| text.clone().unwrap_or("nothing".to_owned());
+            message.push_str(&format!(
+                ", first difference at {}: recorded {}, asked {}",
+                difference.pointer,
+                or_nothing(&difference.recorded),
+                or_nothing(&difference.asked)
+            ));
+        }
+        message
+    }
+}
+
+/// Who answers a request.
+#[derive(Debug)]
+pub(crate) enum Selection {
+    /// The recording.
+    Recorded(Arc<Recorded>),
+    /// The upstream: the recording was forked before this request.
+    Live,
+    /// Nobody, or whoever the user says.
+    Missed(Miss),
+}
+
+/// A recording with what was answered from it.
+#[derive(Debug)]
+pub(crate) struct Library {
+    pub(crate) recording: Recording,
+    pub(crate) volatile: Volatile,
+    entries: Vec<Entry>,
+    by_key: BTreeMap<String, VecDeque<usize>>,
+    strict_order: bool,
+    is_fork: bool,
+    replayed: usize,
+    misses: Vec<String>,
+    missed: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    recorded: Arc<Recorded>,
+    form: Value,
+    key: ContentHash,
+    is_used: bool,
+}
+
+impl Library {
+    /// With `fork_at`, only the interactions before it answer.
+    pub(crate) fn new(
+        mut recording: Recording,
+        volatile: Volatile,
+        strict_order: bool,
+        fork_at: Option<usize>,
+    ) -> Self {
+        let mut entries = Vec::new();
+        let mut by_key: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
+        let most = fork_at.unwrap_or(usize::MAX);
+        let taken = std::mem::take(&mut recording.interactions);
+        for (at, recorded) in taken.into_iter().take(most).enumerate() {
+            let form = recorded.asked.form(&volatile);
+            let key = compute_key(&form);
+            by_key.entry(key.to_string()).or_default().push_back(at);
+            entries.push(Entry {
+                recorded: Arc::new(recorded),
+                form,
+                key,
+                is_used: false,
+            });
+        }
+        Self {
+            recording,
+            volatile,
+            entries,
+            by_key,
+            strict_order,
+            is_fork: fork_at.is_some(),
+            replayed: 0,
+            misses: Vec::new(),
+            missed: 0,
+        }
+    }
+
+    /// How many interactions answer.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Answered, never asked for, misses.
+    pub(crate) fn tally(&self) -> (u64, u64, Vec<String>) {
+        let unused = self.entries.iter().filter(|entry| !entry.is_used).count();
+        let mut misses = self.misses.clone();
+        if self.missed > misses.len() {
+            misses.push(format!("and {} more", self.missed - misses.len()));
+        }
+        (self.replayed as u64, unused as u64, misses)
+    }
+
+    /// Remembers what a client was told.
+    pub(crate) fn remember_miss(&mut self, message: String) {
+        self.missed += 1;
+        if self.misses.len() < MOST_MISSES {
+            self.misses.push(message);
+        }
+    }
+
+    /// Who answers.
+    pub(crate) fn select(&mut self, asked: &Asked) -> Selection {
+        if self.is_fork && self.replayed >= self.entries.len() {
+            return Selection::Live;
+        }
+        let form = asked.form(&self.volatile);
+        let key = compute_key(&form);
+        let found = if self.strict_order {
+            let next = self.entries.iter().position(|entry| !entry.is_used);
+            next.filter(|at| self.entries.get(*at).is_some_and(|entry| entry.key == key))
+        } else {
+            let queue = self.by_key.get_mut(&key.to_string());
+            queue.and_then(VecDeque::pop_front)
+        };
+        match found.and_then(|at| self.entries.get_mut(at)) {
+            Some(entry) => {
+                entry.is_used = true;
+                self.replayed += 1;
+                Selection::Recorded(Arc::clone(&entry.recorded))
+            }
+            None => Selection::Missed(self.explain(asked, &form, key)),
+        }
+    }
+
+    /// The recorded reply to the question `id` of the server's, whatever it says.
+    pub(crate) fn take_answer(&mut self, id: &Value) -> Option<Arc<Recorded>> {
+        let entry = self.entries.iter_mut().find(|entry| {
+            let body = entry.form.get("body");
+            let is_answer = body.is_some_and(|body| body.get("method").is_none());
+            !entry.is_used && is_answer && body.and_then(|body| body.get("id")) == Some(id)
+        })?;
+        entry.is_used = true;
+        self.replayed += 1;
+        Some(Arc::clone(&entry.recorded))
+    }
+
+    fn explain(&self, asked: &Asked, form: &Value, key: ContentHash) -> Miss {
+        let was_recorded = self.entries.iter().any(|entry| entry.key == key);
+        let reason = match (was_recorded, self.strict_order) {
+            (true, true) => "was recorded, but not as the next request",
+            (true, false) => "was asked more often than recorded",
+            (false, _) => "was not recorded",
+        };
+        // The one that is due; else the most alike, of those not used where there are any.
+        let due = self.entries.iter().position(|entry| !entry.is_used);
+        let nearest = match (self.strict_order, due) {
+            (true, Some(due)) => Some(due),
+            _ => {
+                let is_candidate = |entry: &Entry| due.is_none() || !entry.is_used;
+                let candidates = self.entries.iter().enumerate();
+                let candidates = candidates.filter(|(_, entry)| is_candidate(entry));
+                // Of equals the first: `max_by_key` would give the last.
+                candidates
+                    .rev()
+                    .max_by_key(|(_, entry)| likeness(&entry.form, form))
+                    .map(|(at, _)| at)
+            }
+        };
+        let difference = nearest
+            .and_then(|at| self.entries.get(at))
+            .and_then(|entry| first_difference(&entry.form, form));
+        Miss {
+            what: format!("{} {}", asked.method, asked.path),
+            reason,
+            nearest,
+            difference,
+        }
+    }
+}

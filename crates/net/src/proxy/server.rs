@@ -1,0 +1,444 @@
+//! Taking requests: one task a connection, answered from the recording or by the upstream.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use runseal_core::canon::Value;
+use runseal_core::formats::model_io::MAX_INTERACTIONS;
+use tokio::sync::{mpsc, watch};
+
+use super::answer::{self, AnswerBody};
+use super::replay::{Library, Miss, Selection};
+use super::upstream::{Upstream, UpstreamClient, build_client};
+use super::{Mode, OnMiss, ProxyOptions, headers, pump};
+use crate::NetError;
+use crate::matching::{Asked, BodyForm};
+use crate::recording::{Adapter, End, Note, RequestNote};
+use crate::redact::{BodyKind, Redactor};
+
+/// The largest request that is taken.
+const LARGEST_REQUEST: usize = 64 << 20;
+/// Connections at once. Stops a client that opens them without end.
+const MOST_CONNECTIONS: usize = 4096;
+
+/// What all connections share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    options: ProxyOptions,
+    library: Option<Mutex<Library>>,
+    pub(super) redactor: Arc<Redactor>,
+    notes: Option<mpsc::Sender<Note>>,
+    client: UpstreamClient,
+    next: AtomicU64,
+    started: watch::Sender<u64>,
+    active: watch::Sender<usize>,
+}
+
+/// Counts a request as under way until it is dropped.
+#[derive(Debug)]
+pub(super) struct Active(Arc<Shared>);
+
+impl Active {
+    fn begin(shared: &Arc<Shared>) -> Self {
+        shared.active.send_modify(|count| *count += 1);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        self.0
+            .active
+            .send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
+impl Shared {
+    pub(super) fn new(
+        options: ProxyOptions,
+        library: Option<Library>,
+        redactor: Arc<Redactor>,
+        notes: Option<mpsc::Sender<Note>>,
+        first: u64,
+    ) -> Result<Self, NetError> {
+        Ok(Self {
+            options,
+            library: library.map(Mutex::new),
+            redactor,
+            notes,
+            client: build_client()?,
+            next: AtomicU64::new(first),
+            started: watch::Sender::new(0),
+            active: watch::Sender::new(0),
+        })
+    }
+
+    /// How many requests have begun, for whoever waits for them.
+    pub(super) fn started(&self) -> watch::Receiver<u64> {
+        self.started.subscribe()
+    }
+
+    /// Waits until no request is under way, but not longer than `patience`.
+    pub(super) async fn wait_until_idle(&self, patience: Duration) {
+        let mut active = self.active.subscribe();
+        let idle = active.wait_for(|count| *count == 0);
+        let _ = tokio::time::timeout(patience, idle).await;
+    }
+
+    /// Answered from the recording, never asked for, and misses.
+    pub(super) fn tally(&self) -> (u64, u64, Vec<String>) {
+        match &self.library {
+            None => (0, 0, Vec::new()),
+            Some(library) => library
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .tally(),
+        }
+    }
+
+    /// What is recorded.
+    pub(super) fn adapter(&self) -> Adapter {
+        self.options.adapter
+    }
+
+    /// Writes something down; `false` where that is no longer possible.
+    async fn note(&self, note: Note) -> bool {
+        match &self.notes {
+            None => true,
+            Some(notes) => notes.send(note).await.is_ok(),
+        }
+    }
+}
+
+/// Accepts connections until told to stop.
+pub(super) async fn serve(
+    listener: tokio::net::TcpListener,
+    shared: Arc<Shared>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let room = Arc::new(tokio::sync::Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
+            return;
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopped.wait_for(|stopped| *stopped) => return,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Out of descriptors, or a namespace that is gone.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        // Small answers must not wait for more to come.
+        let _ = stream.set_nodelay(true);
+        let shared = Arc::clone(&shared);
+        let mut stopped = stopped.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            let service = service_fn(|request| {
+                let shared = Arc::clone(&shared);
+                async move { Ok::<_, Infallible>(handle(shared, request).await) }
+            });
+            let connection = hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                // A date of ours would be another one in the replay.
+                .auto_date_header(false)
+                .serve_connection(TokioIo::new(stream), service);
+            tokio::pin!(connection);
+            let is_over = tokio::select! {
+                // Whatever goes wrong with a connection is the client's to notice.
+                _ = connection.as_mut() => true,
+                _ = stopped.wait_for(|stopped| *stopped) => false,
+            };
+            if !is_over {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+        });
+    }
+}
+
+/// A request that was read.
+pub(super) struct Received {
+    method: hyper::Method,
+    path: String,
+    query: Option<String>,
+    headers: hyper::HeaderMap,
+    pub(super) body: Bytes,
+}
+
+async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Response<AnswerBody> {
+    let active = Active::begin(&shared);
+    if shared.adapter() == Adapter::McpHttp && is_foreign(request.headers()) {
+        let message = "a page of another origin asks; only pages of this machine may";
+        return answer::error(StatusCode::FORBIDDEN, "ORIGIN", message, &[]);
+    }
+    let (parts, body) = request.into_parts();
+    let body = match Limited::new(body, LARGEST_REQUEST).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => {
+            let message = "the request broke off, or is larger than 64 MiB";
+            return answer::error(StatusCode::PAYLOAD_TOO_LARGE, "REQUEST", message, &[]);
+        }
+    };
+    let received = Received {
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        query: parts.uri.query().map(str::to_owned),
+        headers: parts.headers,
+        body,
+    };
+    let Some(library) = &shared.library else {
+        return forward(shared, received, active).await;
+    };
+    let asked = ask(&shared.redactor, &received);
+    let selected = library
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .select(&asked);
+    match selected {
+        Selection::Recorded(recorded) => {
+            shared.started.send_modify(|count| *count += 1);
+            let is_head = received.method == hyper::Method::HEAD;
+            pump::replay(&shared, &recorded, &received, is_head, active)
+        }
+        Selection::Live => forward(shared, received, active).await,
+        Selection::Missed(miss) => {
+            let on_miss = match &shared.options.mode {
+                Mode::Replay { on_miss, .. } => *on_miss,
+                Mode::Record => OnMiss::Record,
+            };
+            match on_miss {
+                OnMiss::Record => forward(shared, received, active).await,
+                OnMiss::Fail => tell_miss(&shared, library, &miss),
+            }
+        }
+    }
+}
+
+/// Whether a browser asks for a page of another machine.
+fn is_foreign(headers: &hyper::HeaderMap) -> bool {
+    let Some(origin) = headers
+        .get("origin")
+        .and_then(|origin| origin.to_str().ok())
+    else {
+        return false;
+    };
+    let host = origin.parse::<hyper::Uri>().ok();
+    let host = host.as_ref().and_then(|uri| uri.host()).unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host != "localhost" && !address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The request as matching sees it: without secrets.
+fn ask(redactor: &Redactor, received: &Received) -> Asked {
+    for (name, value) in &received.headers {
+        // What headers teach is then found in the body, as when it was recorded.
+        redactor.redact_header(name.as_str(), value.as_bytes());
+    }
+    let content_type = received
+        .headers
+        .get("content-type")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let is_form = content_type.starts_with("application/x-www-form-urlencoded");
+    let body = match (is_form, std::str::from_utf8(&received.body)) {
+        (true, Ok(form)) => redactor.redact_query(form).into_bytes(),
+        _ => redactor.redact_body(&received.body).into_owned(),
+    };
+    Asked {
+        method: received.method.as_str().to_owned(),
+        path: redactor.redact_text(&received.path).into_owned(),
+        query: received
+            .query
+            .as_deref()
+            .map(|query| redactor.redact_query(query)),
+        body: BodyForm::parse(content_type, &body),
+    }
+}
+
+fn tell_miss(shared: &Shared, library: &Mutex<Library>, miss: &Miss) -> Response<AnswerBody> {
+    let message = shared.redactor.redact_text(&miss.message()).into_owned();
+    library
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .remember_miss(message.clone());
+    let mut more = Vec::new();
+    if let Some(nearest) = miss.nearest {
+        more.push(("nearest_interaction", Value::from(nearest)));
+    }
+    if let Some(difference) = &miss.difference {
+        more.push((
+            "difference",
+            Value::object([
+                ("pointer", Value::from(difference.pointer.as_str())),
+                ("recorded", Value::from(difference.recorded.clone())),
+                ("asked", Value::from(difference.asked.clone())),
+            ]),
+        ));
+    }
+    // Not a status that SDKs try again on.
+    answer::error(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "RECORDING_MISS",
+        &message,
+        &more,
+    )
+}
+
+/// Asks the upstream and passes its answer on, writing both down.
+async fn forward(shared: Arc<Shared>, received: Received, active: Active) -> Response<AnswerBody> {
+    let x = shared.next.fetch_add(1, Ordering::Relaxed);
+    if shared.notes.is_some() && x >= MAX_INTERACTIONS as u64 {
+        shared
+            .note(Note::Gap(format!(
+                "a recording holds {MAX_INTERACTIONS} interactions; more were asked for"
+            )))
+            .await;
+        let message = format!("the recording is full: it has {MAX_INTERACTIONS} interactions");
+        return answer::error(StatusCode::INSUFFICIENT_STORAGE, "FULL", &message, &[]);
+    }
+    shared.started.send_modify(|count| *count += 1);
+    let begun = Instant::now();
+    let request = RequestNote {
+        method: received.method.as_str().to_owned(),
+        path: received.path.clone(),
+        query: received.query.clone(),
+        headers: headers::noted(&received.headers),
+        body: received.body.clone(),
+    };
+    let note = Note::Request {
+        x,
+        request: Box::new(request),
+    };
+    if !shared.note(note).await {
+        return recording_failed();
+    }
+    let is_anthropic = received.headers.contains_key("anthropic-version");
+    let upstream = shared.options.upstream.clone();
+    let upstream = upstream.unwrap_or_else(|| Upstream::public(&received.path, is_anthropic));
+    let Some(uri) = upstream.uri(&received.path, received.query.as_deref()) else {
+        return unreachable(&shared, x, begun, "the path cannot be asked for").await;
+    };
+    let mut request = Request::new(Full::new(received.body.clone()));
+    *request.method_mut() = received.method.clone();
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers::for_upstream(&received.headers, upstream.authority());
+    let answered = match shared.client.request(request).await {
+        Ok(answered) => answered,
+        Err(error) => {
+            let reason = innermost(&error);
+            return unreachable(&shared, x, begun, &reason).await;
+        }
+    };
+    let (parts, body) = answered.into_parts();
+    let passed = headers::for_client(&parts.headers);
+    let content_type = passed
+        .get("content-type")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let note = Note::Head {
+        x,
+        status: Some(parts.status.as_u16()),
+        headers: headers::noted(&passed),
+        kind: BodyKind::of_content_type(content_type),
+    };
+    if !shared.note(note).await {
+        return recording_failed();
+    }
+    let length = hyper::body::Body::size_hint(&body).exact();
+    let is_empty = received.method == hyper::Method::HEAD;
+    let pumping = pump::Pumping {
+        x,
+        begun,
+        length: if is_empty { Some(0) } else { length },
+        notes: shared.notes.clone(),
+        started: shared.started(),
+        active,
+    };
+    let mut response = Response::new(pumping.start(body));
+    *response.status_mut() = parts.status;
+    *response.headers_mut() = passed;
+    response
+}
+
+/// The message of the cause at the end of the chain.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+fn recording_failed() -> Response<AnswerBody> {
+    let message = "the recording cannot be written, so nothing more is asked";
+    answer::error(StatusCode::INSUFFICIENT_STORAGE, "WRITE", message, &[])
+}
+
+/// Tells the client that there is no answer; what it is told is recorded as one.
+async fn unreachable(
+    shared: &Shared,
+    x: u64,
+    begun: Instant,
+    reason: &str,
+) -> Response<AnswerBody> {
+    let message = format!("the upstream cannot be reached: {reason}");
+    let response = answer::error(StatusCode::BAD_GATEWAY, "UPSTREAM", &message, &[]);
+    if shared.notes.is_none() {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let body = match body.collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => Bytes::new(),
+    };
+    let (written, is_written) = tokio::sync::oneshot::channel();
+    let notes = [
+        Note::Head {
+            x,
+            status: Some(parts.status.as_u16()),
+            headers: headers::noted(&parts.headers),
+            kind: BodyKind::Json,
+        },
+        Note::Data {
+            x,
+            bytes: body.clone(),
+            after: *shared.started.borrow(),
+        },
+        Note::End {
+            x,
+            end: End::Unreachable,
+            latency_ms: pump::milliseconds(begun),
+            written: Some(written),
+        },
+    ];
+    for note in notes {
+        if !shared.note(note).await {
+            return recording_failed();
+        }
+    }
+    if is_written.await.is_err() {
+        return recording_failed();
+    }
+    Response::from_parts(parts, answer::whole(body))
+}
+
+/// An error that ends a connection in the middle of an answer.
+pub(super) fn broken_off() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::ConnectionAborted,
+        "the answer was broken off",
+    )
+}

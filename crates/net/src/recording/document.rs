@@ -1,0 +1,519 @@
+//! From the journal to model_io.json.
+//!
+//! Interaction by interaction, so that memory holds one exchange at a time. The response is
+//! `response_content` where it is text of up to a million bytes; larger ones and bytes are files,
+//! named by their hash, and the content is that hash. Before anything is put in place, all of it is
+//! searched for every secret that is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use base64ct::{Base64, Encoding};
+use runseal_core::canon::{CanonError, Dialect, ObjectWriter, Value};
+use runseal_core::digest::{ContentHash, Digest};
+use runseal_core::formats::model_io::{MAX_INTERACTIONS, MAX_RESPONSE_BYTES, MAX_SESSION_BYTES};
+use runseal_engine::atomic::{self, WriteError};
+
+use super::exchange::{End, Exchange, headers_value};
+use super::journal::JournalReader;
+use super::load::Recording;
+use super::{Session, bodies_path};
+use crate::NetError;
+use crate::dialect::{Api, Reading};
+use crate::matching::{Asked, BodyForm, Volatile, compute_key};
+use crate::redact::Redactor;
+
+/// Requests up to this size stand in the document.
+const LARGEST_REQUEST: usize = 1_000_000;
+/// The version that recordings with readable members have.
+const VERSION: &str = "1.1.0";
+
+/// What finishing needs to know.
+#[derive(Debug, Clone, Copy)]
+pub struct Finishing<'a> {
+    /// The journal.
+    pub journal: &'a Path,
+    /// The recording to make.
+    pub output: &'a Path,
+    /// What knows the secrets; none after a crash, when nobody does any more.
+    pub redactor: Option<&'a Redactor>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// The recording.
+    pub path: PathBuf,
+    /// How many interactions it has.
+    pub interactions: usize,
+    /// How many secrets of each kind were replaced.
+    pub redacted: BTreeMap<String, u64>,
+    /// What it cannot have seen.
+    pub gaps: Vec<String>,
+}
+
+/// Turns a journal into a recording and takes the journal away. Where a secret is found, nothing is
+/// kept, and the error says where it stood.
+pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> {
+    let Finishing {
+        journal,
+        output,
+        redactor,
+    } = finishing;
+    let mut reader = JournalReader::open(journal)?;
+    let mut making = Making {
+        output,
+        redactor,
+        session: reader.session().clone(),
+        bodies: BTreeSet::new(),
+        models: BTreeSet::new(),
+        total: 0,
+        asked: 0,
+        interactions: 0,
+        gaps: Gaps::new(reader.gaps(), reader.is_finished()),
+    };
+    let parent = making.read_parent()?;
+    let made = (|| {
+        let interactions = tempfile_beside(output)?;
+        making.write_interactions(&mut reader, parent.as_ref(), &interactions)?;
+        // Before anything of it gets a name that somebody may rely on.
+        making.scan(&interactions.path)?;
+        making.write_document(&interactions)
+    })();
+    if let Err(error) = made {
+        making.take_back();
+        if matches!(error, NetError::Secret { .. }) {
+            // It holds the same; a secret must not outlive the run that found it.
+            let _ = fs::remove_file(journal);
+        }
+        return Err(error);
+    }
+    fs::remove_file(journal).map_err(NetError::write(journal))?;
+    Ok(Finished {
+        path: output.to_owned(),
+        interactions: making.interactions,
+        redacted: redactor.map(Redactor::counts).unwrap_or_default(),
+        gaps: making.gaps.list,
+    })
+}
+
+/// A list of what was not seen, in order and without repetitions.
+struct Gaps {
+    list: Vec<String>,
+}
+
+impl Gaps {
+    fn new(told: &[String], is_finished: bool) -> Self {
+        let mut gaps = Self { list: Vec::new() };
+        told.iter().for_each(|gap| gaps.add(gap.clone()));
+        if !is_finished {
+            gaps.add("the recording was broken off: the program was killed".to_owned());
+        }
+        gaps
+    }
+
+    fn add(&mut self, gap: String) {
+        if !self.list.contains(&gap) {
+            self.list.push(gap);
+        }
+    }
+}
+
+/// A file for the interactions while it is not known yet what comes before them.
+fn tempfile_beside(output: &Path) -> Result<PartFile, NetError> {
+    let path = super::beside(output, ".part");
+    let file = fs::File::create(&path).map_err(NetError::write(&path))?;
+    Ok(PartFile { path, file })
+}
+
+/// Gone when dropped.
+struct PartFile {
+    path: PathBuf,
+    file: fs::File,
+}
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+struct Making<'a> {
+    output: &'a Path,
+    redactor: Option<&'a Redactor>,
+    session: Session,
+    bodies: BTreeSet<PathBuf>,
+    models: BTreeSet<String>,
+    total: usize,
+    /// Bytes of requests so far: beyond a bound they are files, so that the document can be read.
+    asked: usize,
+    interactions: usize,
+    gaps: Gaps,
+}
+
+impl Making<'_> {
+    fn read_parent(&mut self) -> Result<Option<Recording>, NetError> {
+        let Some(parent) = &self.session.parent else {
+            return Ok(None);
+        };
+        let recording = Recording::load(&parent.path)?;
+        if recording.sha256 != parent.sha256 {
+            return Err(NetError::Recording {
+                path: parent.path.clone(),
+                reason: "it was changed while it was being replayed".to_owned(),
+            });
+        }
+        Ok(Some(recording))
+    }
+
+    /// Writes every interaction as a line of its own, to be copied into the list.
+    fn write_interactions(
+        &mut self,
+        reader: &mut JournalReader,
+        parent: Option<&Recording>,
+        part: &PartFile,
+    ) -> Result<(), NetError> {
+        let mut out = std::io::BufWriter::new(&part.file);
+        let mut write = |value: &Value| -> Result<(), NetError> {
+            let mut line = runseal_core::canon::canonical_bytes(value, Dialect::Kernel)
+                .map_err(|error| NetError::System(error.to_string()))?;
+            line.push(b'\n');
+            out.write_all(&line).map_err(NetError::write(&part.path))
+        };
+        if let (Some(recording), Some(told)) = (parent, self.session.parent.clone()) {
+            for recorded in recording.interactions.iter().take(told.interactions) {
+                let mut value = recorded.document.clone();
+                value.insert("i", self.interactions);
+                self.models.extend(recorded.model());
+                self.total += recorded.content_bytes();
+                self.interactions += 1;
+                write(&value)?;
+            }
+            self.copy_bodies(&told.path)?;
+        }
+        for number in reader.numbers() {
+            if self.interactions >= MAX_INTERACTIONS {
+                self.gaps.add(format!(
+                    "a recording holds {MAX_INTERACTIONS} interactions; more were made"
+                ));
+                break;
+            }
+            let exchange = reader.exchange(number)?;
+            let value = self.interaction(&exchange)?;
+            self.interactions += 1;
+            write(&value)?;
+        }
+        out.flush().map_err(NetError::write(&part.path))
+    }
+
+    /// Large bodies of the parent, which this recording goes on naming.
+    fn copy_bodies(&mut self, parent: &Path) -> Result<(), NetError> {
+        let (from, to) = (bodies_path(parent), bodies_path(self.output));
+        if from == to {
+            return Ok(());
+        }
+        let Ok(entries) = fs::read_dir(&from) else {
+            return Ok(());
+        };
+        for entry in entries.flatten() {
+            let bytes = fs::read(entry.path()).map_err(NetError::read(&entry.path()))?;
+            self.put_body(&bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a body as a file; gives its description.
+    fn put_body(&mut self, bytes: &[u8]) -> Result<Value, NetError> {
+        let folder = bodies_path(self.output);
+        fs::create_dir_all(&folder).map_err(NetError::write(&folder))?;
+        let digest = Digest::of(bytes);
+        let path = folder.join(digest.to_string());
+        if !path.exists() {
+            atomic::write_bytes(&path, bytes).map_err(write_fault)?;
+            self.bodies.insert(path);
+        }
+        let named = folder.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Value::object([
+            ("path", Value::from(format!("{named}/{digest}"))),
+            ("sha256", Value::from(digest.to_string())),
+            ("bytes", Value::from(bytes.len())),
+        ]))
+    }
+
+    fn interaction(&mut self, exchange: &Exchange) -> Result<Value, NetError> {
+        let content_type = exchange.request_header("content-type").unwrap_or_default();
+        let asked = Asked {
+            method: exchange.method.clone(),
+            path: exchange.path.clone(),
+            query: exchange.query.clone(),
+            body: BodyForm::parse(content_type, &exchange.request_body),
+        };
+        let json = match &asked.body {
+            BodyForm::Json(value) => Some(value),
+            _ => None,
+        };
+        let api = match self.session.adapter {
+            super::Adapter::HttpProxy => Api::of_request(&asked.path, json),
+            super::Adapter::McpStdio | super::Adapter::McpHttp => Api::Mcp,
+        };
+        let answered = exchange.header("content-type").unwrap_or_default();
+        let reading = Reading::of_answer(api, answered, &exchange.body);
+        self.models.extend(reading.model.clone());
+        let request = self.request_value(exchange, &asked)?;
+        let (response, content) = self.response_value(exchange)?;
+        let key = compute_key(&asked.form(&self.session.volatile));
+        let mut value = Value::object([
+            ("i", Value::from(self.interactions)),
+            ("prompt_hash", Value::from(key.to_string())),
+            (
+                "response_hash",
+                Value::from(ContentHash::of(content.as_bytes()).to_string()),
+            ),
+            ("response_content", Value::from(content)),
+            ("request", request),
+            ("response", response),
+        ]);
+        let mut read = reading.to_value(api);
+        if let Some(redactor) = self.redactor {
+            redactor.redact_value(&mut read);
+        }
+        value.insert("reading", read);
+        for (name, count) in [
+            ("tokens_input", reading.tokens_input),
+            ("tokens_output", reading.tokens_output),
+            ("latency_ms", exchange.latency_ms),
+        ] {
+            if let Some(count) = count {
+                value.insert(name, count);
+            }
+        }
+        Ok(value)
+    }
+
+    fn request_value(&mut self, exchange: &Exchange, asked: &Asked) -> Result<Value, NetError> {
+        let mut request = Value::object([
+            ("method", Value::from(asked.method.as_str())),
+            ("path", Value::from(asked.path.as_str())),
+        ]);
+        if let Some(query) = &asked.query {
+            request.insert("query", query.as_str());
+        }
+        if !exchange.request_headers.is_empty() {
+            request.insert("headers", headers_value(&exchange.request_headers));
+        }
+        let body = &exchange.request_body;
+        self.asked += body.len();
+        if body.len() > LARGEST_REQUEST || self.asked > MAX_SESSION_BYTES {
+            let file = self.put_body(body)?;
+            request.insert("body_file", file);
+            return Ok(request);
+        }
+        match &asked.body {
+            BodyForm::Empty => {}
+            BodyForm::Json(value) => request.insert("body", value.clone()),
+            BodyForm::Text(_) => match std::str::from_utf8(body) {
+                Ok(text) => request.insert("body_text", text),
+                Err(_) => request.insert("body_base64", Base64::encode_string(body)),
+            },
+            BodyForm::Binary(_) => request.insert("body_base64", Base64::encode_string(body)),
+        }
+        Ok(request)
+    }
+
+    /// The readable response, and its content.
+    fn response_value(&mut self, exchange: &Exchange) -> Result<(Value, String), NetError> {
+        let mut response = Value::object([
+            ("end", Value::from(exchange.end.name())),
+            ("chunks", Value::array(lengths(exchange))),
+        ]);
+        if let Some(status) = exchange.status {
+            response.insert("status", status);
+        }
+        if !exchange.headers.is_empty() {
+            response.insert("headers", headers_value(&exchange.headers));
+        }
+        if exchange.after.iter().any(|after| *after > 0) {
+            response.insert("after", Value::array(exchange.after.iter().copied()));
+        }
+        match exchange.end {
+            End::Complete | End::ClientGone => {}
+            End::BrokenOff => self.gap_of(exchange, "was broken off by the upstream"),
+            End::Unreachable => {
+                self.gap_of(exchange, "got no answer: the upstream was not reached")
+            }
+            End::Unfinished => self.gap_of(exchange, "was not over when the recording ended"),
+        }
+        let body = &exchange.body;
+        let room = MAX_SESSION_BYTES
+            .saturating_sub(self.total)
+            .min(MAX_RESPONSE_BYTES);
+        let content = match std::str::from_utf8(body) {
+            Ok(text) if text.len() <= room => text.to_owned(),
+            Err(_) if body.len().div_ceil(3) * 4 <= room => {
+                response.insert("encoding", "base64");
+                Base64::encode_string(body)
+            }
+            _ => {
+                let file = self.put_body(body)?;
+                response.insert("body_file", file);
+                ContentHash::of(body).to_string()
+            }
+        };
+        self.total += content.len();
+        Ok((response, content))
+    }
+
+    fn gap_of(&mut self, exchange: &Exchange, what: &str) {
+        let at = self.interactions;
+        self.gaps.add(format!(
+            "interaction {at} ({} {}) {what}",
+            exchange.method, exchange.path
+        ));
+    }
+
+    fn capture(&self) -> Value {
+        let volatile: &Volatile = &self.session.volatile;
+        let counts = self.redactor.map(Redactor::counts).unwrap_or_default();
+        let counts = counts
+            .into_iter()
+            .map(|(kind, count)| (kind.as_str().into(), Value::from(count)))
+            .collect();
+        Value::object([
+            (
+                "gaps",
+                Value::array(self.gaps.list.iter().map(String::as_str)),
+            ),
+            ("redacted", Value::Object(counts)),
+            (
+                "volatile",
+                Value::array(volatile.pointers().iter().map(String::as_str)),
+            ),
+        ])
+    }
+
+    fn write_document(&self, part: &PartFile) -> Result<(), NetError> {
+        let models: Vec<&str> = self.models.iter().map(String::as_str).collect();
+        let model_id = match models.as_slice() {
+            [] => "none".to_owned(),
+            models => models.join(","),
+        };
+        atomic::write_file(self.output, |file| -> Result<(), Fault> {
+            let mut object = ObjectWriter::begin(file, Dialect::Kernel)?;
+            object.member("adapter_id", &Value::from(self.session.adapter.name()))?;
+            object.member("capture", &self.capture())?;
+            if let Some(parent) = self.session.parent.as_ref().filter(|parent| parent.is_fork) {
+                let fork = Value::object([
+                    ("at", Value::from(parent.interactions)),
+                    (
+                        "parent_model_io_hash",
+                        Value::from(parent.model_io_hash.as_str()),
+                    ),
+                    ("parent_sha256", Value::from(parent.sha256.as_str())),
+                ]);
+                object.member("fork", &fork)?;
+            }
+            object.list("interactions", |list| -> Result<(), Fault> {
+                let mut lines = fs::File::open(&part.path).map_err(NetError::read(&part.path))?;
+                let mut line = Vec::new();
+                let mut reader = std::io::BufReader::new(&mut lines);
+                loop {
+                    line.clear();
+                    let read = std::io::BufRead::read_until(&mut reader, b'\n', &mut line);
+                    if read.map_err(NetError::read(&part.path))? == 0 {
+                        return Ok(());
+                    }
+                    let text = line.strip_suffix(b"\n").unwrap_or(&line);
+                    let document = runseal_core::canon::parse_document(
+                        text,
+                        &runseal_core::canon::ReadOptions::TEXT,
+                    );
+                    let document =
+                        document.map_err(|error| NetError::System(error.kind.to_string()))?;
+                    list.element(document.root())?;
+                }
+            })?;
+            object.member("mode", &Value::from("record"))?;
+            object.member("model_id", &Value::from(model_id.as_str()))?;
+            object.member("model_io_schema_version", &Value::from(VERSION))?;
+            let file = object.end()?;
+            file.write_all(b"\n")
+                .map_err(|error| Fault(NetError::write(self.output)(error)))
+        })
+        .map_err(|fault| fault.0)
+    }
+
+    /// Searches all that was written for secrets that are known.
+    fn scan(&self, interactions: &Path) -> Result<(), NetError> {
+        let Some(redactor) = self.redactor else {
+            return Ok(());
+        };
+        for path in self
+            .bodies
+            .iter()
+            .map(PathBuf::as_path)
+            .chain([interactions])
+        {
+            let bytes = fs::read(path).map_err(NetError::read(path))?;
+            if let Some((kind, offset)) = redactor.find_known(&bytes) {
+                return Err(NetError::Secret {
+                    path: self.output.to_owned(),
+                    kind,
+                    offset,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn take_back(&self) {
+        for path in &self.bodies {
+            let _ = fs::remove_file(path);
+        }
+        let _ = fs::remove_dir(bodies_path(self.output));
+    }
+}
+
+/// The lengths of the pieces; a last one that was never ended counts.
+fn lengths(exchange: &Exchange) -> Vec<u64> {
+    let mut before = 0;
+    let mut lengths = Vec::with_capacity(exchange.cuts.len());
+    for cut in &exchange.cuts {
+        lengths.push(cut.saturating_sub(before));
+        before = *cut;
+    }
+    let rest = (exchange.body.len() as u64).saturating_sub(before);
+    if rest > 0 {
+        lengths.push(rest);
+    }
+    lengths
+}
+
+/// An error within a writer, whose own errors it takes in.
+struct Fault(NetError);
+
+impl From<NetError> for Fault {
+    fn from(error: NetError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<WriteError> for Fault {
+    fn from(error: WriteError) -> Self {
+        Self(write_fault(error))
+    }
+}
+
+impl From<CanonError> for Fault {
+    fn from(error: CanonError) -> Self {
+        Self(NetError::System(error.to_string()))
+    }
+}
+
+fn write_fault(error: WriteError) -> NetError {
+    NetError::Write {
+        path: error.path,
+        source: error.source,
+    }
+}

@@ -1,0 +1,184 @@
+//! One exchange: a request and what came back, without secrets.
+
+use base64ct::{Base64, Encoding};
+use runseal_core::canon::{Node, Value};
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It is whole.
+    Complete,
+    /// The upstream broke it off.
+    BrokenOff,
+    /// The client went away before its end.
+    ClientGone,
+    /// There was none: the upstream could not be reached.
+    Unreachable,
+    /// The recording ended before it did.
+    Unfinished,
+}
+
+impl End {
+    const ALL: [Self; 5] = [
+        Self::Complete,
+        Self::BrokenOff,
+        Self::ClientGone,
+        Self::Unreachable,
+        Self::Unfinished,
+    ];
+
+    /// The name in recordings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::BrokenOff => "broken-off",
+            Self::ClientGone => "client-gone",
+            Self::Unreachable => "unreachable",
+            Self::Unfinished => "unfinished",
+        }
+    }
+
+    /// The end of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|end| end.name() == name)
+    }
+}
+
+/// A request and its answer, as the journal has them.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// The method; of MCP on standard input, of the message.
+    pub method: String,
+    /// The path.
+    pub path: String,
+    /// The query.
+    pub query: Option<String>,
+    /// The request's headers, in order.
+    pub request_headers: Vec<(String, String)>,
+    /// The request's body.
+    pub request_body: Vec<u8>,
+    /// The status; none where there was no answer.
+    pub status: Option<u16>,
+    /// The answer's headers, in order.
+    pub headers: Vec<(String, String)>,
+    /// The answer's body.
+    pub body: Vec<u8>,
+    /// Where the pieces of the answer's body end.
+    pub cuts: Vec<u64>,
+    /// For each piece, how many requests had begun when it came.
+    pub after: Vec<u64>,
+    /// How the answer ended.
+    pub end: End,
+    /// Milliseconds from the request to the end of the answer.
+    pub latency_ms: Option<u64>,
+}
+
+impl Exchange {
+    pub(super) fn empty() -> Self {
+        Self {
+            method: String::new(),
+            path: String::new(),
+            query: None,
+            request_headers: Vec::new(),
+            request_body: Vec::new(),
+            status: None,
+            headers: Vec::new(),
+            body: Vec::new(),
+            cuts: Vec::new(),
+            after: Vec::new(),
+            end: End::Unfinished,
+            latency_ms: None,
+        }
+    }
+
+    /// The value of a header of the answer.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        find_header(&self.headers, name)
+    }
+
+    /// The value of a header of the request.
+    pub fn request_header(&self, name: &str) -> Option<&str> {
+        find_header(&self.request_headers, name)
+    }
+
+    /// Takes in a line of the journal that is about this exchange.
+    pub(super) fn take(&mut self, record: Node<'_>) -> Option<()> {
+        let text = |name: &str| Some(record.get(name)?.as_str()?.into_owned());
+        match text("t")?.as_str() {
+            "request" => {
+                self.method = text("method")?;
+                self.path = text("path")?;
+                self.query = text("query");
+                self.request_headers = parse_headers(record.get("headers")?);
+                self.request_body = parse_bytes(record)?;
+            }
+            "head" => {
+                self.status = record
+                    .get("status")
+                    .and_then(whole)
+                    .and_then(|n| n.try_into().ok());
+                self.headers = parse_headers(record.get("headers")?);
+            }
+            "data" => {
+                self.body.extend_from_slice(&parse_bytes(record)?);
+                self.cuts
+                    .extend(record.get("cuts")?.items().filter_map(whole));
+                self.after
+                    .extend(record.get("after")?.items().filter_map(whole));
+            }
+            "end" => {
+                self.end = End::parse(&text("how")?)?;
+                self.latency_ms = record.get("latency_ms").and_then(whole);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+fn find_header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
+    headers
+        .iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.as_str())
+}
+
+/// A number that counts something.
+pub(super) fn whole(node: Node<'_>) -> Option<u64> {
+    u64::try_from(node.as_number()?.to_exact_i64()?).ok()
+}
+
+/// Headers as a list of pairs: their order and repetitions stay.
+pub(super) fn headers_value(headers: &[(String, String)]) -> Value {
+    Value::array(
+        headers
+            .iter()
+            .map(|(name, value)| Value::array([name.as_str(), value.as_str()])),
+    )
+}
+
+/// Reads headers as [`headers_value`] writes them.
+pub(super) fn parse_headers(node: Node<'_>) -> Vec<(String, String)> {
+    node.items()
+        .filter_map(|pair| {
+            let mut parts = pair.items();
+            let name = parts.next()?.as_str()?.into_owned();
+            Some((name, parts.next()?.as_str()?.into_owned()))
+        })
+        .collect()
+}
+
+/// Adds bytes to a record: as text where they are one, else in base64.
+pub(super) fn insert_bytes(record: &mut Value, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => record.insert("text", text),
+        Err(_) => record.insert("base64", Base64::encode_string(bytes)),
+    }
+}
+
+fn parse_bytes(record: Node<'_>) -> Option<Vec<u8>> {
+    if let Some(text) = record.get("text") {
+        return Some(text.as_str()?.into_owned().into_bytes());
+    }
+    Base64::decode_vec(&record.get("base64")?.as_str()?).ok()
+}

@@ -1,0 +1,240 @@
+//! The journal: one canonical JSON record a line, only ever added to.
+//!
+//! A line that has no end was being written when the program was killed; it is no record.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+
+use super::exchange::{Exchange, whole};
+use super::{Adapter, Parent, Session};
+use crate::NetError;
+use crate::matching::Volatile;
+
+/// The version that the first line names.
+const VERSION: u32 = 1;
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// Begins a journal, readable by its owner alone.
+    pub fn create(path: &Path, session: &Session) -> Result<Self, NetError> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => NetError::Exists {
+                    path: path.to_owned(),
+                },
+                _ => NetError::write(path)(error),
+            })?;
+        // Held until the end, so that nobody takes it for one that was left behind.
+        file.try_lock()
+            .map_err(|error| NetError::write(path)(error.into()))?;
+        let mut journal = Self {
+            file,
+            path: path.to_owned(),
+        };
+        let mut first = Value::object([
+            ("t", Value::from("start")),
+            ("version", Value::from(VERSION)),
+            ("adapter_id", Value::from(session.adapter.name())),
+            (
+                "volatile",
+                Value::array(session.volatile.pointers().iter().map(String::as_str)),
+            ),
+        ]);
+        if let Some(parent) = &session.parent {
+            first.insert(
+                "parent",
+                Value::object([
+                    ("path", Value::from(parent.path.to_string_lossy().as_ref())),
+                    ("sha256", Value::from(parent.sha256.as_str())),
+                    ("model_io_hash", Value::from(parent.model_io_hash.as_str())),
+                    ("interactions", Value::from(parent.interactions)),
+                    ("is_fork", Value::from(parent.is_fork)),
+                ]),
+            );
+        }
+        journal.append(&first).map_err(NetError::write(path))?;
+        Ok(journal)
+    }
+
+    /// Holds a journal whose writer is gone; one that is still being written is refused.
+    pub fn lock_left_behind(path: &Path) -> Result<File, NetError> {
+        let file = File::open(path).map_err(NetError::read(path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(NetError::Recording {
+                path: path.to_owned(),
+                reason: "it is still being recorded".to_owned(),
+            }),
+            Err(TryLockError::Error(error)) => Err(NetError::read(path)(error)),
+        }
+    }
+
+    /// Adds a record. It is the system's when this returns: killing the program does not lose it.
+    pub fn append(&mut self, record: &Value) -> io::Result<()> {
+        let mut line = canonical_bytes(record, Dialect::Kernel)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts everything on the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+/// A journal that is read: which lines are about which exchange, not the lines themselves.
+#[derive(Debug)]
+pub struct JournalReader {
+    file: File,
+    path: PathBuf,
+    session: Session,
+    exchanges: BTreeMap<u64, Vec<(u64, usize)>>,
+    gaps: Vec<String>,
+    is_finished: bool,
+}
+
+impl JournalReader {
+    /// Reads a journal through once.
+    pub fn open(path: &Path) -> Result<Self, NetError> {
+        let fault = |reason: String| NetError::Recording {
+            path: path.to_owned(),
+            reason,
+        };
+        let file = File::open(path).map_err(NetError::read(path))?;
+        let mut lines = BufReader::with_capacity(1 << 16, &file);
+        let mut exchanges: BTreeMap<u64, Vec<(u64, usize)>> = BTreeMap::new();
+        let (mut session, mut gaps, mut is_finished) = (None, Vec::new(), false);
+        let (mut at, mut line) = (0_u64, Vec::new());
+        for number in 1.. {
+            line.clear();
+            lines
+                .read_until(b'\n', &mut line)
+                .map_err(NetError::read(path))?;
+            let Some(text) = line.strip_suffix(b"\n") else {
+                break;
+            };
+            let document = parse_document(text, &ReadOptions::TEXT)
+                .map_err(|error| fault(format!("line {number}: {}", error.kind)))?;
+            let root = document.root();
+            let text_of = |name: &str| Some(root.get(name)?.as_str()?.into_owned());
+            match text_of("t").as_deref() {
+                Some("start") => session = parse_session(root),
+                Some("gap") => gaps.extend(text_of("gap")),
+                Some("finish") => is_finished = true,
+                _ => {
+                    let exchange = root
+                        .get("x")
+                        .and_then(whole)
+                        .ok_or_else(|| fault(format!("line {number}: whose it is, is not said")))?;
+                    exchanges
+                        .entry(exchange)
+                        .or_default()
+                        .push((at, line.len()));
+                }
+            }
+            at += line.len() as u64;
+        }
+        let session = session.ok_or_else(|| fault("the journal has no first line".to_owned()))?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            session,
+            exchanges,
+            gaps,
+            is_finished,
+        })
+    }
+
+    /// What was recorded.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What is known not to have been seen.
+    pub fn gaps(&self) -> &[String] {
+        &self.gaps
+    }
+
+    /// Whether the program that wrote it ended it.
+    pub fn is_finished(&self) -> bool {
+        self.is_finished
+    }
+
+    /// The numbers of the exchanges, in the order in which they began.
+    pub fn numbers(&self) -> Vec<u64> {
+        self.exchanges.keys().copied().collect()
+    }
+
+    /// One exchange.
+    pub fn exchange(&mut self, number: u64) -> Result<Exchange, NetError> {
+        let mut exchange = Exchange::empty();
+        let places = self.exchanges.get(&number).cloned().unwrap_or_default();
+        for (at, length) in places {
+            let mut line = vec![0; length];
+            let read = self
+                .file
+                .seek(SeekFrom::Start(at))
+                .and_then(|_| self.file.read_exact(&mut line));
+            read.map_err(NetError::read(&self.path))?;
+            let fault = || NetError::Recording {
+                path: self.path.clone(),
+                reason: format!("the record at byte {at} cannot be understood"),
+            };
+            let document =
+                parse_document(line.trim_ascii_end(), &ReadOptions::TEXT).map_err(|_| fault())?;
+            exchange.take(document.root()).ok_or_else(fault)?;
+        }
+        Ok(exchange)
+    }
+}
+
+fn parse_session(root: runseal_core::canon::Node<'_>) -> Option<Session> {
+    if root.get("version").and_then(whole) != Some(u64::from(VERSION)) {
+        return None;
+    }
+    let pointers: Vec<String> = root
+        .get("volatile")?
+        .items()
+        .filter_map(|item| Some(item.as_str()?.into_owned()))
+        .collect();
+    let parent = root.get("parent").and_then(|parent| {
+        let text = |name: &str| Some(parent.get(name)?.as_str()?.into_owned());
+        Some(Parent {
+            path: PathBuf::from(text("path")?),
+            sha256: text("sha256")?,
+            model_io_hash: text("model_io_hash")?,
+            interactions: parent
+                .get("interactions")
+                .and_then(whole)?
+                .try_into()
+                .ok()?,
+            is_fork: parent.get("is_fork")?.as_bool()?,
+        })
+    });
+    Some(Session {
+        adapter: Adapter::parse(&root.get("adapter_id")?.as_str()?)?,
+        volatile: Volatile::parse(&pointers).ok()?,
+        parent,
+    })
+}

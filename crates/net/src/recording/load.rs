@@ -1,0 +1,251 @@
+//! Reading a recording, to answer from it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use base64ct::{Base64, Encoding};
+use bytes::Bytes;
+use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
+use runseal_core::digest::{ContentHash, Digest};
+use runseal_core::formats::model_io::{ModelIoView, compute_model_io_hash, verify_model_io};
+use runseal_core::verify::Level;
+
+use super::exchange::{End, parse_headers, whole};
+use super::{Adapter, bodies_path};
+use crate::NetError;
+use crate::matching::{Asked, BodyForm, Volatile, compute_key};
+
+/// One recorded interaction.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// The whole of it, as the document has it.
+    pub document: Value,
+    /// What was asked.
+    pub asked: Asked,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// The headers of the answer.
+    pub headers: Vec<(String, String)>,
+    /// The body of the answer in its pieces.
+    pub chunks: Vec<Bytes>,
+    /// For each piece, how many requests had begun when it came.
+    pub after: Vec<u64>,
+    /// How it ended.
+    pub end: End,
+}
+
+impl Recorded {
+    /// The model that answered.
+    pub fn model(&self) -> Option<String> {
+        Some(
+            self.document
+                .get("reading")?
+                .get("model")?
+                .as_str()?
+                .to_owned(),
+        )
+    }
+
+    /// Bytes of the response's content.
+    pub fn content_bytes(&self) -> usize {
+        let content = self.document.get("response_content");
+        content.and_then(Value::as_str).map_or(0, str::len)
+    }
+
+    /// The value of a header of the answer.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// A recording.
+#[derive(Debug)]
+pub struct Recording {
+    /// What was recorded.
+    pub adapter: Adapter,
+    /// Members that did not count.
+    pub volatile: Volatile,
+    /// The interactions in order.
+    pub interactions: Vec<Recorded>,
+    /// The hash of the file's bytes.
+    pub sha256: String,
+    /// The hash of the session.
+    pub model_io_hash: String,
+}
+
+impl Recording {
+    /// Reads a recording; one that does not verify is refused.
+    pub fn load(path: &Path) -> Result<Self, NetError> {
+        let fault = |reason: String| NetError::Recording {
+            path: path.to_owned(),
+            reason,
+        };
+        let bytes = fs::read(path).map_err(NetError::read(path))?;
+        let document = parse_document(&bytes, &ReadOptions::TEXT)
+            .map_err(|error| fault(format!("{} {}", error.kind, error.position)))?;
+        let root = document.root();
+        let report = verify_model_io(&ModelIoView { root }, Level::Integrity);
+        if let Some(finding) = report.findings().first() {
+            return Err(fault(format!("{}: {}", finding.rule_id, finding.message)));
+        }
+        let adapter = root
+            .get("adapter_id")
+            .and_then(|node| Adapter::parse(&node.as_str()?))
+            .ok_or_else(|| fault("it was not made by the proxy: it has no requests".to_owned()))?;
+        let pointers = root
+            .get("capture")
+            .and_then(|capture| capture.get("volatile"));
+        let pointers: Vec<String> = pointers
+            .into_iter()
+            .flat_map(|list| list.items())
+            .filter_map(|item| Some(item.as_str()?.into_owned()))
+            .collect();
+        let volatile = Volatile::parse(&pointers)
+            .map_err(|pointer| fault(format!("`{pointer}` is no JSON Pointer")))?;
+        let list = root
+            .get("interactions")
+            .into_iter()
+            .flat_map(|list| list.items());
+        let bodies = bodies_path(path);
+        let interactions = list
+            .enumerate()
+            .map(|(at, node)| {
+                let parsed = parse_interaction(node, &bodies);
+                let checked = parsed.and_then(|parsed| check_prompt(parsed, &volatile));
+                checked.map_err(|reason| fault(format!("interaction {at}: {reason}")))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            adapter,
+            volatile,
+            interactions,
+            sha256: Digest::of(&bytes).to_string(),
+            model_io_hash: compute_model_io_hash(root)
+                .map(|hash| hash.to_string())
+                .unwrap_or_default(),
+        })
+    }
+}
+
+fn text(node: Node<'_>, name: &str) -> Option<String> {
+    Some(node.get(name)?.as_str()?.into_owned())
+}
+
+fn parse_interaction(node: Node<'_>, bodies: &Path) -> Result<Recorded, String> {
+    let request = node.get("request").ok_or("it has no request")?;
+    let response = node.get("response").ok_or("it has no response")?;
+    let asked = parse_asked(request, bodies)?;
+    let body = parse_body(node, response, bodies)?;
+    let lengths = response
+        .get("chunks")
+        .into_iter()
+        .flat_map(|list| list.items());
+    let lengths: Vec<u64> = lengths.filter_map(whole).collect();
+    let chunks = split(&Bytes::from(body), &lengths).ok_or("its chunks do not add up")?;
+    let after = response
+        .get("after")
+        .into_iter()
+        .flat_map(|list| list.items());
+    let status = response.get("status").and_then(whole);
+    Ok(Recorded {
+        document: node.to_value(),
+        asked,
+        status: status.and_then(|status| status.try_into().ok()),
+        headers: response
+            .get("headers")
+            .map(parse_headers)
+            .unwrap_or_default(),
+        chunks,
+        after: after.filter_map(whole).collect(),
+        end: text(response, "end")
+            .and_then(|end| End::parse(&end))
+            .ok_or("how it ended is not said")?,
+    })
+}
+
+/// The hash of the prompt is over what the request says: nobody changed one without the other.
+fn check_prompt(recorded: Recorded, volatile: &Volatile) -> Result<Recorded, String> {
+    let declared = recorded.document.get("prompt_hash").and_then(Value::as_str);
+    let actual = compute_key(&recorded.asked.form(volatile)).to_string();
+    if declared == Some(actual.as_str()) {
+        return Ok(recorded);
+    }
+    let declared = declared.unwrap_or_default();
+    Err(format!(
+        "its prompt_hash is {declared}, its request hashes to {actual}"
+    ))
+}
+
+fn parse_asked(request: Node<'_>, bodies: &Path) -> Result<Asked, String> {
+    let headers = request
+        .get("headers")
+        .map(parse_headers)
+        .unwrap_or_default();
+    let content_type = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+        .map_or("", |(_, value)| value.as_str());
+    let body = if let Some(body) = request.get("body") {
+        BodyForm::Json(body.to_value())
+    } else if let Some(body) = text(request, "body_text") {
+        BodyForm::parse(content_type, body.as_bytes())
+    } else if let Some(body) = text(request, "body_base64") {
+        let body = Base64::decode_vec(&body).map_err(|_| "its body is no base64")?;
+        BodyForm::parse(content_type, &body)
+    } else if let Some(file) = request.get("body_file") {
+        BodyForm::parse(content_type, &read_file(file, bodies)?)
+    } else {
+        BodyForm::Empty
+    };
+    Ok(Asked {
+        method: text(request, "method").ok_or("its request has no method")?,
+        path: text(request, "path").ok_or("its request has no path")?,
+        query: text(request, "query"),
+        body,
+    })
+}
+
+fn parse_body(node: Node<'_>, response: Node<'_>, bodies: &Path) -> Result<Vec<u8>, String> {
+    if let Some(file) = response.get("body_file") {
+        return read_file(file, bodies);
+    }
+    let content = text(node, "response_content").unwrap_or_default();
+    match text(response, "encoding").as_deref() {
+        None => Ok(content.into_bytes()),
+        Some("base64") => Base64::decode_vec(&content).map_err(|_| "it is no base64".to_owned()),
+        Some(other) => Err(format!("`{other}` is no encoding")),
+    }
+}
+
+/// Reads a large body and compares its hash. Only the hash says where it lies: no path of the
+/// document is followed.
+fn read_file(file: Node<'_>, bodies: &Path) -> Result<Vec<u8>, String> {
+    let hash = text(file, "sha256").ok_or("a body has no hash")?;
+    let digest = Digest::parse_hex(&hash).map_err(|_| "a body's hash is none")?;
+    let path: PathBuf = bodies.join(digest.to_string());
+    let bytes = fs::read(&path).map_err(|error| format!("body {digest}: {error}"))?;
+    if Digest::of(&bytes) != digest {
+        return Err(format!(
+            "body {digest} has another hash: {}",
+            ContentHash::of(&bytes)
+        ));
+    }
+    Ok(bytes)
+}
+
+fn split(body: &Bytes, lengths: &[u64]) -> Option<Vec<Bytes>> {
+    let mut at = 0_usize;
+    let mut chunks = Vec::with_capacity(lengths.len());
+    for length in lengths {
+        let end = at.checked_add(usize::try_from(*length).ok()?)?;
+        if end > body.len() {
+            return None;
+        }
+        chunks.push(body.slice(at..end));
+        at = end;
+    }
+    (at == body.len()).then_some(chunks)
+}

@@ -1,0 +1,376 @@
+//! Secrets never reach the disk: they are replaced by placeholders before the first write.
+//!
+//! A placeholder is `[redacted:KIND:HEX]`, HEX being the start of an HMAC of the secret under a key
+//! that is made for one recording and kept nowhere: the same secret has the same placeholder
+//! throughout a recording, and nobody can try guesses on it afterwards. Matching looks at the kind
+//! alone, so that a replay with another key finds its recording.
+//!
+//! Two sorts of secrets are found: those of a known look (`kinds.rs`, `find.rs`, and the patterns of
+//! a redaction file), and known values, which are learned from headers, from the environment and
+//! from whatever was found before; those are also found in base64, percent-encoding, hex and JSON
+//! escapes. [`Window`] does this on a stream whose pieces may end within a secret.
+
+mod deltas;
+mod find;
+mod kinds;
+mod known;
+mod rules;
+mod window;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use hmac::{Hmac, KeyInit, Mac};
+use runseal_core::canon::{JsonString, Value};
+use sha2::Sha256;
+
+pub use kinds::is_secret_header;
+pub use known::known_values_in_environment;
+pub use rules::{RedactionRules, RulesError};
+pub use window::{BodyKind, Released, Window};
+
+use find::{Finder, Found};
+use kinds::SECRET_PARAMETERS;
+use known::Known;
+
+/// What every placeholder begins with.
+pub const PLACEHOLDER: &str = "[redacted:";
+
+/// Hex digits of the HMAC that a placeholder shows.
+const DIGITS: usize = 16;
+
+/// Replaces secrets, and remembers which values are secret and how many were replaced.
+#[derive(Debug)]
+pub struct Redactor {
+    key: [u8; 32],
+    finder: Finder,
+    rules: RedactionRules,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    known: Known,
+    counts: BTreeMap<String, u64>,
+}
+
+impl Redactor {
+    /// A redactor with a key of its own; none where the system gives no random bytes.
+    pub fn new(rules: RedactionRules) -> Option<Self> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).ok()?;
+        Self::with_key(key, rules)
+    }
+
+    fn with_key(key: [u8; 32], rules: RedactionRules) -> Option<Self> {
+        Some(Self {
+            key,
+            finder: Finder::new()?,
+            rules,
+            state: Mutex::default(),
+        })
+    }
+
+    /// The placeholder of a secret.
+    pub fn placeholder(&self, kind: &str, secret: &[u8]) -> String {
+        let code = Hmac::<Sha256>::new_from_slice(&self.key)
+            .map(|mut mac| {
+                mac.update(secret);
+                mac.finalize().into_bytes()
+            })
+            .unwrap_or_default();
+        let hex: String = code
+            .iter()
+            .take(DIGITS / 2)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("{PLACEHOLDER}{kind}:{hex}]")
+    }
+
+    /// Remembers that a value is secret, wherever it comes up from here on.
+    pub fn learn(&self, kind: &str, value: &[u8]) {
+        let mut state = self.lock();
+        let placeholder = self.placeholder(kind, value);
+        state.known.learn(kind, value, &placeholder);
+    }
+
+    /// How many secrets of each kind were replaced.
+    pub fn counts(&self) -> BTreeMap<String, u64> {
+        self.lock().counts.clone()
+    }
+
+    /// The first known secret in `bytes`, in any of its forms: its kind and place. Other than
+    /// [`Redactor::redact`] this looks for values alone, so that it finds what that one missed.
+    pub fn find_known(&self, bytes: &[u8]) -> Option<(String, usize)> {
+        let state = self.lock();
+        let found = state.known.find(bytes).next();
+        found.map(|(kind, range, _)| (kind.to_owned(), range.start))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every secret in `bytes` with what stands in its place, in order and apart.
+    fn find(&self, bytes: &[u8]) -> Vec<Edit> {
+        let mut found = Vec::new();
+        self.finder.find(bytes, &mut found);
+        let mut edits: Vec<Edit> = Vec::new();
+        for Found { range, kind } in found {
+            let Some(secret) = bytes.get(range.clone()) else {
+                continue;
+            };
+            edits.push(Edit {
+                placeholder: self.placeholder(kind, secret),
+                kind: kind.to_owned(),
+                range,
+                is_new: true,
+            });
+        }
+        for (kind, range) in self.rules.find(bytes) {
+            let secret = bytes.get(range.clone()).unwrap_or_default();
+            edits.push(Edit {
+                placeholder: self.placeholder(kind, secret),
+                kind: kind.to_owned(),
+                range,
+                is_new: true,
+            });
+        }
+        let state = self.lock();
+        for (kind, range, placeholder) in state.known.find(bytes) {
+            edits.push(Edit {
+                range,
+                kind: kind.to_owned(),
+                placeholder: placeholder.to_owned(),
+                is_new: false,
+            });
+        }
+        drop(state);
+        merge(edits)
+    }
+
+    /// The edits for `bytes`, counted, and what they replace learned.
+    fn take_edits(&self, bytes: &[u8]) -> Vec<Edit> {
+        let edits = self.find(bytes);
+        if !edits.is_empty() {
+            let mut state = self.lock();
+            for edit in &edits {
+                *state.counts.entry(edit.kind.clone()).or_default() += 1;
+                if edit.is_new
+                    && let Some(secret) = bytes.get(edit.range.clone())
+                {
+                    state.known.learn(&edit.kind, secret, &edit.placeholder);
+                }
+            }
+        }
+        edits
+    }
+
+    /// `bytes` without secrets.
+    pub fn redact<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let edits = self.take_edits(bytes);
+        if edits.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        for edit in &edits {
+            out.extend_from_slice(bytes.get(at..edit.range.start).unwrap_or_default());
+            out.extend_from_slice(edit.placeholder.as_bytes());
+            at = edit.range.end;
+        }
+        out.extend_from_slice(bytes.get(at..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// A text without secrets.
+    pub fn redact_text<'b>(&self, text: &'b str) -> Cow<'b, str> {
+        match self.redact(text.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+        }
+    }
+
+    /// A body without secrets. JSON is looked at once more with its escapes read: what is only
+    /// then a secret makes the body be written anew.
+    pub fn redact_body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
+        let redacted = self.redact(body);
+        if !has_escapes(&redacted) {
+            return redacted;
+        }
+        match deltas::rewrite_json(self, &redacted) {
+            Some(rewritten) => Cow::Owned(rewritten),
+            None => redacted,
+        }
+    }
+
+    /// Replaces secrets in every string of `value`, names of members included; whether there
+    /// were any.
+    pub fn redact_value(&self, value: &mut Value) -> bool {
+        match value {
+            Value::String(string) => {
+                let Some(text) = string.as_str() else {
+                    return false;
+                };
+                match self.redact_text(text) {
+                    Cow::Borrowed(_) => false,
+                    Cow::Owned(redacted) => {
+                        *string = JsonString::from(redacted.as_str());
+                        true
+                    }
+                }
+            }
+            Value::Array(items) => items
+                .iter_mut()
+                .fold(false, |any, item| self.redact_value(item) | any),
+            Value::Object(members) => {
+                let mut any = false;
+                let taken = std::mem::take(members);
+                for (name, mut member) in taken {
+                    any |= self.redact_value(&mut member);
+                    let renamed = name
+                        .as_str()
+                        .map(|text| self.redact_text(text).into_owned());
+                    any |= renamed.as_deref() != name.as_str();
+                    let name = renamed.map_or(name, |name| JsonString::from(name.as_str()));
+                    members.insert(name, member);
+                }
+                any
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    /// A header's value without secrets; a header that is one as a whole keeps its scheme only.
+    pub fn redact_header(&self, name: &str, value: &[u8]) -> String {
+        let text = String::from_utf8_lossy(value);
+        if !is_secret_header(name) {
+            return self.redact_text(&text).into_owned();
+        }
+        let kind = header_kind(name);
+        self.learn_header(&kind, &text);
+        *self.lock().counts.entry(kind.clone()).or_default() += 1;
+        match text.split_once(' ') {
+            Some((scheme, rest)) if name.to_ascii_lowercase().ends_with("authorization") => {
+                format!("{scheme} {}", self.placeholder(&kind, rest.as_bytes()))
+            }
+            _ => self.placeholder(&kind, text.as_bytes()),
+        }
+    }
+
+    /// Learns what a secret header carries: the whole, the part after the scheme, a password in
+    /// base64, the values of cookies.
+    fn learn_header(&self, kind: &str, text: &str) {
+        self.learn(kind, text.as_bytes());
+        if let Some((scheme, rest)) = text.split_once(' ') {
+            self.learn(kind, rest.trim().as_bytes());
+            if scheme.eq_ignore_ascii_case("basic")
+                && let Some(decoded) = known::decode_base64(rest.trim())
+            {
+                self.learn(kind, &decoded);
+                if let Some(colon) = decoded.iter().position(|byte| *byte == b':') {
+                    self.learn(kind, decoded.get(colon + 1..).unwrap_or_default());
+                }
+            }
+        }
+        if kind.contains("cookie") {
+            let cookies = text.split(';').filter_map(|part| part.split_once('='));
+            let attributes = ["path", "domain", "expires", "samesite", "max-age"];
+            for (name, value) in cookies {
+                if !attributes.contains(&name.trim().to_ascii_lowercase().as_str()) {
+                    self.learn(kind, value.trim().as_bytes());
+                }
+            }
+        }
+    }
+
+    /// The query of an address or a form, without the values of telling parameters.
+    pub fn redact_query(&self, query: &str) -> String {
+        let parts = query.split('&').map(|part| {
+            let Some((name, value)) = part.split_once('=') else {
+                return self.redact_text(part).into_owned();
+            };
+            let plain = name.to_ascii_lowercase().replace('-', "_");
+            if value.is_empty() || !SECRET_PARAMETERS.contains(&plain.as_str()) {
+                return self.redact_text(part).into_owned();
+            }
+            self.learn("parameter", value.as_bytes());
+            *self
+                .lock()
+                .counts
+                .entry("parameter".to_owned())
+                .or_default() += 1;
+            format!("{name}={}", self.placeholder("parameter", value.as_bytes()))
+        });
+        parts.collect::<Vec<_>>().join("&")
+    }
+}
+
+/// One replacement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Edit {
+    range: Range<usize>,
+    kind: String,
+    placeholder: String,
+    is_new: bool,
+}
+
+/// Sorts edits and joins those that touch each other's bytes: the first one's placeholder stands
+/// for all of them.
+fn merge(mut edits: Vec<Edit>) -> Vec<Edit> {
+    // Known values first among equals: their placeholder does not depend on how they are encoded.
+    edits.sort_by_key(|edit| (edit.range.start, edit.is_new));
+    let mut merged: Vec<Edit> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        match merged.last_mut() {
+            Some(last) if edit.range.start < last.range.end => {
+                last.range.end = last.range.end.max(edit.range.end);
+            }
+            _ => merged.push(edit),
+        }
+    }
+    merged
+}
+
+/// Whether a JSON text has escapes that may hide a letter or stand within a secret.
+fn has_escapes(bytes: &[u8]) -> bool {
+    bytes
+        .windows(2)
+        .any(|pair| matches!(pair, [b'\\', b'u' | b'/' | b'\\']))
+}
+
+/// The kind that a secret header's placeholder names.
+fn header_kind(name: &str) -> String {
+    let plain = |byte: char| match byte {
+        'a'..='z' | '0'..='9' | '-' => byte,
+        _ => '-',
+    };
+    name.to_ascii_lowercase().chars().map(plain).collect()
+}
+
+/// Replaces every placeholder by its kind alone, as matching sees it.
+pub fn forget_digits(text: &str) -> Cow<'_, str> {
+    let mut rest = text;
+    let mut out: Option<String> = None;
+    while let Some((before, after)) = rest.split_once(PLACEHOLDER) {
+        let Some((inside, tail)) = after.split_once(']') else {
+            break;
+        };
+        let out = out.get_or_insert_with(String::new);
+        let kind = inside.split(':').next().unwrap_or_default();
+        out.push_str(before);
+        out.push_str(PLACEHOLDER);
+        out.push_str(kind);
+        out.push(']');
+        rest = tail;
+    }
+    match out {
+        None => Cow::Borrowed(text),
+        Some(mut out) => {
+            out.push_str(rest);
+            Cow::Owned(out)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What verifies opens no socket: the crates that the verifier is made of do not depend on this one, nor
+//! on anything that it speaks to the network with.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+
+use std::process::Command;
+
+/// The packages that `package` is built from, this machine's `cargo` says.
+fn dependencies(package: &str, more: &[&str]) -> Vec<String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args([
+            "tree",
+            "--offline",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--package",
+        ])
+        .arg(package)
+        .args(more)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    let names = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+const NETWORKED: [&str; 7] = [
+    "runseal-net",
+    "tokio",
+    "hyper",
+    "hyper-util",
+    "hyper-rustls",
+    "rustls",
+    "mio",
+];
+
+#[test]
+fn verifier_crates_do_not_depend_on_the_network() {
+    for package in [
+        "runseal-core",
+        "runseal-archive",
+        "runseal-kernel",
+        "runseal-trust",
+        "runseal-sandbox",
+        "runseal-engine",
+    ] {
+        let found = dependencies(package, &[]);
+        assert!(
+            found.iter().any(|name| name == package),
+            "{package}: {found:?}"
+        );
+        for name in NETWORKED {
+            assert!(
+                !found.iter().any(|other| other == name),
+                "{package} depends on {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn command_line_without_its_feature_does_not_depend_on_the_network() {
+    let without = dependencies("runseal", &["--no-default-features"]);
+    for name in NETWORKED {
+        assert!(
+            !without.iter().any(|other| other == name),
+            "it depends on {name}"
+        );
+    }
+    // The looking itself is tried: with the feature they are all there.
+    let with = dependencies("runseal", &[]);
+    for name in NETWORKED {
+        assert!(
+            with.iter().any(|other| other == name),
+            "{name} was not found"
+        );
+    }
+}
