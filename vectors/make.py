@@ -957,6 +957,11 @@ def make_run_bundles():
     case("rb11-entry-missing", index(drop(-1)))
     case("rb12-laid-out", laid_out, **plain)
     case("rb12-sums-unsorted", sums(lambda lines: lines[::-1]), **plain)
+    recorded = {"base": "ok-recorded"}
+    case("rb13-script-replaced", lambda f: (f / "engine/analyse.py").write_text("print(3)\n"), **recorded)
+    case("rb13-value-of-another", lambda f: (f / "engine/settings.json").write_text("{}"), **recorded)
+    case("rb13-file-not-read", member("RUN_INPUT.json", lambda v: v["files"].pop(0)), **recorded)
+
     index_of = json.loads((HERE / "run-bundle/ok-sealed/input/ARTIFACT_INDEX.json").read_text())
 
     def bare_index(folder):

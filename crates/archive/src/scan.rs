@@ -305,7 +305,13 @@ pub(crate) fn shown(name: &[u8]) -> String {
 
 /// What rules read as a text.
 fn is_document(name: &[u8]) -> bool {
-    let endings: [&[u8]; 4] = [b".json", b".jsonl", b".md", b"SHA256SUMS.txt"];
+    let endings: [&[u8]; 5] = [
+        b".json",
+        b".json.bytes",
+        b".jsonl",
+        b".md",
+        b"SHA256SUMS.txt",
+    ];
     endings.iter().any(|ending| name.ends_with(ending))
 }
 

@@ -121,9 +121,10 @@ impl Answers {
             Tone::Bad => ", NOT trusted",
             _ => "",
         };
-        let article = match title.starts_with(['a', 'e', 'i', 'o', 'u']) {
-            true => "An",
-            false => "A",
+        let subject = match format {
+            Format::Evidence => "Evidence".to_owned(),
+            Format::Engine | Format::Archive => format!("An {title}"),
+            _ => format!("A {title}"),
         };
         let about = match self.outcome.tone {
             Tone::Neutral => String::new(),
@@ -133,7 +134,7 @@ impl Answers {
             Tone::Good => "intact",
             _ => "only partly checked",
         };
-        format!("{article} {title}: {intact}, {signed}{trusted}{about}")
+        format!("{subject}: {intact}, {signed}{trusted}{about}")
     }
 }
 

@@ -121,6 +121,8 @@ pub struct Spec {
     /// inputs, and interpreters and libraries outside the system's folders. What lies below the
     /// layered folder or a system folder is there already and is left out.
     pub show: Vec<PathBuf>,
+    /// The same at other paths than their own, under the same rules.
+    pub show_at: Vec<Mount>,
     /// What to keep of what the command is seen to do; nothing is observed without.
     pub observe: Option<Observe>,
     /// Ends the run early.
@@ -136,6 +138,9 @@ pub struct Spec {
 pub struct Layered {
     /// The folder: absolute, no link on the way (canonical).
     pub folder: PathBuf,
+    /// Where the command sees it: its own path as a rule. Only namespaces can show it elsewhere; at
+    /// other levels the command works in a copy whose path it has.
+    pub inside: PathBuf,
     /// An empty folder of the caller's own, for a copy where there can be no layer. Nobody else
     /// may reach it. What is put there is removed when the [`crate::FolderLayer`] is dropped.
     pub store: PathBuf,
@@ -192,6 +197,7 @@ impl Spec {
             unix_sockets: false,
             layered: None,
             show: Vec::new(),
+            show_at: Vec::new(),
             observe: None,
             cancel: None,
             on_output: None,
@@ -215,7 +221,12 @@ impl Spec {
         let mut spec = Spec::new(command, folder.clone());
         spec.current_dir = folder.clone();
         let store = store.into();
-        spec.layered = Some(Layered { folder, store });
+        let inside = folder.clone();
+        spec.layered = Some(Layered {
+            folder,
+            inside,
+            store,
+        });
         spec
     }
 
@@ -277,6 +288,11 @@ impl Spec {
         if let Some(layered) = &self.layered {
             check_host_path(&layered.store)?;
             check_own_place(&layered.folder)?;
+            check_own_place(&layered.inside)?;
+        }
+        for mount in &self.show_at {
+            check_host_path(&mount.host)?;
+            check_own_place(&mount.inside)?;
         }
         for path in &self.show {
             check_shown(path)?;

@@ -12,7 +12,7 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 34] = schemas![
+static SCHEMAS: [(&str, &str); 35] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
@@ -39,6 +39,7 @@ static SCHEMAS: [(&str, &str); 34] = schemas![
     "redaction",
     "run",
     "run-context-stripped",
+    "run-environment",
     "run-input",
     "run-meta",
     "run-output",

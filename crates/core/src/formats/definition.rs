@@ -69,6 +69,8 @@ pub struct Identity {
     pub outcome: Option<String>,
     /// Places that it withholds, each with its reason.
     pub withheld: Vec<(String, String)>,
+    /// What it says itself that it did not capture.
+    pub not_captured: Vec<String>,
 }
 
 impl Identity {

@@ -287,10 +287,12 @@ impl Executor<'_> {
                 host: model.folder().to_owned(),
                 inside: "/model".into(),
             });
-            // Without isolation nothing is mounted, and the socket is where it is on the host.
+            // Without namespaces nothing is mounted, and the socket is where it is on the host.
             let socket = match self.sandbox.isolation() {
                 Isolation::Full => "/model/socket".to_owned(),
-                Isolation::None => model.folder().join("socket").display().to_string(),
+                Isolation::Landlock | Isolation::None => {
+                    model.folder().join("socket").display().to_string()
+                }
             };
             spec.env.insert("RUNSEAL_MODEL_IO".to_owned(), socket);
         }

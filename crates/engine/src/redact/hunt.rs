@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::documents::find_value;
+use runseal_core::formats::run_bundle::layout::exact_path;
 use runseal_trust::encoding::encode_base64;
 
 use super::RedactError;
@@ -199,6 +200,17 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
             && !places.covers("RUN_META.json", Some(executable))
         {
             found.push(("RUN_META.json".to_owned(), Some(executable.to_owned())));
+        }
+        // The very bytes of a document say what the document says.
+        for file in &original.redaction.files {
+            let exact = exact_path(&file.path);
+            let is_touched = file.is_json && places.touches(&file.path);
+            if is_touched
+                && original.redaction.file(&exact).is_some()
+                && !places.covers(&exact, None)
+            {
+                found.push((exact, None));
+            }
         }
         if found.is_empty() {
             return Ok(());

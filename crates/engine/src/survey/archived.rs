@@ -117,7 +117,7 @@ fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> 
 }
 
 /// The folder that stands for the archive and what it is; the documents in it where it is none.
-pub(super) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
+pub(crate) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
     let mut search = Search {
         archive,
         path: "",

@@ -35,6 +35,7 @@ use inside::InsidePath;
 use judge::Judge;
 use walk::{Start, walk_below};
 
+pub(crate) use archived::find_in_archive;
 pub use walk::detect_path;
 pub use witness::{Noted, Onlooker};
 
@@ -250,7 +251,7 @@ pub fn read_pack(path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> 
         let source = DirectorySource::open(path, RootLink::Refuse)?;
         return Ok((PackFiles::read(&source)?, Vec::new()));
     };
-    let (folder, _, _) = archived::find_in_archive(&archive);
+    let (folder, _, _) = find_in_archive(&archive);
     let files = PackFiles::read(&ArchiveSource::new(&archive, &folder))?;
     let about = verify_archive(&archived::faults_of(
         &archive,

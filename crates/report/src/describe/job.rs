@@ -1,5 +1,7 @@
 //! The job bundle: what was to be read, and the texts that were.
 
+use std::collections::BTreeMap;
+
 use runseal_core::canon::Node;
 
 use super::content::words_of;
@@ -68,11 +70,16 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
     ];
     let picture = Block::new("From inputs to artifacts", Body::Picture(flow(lanes)));
     description.done.push(picture);
+    let key = |artifact: &Node<'a>| {
+        let text = |member| text_at(*artifact, member).unwrap_or_default();
+        ((text("ref"), text("slice")), *artifact)
+    };
+    let by_ref: BTreeMap<_, _> = artifacts.iter().map(key).collect();
     let read: Vec<_> = steps
         .iter()
         .enumerate()
         .take(STEPS)
-        .map(|(at, step)| read_step(exhibit, at, *step, &artifacts))
+        .map(|(at, step)| read_step(exhibit, at, *step, &by_ref))
         .collect();
     if !read.is_empty() {
         let mut block = Block::new("What was read", Body::Steps(read));
@@ -127,15 +134,11 @@ fn read_step<'a>(
     exhibit: &Exhibit<'a>,
     at: usize,
     step: Node<'a>,
-    artifacts: &[Node<'a>],
+    artifacts: &BTreeMap<(String, String), Node<'a>>,
 ) -> Step<'a> {
     let reference = ref_of(step).unwrap_or_default();
     let slice = text_at(step, "constraints.slice").unwrap_or_default();
-    let of_step = |artifact: &&Node<'a>| {
-        let is = |member, value: &str| text_at(**artifact, member).as_deref() == Some(value);
-        is("ref", &reference) && is("slice", &slice)
-    };
-    let artifact = artifacts.iter().find(of_step);
+    let artifact = artifacts.get(&(reference.clone(), slice.clone()));
     let path = artifact.map(|artifact| path_of(*artifact));
     let bytes = path.as_ref().and_then(|path| exhibit.contents.get(path));
     let words = match (bytes, &path) {

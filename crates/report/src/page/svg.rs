@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::blocks::{fault_mark, fault_of};
+use super::blocks::{fault_mark, fault_of, is_hash};
 use crate::describe::{Card, Lane, Mark, Moment, Picture, TreeNode};
 use crate::exhibit::Faults;
 use crate::limits::POINTS;
@@ -77,6 +77,10 @@ fn tree_node(node: &TreeNode, faults: &Faults) -> Markup {
 
 /// A title that may go on in a new line behind each part of a path, rather than inside a word.
 fn breakable(title: &str) -> Markup {
+    // A hash stands in full where it can be copied.
+    if is_hash(title) {
+        return html! { (cut(title, 16)) };
+    }
     html! {
         @for part in title.split_inclusive(['/', '_', ':']) { (part) wbr; }
     }

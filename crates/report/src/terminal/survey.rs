@@ -32,6 +32,9 @@ pub fn render_survey_human(survey: &Survey, screen: Screen) -> String {
         if few || !survey.is_ok(result) {
             write_withheld(&mut text, result);
             write_authenticity(&mut text, survey, result);
+            for gap in &result.identity.not_captured {
+                text.line(1, &format!("not captured: {}", plain(gap)));
+            }
         }
     }
     let tone = match survey.outcome() {

@@ -106,7 +106,10 @@ fn try_restrict(fence: &Fence) -> Result<bool, Box<dyn std::error::Error>> {
         } else {
             see & AccessFs::from_file(abi)
         };
-        ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(place)?, rights))?;
+        // What this user cannot reach needs no rule to be closed.
+        if let Ok(opened) = PathFd::new(place) {
+            ruleset = ruleset.add_rule(PathBeneath::new(opened, rights))?;
+        }
     }
     for folder in &fence.writable {
         ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(folder)?, change))?;

@@ -132,7 +132,7 @@ impl Surroundings {
         let folder = self.layered.as_ref()?;
         Some(Moved {
             copy: folder.copy_path()?.to_owned(),
-            real: layered.folder.clone(),
+            real: layered.inside.clone(),
         })
     }
 }
@@ -142,6 +142,9 @@ fn prepare(
     drop_to: Option<(u32, u32)>,
     purpose: Purpose,
 ) -> Result<Surroundings, SandboxError> {
+    for path in &spec.show {
+        fs::metadata(path).map_err(system("look at a path that is to be shown"))?;
+    }
     let Some(layered) = &spec.layered else {
         if let (Some(ids), Purpose::Run) = (drop_to, purpose) {
             ownership::give_folder(&spec.work_folder, ids)
@@ -244,7 +247,7 @@ fn environment(spec: &Spec, surroundings: &Surroundings) -> BTreeMap<String, OsS
 /// What an inside path is on the host, where nothing is mounted anywhere.
 fn on_host(spec: &Spec, surroundings: &Surroundings, inside: &Path) -> PathBuf {
     if let Some(layered) = &spec.layered {
-        return match inside.strip_prefix(&layered.folder) {
+        return match inside.strip_prefix(&layered.inside) {
             Ok(below) => surroundings.work.join(below),
             Err(_) => inside.to_owned(),
         };

@@ -292,6 +292,7 @@ mod tests {
         fs::create_dir(&inner).unwrap();
         let layered = |store: &Path| Layered {
             folder: folder.path().to_owned(),
+            inside: folder.path().to_owned(),
             store: store.to_owned(),
         };
         assert!(check_store(&layered(&inner)).is_err());

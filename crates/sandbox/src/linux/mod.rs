@@ -186,7 +186,7 @@ fn in_namespaces(
     if !matches!(ending, Ending::Stopped(_)) {
         let collected = match (folder, &spec.layered) {
             (Some(folder), Some(layered)) => {
-                let found = folder.collect(work.socket(), layered.folder.clone())?;
+                let found = folder.collect(work.socket(), layered.inside.clone())?;
                 found.map(Some)
             }
             _ => work.collect(&spec.limits)?.map_or(Ok(None), Err),

@@ -91,7 +91,7 @@ impl OwnPlaces {
                 let kind = std::io::ErrorKind::NotADirectory;
                 return Err(look_error(std::io::Error::from(kind)));
             }
-            planned.add(&folder, true, true)?;
+            planned.add(&folder, &layered.inside, (true, true))?;
             let host = match showing {
                 Showing::MemoryLayer => None,
                 Showing::DiskLayer(path) | Showing::Copy(path) => Some(c_string(path.as_os_str())?),
@@ -106,6 +106,11 @@ impl OwnPlaces {
         }
         for path in &spec.show {
             planned.show(spec, path)?;
+        }
+        for mount in &spec.show_at {
+            let host = fs::canonicalize(&mount.host).map_err(look_error)?;
+            let is_folder = fs::metadata(&host).map_err(look_error)?.is_dir();
+            planned.add(&host, &mount.inside, (is_folder, false))?;
         }
         // An outer folder has fewer segments than what is in it.
         planned
@@ -125,19 +130,24 @@ impl OwnPlaces {
             || spec
                 .layered
                 .as_ref()
-                .is_some_and(|layered| host.starts_with(&layered.folder));
+                .is_some_and(|layered| host.starts_with(&layered.inside));
         if is_there {
             return Ok(());
         }
         crate::spec::check_shown(&host)?;
         let is_folder = fs::metadata(&host).map_err(look_error)?.is_dir();
-        self.add(&host, is_folder, false)
+        self.add(&host, &host, (is_folder, false))
     }
 
-    fn add(&mut self, path: &Path, is_folder: bool, is_layered: bool) -> Result<(), SandboxError> {
+    fn add(
+        &mut self,
+        host: &Path,
+        inside: &Path,
+        (is_folder, is_layered): (bool, bool),
+    ) -> Result<(), SandboxError> {
         self.places.push(OwnPlace {
-            inside: path.to_owned(),
-            host: c_string(path.as_os_str())?,
+            inside: inside.to_owned(),
+            host: c_string(host.as_os_str())?,
             is_folder,
             is_layered,
         });

@@ -44,7 +44,7 @@ pub(super) fn make_plan(
     let mounts = mounts::plan_mounts(spec, drop_to, storage, showing)?;
     let needs_id_map = drop_to.is_some() && !mounts.own_places.is_empty();
     let work = match &spec.layered {
-        Some(layered) => layered.folder.clone(),
+        Some(layered) => layered.inside.clone(),
         None => PathBuf::from(INSIDE_WORK),
     };
     let fence = Fence {

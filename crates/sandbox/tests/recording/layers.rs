@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use runseal_sandbox::{Changed, Isolation, LayerKind, Limit, SandboxError, SpecError};
 
-use crate::project::{Project, change, levels, short, text};
+use crate::project::{Project, change, has_python, levels, short, text};
 
 #[test]
 fn changes_are_found_and_the_real_folder_stays() {
@@ -283,9 +283,7 @@ fn command_that_removes_everything_removes_nothing_real() {
 #[test]
 fn devices_cannot_be_made_and_sockets_are_reported() {
     for sandbox in levels() {
-        if sandbox.isolation() == Isolation::None
-            || !std::path::Path::new("/usr/bin/python3").exists()
-        {
+        if sandbox.isolation() == Isolation::None || !has_python() {
             continue;
         }
         let project = Project::new();
@@ -394,4 +392,18 @@ fn layer_has_no_name_inside() {
         "{}",
         text(&recorded)
     );
+}
+
+#[test]
+fn input_that_is_not_there_is_an_error() {
+    for sandbox in levels() {
+        let project = Project::new();
+        let mut spec = project.spec(&["true"]);
+        spec.show.push(project.path().join("not-there"));
+        let answer = sandbox.record(&spec);
+        assert!(
+            matches!(answer, Err(SandboxError::System { .. })),
+            "{answer:?}"
+        );
+    }
 }

@@ -27,6 +27,17 @@ pub(crate) fn levels() -> Vec<Sandbox> {
     found
 }
 
+/// Whether the system's Python is there, with a message where it is not. CI must have it.
+pub(crate) fn has_python() -> bool {
+    let is_there = Path::new("/usr/bin/python3").exists();
+    if !is_there {
+        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!in_ci, "CI must have /usr/bin/python3");
+        println!("SKIPPED: no /usr/bin/python3");
+    }
+    is_there
+}
+
 impl Project {
     /// `data.txt`, `sub/inner.txt`, `script.sh` and a link to `data.txt`.
     pub(crate) fn new() -> Project {

@@ -12,8 +12,9 @@ use super::forbidden::ForbiddenKeys;
 use super::index::{ArtifactIndex, parse_index, parse_stored_index};
 use super::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
-    RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json,
+    RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json, path_of_exact,
 };
+use super::recorded::is_recorded;
 use super::rules::verify_run_bundle;
 use super::sums::{Sums, parse_sums};
 use crate::canon::{Dialect, Document, Node, ReadOptions, compare_canonical, parse_document};
@@ -25,7 +26,7 @@ use crate::verify::{Level, Report};
 
 /// The documents that rules read, so that their bytes are kept; but for the index, which is as long as the bundle has
 /// files and is kept as what it lists.
-pub const DOCUMENTS: [&str; 8] = [
+pub const DOCUMENTS: [&str; 9] = [
     INPUT_SCHEMA,
     MANIFEST,
     OUTPUT_SCHEMA,
@@ -34,6 +35,7 @@ pub const DOCUMENTS: [&str; 8] = [
     RUN_OUTPUT,
     INPUT_ARTIFACT_INDEX,
     RUN_META,
+    RUN_ENVIRONMENT,
 ];
 
 /// Validates a document against a JSON Schema. What does so is not part of this crate.
@@ -87,7 +89,13 @@ impl CollectedRun {
             others.push((shown, fact));
         }
         let (keys, documents) = collected.read_documents(source, &mut files)?;
-        let mut entries = read_others(source, &keys, files)?;
+        // A recorded command's artifacts are whatever its user's files are.
+        let manifest = collected.documents.get(MANIFEST);
+        let is_recorded = manifest.is_some_and(|bytes| {
+            parse_document(bytes, &ReadOptions::default())
+                .is_ok_and(|manifest| is_recorded(manifest.root()))
+        });
+        let mut entries = read_others(source, (!is_recorded).then_some(&keys), files)?;
         // A file is told before what is only shown under the same name.
         entries.extend(documents.into_iter().chain(others));
         collected.facts.entries = entries.into_iter().collect();
@@ -193,6 +201,7 @@ impl CollectedRun {
             output: doc(RUN_OUTPUT),
             input_index: doc(INPUT_ARTIFACT_INDEX),
             meta: doc(RUN_META),
+            environment: doc(RUN_ENVIRONMENT),
             input_verdict: &schemas.judge(root(RUN_INPUT), root(INPUT_SCHEMA)),
             output_verdict: &schemas.judge(root(RUN_OUTPUT), root(OUTPUT_SCHEMA)),
         };
@@ -207,10 +216,11 @@ impl CollectedRun {
 /// Reads the files that are no documents.
 fn read_others(
     source: &dyn Source,
-    keys: &ForbiddenKeys,
+    keys: Option<&ForbiddenKeys>,
     files: Vec<SafePath>,
 ) -> Result<Entries, SourceError> {
-    let want = |path: &SafePath| match is_json(path.as_str()) {
+    let is_text = |path: &str| is_json(path) || path_of_exact(path).is_some();
+    let want = |path: &SafePath| match is_text(path.as_str()) {
         true => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
         false => Want::Fact,
     };
@@ -245,7 +255,11 @@ fn read_others(
     Ok(entries)
 }
 
-fn fact_of(path: &SafePath, seen: Seen, keys: &ForbiddenKeys) -> Result<EntryFact, SourceError> {
+fn fact_of(
+    path: &SafePath,
+    seen: Seen,
+    keys: Option<&ForbiddenKeys>,
+) -> Result<EntryFact, SourceError> {
     let bytes = match seen {
         Ok(Got::Fact(content)) => return Ok(EntryFact::File(FileFact::Bytes(content.sha256))),
         Ok(Got::Whole(bytes)) => Ok(bytes),
@@ -255,14 +269,18 @@ fn fact_of(path: &SafePath, seen: Seen, keys: &ForbiddenKeys) -> Result<EntryFac
         Ok(bytes) => bytes,
         Err(fact) => return Ok(fact),
     };
+    if path_of_exact(path.as_str()).is_some() {
+        let canonical = parse_canonical(&bytes).ok().map(|(_, digest, _)| digest);
+        let sha256 = Digest::of(&bytes);
+        return Ok(EntryFact::File(FileFact::Exact { sha256, canonical }));
+    }
     let fact = match parse_canonical(&bytes) {
         Ok((document, sha256, canonical)) => FileFact::Json {
             sha256,
             canonical,
-            forbidden: if path.as_str().starts_with("artifacts/") {
-                keys.find(document.root())
-            } else {
-                Vec::new()
+            forbidden: match keys {
+                Some(keys) if path.as_str().starts_with("artifacts/") => keys.find(document.root()),
+                _ => Vec::new(),
             },
         },
         Err(fault) => FileFact::BrokenJson(fault),

@@ -22,6 +22,13 @@ pub enum FileFact {
         /// The pointers of forbidden members, where the file is one of the engine's artifacts.
         forbidden: Vec<String>,
     },
+    /// The very bytes of a JSON file that is stored as its JCS elsewhere.
+    Exact {
+        /// The digest over its bytes.
+        sha256: Digest,
+        /// The digest over its JCS bytes, where it has a JCS form.
+        canonical: Option<Digest>,
+    },
     /// A JSON file without a JCS form: why.
     BrokenJson(String),
 }
@@ -31,7 +38,7 @@ impl FileFact {
     pub fn sha256(&self) -> Option<Digest> {
         match self {
             Self::Bytes(digest) => Some(*digest),
-            Self::Json { sha256, .. } => Some(*sha256),
+            Self::Json { sha256, .. } | Self::Exact { sha256, .. } => Some(*sha256),
             Self::BrokenJson(_) => None,
         }
     }
@@ -135,6 +142,8 @@ pub struct RunBundleView<'a> {
     pub input_index: Doc<'a>,
     /// RUN_META.json
     pub meta: Doc<'a>,
+    /// RUN_ENVIRONMENT.json
+    pub environment: Doc<'a>,
     /// RUN_INPUT.json against INPUT_SCHEMA.json.
     pub input_verdict: &'a SchemaVerdict,
     /// RUN_OUTPUT.json against OUTPUT_SCHEMA.json.
