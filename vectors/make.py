@@ -1192,6 +1192,64 @@ def make_bases(program):
             "--out runs --run-id upstream --upstream runs/sealed")
         keep("runs/upstream", "run-bundle", "ok-upstream")
 
+        (work / "seed").write_text(sha("a seed for vectors only"))
+        run(f"engine run {engines}/resonance-sweep sweep.json --out runs --run-id redactable "
+            "--redactable --seed seed")
+        keep("runs/redactable", "run-bundle", "ok-redactable")
+        redact = "redact runs/redactable --seed seed --reason secret"
+        run(f"{redact} --drop RUN_INPUT.json#/inputs/natural_hz RUN_INPUT.json#/context/bench -o values")
+        keep("values", "redacted-bundle", "ok-values")
+        run(f"{redact} --drop artifacts/** -o files")
+        keep("files", "redacted-bundle", "ok-files")
+
+
+# Redacted copies
+
+def make_redacted():
+    def case(name, edit, base="ok-values"):
+        edit_folder("redacted-bundle", base, name, edit)
+
+    def text(file, old, new):
+        def change(folder):
+            path = folder / file
+            before = path.read_text()
+            after = before.replace(old, new, 1)
+            assert before != after, (file, old)
+            path.write_text(after)
+        return change
+
+    def member(file, edit):
+        def change(folder):
+            path = folder / file
+            value = json.loads(path.read_text())
+            edit(value)
+            path.write_text(kernel(value))
+        return change
+
+    def link(folder):
+        (folder / "more").symlink_to("/etc/hostname")
+
+    marker = {"runseal.redacted": "0" * 64}
+    case("rd1-commitment-missing", lambda f: (f / "REDACTION.json").unlink())
+    case("rd1-root-of-other-files", member("REDACTION.json", put(["root"], sha("x"))))
+    case("rd1-reason-empty", member("REDACTED.json", put(["withheld", 0, "reason"], "")))
+    case("rd1-member-unknown", member("REDACTED.json", put(["more"], 1)))
+    case("rd2-file-missing", lambda f: (f / "SEALING_SPEC.md").unlink())
+    case("rd2-file-added", lambda f: (f / "SHA256SUMS.txt").write_text("x\n"))
+    case("rd2-link", link)
+    case("rd2-withheld-file-is-here", lambda f: (f / "artifacts/sweep.csv").write_text("x\n"), base="ok-files")
+    case("rd3-value-changed", member("RUN_INPUT.json", put(["inputs", "steps"], 6)))
+    case("rd3-member-added", member("RUN_INPUT.json", put(["inputs", "more"], 1)))
+    case("rd3-file-changed", text("SEALING_SPEC.md", "a", "b"))
+    case("rd3-marker-of-another-value", member("RUN_OUTPUT.json", put(["inputs_hash"], marker)))
+    case("rd3-key-changed", member("REDACTED.json", put(["openings", "SEALING_SPEC.md", "key"], "0" * 64)))
+    case("rd4-place-not-listed", member("REDACTED.json", drop("withheld", 0)))
+    case("rd4-place-listed-and-shown", member("REDACTED.json", lambda v: v["withheld"].insert(
+        0, {"path": "RUN_INPUT.json", "pointer": "/context", "reason": "x"})), base="ok-files")
+    case("rd5-id-withheld", member("RUN_META.json", put(["run_id"], marker)))
+    case("rd6-laid-out", lambda f: (f / "RUN_META.json").write_text(
+        json.dumps(json.loads((f / "RUN_META.json").read_text()), indent=1)))
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -1201,7 +1259,7 @@ def main():
         make_bases(os.path.abspath(options.bases))
     for make in (make_context_bundles, make_proposals, make_patches, make_evidence, make_ledgers,
                  make_model_recordings, make_runners, make_packs, make_job_bundles, make_receipts,
-                 make_trust_policies, make_run_bundles, make_engines, make_archives):
+                 make_trust_policies, make_run_bundles, make_engines, make_redacted, make_archives):
         make()
 
 

@@ -259,6 +259,7 @@ impl OpenTrust {
             policy: self.policy.as_ref(),
             keys: &[],
             now: self.now,
+            log: None,
         }
     }
 }

@@ -95,6 +95,10 @@ fn shown_by(format: Format) -> &'static [&'static str] {
         Format::Evidence => &["That its status follows from the results that it lists."],
         Format::Ledger => &["That its lines are complete, and chained where they carry a chain."],
         Format::Engine => &["That its contracts are complete and consistent."],
+        Format::Redacted => &[
+            "That everything it shows is what was sealed, at its place, and that nothing is missing but \
+             what it says it withholds.",
+        ],
         Format::Archive => &["That any unpacker gets the same files out of it."],
     }
 }
@@ -125,6 +129,9 @@ fn not_shown_by(format: Format) -> &'static [&'static str] {
         Format::Runner | Format::Evidence => &["That it happened: it is its maker's word."],
         Format::Ledger => &["That no line was left off the end."],
         Format::Engine => &["That the program does what its contracts say."],
+        Format::Redacted => {
+            &["What the withheld values are, or that the rules of the whole bundle hold."]
+        }
         Format::Archive => &["Anything about what the files in it say."],
     }
 }

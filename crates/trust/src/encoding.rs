@@ -17,6 +17,11 @@ pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
         .ok()
 }
 
+/// URL-safe base64 without padding, as tokens write it.
+pub fn encode_base64url(bytes: &[u8]) -> String {
+    Base64UrlUnpadded::encode_string(bytes)
+}
+
 /// Lower-case hex.
 pub fn encode_hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

@@ -7,6 +7,7 @@
 //! A verdict has three parts that are never mixed: whether something is intact (`runseal-core`
 //! says), whether it is signed ([`check`]), and whether a policy trusts who signed ([`policy`]).
 
+pub mod action;
 pub mod check;
 pub mod dirhash;
 pub mod dsse;
@@ -14,8 +15,10 @@ pub mod encoding;
 pub mod facts;
 pub mod keys;
 pub mod limits;
+pub mod log;
 pub mod policy;
 pub mod predicate;
+pub mod sd_jwt;
 pub mod sigstore;
 pub mod statement;
 pub mod timestamp;

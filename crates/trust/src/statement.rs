@@ -59,6 +59,9 @@ pub struct Target {
     pub file: Option<(String, Digest)>,
     /// The files of a folder without such a manifest.
     pub files: Option<BTreeMap<String, Digest>>,
+    /// The commitment of a redactable bundle. A statement names it, so that it holds for redacted
+    /// copies too; it does not stand for the bundle.
+    pub redaction: Option<(String, Digest)>,
     /// The archive that it came in.
     pub archive: Option<(String, Digest)>,
     /// The bytes that signatures without a statement (SSHSIG, minisign) are over: the file, or
@@ -97,7 +100,7 @@ impl Target {
         if let Some((name, digest)) = &self.file {
             subjects.push(subject(name.clone(), SHA256, *digest));
         }
-        if let Some((name, digest)) = &self.archive {
+        for (name, digest) in [&self.redaction, &self.archive].into_iter().flatten() {
             subjects.push(subject(name.clone(), SHA256, *digest));
         }
         if let Some(files) = &self.files {

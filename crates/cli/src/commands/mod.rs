@@ -20,6 +20,7 @@ mod job;
 mod keygen;
 mod ledger;
 mod lint;
+mod log;
 mod man;
 #[cfg(feature = "net")]
 mod mcp;
@@ -32,6 +33,7 @@ mod proxy;
 mod receipt;
 mod record;
 mod record_error;
+mod redact;
 mod replay;
 mod replay_intent;
 mod replay_pack;
@@ -46,6 +48,7 @@ mod seal;
 mod sign;
 mod transform;
 mod trust;
+mod unredact;
 mod verify;
 
 use std::ffi::OsString;
@@ -148,6 +151,9 @@ commands! {
         Sign(sign),
         Trust(trust) => trust::Args::surface,
         Record(record),
+        Log(log) => log::Args::surface,
+        Redact(redact),
+        Unredact(unredact),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
         #[cfg(feature = "net")]

@@ -13,8 +13,10 @@ use runseal_engine::harness::{
     Finished, HarnessError, Mode, ModelMode, Options, StepEnding, StepSummary, read_policy,
     run_intent,
 };
+use runseal_engine::log::LogStore;
 use runseal_sandbox::Isolation;
 
+use super::log::{append_target, log_error};
 use crate::clock;
 use crate::error::CliError;
 use crate::ui;
@@ -55,6 +57,9 @@ pub struct Args {
     /// Append the run to this ledger.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Append the pack to this transparency log, by its digests (docs/log.md).
+    #[arg(long, value_name = "LOG", requires = "pack")]
+    log: Option<PathBuf>,
     /// The run's id, where two runs should have the same.
     #[arg(long, value_name = "ID", value_parser = RunId::parse)]
     run_id: Option<RunId>,
@@ -103,9 +108,16 @@ enum FormatArg {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let options = options_of(args)?;
+    if let Some(log) = &args.log {
+        // Told before anything runs, not after.
+        LogStore::open(log).map_err(|error| log_error(&error, log))?;
+    }
     let finished = run_intent(&options).map_err(|error| harness_error(&error))?;
     for note in &finished.notes {
         ui::note(note);
+    }
+    if let (Some(log), Some(pack)) = (&args.log, &args.pack) {
+        append_target(log, pack)?;
     }
     let on_terminal = match std::io::stdout().is_terminal() {
         true => FormatArg::Human,

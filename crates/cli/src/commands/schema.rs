@@ -12,7 +12,7 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 33] = schemas![
+static SCHEMAS: [(&str, &str); 35] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
@@ -35,6 +35,8 @@ static SCHEMAS: [(&str, &str); 33] = schemas![
     "proposal",
     "receipt",
     "recording",
+    "redacted",
+    "redaction",
     "run",
     "run-context-stripped",
     "run-environment",

@@ -8,12 +8,14 @@ use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Finding, Outcome, violations_json};
 use runseal_engine::input::Input;
+use runseal_engine::redact::{SealingSeed, new_seed, read_seed};
 use runseal_engine::run::contracts::{Engine, Program, check_engine};
 use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
 use runseal_engine::run::staging::RunFilesError;
 use runseal_engine::staging::StagingError;
 use runseal_sandbox::SandboxError;
 
+use super::redact::redact_error;
 use crate::clock;
 use crate::error::CliError;
 use crate::ui;
@@ -53,6 +55,13 @@ pub struct SealingArgs {
     /// A run bundle of another engine whose artifacts this run takes; may be repeated.
     #[arg(long, value_name = "RUN_BUNDLE")]
     upstream: Vec<PathBuf>,
+    /// Commit to every value with salts, so that parts can be withheld later (docs/redaction.md).
+    /// The seed is kept beside the bundle, as `<bundle>.seed`, for you alone.
+    #[arg(long)]
+    redactable: bool,
+    /// The seed to commit with, in place of a new one.
+    #[arg(long, value_name = "FILE", requires = "redactable")]
+    seed: Option<PathBuf>,
     /// Parameters that are kept apart from the input, as RUN_PARAMETERS.json.
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
@@ -71,7 +80,20 @@ impl SealingArgs {
             out: &self.out,
             run_id,
             now,
+            redactable: self.sealing_seed()?,
         })
+    }
+
+    fn sealing_seed(&self) -> Result<Option<SealingSeed>, CliError> {
+        if !self.redactable {
+            return Ok(None);
+        }
+        let (seed, is_new) = match &self.seed {
+            Some(path) => (read_seed(path), false),
+            None => (new_seed(), true),
+        };
+        let seed = seed.map_err(|error| redact_error(error, "--seed"))?;
+        Ok(Some(SealingSeed { seed, is_new }))
     }
 
     /// The engine, or nothing where its contracts do not hold; the verdict is printed then.
@@ -112,11 +134,14 @@ pub fn print_sealed(sealed: Result<Sealed, SealError>) -> Result<Outcome, CliErr
     match sealed {
         Ok(sealed) => {
             let path = sealed.path.display().to_string();
-            let printed = Value::object([
+            let mut printed = Value::object([
                 ("run_id", sealed.run_id.as_str()),
                 ("path", path.as_str()),
                 ("outputs_hash", sealed.outputs_hash.as_str()),
             ]);
+            if let Some(seed) = &sealed.seed {
+                printed.insert("seed", seed.display().to_string());
+            }
             ui::print_json(&printed, Dialect::Kernel)?;
             Ok(Outcome::Valid)
         }

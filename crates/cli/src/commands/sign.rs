@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{Dialect, canonical_digest};
+use runseal_core::canon::{Dialect, Value, canonical_digest};
 use runseal_core::digest::Digest;
 use runseal_core::formats::{Format, all_rules};
 use runseal_core::source::SourceError;
@@ -11,6 +11,7 @@ use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
 use runseal_engine::signing::{Signable, SignatureForm, path_beside, read_signable, run_filter};
+use runseal_trust::action::{ACTION_PREDICATE, ActionDraft, ActionError, write_action};
 use runseal_trust::check::{FoundSignature, read_signatures};
 use runseal_trust::dsse::{Envelope, IN_TOTO};
 use runseal_trust::keys::{minisign, sshsig};
@@ -19,7 +20,7 @@ use runseal_trust::predicate::{
     RUN_PREDICATE, SLSA_PROVENANCE, Signing, Verification, run_predicate, slsa_provenance,
 };
 use runseal_trust::sigstore::encode_keyed_bundle;
-use runseal_trust::statement::Statement;
+use runseal_trust::statement::{Statement, Subject};
 use runseal_trust::timestamp::{Token, encode_request};
 
 use crate::clock;
@@ -58,6 +59,10 @@ pub struct Args {
     /// What is said about what is signed.
     #[arg(long, value_enum, default_value_t = PredicateArg::Run)]
     predicate: PredicateArg,
+    /// How long the run took; no bundle records it, so this is your word (--predicate
+    /// agent-action).
+    #[arg(long, value_name = "N")]
+    duration_ms: Option<u64>,
     /// A time stamping authority's reply (RFC 3161) to put onto the signature that it is over.
     #[arg(long, value_name = "FILE", conflicts_with = "tsa_cmd")]
     timestamp: Option<PathBuf>,
@@ -97,6 +102,9 @@ enum PredicateArg {
     Run,
     /// SLSA provenance, version 1, of a run bundle.
     Slsa,
+    /// The proposed ai-agent-action, version 0.1, of a run bundle; needs an ed25519 key and
+    /// --duration-ms.
+    AgentAction,
 }
 
 impl FormArg {
@@ -283,6 +291,14 @@ fn sign_statement(
         rules: rules_digest(signable.format),
     };
     let public = key.signer().public_key();
+    if signable.target.redaction.is_some() && args.predicate != PredicateArg::Run {
+        let hint = "--predicate run states none; docs/redaction.md says why";
+        return Err(CliError::usage(
+            "this predicate states digests of what may be withheld later",
+            hint,
+        ));
+    }
+    let mut subjects = signable.target.subjects();
     let (predicate_type, predicate) = match args.predicate {
         PredicateArg::Run => {
             let predicate = run_predicate(&signable.facts, &verification, &signing, public);
@@ -298,9 +314,15 @@ fn sign_statement(
                 slsa_provenance(&signable.facts, &signable.inputs),
             )
         }
+        PredicateArg::AgentAction => {
+            let (chain, predicate) = action_of(args, signable, key)?;
+            // Readers of that predicate take the first subject for the chain's identifier.
+            subjects.insert(0, chain);
+            (ACTION_PREDICATE, predicate)
+        }
     };
     let statement = Statement {
-        subjects: signable.target.subjects(),
+        subjects,
         predicate_type: predicate_type.to_owned(),
         predicate,
     };
@@ -308,6 +330,34 @@ fn sign_statement(
         .to_bytes()
         .map_err(|error| CliError::internal(error.to_string()))?;
     Envelope::sign(IN_TOTO, payload, key.signer()).map_err(|error| sign_error(&error))
+}
+
+fn action_of(
+    args: &Args,
+    signable: &Signable,
+    key: &OpenKey,
+) -> Result<(Subject, Value), CliError> {
+    let Some(response) = signable.output else {
+        let hint = "ai-agent-action is of run bundles; --predicate run is of everything";
+        return Err(CliError::usage("it is no run of an engine", hint));
+    };
+    let Some(duration_ms) = args.duration_ms else {
+        let hint = "--duration-ms N says it; no bundle records how long a run took";
+        return Err(CliError::usage("ai-agent-action states a duration", hint));
+    };
+    let draft = ActionDraft {
+        duration_ms,
+        response,
+        principal: args.name.clone(),
+        attestor: format!("runseal/{}", env!("CARGO_PKG_VERSION")),
+    };
+    write_action(&signable.facts, &draft, key.signer()).map_err(|error| match error {
+        ActionError::Sign(error) => sign_error(&error),
+        ActionError::Algorithm(_) => CliError::new(Outcome::Unreadable, "KEY", error.to_string())
+            .hint("`runseal keygen -o FILE` makes an ed25519 key"),
+        other => CliError::new(Outcome::Unreadable, "PREDICATE", other.to_string())
+            .hint("nothing was written"),
+    })
 }
 
 /// The digest of the table of rules that a verdict comes from.

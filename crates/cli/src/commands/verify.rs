@@ -7,10 +7,12 @@ use runseal_core::formats::Format;
 use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
 use runseal_core::verify::{Demands, Outcome, SignatureDemand};
 use runseal_engine::input::Input;
-use runseal_engine::signing::judge_survey;
-use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
+use runseal_engine::log::OpenLog;
+use runseal_engine::signing::{SignatureJudge, TrustQuestion};
+use runseal_engine::survey::{SurveyOptions, Tally, survey_paths_seen};
 use runseal_report::terminal::render_survey_human;
 
+use super::log::{PolicyArgs, question_error};
 use crate::error::CliError;
 use crate::progress::with_progress;
 use crate::signing::TrustArgs;
@@ -59,6 +61,12 @@ pub struct Args {
     require_accepted: bool,
     #[command(flatten)]
     trust: TrustArgs,
+    /// A log (folder) or proof (`.tlog-proof`) that must hold its signature, or what nobody signed
+    /// by its digests.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    #[command(flatten)]
+    log_policy: PolicyArgs,
     /// Demand a signature that holds, whoever's it is.
     #[arg(long)]
     require_signed: bool,
@@ -122,12 +130,27 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let demands = demands(args)?;
     let tally = Tally::default();
     let trust = args.trust.open()?;
-    let survey = with_progress(&tally, || survey_paths(&args.paths, options, &tally));
+    let log = match &args.log {
+        Some(path) => {
+            let opened = OpenLog::open(path, args.log_policy.open()?);
+            Some(opened.map_err(|error| question_error(&error, path))?)
+        }
+        None => None,
+    };
+    let question = TrustQuestion {
+        log: log.as_ref(),
+        ..trust.question()
+    };
+    let judge = SignatureJudge::new(question, options.level);
+    let survey = with_progress(&tally, || {
+        survey_paths_seen(&args.paths, options, &tally, &judge)
+    });
     let demand = SignatureDemand {
         signed: args.require_signed,
         trusted: trust.policy.is_some(),
+        logged: log.is_some(),
     };
-    let survey = judge_survey(survey, trust.question(), demand).demanding(&demands);
+    let survey = judge.answer(survey, demand).demanding(&demands);
     match args.format {
         AnswerFormat::Human => {
             ui::print_bytes(render_survey_human(&survey, ui::screen()).as_bytes())?;

@@ -111,6 +111,12 @@ fn collect(format: &str, path: &Path, found: &mut Vec<Found>) {
         (name, _) if name.starts_with("input.") && !whole.is_empty() => Some(whole),
         ("bundle.json", "pack") => Some("context-bundle"),
         ("bundle.json", "job-bundle") => Some("job-bundle"),
+        // Documents of a copy have markers in place of values.
+        (name, "redacted-bundle") => match name {
+            "REDACTION.json" => Some("redaction"),
+            "REDACTED.json" => Some("redacted"),
+            _ => None,
+        },
         (name, _) => schema_of_file(name),
     };
     let (Some(schema), true) = (schema, meta.is_file()) else {

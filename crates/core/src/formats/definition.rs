@@ -7,14 +7,14 @@
 use super::run_bundle::SchemaJudge;
 use super::{
     Format, archive, context_bundle, engine_contracts, evidence, job_bundle, ledger, model_io,
-    pack, patch, proposal, receipt, run_bundle, runner,
+    pack, patch, proposal, receipt, redacted, run_bundle, runner,
 };
 use crate::canon::{Document, JsonError, Node, ReadOptions, parse_document};
 use crate::source::{EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
 /// Every format, in the order in which rules are listed.
-pub static REGISTRY: [&dyn FormatDefinition; 13] = [
+pub static REGISTRY: [&dyn FormatDefinition; 14] = [
     &context_bundle::DEFINITION,
     &job_bundle::DEFINITION,
     &run_bundle::DEFINITION,
@@ -28,6 +28,7 @@ pub static REGISTRY: [&dyn FormatDefinition; 13] = [
     &ledger::DEFINITION,
     &archive::DEFINITION,
     &engine_contracts::DEFINITION,
+    &redacted::DEFINITION,
 ];
 
 /// What judging a folder needs beyond the folder.
@@ -66,6 +67,8 @@ pub struct Identity {
     pub ids: Vec<String>,
     /// How what it records ended, in one word.
     pub outcome: Option<String>,
+    /// Places that it withholds, each with its reason.
+    pub withheld: Vec<(String, String)>,
     /// What it says itself that it did not capture.
     pub not_captured: Vec<String>,
 }

@@ -14,6 +14,7 @@ pub mod patch;
 pub mod policy;
 pub mod proposal;
 pub mod receipt;
+pub mod redacted;
 pub mod run;
 pub mod run_bundle;
 pub mod runner;
@@ -50,13 +51,15 @@ pub enum Format {
     Ledger,
     /// An engine's contracts.
     Engine,
+    /// A bundle of which parts are withheld.
+    Redacted,
     /// A tar or zip that any of the others may come in.
     Archive,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::ContextBundle,
         Self::JobBundle,
         Self::Pack,
@@ -69,6 +72,7 @@ impl Format {
         Self::Evidence,
         Self::Ledger,
         Self::Engine,
+        Self::Redacted,
         Self::Archive,
     ];
 
@@ -87,6 +91,7 @@ impl Format {
             Self::Evidence => "evidence",
             Self::Ledger => "ledger",
             Self::Engine => "engine",
+            Self::Redacted => "redacted-bundle",
             Self::Archive => "archive",
         }
     }
@@ -106,6 +111,7 @@ impl Format {
             Self::Evidence => "evidence",
             Self::Ledger => "ledger",
             Self::Engine => "engine",
+            Self::Redacted => "redacted copy",
             Self::Archive => "archive",
         }
     }

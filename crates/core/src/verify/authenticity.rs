@@ -98,6 +98,17 @@ pub struct TrustNote {
     pub reason: String,
 }
 
+/// What a log says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogNote {
+    /// Whether it is in the log, as far as was proved.
+    pub is_included: bool,
+    /// The log or proof as it was named.
+    pub log: String,
+    /// Which entry it is and as of when; or why it is not taken for included.
+    pub sentence: String,
+}
+
 /// Signatures and trust of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticity {
@@ -109,6 +120,8 @@ pub struct Authenticity {
     pub sealed_at: Option<String>,
     /// What the policy decided, where one was given.
     pub trusted: Option<TrustNote>,
+    /// What a log says, where one was asked.
+    pub logged: Option<LogNote>,
 }
 
 impl Authenticity {
@@ -119,6 +132,7 @@ impl Authenticity {
             signatures: Vec::new(),
             sealed_at: None,
             trusted: None,
+            logged: None,
         }
     }
 
@@ -129,7 +143,7 @@ impl Authenticity {
         states.max().unwrap_or(SignedState::Unsigned)
     }
 
-    /// The members `signed`, `signatures`, `trusted` and `trust` of a result.
+    /// The members `signed`, `signatures`, `trusted`, `trust`, `logged` and `log` of a result.
     pub fn add_to_json(&self, result: &mut Value) {
         result.insert("signed", self.signed.word());
         if !self.signatures.is_empty() {
@@ -152,6 +166,14 @@ impl Authenticity {
                 value.insert("rule", rule.as_str());
             }
             result.insert("trust", value);
+        }
+        if let Some(note) = &self.logged {
+            result.insert("logged", note.is_included);
+            let value = Value::object([
+                ("log", note.log.as_str()),
+                ("reason", note.sentence.as_str()),
+            ]);
+            result.insert("log", value);
         }
     }
 
@@ -178,6 +200,7 @@ impl Authenticity {
             None => "trusted: not asked (no policy was given)".to_owned(),
             Some(trust) => trust.sentence(),
         });
+        lines.extend(self.logged.as_ref().map(LogNote::sentence));
         lines
     }
 
@@ -297,6 +320,17 @@ impl TrustNote {
     }
 }
 
+impl LogNote {
+    /// What the log says in a sentence.
+    pub fn sentence(&self) -> String {
+        let word = match self.is_included {
+            true => "logged",
+            false => "NOT logged",
+        };
+        format!("{word}: {} ({})", self.sentence, self.log)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,6 +374,7 @@ mod tests {
             signatures: vec![signature],
             sealed_at: Some("2017-07-14T02:40:00Z".to_owned()),
             trusted: None,
+            logged: None,
         };
         let lines = authenticity.lines().join("\n");
         assert!(lines.contains("3411 days before it was stamped"), "{lines}");

@@ -78,7 +78,13 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Usage => USAGE,
             Interrupted => INTERRUPTED,
         },
-        Surface::Format(Format::RunBundle | Format::Receipt | Format::Engine | Format::Archive)
+        Surface::Format(
+            Format::RunBundle
+            | Format::Receipt
+            | Format::Engine
+            | Format::Redacted
+            | Format::Archive,
+        )
         | Surface::Command => match outcome {
             Valid => 0,
             Invalid => 1,

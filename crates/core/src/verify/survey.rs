@@ -26,6 +26,8 @@ pub const NO_ACCESS: &str = "IO";
 pub const NO_SIGNATURE: &str = "SIGNED";
 /// The id under which it is told that a policy was asked and does not trust it.
 pub const NO_TRUST: &str = "TRUST";
+/// The id under which it is told that a log was asked and it is not there.
+pub const NO_LOG: &str = "LOG";
 /// The id of findings about something that was expected and is not there.
 pub const EXPECTED: &str = "EXPECT";
 
@@ -166,6 +168,8 @@ pub struct SignatureDemand {
     pub signed: bool,
     /// A policy's trust.
     pub trusted: bool,
+    /// A log must hold it.
+    pub logged: bool,
 }
 
 /// Everything that was looked at.
@@ -233,6 +237,13 @@ impl Survey {
                     NO_TRUST,
                     "NOT trusted: nobody was asked",
                 )),
+            }
+        }
+        if self.demand.logged {
+            match found.and_then(|found| found.logged.as_ref()) {
+                Some(note) if note.is_included => {}
+                Some(note) => refusals.push(Finding::about_whole(NO_LOG, note.sentence())),
+                None => refusals.push(Finding::about_whole(NO_LOG, "NOT logged: no log was asked")),
             }
         }
         refusals

@@ -32,6 +32,7 @@ use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
 use crate::record::environment::PackageReader;
+use crate::redact::{SealingSeed, keep_seed, seed_beside};
 
 /// The rule id of a rejection that is no rule's: the engine itself failed.
 pub const RUN: &str = "RUN";
@@ -56,6 +57,8 @@ pub struct Request<'a> {
     pub run_id: Option<RunId>,
     /// Now.
     pub now: Moment,
+    /// The seed of a bundle of which parts may be withheld later.
+    pub redactable: Option<SealingSeed>,
 }
 
 /// A bundle that was sealed.
@@ -67,6 +70,8 @@ pub struct Sealed {
     pub path: PathBuf,
     /// The output's hash.
     pub outputs_hash: String,
+    /// Where the seed is kept that was made for it.
+    pub seed: Option<PathBuf>,
 }
 
 /// Why nothing was sealed. Nothing is left behind either.
@@ -190,6 +195,7 @@ struct Prepared<'a> {
     inputs_hash: Digest,
     upstream: Vec<InputArtifact>,
     has_upstream: bool,
+    redactable: Option<SealingSeed>,
 }
 
 fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
@@ -226,7 +232,12 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
     )?;
     let inputs_hash = Digest::of(&input_bytes);
     let default_id = || {
-        let id = format!("run_{}_{}", now.to_compact(), inputs_hash.hex_prefix(8));
+        // An id is never withheld, so it must not hold digits of what may be.
+        let digits = match &request.redactable {
+            Some(redactable) => redactable.seed.blind(&inputs_hash).hex_prefix(8),
+            None => inputs_hash.hex_prefix(8),
+        };
+        let id = format!("run_{}_{digits}", now.to_compact());
         RunId::parse(&id).map_err(|error| reject("RB10", RUN_META, error.to_string()))
     };
     let run_id = request.run_id.map_or_else(default_id, Ok)?;
@@ -253,6 +264,7 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
         inputs_hash,
         upstream,
         has_upstream,
+        redactable: request.redactable,
     })
 }
 
@@ -269,6 +281,7 @@ fn finish(
         run_id,
         now,
         inputs_hash,
+        redactable,
         ..
     } = prepared;
     let completed = complete_output(
@@ -300,14 +313,35 @@ fn finish(
         executable,
     );
     files.put_json(RUN_META, &meta)?;
+    if let Some(redactable) = &redactable {
+        match files.put_commitment(&redactable.seed) {
+            Err(RunFilesError::Json { path, fault }) => return Err(reject("RB5", &path, fault)),
+            other => other?,
+        }
+    }
     files.put_lists()?;
     let outputs_hash = completed.get("outputs_hash").and_then(Value::as_str);
     let outputs_hash = outputs_hash.unwrap_or_default().to_owned();
-    let path = files.seal(&run_id, verify_staged)?;
+    // A bundle whose seed is lost can never be redacted, so the seed is on disk first.
+    let seed = redactable.filter(|redactable| redactable.is_new);
+    let seed = match seed {
+        None => None,
+        Some(redactable) => {
+            let place = seed_beside(&files.target(&run_id));
+            keep_seed(&place, &redactable.seed).map_err(RunFilesError::from)?;
+            Some(place)
+        }
+    };
+    let sealed = files.seal(&run_id, verify_staged);
+    if let (Err(_), Some(seed)) = (&sealed, &seed) {
+        // The seed of nothing.
+        let _ = std::fs::remove_file(seed);
+    }
     Ok(Sealed {
         run_id,
-        path,
+        path: sealed?,
         outputs_hash,
+        seed,
     })
 }
 

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{CanonError, Dialect, NoCanonicalForm, Value, canonical_bytes};
 use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
+use runseal_core::formats::redacted::commit::Seed;
+use runseal_core::formats::redacted::documents::{REDACTION, REDACTION_SALT, Redaction};
 use runseal_core::formats::run_bundle::index::write_index;
 use runseal_core::formats::run_bundle::layout::{
     ARTIFACT_INDEX, EXACT_FOLDER, RunId, SUMS, exact_path, is_json,
@@ -18,6 +21,8 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 
 use crate::atomic::WriteError;
+use crate::input::read_file;
+use crate::redact::commit_file;
 use crate::staging::{Place, Rights, Staging, StagingError, check_place, set_rights};
 use crate::stream::{BUFFER, digest_through};
 use runseal_core::formats::run_bundle::collect::parse_canonical;
@@ -265,6 +270,29 @@ impl RunFiles {
         Ok(set_rights(path, 0o755, 0o444)?)
     }
 
+    /// Adds the commitment over everything stored so far, so that parts of it can be withheld
+    /// later. Comes last before the lists: what is added afterwards is not committed to.
+    pub fn put_commitment(&mut self, seed: &Seed) -> Result<(), RunFilesError> {
+        self.files.sort_unstable();
+        let mut files = Vec::with_capacity(self.files.len());
+        for (path, digest) in &self.files {
+            let place = self.staging.path().join(&**path);
+            let read = || Ok(read_file(&place, JsonLimits::LARGEST_DOCUMENT)?);
+            let file = commit_file(seed, path, *digest, read);
+            files.push(file.map_err(|error| RunFilesError::Json {
+                path: path.to_string(),
+                fault: format!("cannot be committed to: {error}"),
+            })?);
+        }
+        let redaction = Redaction {
+            format: Format::RunBundle.name().to_owned(),
+            files,
+        };
+        self.put_json(REDACTION, &redaction.to_value())?;
+        let salt = seed.file_key(REDACTION_SALT).salt().to_hex();
+        self.put_json(REDACTION_SALT, &Value::object([("salt", salt)]))
+    }
+
     /// Adds the index and the sums over everything stored so far.
     pub fn put_lists(&mut self) -> Result<(), RunFilesError> {
         self.files.sort_unstable();
@@ -275,6 +303,11 @@ impl RunFiles {
         self.files.sort_unstable();
         let sums = write_sums(&self.files);
         self.put_bytes(SUMS, sums.as_bytes())
+    }
+
+    /// Where the bundle is to stand.
+    pub fn target(&self, run_id: &RunId) -> PathBuf {
+        self.out.join(run_id.as_str())
     }
 
     /// Puts the bundle into its place, read-only, if `verify` accepts it and nothing is there.

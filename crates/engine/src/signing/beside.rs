@@ -51,6 +51,13 @@ pub fn path_beside(path: &Path, form: SignatureForm) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Whether anything stands where signatures of `path` would, whatever it is.
+pub(super) fn has_beside(path: &Path) -> bool {
+    BESIDE
+        .iter()
+        .any(|form| std::fs::symlink_metadata(path_beside(path, *form)).is_ok())
+}
+
 /// Reads all signatures beside `path`. A file that is there and cannot be used is a damaged
 /// signature, never none.
 pub fn read_beside(path: &Path) -> Vec<Found> {

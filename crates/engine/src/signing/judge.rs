@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use runseal_core::source::SourceError;
-use runseal_core::verify::authenticity::{Authenticity, TrustNote};
-use runseal_core::verify::{Level, SignatureDemand, Survey};
-use runseal_trust::check::{Known, check_signatures, summarize};
+use runseal_core::verify::authenticity::{Authenticity, SignedState, TrustNote};
+use runseal_core::verify::{Checked, Level, SignatureDemand, Survey};
+use runseal_trust::check::{Found, Known, check_signatures, summarize};
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
 use runseal_trust::policy::{
@@ -17,8 +18,11 @@ use runseal_trust::policy::{
 use runseal_trust::sigstore::TrustedRoot;
 use thiserror::Error;
 
-use super::{read_beside, read_signable};
+use super::beside::{has_beside, read_beside};
+use super::target::{Signable, archive_digest, read_signable, signable_of};
 use crate::input::read_file;
+use crate::log::LogQuestion;
+use crate::survey::{Noted, Onlooker};
 
 /// A whole chain may be as long as many policies.
 const MAX_CHAIN_BYTES: u64 = 64 * MAX_POLICY_BYTES;
@@ -132,21 +136,51 @@ pub struct TrustQuestion<'a> {
     pub keys: &'a [(PublicKey, String)],
     /// Now, in milliseconds since 1970.
     pub now: i64,
+    /// The log that must hold it, where one was given.
+    pub log: LogQuestion<'a>,
 }
 
-/// Adds the second and third answer to everything in a survey whose format is known.
-pub fn judge_survey(
-    survey: Survey,
-    question: TrustQuestion<'_>,
-    demand: SignatureDemand,
-) -> Survey {
-    let mut answers = BTreeMap::new();
-    for result in survey.results() {
+/// Answers the second and third question about everything that a survey judges, right after it
+/// was judged and from what was read for that.
+pub struct SignatureJudge<'a> {
+    question: TrustQuestion<'a>,
+    level: Level,
+    answers: Mutex<BTreeMap<String, Authenticity>>,
+}
+
+impl<'a> SignatureJudge<'a> {
+    /// One who asks `question`; what nothing was noted of is judged again at `level`.
+    pub fn new(question: TrustQuestion<'a>, level: Level) -> Self {
+        Self {
+            question,
+            level,
+            answers: Mutex::default(),
+        }
+    }
+
+    /// The survey with the answers to everything whose format is known.
+    pub fn answer(self, survey: Survey, demand: SignatureDemand) -> Survey {
+        let answers = self.answers.into_inner();
+        let answers = answers.unwrap_or_else(PoisonError::into_inner);
+        survey.with_authenticity(answers, demand)
+    }
+}
+
+impl Onlooker for SignatureJudge<'_> {
+    fn wants(&self, path: &Path) -> bool {
+        path != Path::new("-")
+            && (self.question.policy.is_some() || self.question.log.is_some() || has_beside(path))
+    }
+
+    fn see(&self, result: &Checked, noted: Option<Noted>) {
         if result.format.is_none() {
-            continue;
+            return;
         }
         let path = Path::new(&result.path);
-        let (mut authenticity, _) = judge_signatures(path, survey.level(), question);
+        let mut authenticity = match noted {
+            Some(noted) => judge_noted(path, noted, result.is_valid(), self.question),
+            None => judge_signatures(path, self.level, self.question).0,
+        };
         // What did not hold when it was first looked at is not trusted for a second look.
         if let Some(trust) = &mut authenticity.trusted
             && trust.is_trusted
@@ -155,9 +189,46 @@ pub fn judge_survey(
             trust.is_trusted = false;
             trust.reason = NOT_INTACT.to_owned();
         }
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.insert(result.path.clone(), authenticity);
     }
-    survey.with_authenticity(answers, demand)
+}
+
+/// The answers about something that was judged, from what was noted then.
+fn judge_noted(
+    path: &Path,
+    noted: Noted,
+    is_valid: bool,
+    question: TrustQuestion<'_>,
+) -> Authenticity {
+    let found = read_beside(path);
+    let is_archived = noted.is_archived;
+    let mut signable = match signable_of(path, noted, is_valid) {
+        Ok(signable) => signable,
+        Err(error) => return refused(question, &unreadable(&error)),
+    };
+    // The archive's own digest is one more subject. It costs a second reading of the whole file,
+    // so it is asked for where something may depend on it.
+    let is_settled = !is_archived
+        || (question
+            .policy
+            .is_none_or(|policy| policy.policy.denied_digests.is_empty())
+            && {
+                let (answer, _) = ask(path, &found, &signable, question);
+                let mut signatures = answer.signatures.iter();
+                signatures.all(|note| note.state == SignedState::Signed)
+            });
+    if !is_settled {
+        match archive_digest(path) {
+            Ok(archive) => signable.target.archive = Some(archive),
+            Err(error) => return refused(question, &unreadable(&error)),
+        }
+    }
+    ask(path, &found, &signable, question).0
+}
+
+fn unreadable(error: &dyn std::error::Error) -> String {
+    format!("what was signed cannot be read: {error}")
 }
 
 /// Unsigned, and not trusted where a policy was asked.
@@ -188,16 +259,23 @@ pub fn judge_signatures(
     } else {
         read_beside(path)
     };
-    if found.is_empty() && (question.policy.is_none() || is_piped) {
+    let is_asked = question.policy.is_some() || question.log.is_some();
+    if found.is_empty() && (!is_asked || is_piped) {
         return (refused(question, "it came through a pipe, unsigned"), None);
     }
-    let signable = match read_signable(path, level) {
-        Ok(signable) => signable,
-        Err(error) => {
-            let reason = format!("what was signed cannot be read: {error}");
-            return (refused(question, &reason), None);
-        }
-    };
+    match read_signable(path, level) {
+        Ok(signable) => ask(path, &found, &signable, question),
+        Err(error) => (refused(question, &unreadable(&error)), None),
+    }
+}
+
+/// Checks the signatures and asks the policy.
+fn ask(
+    path: &Path,
+    found: &[Found],
+    signable: &Signable,
+    question: TrustQuestion<'_>,
+) -> (Authenticity, Option<Decision>) {
     let mut known = question
         .policy
         .map_or_else(Known::default, |policy| policy.known.clone());
@@ -205,7 +283,7 @@ pub fn judge_signatures(
         let keys = known.keys.get_or_insert_default();
         keys.extend_from_slice(question.keys);
     }
-    let checked = check_signatures(&found, &signable.target, &known);
+    let checked = check_signatures(found, &signable.target, &known);
     let mut authenticity = summarize(&checked, signable.facts.sealed_at.clone());
     let decision = question.policy.map(|policy| {
         let asked = Question {
@@ -219,6 +297,11 @@ pub fn judge_signatures(
         let decision = decide(&policy.policy, &asked, &signable.target, &checked);
         authenticity.trusted = Some(decision.to_note(&policy.shown));
         decision
+    });
+    authenticity.logged = question.log.map(|log| {
+        // What somebody signed is logged by its signatures.
+        let target = found.is_empty().then_some(&signable.target);
+        log.ask(found, target)
     });
     (authenticity, decision)
 }

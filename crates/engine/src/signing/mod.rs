@@ -12,7 +12,7 @@ pub use agent::AgentSigner;
 pub use beside::{BESIDE, SignatureForm, path_beside, read_beside};
 pub use command::{CommandError, CommandSigner, run_filter};
 pub use judge::{
-    LoadedPolicy, PolicyFileError, TrustQuestion, chain_beside, judge_signatures, judge_survey,
+    LoadedPolicy, PolicyFileError, SignatureJudge, TrustQuestion, chain_beside, judge_signatures,
     load_policy,
 };
 pub use key::{KeyFileError, KeyWarning, PassphraseSource, open_private_key, read_public_key};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use runseal_core::canon::Document;
+use runseal_core::canon::{Dialect, Document, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
+use runseal_core::formats::redacted::documents::REDACTION;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
@@ -17,6 +18,7 @@ use runseal_trust::statement::Target;
 
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::read_file;
+use crate::survey::Noted;
 use crate::survey::load::{LoadError, Loaded, load};
 
 /// The manifest of a run bundle, which lists every other file.
@@ -33,6 +35,8 @@ pub struct Signable {
     pub facts: Facts,
     /// The files that went into a run.
     pub inputs: BTreeMap<String, Digest>,
+    /// The digest of a run's canonical RUN_OUTPUT.json.
+    pub output: Option<Digest>,
     /// Whether its rules hold.
     pub is_valid: bool,
 }
@@ -45,16 +49,95 @@ pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
     let loaded = load(path, level)?;
     let documents = loaded.parse();
     let get = |name: &str| documents.get(name).map(Document::root);
-    let facts = read_facts(loaded.format, get);
+    let mut facts = read_facts(loaded.format, get);
+    if loaded.files.iter().any(|file| file.path == REDACTION) {
+        // A statement outlives its bundle: it must not say digests of what may be withheld later.
+        facts.roots.clear();
+    }
     let inputs = read_inputs(loaded.format, get);
+    let output = get("RUN_OUTPUT.json").filter(|_| loaded.format == Format::RunBundle);
+    let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
     let target = target_of(path, &loaded)?;
     Ok(Signable {
         target,
         format: loaded.format,
         facts,
         inputs,
+        output: output.map(|bytes| Digest::of(&bytes)),
         is_valid: loaded.is_valid(),
     })
+}
+
+/// The same of something that was judged already, from what was noted then.
+///
+/// # Errors
+/// When a part of it cannot be signed for.
+pub(super) fn signable_of(
+    path: &Path,
+    noted: Noted,
+    is_valid: bool,
+) -> Result<Signable, LoadError> {
+    let Noted {
+        format,
+        document,
+        mut kept,
+        files,
+        is_archived: _,
+    } = noted;
+    let name = name_of(path);
+    let parsed = ["RUN_META.json", "run.json"].map(|file| {
+        let bytes = kept.get(file)?;
+        Some((file, parse_document(bytes, &ReadOptions::default()).ok()?))
+    });
+    let get = |asked: &str| {
+        let mut found = parsed.iter().flatten();
+        found
+            .find(|(file, _)| *file == asked)
+            .map(|(_, document)| document.root())
+    };
+    let facts = read_facts(format, get);
+    drop(parsed);
+    let target = match (document, format) {
+        (Some(bytes), _) => Target::of_file(&name, &name, bytes),
+        (None, Format::RunBundle) => {
+            let sums = kept.remove(SUMS).ok_or_else(|| SourceError::NotFound {
+                path: SUMS.to_owned(),
+            })?;
+            Target::of_file(&name, SUMS, sums)
+        }
+        (None, Format::Redacted) => {
+            let commitment = kept
+                .remove(REDACTION)
+                .ok_or_else(|| SourceError::NotFound {
+                    path: REDACTION.to_owned(),
+                })?;
+            Target::of_file(&name, REDACTION, commitment)
+        }
+        (None, _) => Target::of_folder(&name, all_digests(files)?),
+    };
+    Ok(Signable {
+        target,
+        format,
+        facts,
+        inputs: BTreeMap::new(),
+        output: None,
+        is_valid,
+    })
+}
+
+/// A link, a pipe, a name that cannot be listed: a digest over the rest would cover less than it
+/// seems to.
+fn all_digests(
+    files: impl IntoIterator<Item = (String, Option<Digest>)>,
+) -> Result<BTreeMap<String, Digest>, SourceError> {
+    let listed = files.into_iter().map(|(path, digest)| match digest {
+        Some(digest) => Ok((path, digest)),
+        None => Err(SourceError::Io {
+            path,
+            source: io::Error::other("it is no regular file that a digest could cover"),
+        }),
+    });
+    listed.collect()
 }
 
 /// What people call the thing at `path`.
@@ -78,25 +161,38 @@ fn target_of(path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
             Some(bytes) => bytes.clone(),
             None => read_from_folder(path, SUMS)?,
         };
-        Target::of_file(&name, SUMS, sums)
-    } else {
-        let mut files = BTreeMap::new();
-        for file in &loaded.files {
-            // A link, a pipe, a name that cannot be listed: a digest over the rest would cover
-            // less than it seems to.
-            let digest = file.sha256.ok_or_else(|| SourceError::Io {
-                path: file.path.clone(),
-                source: io::Error::other("it is no regular file that a digest could cover"),
+        let mut target = Target::of_file(&name, SUMS, sums);
+        // What its redacted copies will have in common with it.
+        let mut files = loaded.files.iter();
+        if let Some(file) = files.find(|file| file.path == REDACTION) {
+            let digest = file.sha256.ok_or_else(|| SourceError::NotFound {
+                path: REDACTION.to_owned(),
             })?;
-            files.insert(file.path.clone(), digest);
+            target.redaction = Some((REDACTION.to_owned(), digest));
         }
+        target
+    } else if loaded.format == Format::Redacted {
+        let commitment = match loaded.documents.get(REDACTION) {
+            Some(bytes) => bytes.clone(),
+            None => read_from_folder(path, REDACTION)?,
+        };
+        Target::of_file(&name, REDACTION, commitment)
+    } else {
+        let files = loaded.files.iter();
+        let files = all_digests(files.map(|file| (file.path.clone(), file.sha256)))?;
         Target::of_folder(&name, files)
     };
-    let is_archive = !is_folder && (target.files.is_some() || loaded.format == Format::RunBundle);
+    let has_manifest = matches!(loaded.format, Format::RunBundle | Format::Redacted);
+    let is_archive = !is_folder && (target.files.is_some() || has_manifest);
     if is_archive {
-        target.archive = Some((name, digest_file(path)?));
+        target.archive = Some(archive_digest(path)?);
     }
     Ok(target)
+}
+
+/// An archive as a subject of its own.
+pub(super) fn archive_digest(path: &Path) -> Result<(String, Digest), SourceError> {
+    Ok((name_of(path), digest_file(path)?))
 }
 
 fn digest_file(path: &Path) -> Result<Digest, SourceError> {

@@ -1,15 +1,18 @@
 //! What an archive holds: one bundle as a rule, at its top or in its only folder.
 
+use std::path::Path;
+
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::definition::{Claim, FolderNames, Identity, Judgement};
 use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
 use runseal_core::source::EntryKind;
-use runseal_core::verify::{Checked, Level, NO_FORMAT, Report, Verdict};
+use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
 
 use super::inside::InsidePath;
-use super::judge::{judge_source, judge_text, of_judged};
-use super::{Found, NOTHING_FOUND, SurveyOptions, UnitResults, display_path, name_several};
+use super::judge::{Judge, judge_source, judge_text, of_judged};
+use super::witness::Noted;
+use super::{Found, NOTHING_FOUND, UnitResults, display_path, name_several};
 use crate::archive::{Archive, ArchiveSource, Record};
 
 /// Judges everything in an archive.
@@ -17,12 +20,13 @@ pub(super) fn judge_archive(
     path: &str,
     archive: &Archive,
     found: Found,
-    options: SurveyOptions,
+    judge: &Judge<'_>,
 ) -> UnitResults {
     let mut search = Search {
         archive,
         path,
-        level: options.level,
+        judge: Some(judge),
+        noted: None,
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
@@ -30,20 +34,21 @@ pub(super) fn judge_archive(
     search.find_top();
     let top = search.top.clone();
     search.judge_below(&top);
-    finish(search, "", found)
+    finish(search, "", found, judge)
 }
 
 /// Judges what has one name inside an archive, and what stands below it.
 pub(super) fn judge_in_archive(
     inside: &InsidePath,
     archive: &Archive,
-    options: SurveyOptions,
+    judge: &Judge<'_>,
 ) -> UnitResults {
     let archive_path = display_path(&inside.archive);
     let mut search = Search {
         archive,
         path: &archive_path,
-        level: options.level,
+        judge: Some(judge),
+        noted: None,
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
@@ -53,7 +58,7 @@ pub(super) fn judge_in_archive(
         Some(Record::File(_)) => search.judge_document(&inside.name),
         _ => {}
     }
-    let mut all = finish(search, &inside.name, Found::BySearch);
+    let mut all = finish(search, &inside.name, Found::BySearch, judge);
     if all.results.is_empty() {
         let reason = match archive.get(&inside.name) {
             None => "the archive has nothing of this name",
@@ -66,12 +71,13 @@ pub(super) fn judge_in_archive(
 }
 
 /// The results, with what is wrong with the archive.
-fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
+fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> UnitResults {
     let Search {
         archive,
         path,
         results: mut all,
         bundles,
+        mut noted,
         ..
     } = search;
     let faults = faults_of(archive, within, &bundles);
@@ -100,6 +106,13 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
         _ if !about.is_valid() => all.results.push(wrapping(about)),
         _ => {}
     }
+    for result in &all.results {
+        let noted = match result.path == path {
+            true => noted.take(),
+            false => None,
+        };
+        judge.onlooker.see(result, noted);
+    }
     all
 }
 
@@ -108,7 +121,8 @@ pub(crate) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<Strin
     let mut search = Search {
         archive,
         path: "",
-        level: Level::default(),
+        judge: None,
+        noted: None,
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
@@ -124,7 +138,8 @@ pub(super) fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
     let search = Search {
         archive,
         path: "",
-        level: Level::default(),
+        judge: None,
+        noted: None,
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: folder.to_owned(),
@@ -173,7 +188,10 @@ pub(super) fn faults_of(
 struct Search<'a> {
     archive: &'a Archive,
     path: &'a str,
-    level: Level,
+    /// None where things are only looked for.
+    judge: Option<&'a Judge<'a>>,
+    /// What was noted of the bundle that stands for the archive.
+    noted: Option<Noted>,
     results: UnitResults,
     /// Folders that are bundles.
     bundles: Vec<(String, Format)>,
@@ -261,8 +279,18 @@ impl Search<'_> {
             match detected {
                 Detected::Is(format) if claim == Claim::Strong || folder == self.top => {
                     let source = ArchiveSource::new(self.archive, &folder);
-                    let judged = judge_source(&shown, &source, format, self.level);
-                    self.results.results.push(of_judged(shown, format, judged));
+                    let Some(judge) = self.judge else { continue };
+                    let place = Path::new(self.path);
+                    let (result, noted) = match folder == self.top && self.path != "-" {
+                        true => judge.judge_witnessed(shown, place, &source, format, true),
+                        false => {
+                            let level = judge.options.level;
+                            let judged = judge_source(&shown, &source, format, level);
+                            (of_judged(shown, format, judged), None)
+                        }
+                    };
+                    self.noted = self.noted.take().or(noted);
+                    self.results.results.push(result);
                     self.bundles.push((folder, format));
                 }
                 Detected::Several(formats) => {
@@ -283,15 +311,16 @@ impl Search<'_> {
     /// Judges a document of the archive. An archive inside is not opened, and a document that was
     /// not kept cannot be judged: both are named, so that nobody takes them for checked.
     fn judge_document(&mut self, name: &str) {
-        let Some(Record::File(file)) = self.archive.get(name) else {
+        let (Some(Record::File(file)), Some(judge)) = (self.archive.get(name), self.judge) else {
             return;
         };
+        let level = judge.options.level;
         let shown = self.shown(name);
         let file_name = name.rsplit('/').next().unwrap_or(name);
         let is_document = file_name.to_ascii_lowercase().contains(".json");
         let result = match file.kept {
             Some(bytes) if is_document => {
-                judge_text(&shown, file_name, bytes, Found::BySearch, self.level)
+                judge_text(&shown, file_name, bytes, Found::BySearch, level)
             }
             None if is_document => Some(Checked::not_checked(
                 shown,

@@ -1,5 +1,6 @@
 //! From a unit to its results: the registry's definition of its format judges it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -13,102 +14,159 @@ use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 
 use super::archived::{judge_archive, judge_in_archive};
 use super::inside::InsidePath;
+use super::witness::{Noted, Onlooker, WitnessSource};
 use super::{Found, SurveyOptions, Unit, UnitResults, display_path, error_chain, name_several};
 use crate::archive::{HEAD, read_archive_file, read_archive_stream, sniff};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::{fill, read_file};
 use crate::run::schema::LocalTools;
 
-/// Judges one unit, on up to `threads` threads.
-pub(super) fn judge_unit(
-    unit: Unit,
-    options: SurveyOptions,
-    threads: Option<usize>,
-) -> UnitResults {
-    match unit {
-        Unit::Known(result) => UnitResults::one(result),
-        Unit::Standard => judge_standard(options),
-        Unit::Folder(path, format) => {
-            UnitResults::one(judge_folder(&path, format, options.level, threads))
-        }
-        Unit::File(path, found) => judge_file(&path, found, options, threads),
-        Unit::Inside(inside) => judge_inside(&inside, options),
-    }
+/// How units are judged.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'a> {
+    pub(super) options: SurveyOptions,
+    /// How many threads work on one unit; as many as there are processors where not said.
+    pub(super) threads: Option<usize>,
+    pub(super) onlooker: &'a dyn Onlooker,
 }
 
-fn judge_standard(options: SurveyOptions) -> UnitResults {
-    let path = "-";
-    let lost = |error: &SourceError| {
-        UnitResults::one(Checked::not_checked(path, None, error_chain(error)))
-    };
-    let mut input = io::stdin().lock();
-    let mut head = [0; HEAD];
-    let filled = match fill(&mut input, &mut head) {
-        Ok(filled) => filled,
-        Err(error) => return UnitResults::one(Checked::not_checked(path, None, error.to_string())),
-    };
-    let mut whole = head[..filled].chain(input);
-    match sniff(&head[..filled]) {
-        Some(container) => match read_archive_stream(container, whole, "standard input") {
-            Ok(archive) => judge_archive(path, &archive, Found::ByName, options),
-            Err(error) => lost(&error),
-        },
-        None => {
-            let limit = JsonLimits::LARGEST_DOCUMENT;
-            match read_bounded(&mut whole, "standard input", 0, limit) {
-                Ok(bytes) => judge_text(path, "", &bytes, Found::ByName, options.level)
-                    .map_or_else(UnitResults::passed_over, UnitResults::one),
-                Err(error) => lost(&error),
+impl Judge<'_> {
+    /// Judges one unit.
+    pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
+        match unit {
+            Unit::Known(result) => self.told(result, None),
+            Unit::Standard => self.judge_standard(),
+            Unit::Folder(path, format) => {
+                let (result, noted) = self.judge_folder(&path, format);
+                self.told(result, noted)
+            }
+            Unit::File(path, found) => self.judge_file(&path, found),
+            Unit::Inside(inside) => self.judge_inside(&inside),
+        }
+    }
+
+    fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
+        let lost =
+            |reason: String| self.told(Checked::not_checked(inside.shown(), None, reason), None);
+        match read_archive_file(&inside.archive) {
+            Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
+            Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
+            Err(error) => lost(error_chain(&error)),
+        }
+    }
+
+    /// One result, of which the onlooker hears.
+    pub(super) fn told(&self, result: Checked, noted: Option<Noted>) -> UnitResults {
+        self.onlooker.see(&result, noted);
+        UnitResults::one(result)
+    }
+
+    fn judge_standard(&self) -> UnitResults {
+        let path = "-";
+        let lost = |message: String| self.told(Checked::not_checked(path, None, message), None);
+        let mut input = io::stdin().lock();
+        let mut head = [0; HEAD];
+        let filled = match fill(&mut input, &mut head) {
+            Ok(filled) => filled,
+            Err(error) => return lost(error.to_string()),
+        };
+        let mut whole = head[..filled].chain(input);
+        match sniff(&head[..filled]) {
+            Some(container) => match read_archive_stream(container, whole, "standard input") {
+                Ok(archive) => judge_archive(path, &archive, Found::ByName, self),
+                Err(error) => lost(error_chain(&error)),
+            },
+            None => {
+                let limit = JsonLimits::LARGEST_DOCUMENT;
+                match read_bounded(&mut whole, "standard input", 0, limit) {
+                    Ok(bytes) => judge_text(path, "", &bytes, Found::ByName, self.options.level)
+                        .map_or_else(UnitResults::passed_over, |result| self.told(result, None)),
+                    Err(error) => lost(error_chain(&error)),
+                }
             }
         }
     }
-}
 
-fn judge_inside(inside: &InsidePath, options: SurveyOptions) -> UnitResults {
-    let lost =
-        |reason: String| UnitResults::one(Checked::not_checked(inside.shown(), None, reason));
-    match read_archive_file(&inside.archive) {
-        Ok(Some(archive)) => judge_in_archive(inside, &archive, options),
-        Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
-        Err(error) => lost(error_chain(&error)),
-    }
-}
-
-fn judge_file(
-    path: &Path,
-    found: Found,
-    options: SurveyOptions,
-    threads: Option<usize>,
-) -> UnitResults {
-    let name = display_path(path);
-    let lost = |error: &SourceError| {
-        UnitResults::one(Checked::not_checked(name.clone(), None, error_chain(error)))
-    };
-    match read_archive_file(path) {
-        Ok(Some(archive)) => return judge_archive(&name, &archive, found, options),
-        Ok(None) => {}
-        Err(error) => return lost(&error),
-    }
-    let bytes = match read_file(path, JsonLimits::LARGEST_DOCUMENT) {
-        Ok(bytes) => bytes,
-        Err(error) => return lost(&error),
-    };
-    let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-    match judge_text(&name, &file_name, &bytes, found, options.level) {
-        // The manifest stands for its bundle.
-        Some(result) if result.format == Some(Format::JobBundle) && file_name == "bundle.json" => {
-            let parent = match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent,
-                _ => Path::new("."),
-            };
-            let result = judge_folder(parent, Format::JobBundle, options.level, threads);
-            UnitResults::one(Checked {
-                path: name,
-                ..result
-            })
+    fn judge_file(&self, path: &Path, found: Found) -> UnitResults {
+        let name = display_path(path);
+        let lost = |error: &SourceError| {
+            self.told(
+                Checked::not_checked(name.clone(), None, error_chain(error)),
+                None,
+            )
+        };
+        match read_archive_file(path) {
+            Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
+            Ok(None) => {}
+            Err(error) => return lost(&error),
         }
-        Some(result) => UnitResults::one(result),
-        None => UnitResults::passed_over(),
+        let bytes = match read_file(path, JsonLimits::LARGEST_DOCUMENT) {
+            Ok(bytes) => bytes,
+            Err(error) => return lost(&error),
+        };
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        match judge_text(&name, &file_name, &bytes, found, self.options.level) {
+            // The manifest stands for its bundle.
+            Some(result)
+                if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
+            {
+                let parent = match path.parent() {
+                    Some(parent) if !parent.as_os_str().is_empty() => parent,
+                    _ => Path::new("."),
+                };
+                let (result, _) = self.judge_folder(parent, Format::JobBundle);
+                let result = Checked {
+                    path: name,
+                    ..result
+                };
+                self.told(result, None)
+            }
+            Some(result) => {
+                let wanted = result.format.filter(|_| self.onlooker.wants(path));
+                let noted = wanted.map(|format| Noted {
+                    format,
+                    document: Some(bytes),
+                    kept: BTreeMap::new(),
+                    files: BTreeMap::new(),
+                    is_archived: false,
+                });
+                self.told(result, noted)
+            }
+            None => UnitResults::passed_over(),
+        }
+    }
+
+    /// Judges a folder of a known format.
+    fn judge_folder(&self, path: &Path, format: Format) -> (Checked, Option<Noted>) {
+        let name = display_path(path);
+        let source = match open_folder(path, format) {
+            Ok(source) => source.with_threads(self.threads),
+            Err(error) => return (of_judged(name, format, Err(error)), None),
+        };
+        self.judge_witnessed(name, path, &source, format, false)
+    }
+
+    /// Judges what a source holds, and notes what stands for it where somebody wants it.
+    pub(super) fn judge_witnessed(
+        &self,
+        name: String,
+        path: &Path,
+        source: &dyn Source,
+        format: Format,
+        is_archived: bool,
+    ) -> (Checked, Option<Noted>) {
+        let level = self.options.level;
+        if !self.onlooker.wants(path) {
+            let judged = judge_source(&name, source, format, level);
+            return (of_judged(name, format, judged), None);
+        }
+        let witness = WitnessSource::new(source, format);
+        let judged = judge_source(&name, &witness, format, level);
+        let noted = match judged {
+            Ok(_) => witness.into_noted(is_archived).ok(),
+            Err(_) => None,
+        };
+        (of_judged(name, format, judged), noted)
     }
 }
 
@@ -183,14 +241,6 @@ fn unknown_message(root: Node<'_>) -> String {
         "no known format: {found}; looked for the members of a {}",
         known.join(", ")
     )
-}
-
-/// Judges a folder of a known format.
-fn judge_folder(path: &Path, format: Format, level: Level, threads: Option<usize>) -> Checked {
-    let name = display_path(path);
-    let judged = open_folder(path, format)
-        .and_then(|source| judge_source(&name, &source.with_threads(threads), format, level));
-    of_judged(name, format, judged)
 }
 
 /// Opens a folder of a known format, through a link only where the format allows it.

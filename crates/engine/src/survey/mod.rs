@@ -12,6 +12,7 @@ mod judge;
 mod kept;
 pub mod load;
 mod walk;
+mod witness;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,10 +32,12 @@ use crate::archive::{ArchiveSource, read_archive_file};
 use crate::directory::{DirectorySource, RootLink};
 
 use inside::InsidePath;
+use judge::Judge;
 use walk::{Start, walk_below};
 
 pub(crate) use archived::find_in_archive;
 pub use walk::detect_path;
+pub use witness::{Noted, Onlooker};
 
 /// What is said where nothing was found.
 const NOTHING_FOUND: &str = "nothing to verify was found: no folder with bundle.json and \
@@ -141,17 +144,32 @@ impl UnitResults {
 
 /// Verifies everything at `paths`.
 pub fn survey_paths(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) -> Survey {
+    survey_paths_seen(paths, options, tally, &witness::Nobody)
+}
+
+/// The same, with an onlooker who is told of every unit right after it was judged.
+pub fn survey_paths_seen(
+    paths: &[PathBuf],
+    options: SurveyOptions,
+    tally: &Tally,
+    onlooker: &dyn Onlooker,
+) -> Survey {
     let starts: Vec<Start> = paths.iter().map(|path| Start::at(path)).collect();
     let all = match <[Start; 1]>::try_from(starts) {
         // One thing: the threads work on it together.
         Ok([Start::Unit(unit)]) => {
             tally.found.fetch_add(1, Ordering::Relaxed);
-            let results = judge::judge_unit(unit, options, options.jobs);
+            let judge = Judge {
+                options,
+                threads: options.jobs,
+                onlooker,
+            };
+            let results = judge.judge_unit(unit);
             tally.done.fetch_add(1, Ordering::Relaxed);
             results.or_nothing_found(&paths[0])
         }
-        Ok(one) => survey_many(paths, one.into(), options, tally),
-        Err(starts) => survey_many(paths, starts, options, tally),
+        Ok(one) => survey_many(paths, one.into(), options, (tally, onlooker)),
+        Err(starts) => survey_many(paths, starts, options, (tally, onlooker)),
     };
     Survey::new(options.level, all.results, all.passed_over).and_unlisted(all.unlisted)
 }
@@ -160,7 +178,7 @@ fn survey_many(
     paths: &[PathBuf],
     starts: Vec<Start>,
     options: SurveyOptions,
-    tally: &Tally,
+    (tally, onlooker): (&Tally, &dyn Onlooker),
 ) -> UnitResults {
     let jobs = options
         .jobs
@@ -176,7 +194,12 @@ fn survey_many(
                 Err(_) => break,
             };
             let Ok((path, unit)) = next else { break };
-            let results = judge::judge_unit(unit, options, Some(1));
+            let judge = Judge {
+                options,
+                threads: Some(1),
+                onlooker,
+            };
+            let results = judge.judge_unit(unit);
             tally.done.fetch_add(1, Ordering::Relaxed);
             match mine.last_mut() {
                 Some((at, before)) if *at == path => before.add(results),

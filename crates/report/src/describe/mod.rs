@@ -257,7 +257,8 @@ pub fn describe<'a>(exhibit: &Exhibit<'a>) -> Description<'a> {
         Format::ContextBundle => context::describe_context(&mut description, exhibit),
         Format::JobBundle => job::describe_job(&mut description, exhibit),
         Format::Pack => pack::describe_pack(&mut description, exhibit),
-        Format::RunBundle => run::describe_run(&mut description, exhibit),
+        // What a copy shows reads like the bundle; markers stand where values are withheld.
+        Format::RunBundle | Format::Redacted => run::describe_run(&mut description, exhibit),
         Format::Receipt => receipt::describe_receipt(&mut description, exhibit),
         Format::Proposal => proposal::describe_proposal(&mut description, exhibit),
         Format::Patch => proposal::describe_patch(&mut description, exhibit),

@@ -11,6 +11,8 @@ use crate::answers::Tone;
 
 /// Valid things are listed one by one up to this number.
 const FEW: usize = 20;
+/// Withheld places that are named one by one.
+const WITHHELD: usize = 100;
 /// Findings of one rule that are shown.
 const SHOWN: usize = 10;
 
@@ -28,6 +30,7 @@ pub fn render_survey_human(survey: &Survey, screen: Screen) -> String {
             write_result(&mut text, survey, result, &layout);
         }
         if few || !survey.is_ok(result) {
+            write_withheld(&mut text, result);
             write_authenticity(&mut text, survey, result);
             for gap in &result.identity.not_captured {
                 text.line(1, &format!("not captured: {}", plain(gap)));
@@ -172,13 +175,24 @@ fn answers(survey: &Survey, result: &Checked) -> String {
     format!("{intact}, {}{trusted}", found.signed.phrase())
 }
 
-/// Who signed, when by whose clock, and what the policy says; nothing where there is neither
-/// signature nor policy.
+fn write_withheld(text: &mut Text, result: &Checked) {
+    let places = &result.identity.withheld;
+    for (place, reason) in places.iter().take(WITHHELD) {
+        let line = format!("withheld: {}: {}", plain(place), plain(reason));
+        text.line(1, &line);
+    }
+    if let Some(more) = places.len().checked_sub(WITHHELD).filter(|more| *more > 0) {
+        text.line(1, &format!("withheld: {more} more places"));
+    }
+}
+
+/// Who signed, when by whose clock, and what the policy and the log say; nothing where there is
+/// neither signature, policy nor log.
 fn write_authenticity(text: &mut Text, survey: &Survey, result: &Checked) {
     let Some(found) = survey.authenticity_of(result) else {
         return;
     };
-    if found.signatures.is_empty() && found.trusted.is_none() {
+    if found.signatures.is_empty() && found.trusted.is_none() && found.logged.is_none() {
         return;
     }
     for content in found.lines() {

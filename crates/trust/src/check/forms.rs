@@ -4,6 +4,7 @@ use runseal_core::verify::authenticity::SignedState;
 
 use super::draft::Draft;
 use super::{Checked, Known, Signatory};
+use crate::action::{ACTION_PREDICATE, check_written_action};
 use crate::dsse::{Envelope, EnvelopeSignature, IN_TOTO};
 use crate::keys::minisign::MinisignSignature;
 use crate::keys::sshsig::{self, SshSignature};
@@ -92,12 +93,18 @@ pub(super) fn check_envelope(
         return draft.end(SignedState::OtherSubject, None);
     }
     draft.note.over = over.into_iter().map(str::to_owned).collect();
-    draft.holds(
+    let mut checked = draft.holds(
         Signatory::Key(key),
         known,
         &signature.timestamps,
         &signature.sig,
-    )
+    );
+    if statement.predicate_type == ACTION_PREDICATE
+        && let Err(fault) = check_written_action(&envelope.payload)
+    {
+        checked.note.detail = Some(format!("what it says is no ai-agent-action: {fault}"));
+    }
+    checked
 }
 
 pub(super) fn check_ssh(

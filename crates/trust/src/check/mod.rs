@@ -151,5 +151,6 @@ pub fn summarize(checked: &[Checked], sealed_at: Option<String>) -> Authenticity
         signatures,
         sealed_at,
         trusted: None,
+        logged: None,
     }
 }

@@ -6,7 +6,7 @@
 
 mod chain;
 mod decide;
-mod glob;
+pub mod glob;
 mod parse;
 mod receipts;
 mod ssh_signers;

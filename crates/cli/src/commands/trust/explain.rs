@@ -39,6 +39,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         policy: Some(&policy),
         keys: &[],
         now: trust_time(args.at.as_deref())?,
+        log: None,
     };
     let (authenticity, decision) = judge_signatures(&args.path, Level::Integrity, question);
     let is_trusted = authenticity

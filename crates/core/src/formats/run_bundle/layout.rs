@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
+
 /// ENGINE_MANIFEST.json
 pub const MANIFEST: &str = "ENGINE_MANIFEST.json";
 /// INPUT_SCHEMA.json
@@ -138,7 +140,7 @@ impl Role {
             _ if CONTRACTS.contains(&path) => Self::Contract,
             RUN_INPUT | CONTEXT_STRIPPED | RUN_PARAMETERS | STDIN => Self::Input,
             RUN_OUTPUT => Self::Output,
-            RUN_META | RUN_ENVIRONMENT => Self::Meta,
+            RUN_META | RUN_ENVIRONMENT | REDACTION | REDACTION_SALT => Self::Meta,
             INPUT_ARTIFACT_INDEX => Self::Index,
             _ => Self::of_folder(path.strip_prefix("exact/").unwrap_or(path)),
         }

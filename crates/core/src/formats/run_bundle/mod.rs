@@ -31,6 +31,7 @@ use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
+use crate::formats::redacted::documents::REDACTED;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedRun, SchemaJudge};
@@ -69,8 +70,9 @@ impl FormatDefinition for RunBundleFormat {
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         match has_trace(names) {
-            true => Claim::Strong,
-            false => Claim::No,
+            // A copy of which parts are withheld has these names too.
+            true if !names.has(REDACTED) => Claim::Strong,
+            _ => Claim::No,
         }
     }
 

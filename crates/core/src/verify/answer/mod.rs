@@ -13,7 +13,8 @@ use super::finding::Finding;
 use super::render::violations_json;
 use super::rule::{Level, RuleInfo};
 use super::survey::{
-    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_SIGNATURE, NO_TRUST, Survey, Verdict,
+    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_LOG, NO_SIGNATURE, NO_TRUST, Survey,
+    Verdict,
 };
 use crate::canon::Value;
 use crate::formats::{Format, all_rules};
@@ -85,6 +86,10 @@ pub fn meaning_of(id: &str) -> (&'static str, &'static str) {
             "the trust policy does not accept it",
             "`runseal trust explain POLICY PATH` says which line decided and why",
         ),
+        NO_LOG => (
+            "the log does not hold it",
+            "ask its maker to log it (`runseal log append`), or for a proof (`runseal log prove`)",
+        ),
         EXPECTED => (
             "something that must be there is not",
             "ask whoever handed this over for what is missing",
@@ -143,6 +148,12 @@ fn result_json(survey: &Survey, result: &Checked) -> Value {
     object.insert("ok", survey.is_ok(result));
     if let Some(outcome) = &result.identity.outcome {
         object.insert("outcome", outcome.as_str());
+    }
+    if !result.identity.withheld.is_empty() {
+        let places = result.identity.withheld.iter().map(|(place, reason)| {
+            Value::object([("place", place.as_str()), ("reason", reason.as_str())])
+        });
+        object.insert("withheld", Value::array(places));
     }
     if !result.identity.not_captured.is_empty() {
         let told = result.identity.not_captured.iter().map(String::as_str);

@@ -1,0 +1,119 @@
+//! `runseal log append`: one more entry for each signed statement.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::verify::{Level, Outcome};
+use runseal_engine::log::Appender;
+use runseal_engine::signing::read_signable;
+use runseal_trust::log::LogEntry;
+use runseal_trust::log::tree::leaf_hash;
+
+use super::checkpoint::sign_state;
+use super::{entries_beside, log_error};
+use crate::error::CliError;
+use crate::loaded::load_error;
+use crate::signing::KeyArgs;
+use crate::ui;
+
+/// Append the signed statements beside each PATH to a log, all of them or none.
+///
+/// What is in the log already is not appended again. With --key the new state is signed as the
+/// log's checkpoint.
+///
+/// Exit 0: everything is in the log, on disk. Exit 2: nothing was appended.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal log append runs.log RUN_BUNDLE/* --key log.key")]
+pub struct Args {
+    /// The log.
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+    /// What was signed: `<PATH>.intoto.jsonl` holds its statements.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Log what nobody signed too, by its digests alone.
+    #[arg(long)]
+    unsigned: bool,
+    #[command(flatten)]
+    key: KeyArgs,
+}
+
+fn entries_of(args: &Args, path: &PathBuf) -> Result<Vec<LogEntry>, CliError> {
+    let entries = entries_beside(path)?;
+    if !entries.is_empty() {
+        return Ok(entries);
+    }
+    if !args.unsigned {
+        return Err(
+            CliError::new(Outcome::Unreadable, "UNSIGNED", "nobody signed it")
+                .at(path.display().to_string())
+                .hint("`runseal sign` signs it; --unsigned logs its digests alone"),
+        );
+    }
+    let signable = read_signable(path, Level::Integrity)
+        .map_err(|error| load_error(error, &path.display().to_string()))?;
+    Ok(vec![LogEntry::of_target(&signable.target)])
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let fail = |error| log_error(&error, &args.log);
+    let key = args
+        .key
+        .key
+        .is_some()
+        .then(|| args.key.open())
+        .transpose()?;
+    let mut wanted = Vec::new();
+    for path in paths_of(args) {
+        for entry in entries_of(args, path)? {
+            let bytes = entry
+                .to_bytes()
+                .map_err(|error| CliError::internal(error.to_string()))?;
+            wanted.push((path, bytes));
+        }
+    }
+    let mut appender = Appender::open(&args.log).map_err(fail)?;
+    appender.check_last().map_err(fail)?;
+    let leaves: BTreeSet<_> = wanted.iter().map(|(_, bytes)| leaf_hash(bytes)).collect();
+    let mut places = appender.log().find(&leaves).map_err(fail)?;
+    let mut batch = Vec::new();
+    let mut next = appender.log().size();
+    for (_, bytes) in &wanted {
+        places.entry(leaf_hash(bytes)).or_insert_with(|| {
+            batch.push(bytes.clone());
+            next += 1;
+            next - 1
+        });
+    }
+    appender.append(&batch).map_err(fail)?;
+    if let Some(key) = &key {
+        sign_state(&mut appender, key, &args.log)?;
+    }
+    let entries = wanted.iter().map(|(path, bytes)| {
+        let index = places.get(&leaf_hash(bytes)).copied().unwrap_or_default();
+        Value::object([
+            ("path", Value::from(path.display().to_string())),
+            ("index", Value::from(index)),
+        ])
+    });
+    let state = appender.log().state();
+    let answer = Value::object([
+        ("appended", Value::from(batch.len())),
+        ("size", Value::from(state.size)),
+        ("root", Value::from(state.root.to_string())),
+        ("entries", Value::array(entries)),
+    ]);
+    ui::print_json(&answer, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
+}
+
+/// What is to be logged: a shell's `*` names signature files beside bundles too.
+fn paths_of(args: &Args) -> impl Iterator<Item = &PathBuf> {
+    const PASSED_OVER: [&str; 6] = ["jsonl", "sig", "minisig", "tlog-proof", "seed", "chain"];
+    args.paths.iter().filter(|path| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        args.paths.len() == 1 || !ending.is_some_and(|ending| PASSED_OVER.contains(&ending))
+    })
+}

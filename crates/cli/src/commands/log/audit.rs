@@ -1,0 +1,111 @@
+//! `runseal log audit`: gaps, forks and rollbacks.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::digest::Digest;
+use runseal_core::verify::Outcome;
+use runseal_engine::log::{LogStore, audit_log};
+use runseal_trust::log::Checkpoint;
+use runseal_trust::log::tree::leaf_hash;
+
+use super::verify::PolicyArgs;
+use super::{entries_beside, log_error, read_note};
+use crate::error::CliError;
+use crate::ui;
+
+/// Entries that are named one by one as not handed over.
+const MAX_MISSING: usize = 1_000;
+
+/// Compute the whole log again and compare it with checkpoints that were kept elsewhere.
+///
+/// Names entries that were changed, forks (another root at the same size), rollbacks (fewer
+/// entries than a checkpoint has), and with --have the entries whose bundle was not handed over.
+///
+/// Exit 0: nothing is wrong. Exit 1: something is. Exit 2: the log could not be read.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal log audit runs.log last-year.txt --log-key VKEY --have RUN_BUNDLE/*"
+)]
+pub struct Args {
+    /// The log.
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+    /// Checkpoints that were kept.
+    #[arg(value_name = "CHECKPOINT")]
+    checkpoints: Vec<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// What was handed over: every entry must be of one of these.
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    have: Vec<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let fail = |error| log_error(&error, &args.log);
+    let policy = args.policy.open()?;
+    let log = LogStore::open(&args.log).map_err(fail)?;
+    let mut faults = Vec::new();
+    let mut kept = Vec::new();
+    let own = log.signed_checkpoint().map_err(fail)?;
+    let own = own.map(|note| ("the log's own checkpoint".to_owned(), note));
+    let given = args
+        .checkpoints
+        .iter()
+        .map(|path| Ok((path.display().to_string(), read_note(path)?)));
+    let given = given.collect::<Result<Vec<_>, CliError>>()?;
+    for (name, note) in own.into_iter().chain(given) {
+        if let Some(Err(error)) = policy.as_ref().map(|policy| policy.accept(&note)) {
+            faults.push(format!("{name}: {error}"));
+            continue;
+        }
+        match Checkpoint::parse(&note.text) {
+            Ok(checkpoint) => kept.push((name, checkpoint)),
+            Err(error) => faults.push(format!("{name}: {error}")),
+        }
+    }
+    let mut handed_over: BTreeSet<Digest> = BTreeSet::new();
+    for path in &args.have {
+        for entry in entries_beside(path)? {
+            let bytes = entry.to_bytes();
+            handed_over.extend(bytes.ok().map(|bytes| leaf_hash(&bytes)));
+        }
+    }
+    let mut missing = Vec::new();
+    let mut gaps = 0u64;
+    let report = audit_log(&log, &kept, &mut |index, entry| {
+        let leaf = entry.to_bytes().ok().map(|bytes| leaf_hash(&bytes));
+        if !args.have.is_empty() && !leaf.is_some_and(|leaf| handed_over.contains(&leaf)) {
+            gaps += 1;
+            if missing.len() < MAX_MISSING {
+                missing.push(index);
+            }
+        }
+    });
+    let report = report.map_err(fail)?;
+    faults.extend(report.faults);
+    if gaps > 0 {
+        faults.push(format!(
+            "gap: {gaps} of {} entries are of nothing that was handed over",
+            report.entries
+        ));
+    }
+    let is_ok = faults.is_empty();
+    let answer = Value::object([
+        ("ok", Value::from(is_ok)),
+        ("entries", Value::from(report.entries)),
+        ("checkpoints", Value::from(kept.len())),
+        ("faults", Value::array(faults.iter().map(String::as_str))),
+        ("missing", Value::array(missing)),
+    ]);
+    ui::print_json(&answer, Dialect::Kernel)?;
+    for fault in &faults {
+        ui::tell(fault);
+    }
+    Ok(match is_ok {
+        true => Outcome::Valid,
+        false => Outcome::Invalid,
+    })
+}

@@ -1,0 +1,112 @@
+//! `runseal log checkpoint`: the log's state, signed.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::verify::Outcome;
+use runseal_engine::atomic::write_bytes;
+use runseal_engine::log::Appender;
+use runseal_trust::log::{SignedNote, sign_checkpoint};
+
+use super::{log_error, read_note};
+use crate::error::CliError;
+use crate::signing::{KeyArgs, OpenKey, sign_error};
+use crate::ui;
+
+/// Sign the log's state, take in cosignatures of witnesses, print the newest checkpoint.
+///
+/// Nothing is signed where the checkpoint signed last is not of this log any more.
+///
+/// Exit 0: printed. Exit 2: there is none, or nothing was signed.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal log checkpoint runs.log --key log.key\n  runseal log checkpoint runs.log --merge from-witness.txt"
+)]
+pub struct Args {
+    /// The log.
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+    #[command(flatten)]
+    key: KeyArgs,
+    /// A copy of the newest checkpoint that a witness cosigned; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    merge: Vec<PathBuf>,
+    /// Write it to a file.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Signs what the log is now, and keeps that as its checkpoint. A state that is signed already
+/// keeps the cosignatures that it has.
+pub(super) fn sign_state(
+    appender: &mut Appender,
+    key: &OpenKey,
+    path: &Path,
+) -> Result<SignedNote, CliError> {
+    let fail = |error| log_error(&error, path);
+    let state = appender.log().state();
+    let mut note = sign_checkpoint(&state.to_text(), &state.origin, key.signer())
+        .map_err(|error| sign_error(&error))?;
+    if let Some(last) = appender.log().signed_checkpoint().map_err(fail)?
+        && last.text == note.text
+    {
+        add_signatures(&mut note, last);
+    }
+    appender.keep_checkpoint(&note).map_err(fail)?;
+    Ok(note)
+}
+
+fn add_signatures(note: &mut SignedNote, other: SignedNote) {
+    for signature in other.signatures {
+        let is_same = |known: &runseal_trust::log::NoteSignature| {
+            (&known.name, known.id) == (&signature.name, signature.id)
+        };
+        if !note.signatures.iter().any(is_same) {
+            note.signatures.push(signature);
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let fail = |error| log_error(&error, &args.log);
+    let key = args
+        .key
+        .key
+        .is_some()
+        .then(|| args.key.open())
+        .transpose()?;
+    let others = args.merge.iter().map(|path| Ok((path, read_note(path)?)));
+    let others = others.collect::<Result<Vec<_>, CliError>>()?;
+    let mut appender = Appender::open(&args.log).map_err(fail)?;
+    let mut note = match &key {
+        Some(key) => sign_state(&mut appender, key, &args.log)?,
+        None => {
+            let last = appender.log().signed_checkpoint().map_err(fail)?;
+            last.ok_or_else(|| {
+                CliError::new(Outcome::Unreadable, "CHECKPOINT", "none was signed yet")
+                    .at(args.log.display().to_string())
+                    .hint("--key FILE signs one")
+            })?
+        }
+    };
+    for (path, other) in others {
+        if other.text != note.text {
+            return Err(CliError::new(
+                Outcome::Unreadable,
+                "CHECKPOINT",
+                "it is of another state than the newest checkpoint",
+            )
+            .at(path.display().to_string())
+            .hint("nothing was merged; a witness cosigns the newest checkpoint"));
+        }
+        add_signatures(&mut note, other);
+    }
+    if !args.merge.is_empty() {
+        appender.keep_checkpoint(&note).map_err(fail)?;
+    }
+    match &args.output {
+        Some(path) => write_bytes(path, note.to_text().as_bytes())?,
+        None => ui::print_bytes(note.to_text().as_bytes())?,
+    }
+    Ok(Outcome::Valid)
+}

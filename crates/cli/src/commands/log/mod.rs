@@ -1,0 +1,152 @@
+//! `runseal log`: an append-only log of what was sealed and signed.
+
+mod append;
+mod audit;
+mod checkpoint;
+mod cosign;
+mod init;
+mod prove;
+mod verify;
+
+use std::path::Path;
+
+use runseal_core::verify::{Level, Outcome, Surface};
+use runseal_engine::input::read_file;
+use runseal_engine::log::{Appender, LogError, LogQuestionError};
+use runseal_engine::signing::{read_beside, read_signable};
+use runseal_trust::check::FoundSignature;
+use runseal_trust::log::{LogEntry, SignedNote};
+
+pub use verify::PolicyArgs;
+
+use super::commands;
+use crate::error::CliError;
+use crate::loaded::load_error;
+
+/// Keep a log that shows when something is missing: append, prove, verify, audit (docs/log.md).
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: LogCommand,
+}
+
+commands! {
+    /// The commands for logs.
+    enum LogCommand {
+        Init(init),
+        Append(append),
+        Checkpoint(checkpoint),
+        Cosign(cosign),
+        Prove(prove),
+        Verify(verify),
+        Audit(audit),
+    }
+}
+
+impl Args {
+    /// Whose exit codes the command has.
+    pub fn surface(&self) -> Surface {
+        self.command.surface()
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    args.command.run()
+}
+
+/// A log's error, as it is told.
+pub fn log_error(error: &LogError, path: &Path) -> CliError {
+    let (code, hint) = match error {
+        LogError::Source(error) => return CliError::from(error),
+        LogError::Write(_) | LogError::Staging(_) => ("WRITE", "nothing was appended"),
+        LogError::File { .. } => ("LOG", "check the disk and the rights"),
+        LogError::NoLog(_) => ("LOG", "`runseal log init LOG --origin NAME` makes one"),
+        LogError::Cut { .. } => (
+            "LOG_CUT",
+            "bring it back from a copy; `runseal log audit` compares with kept checkpoints",
+        ),
+        LogError::Busy => ("LOG_BUSY", "one process appends at a time; try again"),
+        LogError::Entry => ("LOG", "nothing was appended"),
+        LogError::Beyond { .. } => ("LOG", "entries count from 0"),
+        LogError::Forked(_) => (
+            "LOG_FORKED",
+            "nothing was signed; `runseal log audit` says what is wrong",
+        ),
+        LogError::Name => ("USAGE", "a name is like example.com/runs"),
+    };
+    let message = match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    CliError::new(Outcome::Unreadable, code, message)
+        .at(path.display().to_string())
+        .hint(hint)
+}
+
+/// Why a log or proof cannot be asked, as it is told.
+pub fn question_error(error: &LogQuestionError, path: &Path) -> CliError {
+    match error {
+        LogQuestionError::Source(error) => CliError::from(error),
+        LogQuestionError::Log(error) => log_error(error, path),
+        LogQuestionError::Malformed(fault) => {
+            CliError::new(Outcome::Unreadable, "LOG", fault.clone())
+                .at(path.display().to_string())
+                .hint("docs/log.md says what logs, proofs and policies look like")
+        }
+    }
+}
+
+/// Reads a checkpoint that was named.
+fn read_note(path: &Path) -> Result<SignedNote, CliError> {
+    let bytes = read_file(path, 1 << 20)?;
+    let text = String::from_utf8(bytes).ok();
+    let note = text.and_then(|text| SignedNote::parse(&text).ok());
+    note.ok_or_else(|| {
+        CliError::new(
+            Outcome::Unreadable,
+            "CHECKPOINT",
+            "it is no signed checkpoint",
+        )
+        .at(path.display().to_string())
+        .hint("`runseal log checkpoint LOG` prints one")
+    })
+}
+
+/// Appends what was just made, by its digests, to a log; it is on disk then.
+pub fn append_target(log: &Path, path: &Path) -> Result<(), CliError> {
+    let signable = read_signable(path, Level::Integrity)
+        .map_err(|error| load_error(error, &path.display().to_string()))?;
+    let entry = LogEntry::of_target(&signable.target).to_bytes();
+    let entry = entry.map_err(|error| CliError::internal(error.to_string()))?;
+    let appended = Appender::open(log).and_then(|mut appender| appender.append(&[entry]));
+    appended.map(drop).map_err(|error| {
+        log_error(&error, log).hint(
+            "it was made, and is not in the log yet: `runseal log append --unsigned` appends it",
+        )
+    })
+}
+
+/// The entries of the statements that were signed about what is at `path`.
+fn entries_beside(path: &Path) -> Result<Vec<LogEntry>, CliError> {
+    let mut entries = Vec::new();
+    for found in read_beside(path) {
+        let envelope = match &found.signature {
+            FoundSignature::Envelope(envelope) => envelope,
+            FoundSignature::Damaged(_, fault) => {
+                return Err(
+                    CliError::new(Outcome::Unreadable, "SIGNATURES", fault.clone())
+                        .at(found.place)
+                        .hint("nothing was appended"),
+                );
+            }
+            // Other forms carry no statement.
+            _ => continue,
+        };
+        let entry = LogEntry::of_envelope(envelope);
+        entries.push(entry.map_err(|error| {
+            CliError::new(Outcome::Unreadable, "SIGNATURES", error.to_string()).at(found.place)
+        })?);
+    }
+    Ok(entries)
+}

@@ -1,0 +1,161 @@
+//! `runseal log prove`: that something is in a log, or that the log only grew.
+
+use std::path::PathBuf;
+
+use runseal_core::verify::{Level, Outcome};
+use runseal_engine::atomic::write_bytes;
+use runseal_engine::log::LogStore;
+use runseal_engine::signing::read_signable;
+use runseal_trust::log::tree::{leaf_hash, prove_consistency, prove_inclusion};
+use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, LogEntry, SignedNote};
+
+use super::{entries_beside, log_error, read_note};
+use crate::error::CliError;
+use crate::loaded::load_error;
+use crate::ui;
+
+/// Prove that what is at PATH is in the log (inclusion), or that the log only grew (--since).
+///
+/// The proof leads to the log's newest signed checkpoint. That of a PATH is written beside it, as
+/// `<PATH>.tlog-proof`, and carries its entry; others are printed.
+///
+/// Exit 0: proved. Exit 1: it is not in the log, or the log did not only grow. Exit 2: the log could not be read.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal log prove runs.log RUN_BUNDLE/run_1\n  runseal log prove runs.log --since old-checkpoint.txt"
+)]
+pub struct Args {
+    /// The log.
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+    /// What is to be proved to be in it.
+    #[arg(value_name = "PATH", required_unless_present_any = ["index", "since"])]
+    path: Option<PathBuf>,
+    /// The entry at this place, counted from 0.
+    #[arg(long, value_name = "N", conflicts_with = "path")]
+    index: Option<u64>,
+    /// That the log only added to this checkpoint.
+    #[arg(long, value_name = "CHECKPOINT", conflicts_with_all = ["path", "index"])]
+    since: Option<PathBuf>,
+    /// The proof's file; standard output where `-`.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn find_entry(args: &Args, log: &LogStore, path: &PathBuf) -> Result<u64, CliError> {
+    let mut entries = entries_beside(path)?;
+    if entries.is_empty() {
+        let signable = read_signable(path, Level::Integrity)
+            .map_err(|error| load_error(error, &path.display().to_string()))?;
+        entries.push(LogEntry::of_target(&signable.target));
+    }
+    let leaves = entries
+        .iter()
+        .filter_map(|entry| Some(leaf_hash(&entry.to_bytes().ok()?)))
+        .collect();
+    let found = log
+        .find(&leaves)
+        .map_err(|error| log_error(&error, &args.log))?;
+    found.into_values().min().ok_or_else(|| {
+        let message = format!("it is not among the log's {} entries", log.size());
+        CliError::new(Outcome::Invalid, "NOT_LOGGED", message)
+            .at(path.display().to_string())
+            .hint("`runseal log append` appends it")
+    })
+}
+
+fn prove_growth(args: &Args, log: &LogStore, since: &PathBuf) -> Result<String, CliError> {
+    let (note, new) = newest(args, log)?;
+    let old = Checkpoint::parse(&read_note(since)?.text);
+    let old = old.map_err(|error| {
+        CliError::new(Outcome::Unreadable, "CHECKPOINT", error.to_string())
+            .at(since.display().to_string())
+    })?;
+    let fail = |error| log_error(&error, &args.log);
+    if old.size > new.size || !log.agrees_with(&old).map_err(fail)? {
+        let message = match old.size > new.size {
+            true => {
+                "the checkpoint is from the log's future: the log was rolled back, or is another"
+            }
+            false => "the log is not a continuation of the checkpoint",
+        };
+        return Err(CliError::new(Outcome::Invalid, "LOG_FORKED", message)
+            .at(since.display().to_string())
+            .hint("`runseal log audit` says more; keep the checkpoint"));
+    }
+    let path = prove_consistency(log, old.size, new.size).map_err(fail)?;
+    let proof = ConsistencyProof {
+        old: old.size,
+        path,
+        checkpoint: note,
+    };
+    Ok(proof.to_text())
+}
+
+/// The newest signed checkpoint, which must be of this tree.
+fn newest(args: &Args, log: &LogStore) -> Result<(SignedNote, Checkpoint), CliError> {
+    let fail = |error| log_error(&error, &args.log);
+    let note = log.signed_checkpoint().map_err(fail)?;
+    let parsed = note.and_then(|note| {
+        let checkpoint = Checkpoint::parse(&note.text).ok()?;
+        Some((note, checkpoint))
+    });
+    let Some((note, checkpoint)) = parsed else {
+        return Err(CliError::new(
+            Outcome::Unreadable,
+            "CHECKPOINT",
+            "no checkpoint of the log is signed",
+        )
+        .at(args.log.display().to_string())
+        .hint("`runseal log checkpoint LOG --key FILE` signs one"));
+    };
+    match log.agrees_with(&checkpoint).map_err(fail)? {
+        true => Ok((note, checkpoint)),
+        false => Err(fail(runseal_engine::log::LogError::Forked(checkpoint.size))),
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let fail = |error| log_error(&error, &args.log);
+    let log = LogStore::open(&args.log).map_err(fail)?;
+    let text = match &args.since {
+        Some(since) => prove_growth(args, &log, since)?,
+        None => {
+            let index = match (&args.path, args.index) {
+                (Some(path), _) => find_entry(args, &log, path)?,
+                (None, index) => index.unwrap_or_default(),
+            };
+            let (note, checkpoint) = newest(args, &log)?;
+            if index >= checkpoint.size {
+                let message = format!(
+                    "entry {index} is behind the newest signed checkpoint of {} entries",
+                    checkpoint.size
+                );
+                return Err(CliError::new(Outcome::Unreadable, "CHECKPOINT", message)
+                    .at(args.log.display().to_string())
+                    .hint("`runseal log checkpoint LOG --key FILE` signs a newer one"));
+            }
+            let proof = InclusionProof {
+                entry: Some(log.entry(index).map_err(fail)?),
+                index,
+                path: prove_inclusion(&log, index, checkpoint.size).map_err(fail)?,
+                checkpoint: note,
+            };
+            proof.to_text()
+        }
+    };
+    let beside = args.path.as_ref().map(|path| {
+        let mut name = path.components().as_path().as_os_str().to_owned();
+        name.push(".tlog-proof");
+        PathBuf::from(name)
+    });
+    match args.output.clone().or(beside) {
+        Some(path) if path.as_os_str() != "-" => {
+            write_bytes(&path, text.as_bytes())?;
+            ui::print_line(&path.display().to_string())?;
+        }
+        _ => ui::print_bytes(text.as_bytes())?,
+    }
+    Ok(Outcome::Valid)
+}

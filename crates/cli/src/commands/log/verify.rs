@@ -1,0 +1,164 @@
+//! `runseal log verify`: whether a proof holds, without the log.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::verify::Outcome;
+use runseal_engine::input::read_file;
+use runseal_engine::log::read_log_policy;
+use runseal_trust::log::tree::leaf_hash;
+use runseal_trust::log::{
+    Checkpoint, ConsistencyProof, InclusionProof, LogPolicy, ProofError, SignedNote,
+};
+
+use super::{entries_beside, question_error, read_note};
+use crate::error::CliError;
+use crate::ui;
+
+/// Check a proof offline: that it leads to a checkpoint, and that the checkpoint is signed as asked.
+///
+/// With PATH, that the proof is of a statement signed about it; with --since, that a consistency
+/// proof begins at that checkpoint.
+///
+/// Exit 0: it holds. Exit 1: it does not. Exit 2: it could not be read.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal log verify run_1.tlog-proof run_1 --log-key 'example.com/runs+1234abcd+AQ...'"
+)]
+pub struct Args {
+    /// The proof.
+    #[arg(value_name = "PROOF")]
+    proof: PathBuf,
+    /// What it should be of.
+    #[arg(value_name = "PATH", conflicts_with = "since")]
+    path: Option<PathBuf>,
+    /// The checkpoint that a consistency proof begins at.
+    #[arg(long, value_name = "CHECKPOINT")]
+    since: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+/// Who must have signed a checkpoint.
+#[derive(Debug, clap::Args)]
+pub struct PolicyArgs {
+    /// The log's verifier key, as `log init` prints it.
+    #[arg(long, value_name = "VKEY", conflicts_with = "log_policy")]
+    log_key: Option<String>,
+    /// A policy: which log, and which witnesses must have cosigned (docs/log.md).
+    #[arg(long, value_name = "FILE")]
+    log_policy: Option<PathBuf>,
+}
+
+impl PolicyArgs {
+    /// Reads it, where one was given.
+    pub fn open(&self) -> Result<Option<LogPolicy>, CliError> {
+        let place = self.log_policy.as_deref().unwrap_or(Path::new("--log-key"));
+        read_log_policy(self.log_policy.as_deref(), self.log_key.as_deref())
+            .map_err(|error| question_error(&error, place))
+    }
+}
+
+enum Proof {
+    Inclusion(InclusionProof),
+    Consistency(ConsistencyProof),
+}
+
+impl Proof {
+    fn note(&self) -> &SignedNote {
+        match self {
+            Self::Inclusion(proof) => &proof.checkpoint,
+            Self::Consistency(proof) => &proof.checkpoint,
+        }
+    }
+}
+
+fn read_proof(path: &Path) -> Result<Proof, CliError> {
+    let text = String::from_utf8(read_file(path, 1 << 20)?).unwrap_or_default();
+    let parsed = match InclusionProof::is_one(&text) {
+        true => InclusionProof::parse(&text).map(Proof::Inclusion),
+        false => ConsistencyProof::parse(&text).map(Proof::Consistency),
+    };
+    parsed.map_err(|error| {
+        CliError::new(Outcome::Unreadable, "PROOF", error.to_string())
+            .at(path.display().to_string())
+            .hint("`runseal log prove` writes one")
+    })
+}
+
+fn check(args: &Args, proof: &Proof) -> Result<Checkpoint, String> {
+    let told = |error: ProofError| error.to_string();
+    match (proof, &args.path, &args.since) {
+        (Proof::Inclusion(proof), None, None) => proof.verify_own().map_err(told),
+        (Proof::Inclusion(proof), Some(path), _) => {
+            let entries = entries_beside(path).map_err(|error| error.to_string())?;
+            let mut answer = Err("nobody signed it, so no entry is of it".to_owned());
+            for entry in entries {
+                let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
+                answer = proof.verify(&leaf_hash(&bytes)).map_err(told);
+                if answer.is_ok() {
+                    break;
+                }
+            }
+            answer
+        }
+        (Proof::Consistency(proof), None, Some(since)) => {
+            let old = read_note(since).map_err(|error| error.to_string())?;
+            let old = Checkpoint::parse(&old.text).map_err(|error| error.to_string())?;
+            proof.verify(&old).map_err(told)
+        }
+        (Proof::Inclusion(_), None, Some(_)) => Err("it is a proof of inclusion".to_owned()),
+        (Proof::Consistency(_), _, _) => {
+            Err("a proof of consistency is checked with --since CHECKPOINT".to_owned())
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let policy = args.policy.open()?;
+    let proof = read_proof(&args.proof)?;
+    let mut answer = check(args, &proof);
+    let mut signed = Value::Null;
+    if let (Ok(_), Some(policy)) = (&answer, &policy) {
+        match policy.accept(proof.note()) {
+            Ok(seen) => {
+                let witnesses = seen.witnesses.iter().map(|(name, time)| {
+                    Value::object([
+                        ("name", Value::from(name.as_str())),
+                        ("time", Value::from(*time)),
+                    ])
+                });
+                signed = Value::object([
+                    ("log", Value::from(seen.log.as_str())),
+                    ("witnesses", Value::array(witnesses)),
+                ]);
+            }
+            Err(error) => answer = Err(error.to_string()),
+        }
+    }
+    let mut shown = Value::object([("ok", answer.is_ok())]);
+    shown.insert("signed", signed);
+    if let Proof::Inclusion(proof) = &proof {
+        shown.insert("index", proof.index);
+    }
+    let outcome = match answer {
+        Ok(checkpoint) => {
+            shown.insert("size", checkpoint.size);
+            shown.insert("origin", checkpoint.origin);
+            Outcome::Valid
+        }
+        Err(fault) => {
+            ui::tell(&format!("{}: {fault}", args.proof.display()));
+            shown.insert("reason", fault);
+            Outcome::Invalid
+        }
+    };
+    if policy.is_none() {
+        ui::tell(
+            "who signed the checkpoint was not checked: --log-key or --log-policy say who must",
+        );
+    }
+    ui::print_json(&shown, Dialect::Kernel)?;
+    Ok(outcome)
+}

@@ -1,0 +1,279 @@
+//! `runseal redact`: a copy without what may not leave the house, that still verifies.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::formats::redacted::documents::Withheld;
+use runseal_core::source::SourceError;
+use runseal_core::verify::Outcome;
+use runseal_engine::atomic::write_bytes;
+use runseal_engine::input::read_file;
+use runseal_engine::redact::{
+    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, disclose_values, plan_redaction,
+    read_seed, redact_bundle, seed_beside, write_private,
+};
+use runseal_engine::signing::{SignatureForm, path_beside};
+use runseal_engine::staging::StagingError;
+use runseal_trust::dsse::Envelope;
+
+use crate::error::CliError;
+use crate::signing::KeyArgs;
+use crate::ui;
+
+/// Why something is withheld where nobody says.
+const NO_REASON: &str = "withheld by its holder";
+
+/// Make a copy of a run bundle from which values or files are withheld; the copy still verifies.
+///
+/// The bundle was sealed with --redactable. PLACE is a file (`artifacts/log.txt`), or a value in a
+/// JSON document by its pointer (`RUN_INPUT.json#/context/name`); `*`, `**` and `?` are patterns in
+/// both. Every digest of what is withheld goes too, wherever it stands: with it a short value
+/// could be guessed. Signatures beside the bundle hold for the copy and are put beside it.
+///
+/// Exit 0: the copy is made; prints what is withheld. Exit 1: a place fits nothing or must stay.
+/// Exit 2: the bundle or seed cannot be used, or OUT exists. Nothing is written then.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  runseal redact RUN_BUNDLE/run_1 --seed RUN_BUNDLE/run_1.seed --drop 'RUN_INPUT.json#/context/*' --reason personal -o shared/run_1\n  runseal redact run_1 --profile privacy.toml --plan\n  runseal redact run_1 --disclose 'RUN_INPUT.json#/context/city' -o city.json"
+)]
+pub struct Args {
+    /// The bundle.
+    #[arg(value_name = "BUNDLE")]
+    bundle: PathBuf,
+    /// The seed that the bundle was sealed with; by default `<BUNDLE>.seed`.
+    #[arg(long, value_name = "FILE")]
+    seed: Option<PathBuf>,
+    /// What to withhold; may be repeated.
+    #[arg(long, value_name = "PLACE", num_args = 1..)]
+    drop: Vec<String>,
+    /// Withhold strings, and files that are no JSON, in which this regular expression is found.
+    #[arg(long = "match", value_name = "REGEX")]
+    pattern: Vec<String>,
+    /// Why, as readers of the copy will see it.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// A profile: places and patterns with reasons (docs/redaction.md).
+    #[arg(long, value_name = "FILE")]
+    profile: Vec<PathBuf>,
+    /// Say what would be withheld, and which rules can then no longer be checked; write nothing.
+    #[arg(long)]
+    plan: bool,
+    /// Write the value at PLACE with its proof, for `runseal unredact --with`; may be repeated.
+    #[arg(long, value_name = "PLACE", num_args = 1.., conflicts_with_all = ["drop", "pattern", "profile", "plan"])]
+    disclose: Vec<String>,
+    /// In place of a copy write this document of the bundle as an SD-JWT (RFC 9901), signed with
+    /// --key; what would disclose each withheld value is written to `<OUT>.disclosures`, for you.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["plan", "disclose"])]
+    sd_jwt: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
+    /// The copy; the disclosure's file with --disclose, the token's with --sd-jwt.
+    #[arg(short, long, value_name = "OUT", required_unless_present = "plan")]
+    output: Option<PathBuf>,
+}
+
+/// A redaction's error, as it is told.
+pub fn redact_error(error: RedactError, place: &str) -> CliError {
+    let message = match std::error::Error::source(&error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    let (outcome, code, hint) = match error {
+        RedactError::Source(error) => return error.into(),
+        RedactError::Write(error) | RedactError::Staging(StagingError::Write(error)) => {
+            return error.into();
+        }
+        RedactError::Staging(StagingError::Exists(_)) => (
+            Outcome::Unreadable,
+            "EXISTS",
+            "choose another place with -o",
+        ),
+        RedactError::NotRedactable => (
+            Outcome::Unreadable,
+            "NOT_REDACTABLE",
+            "only a new seal can be redacted: seal it again with --redactable; that proves what is \
+             sealed now, not that it was sealed before",
+        ),
+        RedactError::AlreadyRedacted => (
+            Outcome::Unreadable,
+            "REDACTED",
+            "redact the bundle that was sealed, with more places",
+        ),
+        RedactError::WrongSeed | RedactError::NoSeed(_) => (
+            Outcome::Unreadable,
+            "SEED",
+            "--seed FILE names the seed that was kept when the bundle was sealed",
+        ),
+        RedactError::Changed(_) | RedactError::Commitment(_) => (
+            Outcome::Unreadable,
+            "CHANGED",
+            "`runseal verify` says more; nothing was written",
+        ),
+        RedactError::FitsNothing(_) => (
+            Outcome::Invalid,
+            "FITS_NOTHING",
+            "a place is PATH or PATH#/pointer as in the bundle; `runseal inspect` lists the files",
+        ),
+        RedactError::Pattern { .. } => (Outcome::Usage, "USAGE", "nothing was written"),
+        RedactError::Stays { .. } => (
+            Outcome::Invalid,
+            "STAYS",
+            "docs/redaction.md lists what every copy shows",
+        ),
+        RedactError::Disclosure(_) => (
+            Outcome::Invalid,
+            "DISCLOSURE",
+            "`runseal redact --disclose` makes one; nothing was written",
+        ),
+        RedactError::Token(_) => (Outcome::Unreadable, "SD_JWT", "nothing was written"),
+        RedactError::Unsound(_) => return CliError::internal(message),
+        RedactError::LooksRedacted(_) => (Outcome::Invalid, "MARKER", "rename the member"),
+        RedactError::Random(_) | RedactError::Copy { .. } => {
+            (Outcome::Unreadable, "SYSTEM", "nothing was written")
+        }
+    };
+    CliError::new(outcome, code, message).at(place).hint(hint)
+}
+
+fn drops(args: &Args) -> Result<Vec<Drop>, CliError> {
+    let reason = args.reason.clone().unwrap_or_else(|| NO_REASON.to_owned());
+    if reason.trim().is_empty() || reason.chars().any(char::is_control) {
+        let hint = "leave it out, or say why in a line";
+        return Err(CliError::usage("--reason takes a line of text", hint));
+    }
+    let place = |text: &String| DropKind::Place(text.clone());
+    let pattern = |text: &String| DropKind::Match(text.clone());
+    let kinds = args.drop.iter().map(place);
+    let kinds = kinds.chain(args.pattern.iter().map(pattern));
+    let mut drops: Vec<Drop> = kinds
+        .map(|kind| Drop {
+            kind,
+            reason: reason.clone(),
+        })
+        .collect();
+    for path in &args.profile {
+        let bytes = read_file(path, 1 << 20)?;
+        let profile = Profile::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+            CliError::new(Outcome::Unreadable, "PROFILE", error.to_string())
+                .at(path.display().to_string())
+                .hint("docs/redaction.md shows one")
+        })?;
+        drops.extend(profile.drops);
+    }
+    if drops.is_empty() {
+        let hint = "--drop PLACE, --match REGEX or --profile FILE say what";
+        return Err(CliError::usage("there is nothing to withhold", hint));
+    }
+    Ok(drops)
+}
+
+fn places_json(withheld: &[Withheld]) -> Value {
+    Value::array(
+        withheld.iter().map(|place| {
+            Value::object([("place", place.place()), ("reason", place.reason.clone())])
+        }),
+    )
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let shown = args.bundle.display().to_string();
+    let fail = |error| redact_error(error, &shown);
+    let drops = match args.disclose.is_empty() {
+        true => drops(args)?,
+        false => Vec::new(),
+    };
+    let seed = args.seed.clone();
+    let seed = seed.unwrap_or_else(|| seed_beside(&args.bundle));
+    let seed = match read_seed(&seed) {
+        Err(RedactError::Source(SourceError::NotFound { .. }))
+            if !args.bundle.join("REDACTION.json").exists() && args.bundle.is_dir() =>
+        {
+            return Err(fail(RedactError::NotRedactable));
+        }
+        other => other.map_err(|error| redact_error(error, &seed.display().to_string()))?,
+    };
+    let original = Original::open(&args.bundle, seed).map_err(fail)?;
+    if let (false, Some(out)) = (args.disclose.is_empty(), &args.output) {
+        let disclosure = disclose_values(&original, &args.disclose).map_err(fail)?;
+        let bytes = canonical_bytes(&disclosure, Dialect::Jcs)
+            .map_err(|error| CliError::internal(error.to_string()))?;
+        write_bytes(out, &bytes)?;
+        ui::print_line(&out.display().to_string())?;
+        return Ok(Outcome::Valid);
+    }
+    let plan = plan_redaction(&original, &drops).map_err(fail)?;
+    let mut answer = Value::object([("withheld", places_json(&plan.withheld))]);
+    answer.insert("unchecked", Value::array(plan.unchecked.iter().copied()));
+    if let (Some(path), Some(out)) = (&args.sd_jwt, &args.output) {
+        write_token(args, &original, &plan, path, out)?;
+    } else if let (false, Some(out)) = (args.plan, &args.output) {
+        let (withheld, all) = redact_bundle(&original, &plan, out).map_err(fail)?;
+        answer.insert("path", out.display().to_string());
+        answer.insert("redacted", withheld);
+        answer.insert("values", all);
+        copy_signatures(args, &original, &plan, out)?;
+    }
+    ui::print_json(&answer, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
+}
+
+/// Writes a document as a token, and its disclosures for its holder alone.
+fn write_token(
+    args: &Args,
+    original: &Original,
+    plan: &RedactionPlan,
+    path: &str,
+    out: &Path,
+) -> Result<(), CliError> {
+    let key = args.key.open()?;
+    let (token, disclosures) = plan
+        .encode_sd_jwt(original, path, key.signer())
+        .map_err(|error| redact_error(error, path))?;
+    let mut kept = String::new();
+    for disclosure in disclosures {
+        kept.push_str(&format!(
+            "{path}#{} {}\n",
+            disclosure.pointer, disclosure.text
+        ));
+    }
+    let mut beside = out.as_os_str().to_owned();
+    beside.push(".disclosures");
+    write_private(Path::new(&beside), kept.as_bytes())?;
+    write_bytes(out, token.as_bytes())?;
+    Ok(())
+}
+
+/// Puts the statements that were signed about the bundle beside the copy, where they give nothing
+/// away.
+fn copy_signatures(
+    args: &Args,
+    original: &Original,
+    plan: &RedactionPlan,
+    out: &Path,
+) -> Result<(), CliError> {
+    let from = path_beside(&args.bundle, SignatureForm::Dsse);
+    let Ok(bytes) = read_file(&from, runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES) else {
+        return Ok(());
+    };
+    let mut kept = Vec::new();
+    for line in bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        let envelope = Envelope::parse(line).ok();
+        if envelope.is_some_and(|envelope| !plan.gives_away(original, &envelope.payload)) {
+            kept.extend_from_slice(line);
+            kept.push(b'\n');
+        } else {
+            ui::tell(
+                "warning: a signature states a digest of what is withheld; it was left behind",
+            );
+        }
+    }
+    let to = path_beside(out, SignatureForm::Dsse);
+    if !kept.is_empty() && !to.exists() {
+        write_bytes(&to, &kept)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! `runseal unredact`: put a value back that its holder disclosed later, with proof.
+
+use std::path::PathBuf;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::limits::JsonLimits;
+use runseal_core::verify::Outcome;
+use runseal_engine::atomic::write_bytes;
+use runseal_engine::input::read_file;
+use runseal_engine::redact::unredact_copy;
+use runseal_engine::signing::{SignatureForm, path_beside};
+
+use super::redact::redact_error;
+use crate::error::CliError;
+use crate::ui;
+
+/// Put disclosed values into a new copy: only what was sealed there is accepted.
+///
+/// VALUES is what `runseal redact --disclose` writes. No seed is needed.
+///
+/// Exit 0: the copy is made. Exit 1: a value is not the one that was sealed, or its place is not
+/// withheld. Exit 2: something cannot be read, or OUT exists. Nothing is written then.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal unredact shared/run_1 --with city.json -o shared/run_1b"
+)]
+pub struct Args {
+    /// The redacted copy.
+    #[arg(value_name = "COPY")]
+    copy: PathBuf,
+    /// The disclosed values.
+    #[arg(long, value_name = "VALUES")]
+    with: PathBuf,
+    /// The new copy.
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let values = read_file(&args.with, JsonLimits::LARGEST_DOCUMENT)?;
+    let (withheld, all) = unredact_copy(&args.copy, &values, &args.output)
+        .map_err(|error| redact_error(error, &args.copy.display().to_string()))?;
+    let from = path_beside(&args.copy, SignatureForm::Dsse);
+    let to = path_beside(&args.output, SignatureForm::Dsse);
+    if let (Ok(bytes), false) = (
+        read_file(&from, runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES),
+        to.exists(),
+    ) {
+        write_bytes(&to, &bytes)?;
+    }
+    let mut answer = Value::object([("path", args.output.display().to_string())]);
+    answer.insert("redacted", withheld);
+    answer.insert("values", all);
+    ui::print_json(&answer, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
+}

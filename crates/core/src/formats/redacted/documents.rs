@@ -1,0 +1,448 @@
+//! REDACTION.json, which a redactable bundle and all its redacted copies have alike, and
+//! REDACTED.json, which says what a copy withholds and opens what it shows.
+
+use std::collections::BTreeMap;
+
+use super::commit::{Key, Salt, commit_array, commit_object, commit_value, read_marker};
+use crate::canon::{
+    Dialect, JsonString, NoCanonicalForm, ReadOptions, Value, canonical_bytes, parse_document,
+};
+use crate::digest::{Digest, Hasher};
+
+/// The commitment to everything that may be withheld.
+pub const REDACTION: &str = "REDACTION.json";
+/// Random bytes in a redactable bundle: they keep the digests of its lists from being guessed.
+/// Never in a redacted copy.
+pub const REDACTION_SALT: &str = "REDACTION_SALT.json";
+/// What a copy withholds. A folder with this file is a redacted copy.
+pub const REDACTED: &str = "REDACTED.json";
+
+const VERSION: &str = "1.0.0";
+
+/// A file of the bundle as it was sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommittedFile {
+    /// Its path.
+    pub path: String,
+    /// Whether it is committed to value by value; otherwise as bytes.
+    pub is_json: bool,
+    /// How many values it holds that can be withheld one by one.
+    pub values: u64,
+    /// Its commitment.
+    pub commitment: Digest,
+}
+
+/// REDACTION.json.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redaction {
+    /// The format of the bundle.
+    pub format: String,
+    /// Its files by path, but for lists that a copy does without.
+    pub files: Vec<CommittedFile>,
+}
+
+fn text(value: &Value, member: &str) -> Option<String> {
+    value.get(member)?.as_str().map(str::to_owned)
+}
+
+fn only_members(value: &Value, names: &[&str]) -> bool {
+    match value {
+        Value::Object(members) => members
+            .keys()
+            .all(|key| key.as_str().is_some_and(|key| names.contains(&key))),
+        _ => false,
+    }
+}
+
+fn number(value: &Value, member: &str) -> Option<u64> {
+    match value.get(member)? {
+        Value::Number(number) => number.get().as_integer()?.to_u64(),
+        _ => None,
+    }
+}
+
+impl Redaction {
+    /// How many values can be withheld.
+    pub fn values(&self) -> u64 {
+        let values = self.files.iter().map(|file| file.values);
+        values.fold(0, u64::saturating_add)
+    }
+
+    /// The file at `path`.
+    pub fn file(&self, path: &str) -> Option<&CommittedFile> {
+        let at = self.files.binary_search_by(|file| (*file.path).cmp(path));
+        self.files.get(at.ok()?)
+    }
+
+    /// The root of the Merkle tree (RFC 6962) over the files.
+    pub fn root(&self) -> Digest {
+        let leaves = self.files.iter().map(|file| {
+            let value = file.to_value();
+            let bytes = canonical_bytes(&value, Dialect::Jcs).unwrap_or_default();
+            let mut hasher = Hasher::new();
+            hasher.update(&[0]);
+            hasher.update(&bytes);
+            hasher.finish()
+        });
+        merkle_root(&leaves.collect::<Vec<_>>())
+    }
+
+    /// The document.
+    pub fn to_value(&self) -> Value {
+        Value::object([
+            ("redaction_version", Value::from(VERSION)),
+            ("format", Value::from(self.format.as_str())),
+            ("hash_algo", Value::from("sha256")),
+            ("root", Value::from(self.root().to_string())),
+            ("values", Value::from(self.values())),
+            (
+                "files",
+                Value::array(self.files.iter().map(CommittedFile::to_value)),
+            ),
+        ])
+    }
+
+    /// Reads the document; what it says of itself must agree.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let document = parse_document(bytes, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let value = document.root().to_value();
+        let known = [
+            "redaction_version",
+            "format",
+            "hash_algo",
+            "root",
+            "values",
+            "files",
+        ];
+        let is_ours = only_members(&value, &known)
+            && text(&value, "redaction_version").as_deref() == Some(VERSION)
+            && text(&value, "hash_algo").as_deref() == Some("sha256");
+        if !is_ours {
+            return Err("it is no commitment of version 1.0.0 with sha256".to_owned());
+        }
+        let format = text(&value, "format").ok_or("it names no format")?;
+        if super::stays::staying(&format).is_empty() {
+            return Err("it is of a format that cannot be redacted".to_owned());
+        }
+        let Some(Value::Array(list)) = value.get("files") else {
+            return Err("it has no list of files".to_owned());
+        };
+        let files: Option<Vec<_>> = list.iter().map(CommittedFile::from_value).collect();
+        let files = files.ok_or("an entry of its files is malformed")?;
+        if !files.windows(2).all(|pair| pair[0].path < pair[1].path) {
+            return Err("its files are not in order, or one comes twice".to_owned());
+        }
+        let redaction = Self { format, files };
+        if text(&value, "root").as_deref() != Some(&*redaction.root().to_string()) {
+            return Err("its root is not that of its files".to_owned());
+        }
+        match number(&value, "values") == Some(redaction.values()) {
+            true => Ok(redaction),
+            false => Err("its number of values is not that of its files".to_owned()),
+        }
+    }
+}
+
+impl CommittedFile {
+    fn to_value(&self) -> Value {
+        Value::object([
+            ("path", Value::from(self.path.as_str())),
+            (
+                "kind",
+                Value::from(if self.is_json { "json" } else { "bytes" }),
+            ),
+            ("values", Value::from(self.values)),
+            ("commitment", Value::from(self.commitment.to_string())),
+        ])
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let is_ours = only_members(value, &["path", "kind", "values", "commitment"]);
+        let is_json = match text(value, "kind")?.as_str() {
+            "json" => true,
+            "bytes" => false,
+            _ => return None,
+        };
+        is_ours.then_some(Self {
+            path: text(value, "path")?,
+            is_json,
+            values: number(value, "values")?,
+            commitment: Digest::parse_hex(&text(value, "commitment")?).ok()?,
+        })
+    }
+}
+
+fn merkle_root(leaves: &[Digest]) -> Digest {
+    match leaves {
+        [] => Digest::of(b""),
+        [one] => *one,
+        _ => {
+            let (left, right) = leaves.split_at(1 << (leaves.len() - 1).ilog2());
+            let mut hasher = Hasher::new();
+            hasher.update(&[1]);
+            hasher.update(merkle_root(left).as_bytes());
+            hasher.update(merkle_root(right).as_bytes());
+            hasher.finish()
+        }
+    }
+}
+
+/// What opens a value that is shown, as far as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opening {
+    /// It and all below it.
+    Whole(Key),
+    /// An object of which parts are withheld.
+    Members(Salt, BTreeMap<JsonString, Opening>),
+    /// An array of which parts are withheld.
+    Elements(Salt, Vec<Opening>),
+    /// Nothing: a marker stands in its place.
+    Withheld,
+}
+
+/// Why a shown value does not give its commitment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpeningFault {
+    /// The shape of the value is not that of its opening.
+    #[error("{0}: what is shown has another shape than what was sealed")]
+    Shape(String),
+    /// A number or string without a canonical form.
+    #[error("{0}")]
+    NoForm(#[from] NoCanonicalForm),
+}
+
+/// What a value that was opened gave.
+#[derive(Debug, Default)]
+pub struct Opened {
+    /// How many values can be seen.
+    pub seen: u64,
+    /// Pointers of the places that are withheld.
+    pub withheld: Vec<String>,
+}
+
+/// One step of a JSON Pointer.
+pub fn pointer_step(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+impl Opening {
+    /// The commitment of `value`, from what is shown of it.
+    ///
+    /// # Errors
+    /// When the value is not of the shape that is opened.
+    pub fn commit(
+        &self,
+        value: &Value,
+        pointer: &str,
+        opened: &mut Opened,
+    ) -> Result<Digest, OpeningFault> {
+        let shape = || {
+            OpeningFault::Shape(match pointer {
+                "" => "the document".to_owned(),
+                pointer => pointer.to_owned(),
+            })
+        };
+        match (self, value) {
+            (Self::Whole(key), value) => {
+                let (digest, count) = commit_value(value, key)?;
+                opened.seen += count;
+                Ok(digest)
+            }
+            (Self::Withheld, value) => {
+                opened.withheld.push(pointer.to_owned());
+                read_marker(value).ok_or_else(shape)
+            }
+            (Self::Members(salt, members), Value::Object(values)) => {
+                if members.len() != values.len() {
+                    return Err(shape());
+                }
+                let mut parts = Vec::with_capacity(members.len());
+                for (name, opening) in members {
+                    let value = values.get(name).ok_or_else(shape)?;
+                    let step = pointer_step(name.as_str().unwrap_or("\u{fffd}"));
+                    let below = format!("{pointer}{step}");
+                    parts.push((name, opening.commit(value, &below, opened)?));
+                }
+                Ok(commit_object(parts, salt))
+            }
+            (Self::Elements(salt, elements), Value::Array(values)) => {
+                if elements.len() != values.len() {
+                    return Err(shape());
+                }
+                let mut parts = Vec::with_capacity(elements.len());
+                for (at, (opening, value)) in elements.iter().zip(values).enumerate() {
+                    parts.push(opening.commit(value, &format!("{pointer}/{at}"), opened)?);
+                }
+                Ok(commit_array(&parts, salt))
+            }
+            _ => Err(shape()),
+        }
+    }
+
+    /// The opening as it is stored.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Whole(key) => Value::object([("key", key.to_hex())]),
+            Self::Withheld => Value::Null,
+            Self::Members(salt, members) => {
+                let members = members
+                    .iter()
+                    .map(|(name, opening)| (name.clone(), opening.to_value()));
+                Value::object([
+                    ("salt", Value::from(salt.to_hex())),
+                    ("members", Value::Object(members.collect())),
+                ])
+            }
+            Self::Elements(salt, elements) => Value::object([
+                ("salt", Value::from(salt.to_hex())),
+                (
+                    "elements",
+                    Value::array(elements.iter().map(Self::to_value)),
+                ),
+            ]),
+        }
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        if *value == Value::Null {
+            return Some(Self::Withheld);
+        }
+        if only_members(value, &["key"]) {
+            return Some(Self::Whole(Key::parse(&text(value, "key")?)?));
+        }
+        let salt = Salt::parse(&text(value, "salt")?)?;
+        match (value.get("members"), value.get("elements")) {
+            (Some(Value::Object(members)), None) if only_members(value, &["salt", "members"]) => {
+                let members = members
+                    .iter()
+                    .map(|(name, opening)| Some((name.clone(), Self::from_value(opening)?)));
+                Some(Self::Members(salt, members.collect::<Option<_>>()?))
+            }
+            (None, Some(Value::Array(elements))) if only_members(value, &["salt", "elements"]) => {
+                let elements = elements.iter().map(Self::from_value);
+                Some(Self::Elements(salt, elements.collect::<Option<_>>()?))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A place that is withheld.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Withheld {
+    /// The file.
+    pub path: String,
+    /// The JSON Pointer in it; none where the whole file is withheld.
+    pub pointer: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl Withheld {
+    /// The place as people write it.
+    pub fn place(&self) -> String {
+        match &self.pointer {
+            Some(pointer) => format!("{}#{pointer}", self.path),
+            None => self.path.clone(),
+        }
+    }
+}
+
+/// REDACTED.json.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redacted {
+    /// What is withheld, in order.
+    pub withheld: Vec<Withheld>,
+    /// What opens each file that is shown, by path.
+    pub openings: BTreeMap<String, Opening>,
+}
+
+impl Redacted {
+    /// The document.
+    pub fn to_value(&self) -> Value {
+        let withheld = self.withheld.iter().map(|place| {
+            let mut value = Value::object([
+                ("path", place.path.as_str()),
+                ("reason", place.reason.as_str()),
+            ]);
+            if let Some(pointer) = &place.pointer {
+                value.insert("pointer", pointer.as_str());
+            }
+            value
+        });
+        let openings = self
+            .openings
+            .iter()
+            .map(|(path, opening)| (path.as_str().into(), opening.to_value()));
+        Value::object([
+            ("redacted_version", Value::from(VERSION)),
+            ("withheld", Value::array(withheld)),
+            ("openings", Value::Object(openings.collect())),
+        ])
+    }
+
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let document = parse_document(bytes, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let value = document.root().to_value();
+        let is_ours = only_members(&value, &["redacted_version", "withheld", "openings"])
+            && text(&value, "redacted_version").as_deref() == Some(VERSION);
+        let (Some(Value::Array(list)), Some(Value::Object(openings)), true) =
+            (value.get("withheld"), value.get("openings"), is_ours)
+        else {
+            return Err("it is no list of what is withheld of version 1.0.0".to_owned());
+        };
+        let withheld = list.iter().map(|place| {
+            only_members(place, &["path", "pointer", "reason"]).then_some(())?;
+            Some(Withheld {
+                path: text(place, "path")?,
+                pointer: match place.get("pointer") {
+                    Some(pointer) => Some(pointer.as_str()?.to_owned()),
+                    None => None,
+                },
+                reason: text(place, "reason").filter(|reason| !reason.is_empty())?,
+            })
+        });
+        let withheld: Option<Vec<_>> = withheld.collect();
+        let withheld = withheld.ok_or("an entry of what is withheld is malformed")?;
+        let key = |place: &Withheld| (place.path.clone(), place.pointer.clone());
+        if !withheld
+            .windows(2)
+            .all(|pair| key(&pair[0]) < key(&pair[1]))
+        {
+            return Err("what is withheld is not in order, or a place comes twice".to_owned());
+        }
+        let openings = openings.iter().map(|(path, opening)| {
+            let opening = Opening::from_value(opening)?;
+            Some((path.as_str()?.to_owned(), opening))
+        });
+        let openings: Option<BTreeMap<_, _>> = openings.collect();
+        Ok(Self {
+            withheld,
+            openings: openings.ok_or("an opening is malformed")?,
+        })
+    }
+}
+
+/// A value of a document by its JSON Pointer.
+pub fn find_value<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        return None;
+    }
+    let mut found = value;
+    for step in pointer.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        found = match found {
+            Value::Object(members) => members.get(&JsonString::from(name.as_str()))?,
+            Value::Array(elements) => elements.get(name.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(found)
+}

@@ -1,0 +1,241 @@
+//! Redacted copies: a bundle of which parts are withheld, and which can still be verified.
+//!
+//! - [`commit`]: salts, keys and commitments.
+//! - [`documents`]: REDACTION.json and REDACTED.json.
+//! - [`stays`]: what a format never withholds.
+//! - [`rules`]: RD1-RD6.
+//!
+//! docs/redaction.md is the reference. What is hidden and how well is decided by [`commit`];
+//! which places must be hidden together is decided where copies are made.
+
+pub mod commit;
+pub mod documents;
+mod rules;
+pub mod stays;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use crate::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use crate::digest::Digest;
+use crate::formats::Format;
+use crate::formats::definition::{
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+};
+use crate::limits::JsonLimits;
+use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
+use crate::verify::{RuleInfo, run_rules};
+
+use documents::{CommittedFile, Opened, REDACTED, REDACTION, Redacted, Redaction};
+pub use rules::{RULES, RedactedBundle};
+
+/// What became of a file of a copy.
+#[derive(Debug)]
+pub struct ShownFile {
+    /// Its commitment from what is shown; or why there is none.
+    pub commitment: Result<Digest, String>,
+    /// What was seen of it.
+    pub opened: Opened,
+    /// Whether a JSON document is stored as its canonical bytes.
+    pub is_canonical: bool,
+    /// The document, where it is JSON and small enough to be kept for rules.
+    pub document: Option<Value>,
+}
+
+/// A copy as the rules see it.
+#[derive(Debug)]
+pub struct RedactedView {
+    /// REDACTION.json, or what is wrong with it.
+    pub redaction: Result<Redaction, String>,
+    /// REDACTED.json, or what is wrong with it.
+    pub redacted: Result<Redacted, String>,
+    /// Files that the copy shows, by path.
+    pub shown: BTreeMap<String, ShownFile>,
+    /// Entries that have no business in a copy, and why.
+    pub strange: Vec<(String, String)>,
+}
+
+/// Documents whose values rules look at.
+const KEPT: [&str; 3] = ["RUN_META.json", "RUN_OUTPUT.json", "ENGINE_MANIFEST.json"];
+
+fn show_file(
+    file: &CommittedFile,
+    redacted: &Redacted,
+    got: Result<Got, SourceError>,
+) -> Result<ShownFile, SourceError> {
+    let opening = redacted.openings.get(&file.path);
+    let mut shown = ShownFile {
+        commitment: Err("nothing opens it".to_owned()),
+        opened: Opened::default(),
+        is_canonical: true,
+        document: None,
+    };
+    match (got?, opening) {
+        (_, None) => {}
+        (Got::Fact(fact), Some(documents::Opening::Whole(key))) => {
+            shown.opened.seen = 1;
+            shown.commitment = Ok(commit::commit_bytes(&fact.sha256, &key.salt()));
+        }
+        (Got::Fact(_), Some(_)) => {
+            shown.commitment = Err("a file of bytes is shown whole or not at all".to_owned());
+        }
+        (Got::Whole(bytes), Some(opening)) => {
+            let parsed = parse_document(&bytes, &ReadOptions::default());
+            let document = match parsed {
+                Ok(document) => document,
+                Err(error) => {
+                    shown.commitment = Err(error.to_string());
+                    return Ok(shown);
+                }
+            };
+            let value = document.root().to_value();
+            let canonical = canonical_bytes(document.root(), Dialect::Jcs);
+            shown.is_canonical = canonical.is_ok_and(|canonical| canonical == bytes);
+            let commitment = opening.commit(&value, "", &mut shown.opened);
+            shown.commitment = commitment.map_err(|fault| fault.to_string());
+            if KEPT.contains(&file.path.as_str()) {
+                shown.document = Some(value);
+            }
+        }
+    }
+    Ok(shown)
+}
+
+impl RedactedView {
+    /// Collects what the copy in `source` shows: every file opened once.
+    ///
+    /// # Errors
+    /// When the source cannot be listed, or a file that is there cannot be read.
+    pub fn collect(source: &dyn Source) -> Result<Self, SourceError> {
+        let mut paths = BTreeMap::new();
+        let mut strange = Vec::new();
+        for entry in source.entries()? {
+            let shown = entry.name.shown().to_owned();
+            match (entry.name, entry.kind) {
+                (EntryName::Safe(_), EntryKind::Directory) => {}
+                (EntryName::Safe(path), EntryKind::File) => {
+                    paths.insert(shown, path);
+                }
+                (EntryName::Safe(_), kind) => {
+                    let fault = format!("{} does not belong here", kind.with_article());
+                    strange.push((shown, fault));
+                }
+                (EntryName::Unsafe { .. }, _) => strange.push((shown, "unsafe name".to_owned())),
+            }
+        }
+        let mut read = |name: &str| match paths.remove(name) {
+            None => Ok(Err("the file is missing".to_owned())),
+            Some(path) => match source.read(&path, JsonLimits::LARGEST_DOCUMENT) {
+                Ok(bytes) => Ok(Ok(bytes)),
+                Err(error @ SourceError::TooLarge { .. }) => Ok(Err(error.to_string())),
+                Err(error) => Err(error),
+            },
+        };
+        let redaction = read(REDACTION)?.and_then(|bytes| Redaction::parse(&bytes));
+        let redacted = read(REDACTED)?.and_then(|bytes| Redacted::parse(&bytes));
+        let mut view = Self {
+            redaction,
+            redacted,
+            shown: BTreeMap::new(),
+            strange,
+        };
+        if let (Ok(redaction), Ok(redacted)) = (&view.redaction, &view.redacted) {
+            let mut wanted = Vec::new();
+            let mut files = Vec::new();
+            for (name, path) in paths {
+                let Some(file) = redaction.file(&name) else {
+                    let fault = "it is no file of the bundle that was sealed".to_owned();
+                    view.strange.push((name, fault));
+                    continue;
+                };
+                let want = match file.is_json {
+                    true => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
+                    false => Want::Fact,
+                };
+                wanted.push((path, want));
+                files.push(file);
+            }
+            let results = Mutex::new(Vec::new());
+            source.visit(&wanted, &|at, seen| {
+                let shown = show_file(files[at], redacted, seen);
+                let mut results = results.lock().unwrap_or_else(|lock| lock.into_inner());
+                results.push((files[at].path.clone(), shown));
+            });
+            let results = results.into_inner();
+            for (path, shown) in results.unwrap_or_else(|lock| lock.into_inner()) {
+                view.shown.insert(path, shown?);
+            }
+        }
+        view.strange.sort();
+        Ok(view)
+    }
+
+    /// How many values are withheld, of how many.
+    pub fn counts(&self) -> Option<(u64, u64)> {
+        let all = self.redaction.as_ref().ok()?.values();
+        let seen = self.shown.values().map(|file| file.opened.seen);
+        let seen = seen.fold(0, u64::saturating_add);
+        Some((all.saturating_sub(seen), all))
+    }
+
+    fn identity(&self) -> Identity {
+        let meta = self.shown.get("RUN_META.json");
+        let id = meta
+            .and_then(|meta| meta.document.as_ref())
+            .and_then(|document| document.get("run_id")?.as_str().map(str::to_owned));
+        let outcome = self
+            .counts()
+            .map(|(withheld, all)| format!("redacted {withheld} of {all}"));
+        let mut identity = Identity {
+            ids: id.into_iter().collect(),
+            ..Identity::default()
+        }
+        .ended(outcome);
+        if let Ok(redacted) = &self.redacted {
+            identity.withheld = redacted
+                .withheld
+                .iter()
+                .map(|place| (place.place(), place.reason.clone()))
+                .collect();
+        }
+        identity
+    }
+}
+
+/// The redacted copy as the rest of the program knows it.
+pub static DEFINITION: RedactedFormat = RedactedFormat;
+
+/// A redacted copy is a folder with REDACTED.json.
+pub struct RedactedFormat;
+
+impl FormatDefinition for RedactedFormat {
+    fn format(&self) -> Format {
+        Format::Redacted
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+
+    fn goes_by(&self, name: &str) -> bool {
+        matches!(name, REDACTED | REDACTION)
+    }
+
+    fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
+        match names.has(REDACTED) {
+            true => Claim::Strong,
+            false => Claim::No,
+        }
+    }
+
+    fn judge_folder(
+        &self,
+        source: &dyn Source,
+        judging: &Judging<'_>,
+    ) -> Option<Result<Judgement, SourceError>> {
+        Some(RedactedView::collect(source).map(|view| Judgement {
+            report: run_rules(&RULES, &view, judging.level),
+            identity: view.identity(),
+        }))
+    }
+}

@@ -1,0 +1,227 @@
+//! RD1-RD6: what holds for every redacted copy.
+
+use std::collections::BTreeSet;
+
+use super::documents::{REDACTED, REDACTION};
+use super::{RedactedView, stays};
+use crate::formats::Format;
+use crate::verify::{Findings, Gate, Level, Rule, RuleInfo, Subject};
+
+/// Names the redacted copy as the subject of its rules.
+pub struct RedactedBundle;
+
+impl Subject for RedactedBundle {
+    type View<'a> = RedactedView;
+    const FORMAT: Format = Format::Redacted;
+    const NAMES_FILES: bool = true;
+}
+
+const fn info(
+    id: &'static str,
+    level: Level,
+    title: &'static str,
+    explanation: &'static str,
+) -> RuleInfo {
+    RuleInfo {
+        id,
+        format: Format::Redacted,
+        title,
+        section: "docs/redaction.md",
+        level,
+        explanation,
+    }
+}
+
+fn needs_both(view: &RedactedView) -> Gate {
+    match (&view.redaction, &view.redacted) {
+        (Ok(_), Ok(_)) => Gate::Ready,
+        _ => Gate::NotRun("REDACTION.json or REDACTED.json cannot be read (RD1)"),
+    }
+}
+
+/// The rules of a redacted copy.
+pub static RULES: [Rule<RedactedBundle>; 6] = [
+    Rule {
+        info: info(
+            "RD1",
+            Level::Document,
+            "the commitment and the list of what is withheld are there",
+            "REDACTION.json is the commitment that was sealed, with the root of its own files. \
+             REDACTED.json names every withheld place with a reason, and opens what is shown.",
+        ),
+        gate: |_| Gate::Ready,
+        check: |view, findings| {
+            for (name, fault) in [
+                (REDACTION, view.redaction.as_ref().err()),
+                (REDACTED, view.redacted.as_ref().err()),
+            ] {
+                if let Some(fault) = fault {
+                    findings.add(name, fault);
+                }
+            }
+        },
+    },
+    Rule {
+        info: info(
+            "RD2",
+            Level::Document,
+            "every file is shown or said to be withheld, and none is added",
+            "Each file of the commitment is there, or REDACTED.json says that it is withheld. \
+             Nothing else is there: no other file, no link, pipe or device.",
+        ),
+        gate: needs_both,
+        check: check_files,
+    },
+    Rule {
+        info: info(
+            "RD3",
+            Level::Document,
+            "what is shown is what was sealed",
+            "The commitment of every file that is shown, computed from its values, the salts of \
+             REDACTED.json and the commitments in place of withheld values, is the one of \
+             REDACTION.json. A value that was changed, added, moved or taken out fails here.",
+        ),
+        gate: needs_both,
+        check: check_commitments,
+    },
+    Rule {
+        info: info(
+            "RD4",
+            Level::Document,
+            "the withheld places are the listed ones",
+            "Every place where a commitment stands for a value is listed in REDACTED.json, and \
+             every listed place is one.",
+        ),
+        gate: needs_both,
+        check: check_places,
+    },
+    Rule {
+        info: info(
+            "RD5",
+            Level::Document,
+            "what must stay is shown",
+            "Ids, engine, outcome, time and hash algorithms are shown in every copy; \
+             docs/redaction.md lists the places by format.",
+        ),
+        gate: needs_both,
+        check: check_staying,
+    },
+    Rule {
+        info: info(
+            "RD6",
+            Level::Form,
+            "documents are stored canonically",
+            "Every JSON document that is shown is stored as its JCS bytes, nothing after them.",
+        ),
+        gate: needs_both,
+        check: |view, findings| {
+            for (path, file) in &view.shown {
+                if !file.is_canonical {
+                    findings.add(path, "the file is not stored as its JCS bytes");
+                }
+            }
+        },
+    },
+];
+
+fn check_files(view: &RedactedView, findings: &mut Findings) {
+    let (Ok(redaction), Ok(redacted)) = (&view.redaction, &view.redacted) else {
+        return;
+    };
+    let whole = |path: &str| {
+        let mut places = redacted.withheld.iter();
+        places.any(|place| place.path == path && place.pointer.is_none())
+    };
+    for file in &redaction.files {
+        match (view.shown.contains_key(&file.path), whole(&file.path)) {
+            (true, true) => findings.add(&file.path, "it is said to be withheld, and is here"),
+            (false, false) => findings.add(
+                &file.path,
+                "it was sealed, is not here, and is not said to be withheld",
+            ),
+            _ => {}
+        }
+    }
+    for (path, fault) in &view.strange {
+        findings.add(path, fault);
+    }
+    for path in redacted.openings.keys() {
+        if !view.shown.contains_key(path) {
+            findings.add(path, "REDACTED.json opens it, and it is not here");
+        }
+    }
+}
+
+fn check_commitments(view: &RedactedView, findings: &mut Findings) {
+    let Ok(redaction) = &view.redaction else {
+        return;
+    };
+    for (path, file) in &view.shown {
+        let sealed = redaction.file(path).map(|file| file.commitment);
+        match &file.commitment {
+            Err(fault) => findings.add(path, fault),
+            Ok(found) if Some(*found) == sealed => {}
+            Ok(found) => findings.add_difference(
+                path,
+                "what is shown is not what was sealed",
+                sealed.map(|digest| digest.to_string()).unwrap_or_default(),
+                found.to_string(),
+            ),
+        }
+    }
+}
+
+fn check_places(view: &RedactedView, findings: &mut Findings) {
+    let Ok(redacted) = &view.redacted else {
+        return;
+    };
+    let mut found = BTreeSet::new();
+    for (path, file) in &view.shown {
+        let pointers = file.opened.withheld.iter();
+        found.extend(pointers.map(|pointer| (path.as_str(), pointer.as_str())));
+    }
+    let mut listed = BTreeSet::new();
+    for place in &redacted.withheld {
+        match &place.pointer {
+            Some(pointer) => {
+                listed.insert((place.path.as_str(), pointer.as_str()));
+            }
+            None => {
+                let redaction = view.redaction.as_ref().ok();
+                if redaction.is_some_and(|redaction| redaction.file(&place.path).is_none()) {
+                    findings.add(&place.path, "no such file was sealed");
+                }
+            }
+        }
+    }
+    for (path, pointer) in found.difference(&listed) {
+        findings.add(*path, format!("{pointer} is withheld and not listed"));
+    }
+    for (path, pointer) in listed.difference(&found) {
+        findings.add(
+            *path,
+            format!("{pointer} is listed as withheld, and is not"),
+        );
+    }
+}
+
+fn check_staying(view: &RedactedView, findings: &mut Findings) {
+    let Ok(redaction) = &view.redaction else {
+        return;
+    };
+    for (path, places) in stays::staying(&redaction.format) {
+        if redaction.file(path).is_none() {
+            continue;
+        }
+        match view.shown.get(*path) {
+            None => findings.add(*path, format!("it must be shown: {}", places.join(", "))),
+            Some(file) => {
+                let document = file.document.as_ref();
+                let missing = document.map(|document| stays::missing(redaction, path, document));
+                for place in missing.unwrap_or_default() {
+                    findings.add(*path, format!("{place} must be shown"));
+                }
+            }
+        }
+    }
+}

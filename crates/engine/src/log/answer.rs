@@ -1,0 +1,213 @@
+//! Whether something is in a log: asked of a log on this machine, or of a proof that came along.
+
+use std::path::Path;
+
+use runseal_core::source::SourceError;
+use runseal_core::timestamp::format_utc;
+use runseal_core::verify::authenticity::LogNote;
+use runseal_trust::check::{Found, FoundSignature};
+use runseal_trust::dsse::Envelope;
+use runseal_trust::log::tree::{leaf_hash, prove_inclusion};
+use runseal_trust::log::{InclusionProof, LogEntry, LogPolicy, NoteKey, SignedNote};
+use runseal_trust::sigstore::Content;
+use runseal_trust::statement::Target;
+use thiserror::Error;
+
+use super::{LogError, LogStore};
+use crate::input::read_file;
+
+/// The longest proof or policy.
+const MAX_TEXT: u64 = 1 << 20;
+
+/// Why a log cannot be asked.
+#[derive(Debug, Error)]
+pub enum LogQuestionError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It is no log.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// It is neither.
+    #[error("{0}")]
+    Malformed(String),
+}
+
+fn read_text(path: &Path) -> Result<String, LogQuestionError> {
+    let bytes = read_file(path, MAX_TEXT)?;
+    String::from_utf8(bytes).map_err(|_| LogQuestionError::Malformed("it is no UTF-8".to_owned()))
+}
+
+/// Reads who must have signed a log's checkpoints: a policy file, or a log's key.
+///
+/// # Errors
+/// When it is neither.
+pub fn read_log_policy(
+    policy: Option<&Path>,
+    key: Option<&str>,
+) -> Result<Option<LogPolicy>, LogQuestionError> {
+    let fail = |error: &dyn std::fmt::Display| LogQuestionError::Malformed(error.to_string());
+    match (policy, key) {
+        (Some(path), _) => {
+            let policy = LogPolicy::parse(&read_text(path)?);
+            policy.map(Some).map_err(|error| fail(&error))
+        }
+        (None, Some(key)) => {
+            let key = NoteKey::parse(key).map_err(|error| fail(&error))?;
+            Ok(Some(LogPolicy::of_log(key)))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// What is asked.
+#[derive(Debug)]
+enum Asked {
+    Log(Box<LogStore>),
+    Proof(Box<InclusionProof>),
+}
+
+/// A log or a proof that was opened.
+#[derive(Debug)]
+pub struct OpenLog {
+    asked: Asked,
+    shown: String,
+    policy: Option<LogPolicy>,
+}
+
+/// Whom to ask, if anybody.
+pub type LogQuestion<'a> = Option<&'a OpenLog>;
+
+impl OpenLog {
+    /// Opens the log (a folder) or proof (a file) at `path`.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn open(path: &Path, policy: Option<LogPolicy>) -> Result<Self, LogQuestionError> {
+        let asked = if path.is_dir() {
+            Asked::Log(Box::new(LogStore::open(path)?))
+        } else {
+            let proof = InclusionProof::parse(&read_text(path)?);
+            let proof = proof.map_err(|error| LogQuestionError::Malformed(error.to_string()))?;
+            Asked::Proof(Box::new(proof))
+        };
+        Ok(Self {
+            asked,
+            shown: path.display().to_string(),
+            policy,
+        })
+    }
+
+    /// What it says of something with these signatures; of what nobody signed, by its digests.
+    pub fn ask(&self, found: &[Found], target: Option<&Target>) -> LogNote {
+        let mut entries: Vec<_> = found
+            .iter()
+            .filter_map(envelope_of)
+            .filter_map(|envelope| LogEntry::of_envelope(envelope).ok())
+            .collect();
+        entries.extend(target.map(LogEntry::of_target));
+        let answer = match &self.asked {
+            Asked::Log(log) => self.ask_log(log, &entries),
+            Asked::Proof(proof) => self.ask_proof(proof, &entries),
+        };
+        let (is_included, sentence) = match answer {
+            Ok(sentence) => (true, sentence),
+            Err(fault) => (false, fault),
+        };
+        LogNote {
+            is_included,
+            log: self.shown.clone(),
+            sentence,
+        }
+    }
+
+    fn ask_proof(&self, proof: &InclusionProof, entries: &[LogEntry]) -> Result<String, String> {
+        let mut fault = "there is nothing that an entry could be of".to_owned();
+        for entry in entries {
+            let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
+            match proof.verify(&leaf_hash(&bytes)) {
+                Ok(_) => return self.as_of(proof.index, &proof.checkpoint),
+                Err(error) => fault = format!("the proof is not of this: {error}"),
+            }
+        }
+        Err(fault)
+    }
+
+    fn ask_log(&self, log: &LogStore, entries: &[LogEntry]) -> Result<String, String> {
+        let told = |error: LogError| error.to_string();
+        let mut wanted = std::collections::BTreeSet::new();
+        for entry in entries {
+            let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
+            wanted.insert(leaf_hash(&bytes));
+        }
+        let found = log.find(&wanted).map_err(told)?;
+        let Some((leaf, index)) = found.into_iter().min_by_key(|(_, index)| *index) else {
+            return Err(format!("not among its {} entries", log.size()));
+        };
+        let note = log.signed_checkpoint().map_err(told)?;
+        let Some(note) = note else {
+            return Err(format!(
+                "entry {index}, and no checkpoint of the log is signed"
+            ));
+        };
+        let checkpoint = runseal_trust::log::Checkpoint::parse(&note.text);
+        let checkpoint = checkpoint.map_err(|error| error.to_string())?;
+        if index >= checkpoint.size {
+            return Err(format!(
+                "entry {index}, behind the newest signed checkpoint of {} entries",
+                checkpoint.size
+            ));
+        }
+        if !log.agrees_with(&checkpoint).map_err(told)? {
+            return Err("the log's signed checkpoint is not of its tree".to_owned());
+        }
+        let path = prove_inclusion(log, index, checkpoint.size).map_err(told)?;
+        let proof = InclusionProof {
+            entry: None,
+            index,
+            path,
+            checkpoint: note,
+        };
+        proof.verify(&leaf).map_err(|error| error.to_string())?;
+        self.as_of(index, &proof.checkpoint)
+    }
+
+    /// Which entry it is, as of when, by whose word.
+    fn as_of(&self, index: u64, note: &SignedNote) -> Result<String, String> {
+        let Some(policy) = &self.policy else {
+            let checkpoint = runseal_trust::log::Checkpoint::parse(&note.text);
+            let checkpoint = checkpoint.map_err(|error| error.to_string())?;
+            return Ok(format!(
+                "entry {index} of {} in `{}`; who signed its checkpoint was not checked",
+                checkpoint.size,
+                checkpoint.origin.escape_debug()
+            ));
+        };
+        let seen = policy.accept(note).map_err(|error| error.to_string())?;
+        let when = match seen.seen_by_all() {
+            Some(time) => {
+                let time = i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(1000);
+                let names: Vec<_> = seen.witnesses.iter().map(|(name, _)| &**name).collect();
+                let time = format_utc(time).unwrap_or_else(|| "an unknown time".to_owned());
+                format!(", as of {time} by {}", names.join(", "))
+            }
+            None => String::new(),
+        };
+        Ok(format!(
+            "entry {index} of {} in `{}`{when}",
+            seen.checkpoint.size,
+            seen.log.escape_debug()
+        ))
+    }
+}
+
+fn envelope_of(found: &Found) -> Option<&Envelope> {
+    match &found.signature {
+        FoundSignature::Envelope(envelope) => Some(envelope),
+        FoundSignature::Bundle(bundle) => match &bundle.content {
+            Content::Envelope(envelope) => Some(envelope),
+            Content::Message { .. } => None,
+        },
+        _ => None,
+    }
+}

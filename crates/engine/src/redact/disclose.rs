@@ -1,0 +1,231 @@
+//! One value at a time, later, with proof: disclosures, and copies that they are put into.
+
+use std::path::Path;
+
+use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
+use runseal_core::formats::redacted::commit::{Key, commit_value, read_marker};
+use runseal_core::formats::redacted::documents::{
+    Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
+};
+use runseal_core::limits::JsonLimits;
+use runseal_core::source::Source as _;
+use runseal_trust::encoding::{decode_base64, encode_base64};
+
+use super::RedactError;
+use super::copy::{CopyFiles, is_sealed_file};
+use super::original::{Original, pointer_steps, safe};
+use crate::directory::{DirectorySource, RootLink};
+
+const VERSION: &str = "1.0.0";
+
+/// The disclosure of places of a bundle: each value with the key that opens it and nothing else.
+///
+/// # Errors
+/// When a place is not there.
+pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, RedactError> {
+    let mut values = Vec::new();
+    for place in places {
+        let missing = || RedactError::FitsNothing(place.clone());
+        let (path, pointer) = match place.split_once('#') {
+            Some((path, pointer)) => (path, Some(pointer)),
+            None => (place.as_str(), None),
+        };
+        original.redaction.file(path).ok_or_else(missing)?;
+        let mut key = original.seed.file_key(path);
+        let mut entry = Value::object([("path", path)]);
+        match (original.documents.get(path), pointer) {
+            (Some(document), pointer) => {
+                let value = find_value(document, pointer.unwrap_or("")).ok_or_else(missing)?;
+                let found = original.key_at(path, pointer.unwrap_or(""));
+                key = found.ok_or_else(missing)?;
+                if let Some(pointer) = pointer {
+                    entry.insert("pointer", pointer);
+                }
+                entry.insert("value", value.clone());
+            }
+            (None, None) => {
+                let bytes = original
+                    .source
+                    .read(&safe(path)?, JsonLimits::LARGEST_DOCUMENT)?;
+                entry.insert("base64", encode_base64(&bytes));
+            }
+            (None, Some(_)) => return Err(missing()),
+        }
+        entry.insert("key", key.to_hex());
+        values.push(entry);
+    }
+    Ok(Value::object([
+        ("disclosure_version", Value::from(VERSION)),
+        ("values", Value::array(values)),
+    ]))
+}
+
+/// Puts a value and what opens it where a marker and nothing stand.
+fn reveal(
+    (shown, opening): (&mut Value, &mut Opening),
+    steps: &[String],
+    value: &Value,
+    key: &Key,
+) -> Result<(), String> {
+    let Some((step, rest)) = steps.split_first() else {
+        let Some(sealed) = read_marker(shown).filter(|_| *opening == Opening::Withheld) else {
+            return Err("the place is not withheld".to_owned());
+        };
+        let (found, _) = commit_value(value, key).map_err(|error| error.to_string())?;
+        if found != sealed {
+            return Err("the value is not the one that was sealed".to_owned());
+        }
+        *shown = value.clone();
+        *opening = Opening::Whole(key.clone());
+        return Ok(());
+    };
+    let missing = || "the place is not in the copy, or stands in a withheld one".to_owned();
+    match (shown, opening) {
+        (Value::Object(values), Opening::Members(_, openings)) => {
+            let name = JsonString::from(step.as_str());
+            let pair = values.get_mut(&name).zip(openings.get_mut(&name));
+            reveal(pair.ok_or_else(missing)?, rest, value, key)
+        }
+        (Value::Array(values), Opening::Elements(_, openings)) => {
+            let at: usize = step.parse().map_err(|_| missing())?;
+            let pair = values.get_mut(at).zip(openings.get_mut(at));
+            reveal(pair.ok_or_else(missing)?, rest, value, key)
+        }
+        _ => Err(missing()),
+    }
+}
+
+/// A copy that is being added to.
+struct Revealing {
+    source: DirectorySource,
+    stored: Vec<u8>,
+    redaction: Redaction,
+    redacted: Redacted,
+    changed: std::collections::BTreeMap<String, Value>,
+    files: std::collections::BTreeMap<String, Vec<u8>>,
+}
+
+impl Revealing {
+    fn open(path: &Path) -> Result<Self, RedactError> {
+        let source = DirectorySource::open(path, RootLink::Follow)?;
+        let limit = JsonLimits::LARGEST_DOCUMENT;
+        let stored = source.read(&safe(REDACTION)?, limit)?;
+        let redaction = Redaction::parse(&stored).map_err(RedactError::Commitment)?;
+        let redacted = source.read(&safe(REDACTED)?, limit)?;
+        let redacted = Redacted::parse(&redacted).map_err(RedactError::Commitment)?;
+        Ok(Self {
+            source,
+            stored,
+            redaction,
+            redacted,
+            changed: std::collections::BTreeMap::new(),
+            files: std::collections::BTreeMap::new(),
+        })
+    }
+
+    fn document(&self, path: &str) -> Result<Value, RedactError> {
+        if let Some(value) = self.changed.get(path) {
+            return Ok(value.clone());
+        }
+        let bytes = self
+            .source
+            .read(&safe(path)?, JsonLimits::LARGEST_DOCUMENT)?;
+        let document = parse_document(&bytes, &ReadOptions::default())
+            .map_err(|error| RedactError::Disclosure(error.to_string()))?;
+        Ok(document.root().to_value())
+    }
+
+    fn add(&mut self, entry: &Value) -> Result<(), RedactError> {
+        let text = |member: &str| entry.get(member).and_then(Value::as_str);
+        let fail = |fault: &str| RedactError::Disclosure(fault.to_owned());
+        let path = text("path").ok_or_else(|| fail("a value names no path"))?;
+        let key = text("key").and_then(Key::parse);
+        let key = key.ok_or_else(|| fail("a value has no key"))?;
+        let pointer = text("pointer");
+        let place = |fault: String| RedactError::Disclosure(format!("{path}: {fault}"));
+        let whole = |redacted: &Redacted| {
+            let mut places = redacted.withheld.iter();
+            places.any(|place| place.path == path && place.pointer.is_none())
+        };
+        match (pointer, entry.get("value"), text("base64")) {
+            (Some(pointer), Some(value), None) if !pointer.is_empty() => {
+                let mut document = self.document(path)?;
+                let opening = self.redacted.openings.get_mut(path);
+                let opening = opening.ok_or_else(|| place("it is not shown".to_owned()))?;
+                reveal(
+                    (&mut document, opening),
+                    &pointer_steps(pointer),
+                    value,
+                    &key,
+                )
+                .map_err(place)?;
+                self.changed.insert(path.to_owned(), document);
+                let places = &mut self.redacted.withheld;
+                places.retain(|at| at.path != path || at.pointer.as_deref() != Some(pointer));
+            }
+            (None, Some(value), None) if whole(&self.redacted) => {
+                let found = commit_value(value, &key).ok().map(|(found, _)| found);
+                let sealed = self.redaction.file(path).filter(|file| file.is_json);
+                if found.is_none() || sealed.map(|file| file.commitment) != found {
+                    return Err(place("the value is not the one that was sealed".to_owned()));
+                }
+                self.changed.insert(path.to_owned(), value.clone());
+                self.show_whole(path, key);
+            }
+            (None, None, Some(encoded)) if whole(&self.redacted) => {
+                let bytes =
+                    decode_base64(encoded).ok_or_else(|| fail("its base64 is malformed"))?;
+                if !is_sealed_file(&self.redaction, path, &key, &bytes) {
+                    return Err(place("the file is not the one that was sealed".to_owned()));
+                }
+                self.files.insert(path.to_owned(), bytes);
+                self.show_whole(path, key);
+            }
+            _ => return Err(place("the place is not withheld".to_owned())),
+        }
+        Ok(())
+    }
+
+    fn show_whole(&mut self, path: &str, key: Key) {
+        let opening = Opening::Whole(key);
+        self.redacted.openings.insert(path.to_owned(), opening);
+        self.redacted.withheld.retain(|place| place.path != path);
+    }
+}
+
+/// Puts disclosed values into a new copy; gives how many it still withholds, of how many.
+///
+/// # Errors
+/// When a value is not the one that was sealed at its place, or the place is not withheld.
+pub fn unredact_copy(
+    copy: &Path,
+    disclosure: &[u8],
+    out: &Path,
+) -> Result<(u64, u64), RedactError> {
+    let document = parse_document(disclosure, &ReadOptions::default())
+        .map_err(|error| RedactError::Disclosure(error.to_string()))?;
+    let disclosure = document.root().to_value();
+    let version = disclosure.get("disclosure_version").and_then(Value::as_str);
+    let Some(Value::Array(values)) = disclosure
+        .get("values")
+        .filter(|_| version == Some(VERSION))
+    else {
+        let fault = "it is no disclosure of version 1.0.0".to_owned();
+        return Err(RedactError::Disclosure(fault));
+    };
+    let mut revealing = Revealing::open(copy)?;
+    for entry in values {
+        revealing.add(entry)?;
+    }
+    let mut files = CopyFiles::begin(out)?;
+    for path in revealing.redacted.openings.keys() {
+        match (revealing.changed.get(path), revealing.files.get(path)) {
+            (Some(value), _) => files.put_value(path, value)?,
+            (None, Some(bytes)) => files.put(path, bytes)?,
+            (None, None) => files.copy(&revealing.source, path)?,
+        }
+    }
+    files.put_value(REDACTED, &revealing.redacted.to_value())?;
+    files.put(REDACTION, &revealing.stored)?;
+    files.publish(out)
+}

@@ -1,0 +1,228 @@
+//! Finds every digest that would give a withheld value away, wherever it stands.
+//!
+//! Whoever has a digest of a short value can try all values. So of everything that is withheld, and
+//! of everything that holds something withheld, all digests that our formats make are computed,
+//! and each place that states one of them, whole or by its first eight digits or more, is
+//! withheld too; until nothing more is found.
+
+use std::collections::BTreeSet;
+
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::digest::Digest;
+use runseal_core::formats::redacted::documents::find_value;
+use runseal_core::formats::run_bundle::layout::exact_path;
+use runseal_trust::encoding::encode_base64;
+
+use super::RedactError;
+use super::original::Original;
+use super::select::{Places, walk};
+
+/// Why such places are withheld.
+pub(super) const REASON: &str = "a digest of what is withheld";
+
+/// The fewest digits of a digest that count as one: our formats use 8, 16 and 64.
+const FEWEST: usize = 8;
+
+/// Digests that may not be shown.
+#[derive(Debug, Default)]
+struct Tainted {
+    hex: BTreeSet<String>,
+    base64: BTreeSet<String>,
+}
+
+impl Tainted {
+    fn add(&mut self, digest: &Digest) {
+        self.hex.insert(digest.to_string());
+        let encoded = encode_base64(digest.as_bytes());
+        let plain = encoded.trim_end_matches('=');
+        self.base64
+            .insert(plain.replace('+', "-").replace('/', "_"));
+    }
+
+    fn add_bytes(&mut self, bytes: &[u8]) {
+        self.add(&Digest::of(bytes));
+        self.add(&Digest::of(&[bytes, b"\n"].concat()));
+    }
+
+    /// Every digest that our formats make of a value.
+    fn add_value(&mut self, value: &Value) {
+        for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
+            if let Ok(bytes) = canonical_bytes(value, dialect) {
+                self.add_bytes(&bytes);
+            }
+        }
+        if let Value::String(text) = value {
+            self.add_bytes(text.to_lossy().as_bytes());
+        }
+        // A digest of an object stands in the object itself as a rule, and leaves itself out.
+        if let Value::Object(members) = value {
+            for (name, member) in members {
+                let Value::String(text) = member else {
+                    continue;
+                };
+                if digits_in(text.to_lossy().as_bytes()).is_empty() {
+                    continue;
+                }
+                let mut rest = members.clone();
+                rest.remove(name);
+                let rest = Value::Object(rest);
+                for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
+                    if let Ok(bytes) = canonical_bytes(&rest, dialect) {
+                        self.add_bytes(&bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether digits that were found in a text are those of one of them.
+    fn has(&self, digits: &Digits) -> bool {
+        let is_hex = |run: &String| match run.len() {
+            ..=64 => {
+                let mut above = self.hex.range(run.clone()..);
+                let next = above.next();
+                next.is_some_and(|digest| digest.starts_with(run.as_str()))
+            }
+            _ => (0..=run.len() - 64).any(|at| self.hex.contains(&run[at..at + 64])),
+        };
+        digits.hex.iter().any(is_hex) || digits.base64.iter().any(|run| self.base64.contains(run))
+    }
+
+    fn is_in(&self, text: &[u8]) -> bool {
+        self.has(&digits_in(text))
+    }
+}
+
+/// What could be digests, or the beginnings of digests, in a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Digits {
+    hex: BTreeSet<String>,
+    base64: BTreeSet<String>,
+}
+
+impl Digits {
+    fn is_empty(&self) -> bool {
+        self.hex.is_empty() && self.base64.is_empty()
+    }
+}
+
+/// Finds them.
+pub(super) fn digits_in(text: &[u8]) -> Digits {
+    let mut digits = Digits::default();
+    let hex_runs = text.split(|byte| !byte.is_ascii_hexdigit());
+    for run in hex_runs.filter(|run| run.len() >= FEWEST) {
+        let run = String::from_utf8_lossy(run).to_ascii_lowercase();
+        digits.hex.insert(run);
+    }
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+    let runs = text.split(|byte| !is_base64(byte));
+    for run in runs.filter(|run| run.len() == 43) {
+        let run = String::from_utf8_lossy(run).replace('+', "-");
+        digits.base64.insert(run.replace('/', "_"));
+    }
+    digits
+}
+
+/// The digests of what is withheld, and of all that holds it.
+fn taint(original: &Original, places: &Places) -> Tainted {
+    let mut tainted = Tainted::default();
+    for (path, digest) in &original.digests {
+        if !places.touches(path) {
+            continue;
+        }
+        tainted.add(digest);
+        let Some(document) = original.documents.get(path) else {
+            continue;
+        };
+        if places.covers(path, None) {
+            walk(document, "", &mut |_, value| tainted.add_value(value));
+            continue;
+        }
+        tainted.add_value(document);
+        for pointer in places.pointers(path) {
+            // What the place stands in, from the outside in.
+            for (end, _) in pointer.match_indices('/').skip(1) {
+                if let Some(value) = find_value(document, &pointer[..end]) {
+                    tainted.add_value(value);
+                }
+            }
+            if let Some(value) = find_value(document, pointer) {
+                walk(value, "", &mut |_, value| tainted.add_value(value));
+            }
+        }
+    }
+    tainted
+}
+
+/// Adds the places that give something away, until there are none.
+pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), RedactError> {
+    let format = original.redaction.format.clone();
+    loop {
+        let tainted = taint(original, places);
+        let mut found: Vec<(String, Option<String>)> = Vec::new();
+        for file in &original.redaction.files {
+            let path = &file.path;
+            if places.covers(path, None) {
+                continue;
+            }
+            match original.documents.get(path) {
+                Some(document) => walk(document, "", &mut |place, value| {
+                    let names_one = match value {
+                        Value::String(text) => tainted.is_in(text.to_lossy().as_bytes()),
+                        // A name cannot be withheld alone.
+                        Value::Object(members) => {
+                            let mut names = members.keys();
+                            names.any(|name| tainted.is_in(name.to_lossy().as_bytes()))
+                        }
+                        _ => false,
+                    };
+                    if names_one && !places.covers(path, Some(place)) {
+                        found.push((path.clone(), Some(place.to_owned())));
+                    }
+                }),
+                None => {
+                    // What is too long to be searched is not shown beside something withheld.
+                    let digits = original.digits.get(path);
+                    if digits.is_none_or(|digits| tainted.has(digits)) {
+                        found.push((path.clone(), None));
+                    }
+                }
+            }
+        }
+        // The digest of an engine's command is over lines of digests.
+        let mut engine = original.redaction.files.iter();
+        let engine_touched =
+            engine.any(|file| file.path.starts_with("engine/") && places.touches(&file.path));
+        let executable = "/engine_executable_sha256";
+        let meta = original.documents.get("RUN_META.json");
+        if engine_touched
+            && meta.is_some_and(|meta| find_value(meta, executable).is_some())
+            && !places.covers("RUN_META.json", Some(executable))
+        {
+            found.push(("RUN_META.json".to_owned(), Some(executable.to_owned())));
+        }
+        // The very bytes of a document say what the document says.
+        for file in &original.redaction.files {
+            let exact = exact_path(&file.path);
+            let is_touched = file.is_json && places.touches(&file.path);
+            if is_touched
+                && original.redaction.file(&exact).is_some()
+                && !places.covers(&exact, None)
+            {
+                found.push((exact, None));
+            }
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        for (path, pointer) in found {
+            places.add(&format, &path, pointer.as_deref(), REASON)?;
+        }
+    }
+}
+
+/// Whether bytes that go along with a copy, such as a signature's statement, state a digest of
+/// what is withheld.
+pub(super) fn gives_away(original: &Original, places: &Places, bytes: &[u8]) -> bool {
+    taint(original, places).is_in(bytes)
+}

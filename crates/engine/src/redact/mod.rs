@@ -1,0 +1,103 @@
+//! Redactable seals and redacted copies: the effects. What a commitment is and when a copy holds is
+//! decided in `runseal_core::formats::redacted`; here seeds are made and kept, places are chosen,
+//! and copies are written.
+
+mod copy;
+mod disclose;
+mod hunt;
+mod original;
+mod profile;
+mod sealing;
+mod select;
+
+use std::io;
+use std::path::PathBuf;
+
+use runseal_core::source::SourceError;
+use thiserror::Error;
+
+use crate::atomic::WriteError;
+use crate::staging::StagingError;
+
+pub use copy::{CopyContents, RedactionPlan, plan_redaction, redact_bundle, render_copy};
+pub use disclose::{disclose_values, unredact_copy};
+pub use original::Original;
+pub use profile::{Profile, ProfileError};
+pub use sealing::{
+    SealingSeed, commit_file, keep_seed, new_seed, read_seed, seed_beside, write_private,
+};
+pub use select::{Drop, DropKind};
+
+/// Why nothing was redacted. Nothing is left behind.
+#[derive(Debug, Error)]
+pub enum RedactError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// It could not take its place.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// The bundle was not sealed for redaction.
+    #[error("it was not sealed with --redactable")]
+    NotRedactable,
+    /// It is a redacted copy already.
+    #[error("it is a redacted copy; redact the bundle that was sealed")]
+    AlreadyRedacted,
+    /// Its commitment is malformed.
+    #[error("its REDACTION.json cannot be used: {0}")]
+    Commitment(String),
+    /// The seed is another bundle's.
+    #[error("the seed is not that of this bundle")]
+    WrongSeed,
+    /// It is no seed.
+    #[error("`{0}` is no seed: 64 lower-case hex digits")]
+    NoSeed(PathBuf),
+    /// A file is not what was sealed.
+    #[error("`{0}` is not what was sealed")]
+    Changed(String),
+    /// A place that is not there.
+    #[error("`{0}` fits nothing in the bundle")]
+    FitsNothing(String),
+    /// A pattern that is none.
+    #[error("`{pattern}` is no pattern: {fault}")]
+    Pattern {
+        /// What was given.
+        pattern: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// A place that every copy shows.
+    #[error("`{place}` must stay: it {why}")]
+    Stays {
+        /// Which.
+        place: String,
+        /// Why it would have had to go.
+        why: String,
+    },
+    /// The values to disclose are none.
+    #[error("the disclosure cannot be used: {0}")]
+    Disclosure(String),
+    /// A document that cannot be exported.
+    #[error("the document cannot be written as an SD-JWT: {0}")]
+    Token(String),
+    /// The copy does not verify; a fault of ours.
+    #[error("the copy would not verify: {0}")]
+    Unsound(String),
+    /// A document of an original that looks redacted.
+    #[error("`{0}` holds a member named `runseal.redacted`, which marks withheld values")]
+    LooksRedacted(String),
+    /// The system gives no random bytes.
+    #[error("no random bytes could be had: {0}")]
+    Random(String),
+    /// A file could not be copied.
+    #[error("`{path}` could not be copied")]
+    Copy {
+        /// Which.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,69 @@
+//! Redaction profiles: what is withheld again and again, with reasons, in one TOML file.
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::{Drop, DropKind};
+
+/// Why a profile is none.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct ProfileError(pub String);
+
+/// A profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// What is withheld.
+    pub drops: Vec<Drop>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ProfileText {
+    runseal_redaction: u32,
+    #[serde(default)]
+    drop: Vec<DropText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DropText {
+    place: Option<String>,
+    #[serde(rename = "match")]
+    pattern: Option<String>,
+    reason: String,
+}
+
+impl Profile {
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let file: ProfileText =
+            toml::from_str(text).map_err(|error| ProfileError(error.to_string()))?;
+        if file.runseal_redaction != 1 {
+            let fault = format!("version {} is not known", file.runseal_redaction);
+            return Err(ProfileError(fault));
+        }
+        let mut drops = Vec::new();
+        for (at, drop) in file.drop.into_iter().enumerate() {
+            let kind = match (drop.place, drop.pattern) {
+                (Some(place), None) => DropKind::Place(place),
+                (None, Some(pattern)) => DropKind::Match(pattern),
+                _ => {
+                    let fault = format!("drop {} has either `place` or `match`", at + 1);
+                    return Err(ProfileError(fault));
+                }
+            };
+            if drop.reason.trim().is_empty() {
+                return Err(ProfileError(format!("drop {} has no reason", at + 1)));
+            }
+            drops.push(Drop {
+                kind,
+                reason: drop.reason,
+            });
+        }
+        Ok(Self { drops })
+    }
+}

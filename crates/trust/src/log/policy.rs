@@ -1,0 +1,337 @@
+//! Who must have signed a checkpoint: the log, and a quorum of witnesses (C2SP witness policy).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use super::{Checkpoint, CheckpointError, KeyKind, NoteError, NoteKey, SignedNote};
+
+/// Logs, witnesses and groups of one policy; the specification asks for 32 of each.
+const MAX_EACH: usize = 128;
+
+/// Why a policy is none.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: {fault}")]
+pub struct LogPolicyError {
+    /// Where.
+    pub line: usize,
+    /// What is wrong.
+    pub fault: String,
+}
+
+/// What a checkpoint was found to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Witnessed {
+    /// What it says.
+    pub checkpoint: Checkpoint,
+    /// Under which name its log signed.
+    pub log: String,
+    /// The witnesses that cosigned, with the time, in seconds since 1970.
+    pub witnesses: Vec<(String, u64)>,
+}
+
+impl Witnessed {
+    /// The earliest moment by which the checkpoint was seen by so many witnesses as cosigned.
+    pub fn seen_by_all(&self) -> Option<u64> {
+        self.witnesses.iter().map(|(_, time)| *time).max()
+    }
+}
+
+/// Why a checkpoint is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RefusedCheckpoint {
+    /// It is not signed as it must be.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    /// It says nothing.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// No log of the policy signed it.
+    #[error("no log of the policy signed it")]
+    NoLog,
+    /// Too few witnesses cosigned it.
+    #[error("the quorum `{0}` of witnesses has not cosigned it")]
+    NoQuorum(String),
+}
+
+#[derive(Debug, Clone)]
+struct Group {
+    threshold: usize,
+    members: Vec<String>,
+}
+
+/// A policy.
+#[derive(Debug, Clone, Default)]
+pub struct LogPolicy {
+    logs: Vec<NoteKey>,
+    witnesses: BTreeMap<String, NoteKey>,
+    groups: BTreeMap<String, Group>,
+    quorum: Option<String>,
+}
+
+impl LogPolicy {
+    /// The policy that asks for one log's signature and no witness.
+    pub fn of_log(key: NoteKey) -> Self {
+        Self {
+            logs: vec![key],
+            ..Self::default()
+        }
+    }
+
+    /// Reads a policy file: `log VKEY`, `witness NAME VKEY`, `group NAME all|any|N MEMBER…`, and
+    /// one `quorum NAME|none`. Lines that begin with `#` are comments.
+    ///
+    /// # Errors
+    /// With the first line that is wrong.
+    pub fn parse(text: &str) -> Result<Self, LogPolicyError> {
+        let mut policy = Self::default();
+        let mut quorum: Option<Option<String>> = None;
+        for (at, line) in text.lines().enumerate() {
+            let words: Vec<_> = line.split_ascii_whitespace().collect();
+            let done = match words.as_slice() {
+                [] => Ok(()),
+                [first, ..] if first.starts_with('#') => Ok(()),
+                ["log", key, ..] => policy.add_log(key),
+                ["witness", name, key, ..] => policy.add_witness(name, key),
+                ["group", name, threshold, members @ ..] => {
+                    policy.add_group(name, threshold, members)
+                }
+                ["quorum", name] if quorum.is_none() => {
+                    let named = (*name != "none").then(|| (*name).to_owned());
+                    let is_known = named.as_ref().is_none_or(|name| policy.is_member(name));
+                    quorum = Some(named);
+                    match is_known {
+                        true => Ok(()),
+                        false => Err(format!("`{name}` is no witness and no group")),
+                    }
+                }
+                ["quorum", ..] => Err("there is one quorum, of one name".to_owned()),
+                [other, ..] => Err(format!("`{}` is not known here", other.escape_debug())),
+            };
+            done.map_err(|fault| LogPolicyError {
+                line: at + 1,
+                fault,
+            })?;
+        }
+        let fail = |fault: &str| LogPolicyError {
+            line: text.lines().count(),
+            fault: fault.to_owned(),
+        };
+        policy.quorum =
+            quorum.ok_or_else(|| fail("it names no quorum; `quorum none` asks for none"))?;
+        match policy.logs.is_empty() {
+            true => Err(fail("it names no log")),
+            false => Ok(policy),
+        }
+    }
+
+    fn is_member(&self, name: &str) -> bool {
+        self.witnesses.contains_key(name) || self.groups.contains_key(name)
+    }
+
+    fn add_log(&mut self, key: &str) -> Result<(), String> {
+        let key = NoteKey::parse(key).map_err(|error| error.to_string())?;
+        if key.kind != KeyKind::Ed25519 {
+            return Err("a log signs notes; this is a witness's key".to_owned());
+        }
+        if self.logs.contains(&key) || self.logs.len() >= MAX_EACH {
+            return Err("the log is named twice, or there are too many".to_owned());
+        }
+        self.logs.push(key);
+        Ok(())
+    }
+
+    fn add_witness(&mut self, name: &str, key: &str) -> Result<(), String> {
+        let key = NoteKey::parse(key).map_err(|error| error.to_string())?;
+        if key.kind != KeyKind::Cosignature {
+            return Err("a witness cosigns; this is a log's key".to_owned());
+        }
+        let is_same = |known: &NoteKey| known.public_key() == key.public_key();
+        // One witness under two names would make a quorum by itself.
+        if self.witnesses.values().any(is_same) {
+            return Err("the witness's key is another one's already".to_owned());
+        }
+        if name == "none" || self.is_member(name) || self.witnesses.len() >= MAX_EACH {
+            return Err(format!("`{name}` is taken, or there are too many"));
+        }
+        self.witnesses.insert(name.to_owned(), key);
+        Ok(())
+    }
+
+    fn add_group(&mut self, name: &str, threshold: &str, members: &[&str]) -> Result<(), String> {
+        let distinct: BTreeSet<_> = members.iter().collect();
+        if members.is_empty() || distinct.len() != members.len() {
+            return Err("a group has members, each once".to_owned());
+        }
+        if let Some(unknown) = members.iter().find(|member| !self.is_member(member)) {
+            return Err(format!("`{unknown}` is not named before"));
+        }
+        let threshold = match threshold {
+            "all" => members.len(),
+            "any" => 1,
+            number => number.parse().unwrap_or(0),
+        };
+        if threshold == 0 || threshold > members.len() {
+            return Err("its threshold is `all`, `any` or a number up to its members".to_owned());
+        }
+        if name == "none" || self.is_member(name) || self.groups.len() >= MAX_EACH {
+            return Err(format!("`{name}` is taken, or there are too many"));
+        }
+        let group = Group {
+            threshold,
+            members: members.iter().map(|member| (*member).to_owned()).collect(),
+        };
+        self.groups.insert(name.to_owned(), group);
+        Ok(())
+    }
+
+    /// Whether a member, a witness or a group, has seen it. Groups hold members named before
+    /// them, so this ends.
+    fn has_seen(&self, member: &str, seen: &BTreeMap<&str, u64>) -> bool {
+        match self.groups.get(member) {
+            None => seen.contains_key(member),
+            Some(group) => {
+                let members = group.members.iter();
+                let count = members.filter(|member| self.has_seen(member, seen)).count();
+                count >= group.threshold
+            }
+        }
+    }
+
+    /// What a note says, if it is signed as the policy asks.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn accept(&self, note: &SignedNote) -> Result<Witnessed, RefusedCheckpoint> {
+        let checkpoint = Checkpoint::parse(&note.text)?;
+        let mut log = None;
+        for key in &self.logs {
+            // A log signs for its own name alone.
+            if note.signed_by(key)?.is_some() && key.name == checkpoint.origin {
+                log = Some(key.name.clone());
+            }
+        }
+        let log = log.ok_or(RefusedCheckpoint::NoLog)?;
+        let mut seen = BTreeMap::new();
+        for (name, key) in &self.witnesses {
+            if let Some(Some(time)) = note.signed_by(key)? {
+                seen.insert(name.as_str(), time);
+            }
+        }
+        if let Some(quorum) = &self.quorum
+            && !self.has_seen(quorum, &seen)
+        {
+            return Err(RefusedCheckpoint::NoQuorum(quorum.clone()));
+        }
+        Ok(Witnessed {
+            checkpoint,
+            log,
+            witnesses: seen
+                .into_iter()
+                .map(|(name, time)| (name.to_owned(), time))
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{PrivateKey, Signer as _};
+    use crate::log::{sign_checkpoint, sign_cosignature};
+    use runseal_core::digest::Digest;
+
+    fn key(seed: u8) -> PrivateKey {
+        PrivateKey::from_ed25519_seed(&[seed; 32]).unwrap()
+    }
+
+    fn vkey(name: &str, kind: KeyKind, seed: u8) -> String {
+        let key = NoteKey::new(name, kind, key(seed).public_key()).unwrap();
+        key.to_text()
+    }
+
+    fn policy_text() -> String {
+        let log = vkey("example.com/log", KeyKind::Ed25519, 1);
+        let mut text = format!("# a comment\nlog {log}\n");
+        for seed in 2..5 {
+            let witness = vkey(&format!("w{seed}"), KeyKind::Cosignature, seed);
+            text.push_str(&format!("witness w{seed} {witness}\n"));
+        }
+        text + "group two 2 w2 w3 w4\nquorum two\n"
+    }
+
+    fn note() -> SignedNote {
+        let checkpoint = Checkpoint {
+            origin: "example.com/log".to_owned(),
+            size: 3,
+            root: Digest::of(b"root"),
+        };
+        sign_checkpoint(&checkpoint.to_text(), "example.com/log", &key(1)).unwrap()
+    }
+
+    #[test]
+    fn checkpoint_is_accepted_with_a_quorum_and_not_without() {
+        let policy = LogPolicy::parse(&policy_text()).unwrap();
+        let mut note = note();
+        let cosign = |note: &mut SignedNote, seed: u8, time| {
+            let name = format!("w{seed}");
+            let seen = sign_cosignature(&note.text, &name, time, &key(seed)).unwrap();
+            note.signatures.push(seen);
+        };
+        assert!(matches!(
+            policy.accept(&note),
+            Err(RefusedCheckpoint::NoQuorum(_))
+        ));
+        cosign(&mut note, 2, 10);
+        // The same witness again is one witness.
+        cosign(&mut note, 2, 11);
+        assert!(policy.accept(&note).is_err());
+        cosign(&mut note, 4, 20);
+        let found = policy.accept(&note).unwrap();
+        assert_eq!(found.witnesses.len(), 2);
+        assert_eq!(found.seen_by_all(), Some(20));
+        // A known witness's broken signature spoils the note.
+        cosign(&mut note, 3, 30);
+        note.signatures.last_mut().unwrap().bytes[20] ^= 1;
+        assert!(matches!(
+            policy.accept(&note),
+            Err(RefusedCheckpoint::Note(NoteError::Broken(_)))
+        ));
+    }
+
+    #[test]
+    fn checkpoint_of_another_log_is_refused() {
+        let policy = LogPolicy::parse(&policy_text()).unwrap();
+        let mut other = note();
+        other.text = other.text.replace("example.com/log", "example.com/other");
+        let other = sign_checkpoint(&other.text, "example.com/log", &key(1)).unwrap();
+        assert_eq!(policy.accept(&other), Err(RefusedCheckpoint::NoLog));
+        let stranger = sign_checkpoint(&note().text, "example.com/log", &key(9)).unwrap();
+        assert_eq!(policy.accept(&stranger), Err(RefusedCheckpoint::NoLog));
+    }
+
+    #[test]
+    fn policy_with_a_fault_names_its_line() {
+        let good = policy_text();
+        let again = vkey("again", KeyKind::Cosignature, 2);
+        for (from, to, line) in [
+            ("quorum two", "quorum nobody", 7),
+            ("quorum two\n", "", 6),
+            ("group two 2", "group two 4", 6),
+            ("group two 2 w2", "group two 2 w9", 6),
+            ("group two 2 w2 w3", "group two 2 w2 w2", 6),
+            ("# a comment", "comment", 1),
+            ("quorum two", "quorum two\nquorum two", 8),
+            (
+                "quorum two",
+                &format!("witness again {again}\nquorum two"),
+                7,
+            ),
+        ] {
+            let bad = good.replace(from, to);
+            assert_ne!(bad, good);
+            let error = LogPolicy::parse(&bad).unwrap_err();
+            assert_eq!(error.line, line, "{to}: {error}");
+        }
+    }
+}
