@@ -335,9 +335,16 @@ def make_patches():
     case("outside-member-unknown", put(["comment"], "made by hand"))
 
 
+def hashes_alone(evidence):
+    """Evidence as it is without the contents that our harness adds; most cases need no more."""
+    return without(evidence, "contents", "proposal")
+
+
 def make_evidence():
-    def case(name, edit):
-        edit_document("evidence", "ok-complete", name, edit)
+    def case(name, edit, base="ok-complete"):
+        edit_document("evidence", base, name, edit)
+
+    case("ok-complete", hashes_alone, base="ok-contents")
 
     def partial(evidence):
         evidence["test_results"][0]["passed"] = False
@@ -366,6 +373,18 @@ def make_evidence():
     case("ev4-complete-with-a-failed-test", put(["test_results", 0, "passed"], False))
     case("ev4-failed-with-a-success", put(["status"], "failed"))
     case("ev4-status-unknown", put(["status"], "fine"))
+
+    def first(evidence):
+        """A content that is text and not empty."""
+        return next(entry for entry in evidence["contents"].values() if entry.get("text"))
+
+    case("ev6-content-changed", lambda e: first(e).update(text=first(e)["text"] + "!"), base="ok-contents")
+    case("ev6-size-wrong", lambda e: first(e).update(size_bytes=1), base="ok-contents")
+    case("ev6-in-two-forms", lambda e: first(e).update(base64=""), base="ok-contents")
+    case("ev6-base64-malformed", lambda e: (first(e).update(base64="?"), first(e).pop("text")), base="ok-contents")
+    case("ev6-name-is-no-hash", lambda e: e["contents"].update(readme={"size_bytes": 0, "text": ""}), base="ok-contents")
+    case("ev6-contents-is-a-list", put(["contents"], []), base="ok-contents")
+    case("ev7-proposal-changed", put(["proposal", "summary"], "Something else"), base="ok-contents")
     evidence = read_json("evidence", "ok-complete")
     evidence["action_results"][0]["weight"] = 0
     write_text("evidence", "ev5-number-beyond-a-double",
@@ -453,6 +472,9 @@ def make_model_recordings():
     case("mi5-number-missing", drop("interactions", 1, "i"))
     case("mi5-number-skipped", put(["interactions", 2, "i"], 3))
     case("mi6-prompt-hash-bare", put(["interactions", 0, "prompt_hash"], sha("prompt 0")))
+    case("ok-prompt-held", put(["interactions", 0, "prompt_content"], "prompt 0"))
+    case("mi12-prompt-of-another-hash", put(["interactions", 0, "prompt_content"], "prompt 1"))
+    case("mi12-prompt-is-a-number", put(["interactions", 0, "prompt_content"], 0))
     case("mi7-response-changed", put(["interactions", 0, "response_content"], "No.\n"))
     case("mi7-response-hash-malformed", put(["interactions", 0, "response_hash"], "sha256:00"))
     case("mi7-response-is-null", put(["interactions", 0, "response_content"], None))
@@ -548,6 +570,7 @@ def make_packs():
         run = without(json.loads((folder / "run.json").read_text()), "files", "self_hash")
         (folder / "run.json").write_text(json.dumps(run, indent=2))
 
+    case("ok-executed", member("evidence.json", hashes_alone), base="ok-contents")
     case("outside-minimal", minimal, base="ok-clarify", seal=False)
     case("pk1-bundle-missing", lambda f: (f / "bundle.json").unlink())
     case("pk1-run-missing", lambda f: (f / "run.json").unlink(), seal=False)
@@ -585,6 +608,36 @@ def make_packs():
         rewrite(f / "policy.json", put(["timeout_ms"], 45000)),
         rewrite(f / "run.json", put(["policy", "timeout_ms"], 45000)),
         rewrite(f / "runner.json", put(["limits", "timeout_ms"], 45000))])
+    custom = {"custom": True, "allowed_commands": ["node", "python3"], "allowed_model_modes": ["none"],
+              "allowed_models": []}
+
+    def with_policy(changes):
+        def edit(folder):
+            rewrite(folder / "policy.json", lambda p: p.update(changes))
+            rewrite(folder / "run.json", lambda r: r["policy"].update(changes))
+            rewrite(folder / "runner.json", lambda r: r["commands"].update(
+                allowlist=sorted(changes.get("allowed_commands", ["node", "npm", "npx"]))))
+        return edit
+
+    case("ok-custom-policy", with_policy(custom))
+    case("rs5-custom-policy-not-resolved", with_policy(without(custom, "allowed_models")))
+    case("rs5-custom-policy-with-another-member", with_policy({**custom, "allow_all": True}))
+    case("rs5-profile-as-custom", with_policy({"custom": True}))
+
+    def printed(evidence):
+        """A content that is text and not empty."""
+        return next(hash for hash, entry in evidence["contents"].items() if entry.get("text"))
+
+    case("pk16-content-missing", member("evidence.json", lambda e: (
+        e["contents"].pop(printed(e)),)), base="ok-contents")
+    case("pk16-content-of-nothing", member("evidence.json", lambda e: e["contents"].update(
+        {content_hash("planted"): {"size_bytes": 7, "text": "planted"}})), base="ok-contents")
+    case("pk16-printed-something-else", member("run.json", put(
+        ["execution", "stdout_sha256"], content_hash("something else"))), base="ok-contents")
+    case("ev6-content-changed", member("evidence.json", lambda e: e["contents"][printed(e)].update(
+        text="other")), base="ok-contents")
+    case("ev7-proposal-changed", member("evidence.json", put(["proposal", "summary"], "Something else")),
+         base="ok-contents")
     case("rs6-intent-path-climbs", member("run.json", put(["intent", "path"], "../intent.json")))
     case("rs7-run-laid-out", lambda f: (seal_pack(f), (f / "run.json").write_text(
         json.dumps(json.loads((f / "run.json").read_text()), indent=1))), seal=False)
@@ -904,6 +957,11 @@ def make_run_bundles():
     case("rb11-entry-missing", index(drop(-1)))
     case("rb12-laid-out", laid_out, **plain)
     case("rb12-sums-unsorted", sums(lambda lines: lines[::-1]), **plain)
+    recorded = {"base": "ok-recorded"}
+    case("rb13-script-replaced", lambda f: (f / "engine/analyse.py").write_text("print(3)\n"), **recorded)
+    case("rb13-value-of-another", lambda f: (f / "engine/settings.json").write_text("{}"), **recorded)
+    case("rb13-file-not-read", member("RUN_INPUT.json", lambda v: v["files"].pop(0)), **recorded)
+
     index_of = json.loads((HERE / "run-bundle/ok-sealed/input/ARTIFACT_INDEX.json").read_text())
 
     def bare_index(folder):
@@ -1086,10 +1144,10 @@ def make_bases(program):
         run("run work.json --mode execute-sandbox --pack executed --ledger ledger.jsonl --run-id run_1")
         run("run questions.json --pack clarify --ledger ledger.jsonl --run-id run_2", (1,), 1700000060)
         run("run refused.json --pack refuse --ledger ledger.jsonl --run-id run_3", (1,), 1700000120)
-        for case in ("executed", "clarify", "refuse"):
-            keep(case, "pack", f"ok-{case}")
+        for source, case in (("executed", "contents"), ("clarify", "clarify"), ("refuse", "refuse")):
+            keep(source, "pack", f"ok-{case}")
         keep("executed/patch.json", "patch", "ok-executed")
-        keep("executed/evidence.json", "evidence", "ok-complete")
+        keep("executed/evidence.json", "evidence", "ok-contents")
         keep("executed/runner.json", "runner", "ok-executed")
         keep("ledger.jsonl", "ledger", "ok-three-runs", ".jsonl")
 

@@ -16,7 +16,7 @@ use crate::container::PackedBytes;
 use crate::names::{NameFault, check_name};
 
 /// Files of other kinds up to this size are kept, as long as there is room.
-const SMALL: u64 = 64 << 10;
+const SMALL: u64 = 1 << 20;
 
 /// How the bytes of a file are read to their digest. A caller with threads may hash on one of
 /// them while this crate goes on unpacking.
@@ -305,7 +305,13 @@ pub(crate) fn shown(name: &[u8]) -> String {
 
 /// What rules read as a text.
 fn is_document(name: &[u8]) -> bool {
-    let endings: [&[u8]; 4] = [b".json", b".jsonl", b".md", b"SHA256SUMS.txt"];
+    let endings: [&[u8]; 5] = [
+        b".json",
+        b".json.bytes",
+        b".jsonl",
+        b".md",
+        b"SHA256SUMS.txt",
+    ];
     endings.iter().any(|ending| name.ends_with(ending))
 }
 

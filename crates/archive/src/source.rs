@@ -1,5 +1,6 @@
 //! A folder of an archive as a source.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use runseal_core::path::SafePath;
@@ -79,6 +80,10 @@ impl Source for ArchiveSource<'_> {
     }
 
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        self.view(path, limit).map(Cow::into_owned)
+    }
+
+    fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
         let bytes = self.kept(path)?;
         if bytes.len() as u64 > limit {
             return Err(SourceError::TooLarge {
@@ -86,7 +91,7 @@ impl Source for ArchiveSource<'_> {
                 limit,
             });
         }
-        Ok(bytes.to_vec())
+        Ok(Cow::Borrowed(bytes))
     }
 
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {

@@ -43,6 +43,11 @@ impl CliError {
         }
     }
 
+    /// What is wrong, without place and hint.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The same error with a place.
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());
@@ -134,6 +139,12 @@ impl From<SourceError> for CliError {
 
 impl From<WriteError> for CliError {
     fn from(error: WriteError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&WriteError> for CliError {
+    fn from(error: &WriteError) -> Self {
         let message = format!("{error}: {}", error.source);
         Self::new(Outcome::Unreadable, "WRITE", message)
             .hint("nothing was changed; check the folder, its rights and its space")

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use runseal_core::describe::Documents;
-use runseal_core::formats::definition::describe_documents;
-use runseal_core::page::Page;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::signing::judge_signatures;
 use runseal_engine::survey::load::{LoadError, Loaded, load};
+use runseal_report::{Documents, Exhibit};
 
 use crate::error::CliError;
 use crate::signing::OpenTrust;
@@ -34,26 +32,27 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
     }
 }
 
-/// Describes what was loaded and gives it to `show`.
-pub fn with_page<T>(
+/// Gives what was loaded, with its signatures, to `show`.
+pub fn with_exhibit<T>(
     loaded: &Loaded,
     level: Level,
     trust: &OpenTrust,
-    show: impl FnOnce(&Page<'_>) -> T,
+    show: impl FnOnce(&Exhibit<'_>) -> T,
 ) -> T {
     let parsed = loaded.parse();
     let mut documents = Documents::new();
     for (name, document) in &parsed {
         documents.insert(name.clone(), document.root());
     }
-    let description = describe_documents(loaded.format, &documents);
     let (authenticity, _) = judge_signatures(Path::new(&loaded.path), level, trust.question());
-    show(&Page {
+    show(&Exhibit {
         path: &loaded.path,
-        description: &description,
+        format: loaded.format,
         report: &loaded.report,
         wrapping: &loaded.wrapping,
-        is_strict: level == Level::Form,
+        identity: &loaded.identity,
+        documents: &documents,
+        contents: &loaded.texts,
         files: &loaded.files,
         authenticity: Some(&authenticity),
     })

@@ -1,10 +1,11 @@
 //! A progress bar on a terminal, and nothing anywhere else.
 
+use std::fmt::Write;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use runseal_engine::survey::Tally;
 
 use crate::ui;
@@ -38,6 +39,34 @@ pub fn with_progress<T>(tally: &Tally, work: impl FnOnce() -> T) -> T {
 }
 
 fn style() -> ProgressStyle {
-    let template = "{bar:30} {pos}/{len} checked, {per_sec}, {eta} left";
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    let template = "{bar:30} {pos}/{len} checked, {rate}, {eta} left";
+    let style = ProgressStyle::with_template(template);
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+        // Writing into a terminal's line cannot fail in a way that anybody could mend.
+        let _ = out.write_str(&rate(state.per_sec()));
+    })
+}
+
+/// A rate as people say it: no thousandths of a thing.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        fast if fast >= 10.0 => format!("{fast:.0} a second"),
+        slow if slow >= 1.0 => format!("{slow:.1} a second"),
+        rare if rare > 0.0 => format!("{:.0} a minute", rare * 60.0),
+        _ => "just begun".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_as_many_digits_as_they_deserve() {
+        assert_eq!(rate(4211.26), "4211 a second");
+        assert_eq!(rate(2.04), "2.0 a second");
+        assert_eq!(rate(0.25), "15 a minute");
+        assert_eq!(rate(0.0), "just begun");
+    }
 }

@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_report::reveal;
+use runseal_report::terminal::Screen;
 
 use crate::error::CliError;
 
@@ -18,8 +20,72 @@ pub fn print_line(text: &str) -> Result<(), CliError> {
     print_bytes(format!("{text}\n").as_bytes())
 }
 
-/// Writes a value as canonical JSON and one LF.
+/// What standard output is, for what is laid out for people.
+pub fn screen() -> Screen {
+    if !io::stdout().is_terminal() {
+        return Screen::default();
+    }
+    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|value| value != "dumb");
+    Screen {
+        width: Some(terminal_width()),
+        has_colour,
+    }
+}
+
+/// Columns of the terminal; 80 where it does not say.
+fn terminal_width() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
+    size.ok().filter(|columns| *columns >= 40).unwrap_or(80)
+}
+
+/// Writes an answer that nobody asked for as JSON: one canonical line for programs, laid out for a person
+/// who looks on.
 pub fn print_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
+    if io::stdout().is_terminal() {
+        let mut text = lay_out(value, dialect, 0)?;
+        text.push('\n');
+        return print_bytes(text.as_bytes());
+    }
+    print_asked_json(value, dialect)
+}
+
+/// JSON with a member a line.
+fn lay_out(value: &Value, dialect: Dialect, depth: usize) -> Result<String, CliError> {
+    let (open, close, parts) = match value {
+        Value::Object(members) if !members.is_empty() => {
+            let mut parts = Vec::new();
+            for (name, member) in members {
+                let name = leaf(&Value::from(name.to_lossy()), dialect)?;
+                parts.push(format!("{name}: {}", lay_out(member, dialect, depth + 1)?));
+            }
+            ("{", "}", parts)
+        }
+        Value::Array(elements) if !elements.is_empty() => {
+            let laid = elements
+                .iter()
+                .map(|element| lay_out(element, dialect, depth + 1));
+            ("[", "]", laid.collect::<Result<Vec<_>, _>>()?)
+        }
+        other => return leaf(other, dialect),
+    };
+    let indent = "  ".repeat(depth + 1);
+    let lines: Vec<_> = parts.iter().map(|part| format!("{indent}{part}")).collect();
+    Ok(format!(
+        "{open}\n{}\n{}{close}",
+        lines.join(",\n"),
+        "  ".repeat(depth)
+    ))
+}
+
+fn leaf(value: &Value, dialect: Dialect) -> Result<String, CliError> {
+    let bytes = canonical_bytes(value, dialect)
+        .map_err(|error| CliError::no_form(&error, "standard output"))?;
+    Ok(reveal(&String::from_utf8_lossy(&bytes)).into_owned())
+}
+
+/// Writes a value as canonical JSON and one LF.
+pub fn print_asked_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
     let mut bytes = canonical_bytes(value, dialect)
         .map_err(|error| CliError::no_form(&error, "standard output"))?;
     bytes.push(b'\n');

@@ -16,7 +16,7 @@ fn bench() -> (tempfile::TempDir, Bench) {
 }
 
 #[test]
-fn replay_context_bundle_from_its_intent_is_reproduced_and_from_another_is_not() {
+fn replay_context_bundle_from_its_intent_is_derived_again_and_from_another_is_not() {
     let (_folder, bench) = bench();
     assert_eq!(
         bench
@@ -26,7 +26,7 @@ fn replay_context_bundle_from_its_intent_is_reproduced_and_from_another_is_not()
     );
     let same = bench.run(&["replay", "b.json", "--intent", "intent.json"]);
     assert_eq!(same.code, Some(0), "{same:?}");
-    assert!(same.stdout.starts_with("b.json: REPRODUCED\n"), "{same:?}");
+    assert!(same.stdout.starts_with("b.json: RE-DERIVED\n"), "{same:?}");
     let other = bench.run(&[
         "replay",
         "b.json",
@@ -64,6 +64,13 @@ fn replay_pack_from_its_intent_compares_intent_hash_and_bundle() {
     let same = bench.run(&["replay", "pack", "--intent", "intent.json"]);
     assert_eq!(same.code, Some(0), "{same:?}");
     assert_eq!(same.stdout.matches("  same ").count(), 2, "{same:?}");
+    assert!(same.stdout.starts_with("pack: RE-DERIVED\n"), "{same:?}");
+    assert!(
+        same.stdout.contains("note: the run executed nothing"),
+        "{same:?}"
+    );
+    let alone = bench.run(&["replay", "pack"]);
+    assert_eq!(alone.code, Some(64), "{alone:?}");
     let other = bench.run(&["replay", "pack", "--intent", "other.json"]);
     assert_eq!(other.code, Some(1), "{other:?}");
     assert!(

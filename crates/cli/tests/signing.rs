@@ -223,7 +223,7 @@ fn sarif_junit_inspect_and_page_have_the_three_answers() {
     ok(bench.run(&["report", "out/r1", "-o", "page.html", trust[0], trust[1]]));
     let page = bench.read("page.html");
     assert!(
-        page.contains("id=\"signed\">signed · trusted<"),
+        page.contains("id=\"verdict\">A run bundle: intact, signed, trusted. Outcome: completed<"),
         "no answers on the page"
     );
     // And refused, where the policy has somebody else.

@@ -20,6 +20,7 @@ use runseal_core::canon::{
 };
 use runseal_core::formats::Format;
 use runseal_core::formats::definition::{Judging, definition};
+use runseal_core::formats::evidence::{CONTENTS, PROPOSAL};
 use runseal_core::formats::pack::{FILES, SELF_HASH};
 use runseal_core::path::SafePath;
 use runseal_core::source::MemorySource;
@@ -274,18 +275,25 @@ fn members_that_an_outside_pack_repeats_nowhere_are_listed_in_the_docs() {
         .into_iter()
         .find(|made| made.format == Format::Pack)
         .unwrap();
-    let mut run = parse_document(&made.files["run.json"], &ReadOptions::default())
-        .unwrap()
-        .root()
-        .to_value();
-    let Value::Object(members) = &mut run else {
-        panic!("run.json is an object");
-    };
-    members.remove(&FILES.into());
-    members.remove(&SELF_HASH.into());
-    let mut text = canonical_bytes(&run, Dialect::Kernel).unwrap();
-    text.push(b'\n');
-    made.files.insert("run.json".to_owned(), text);
+    // As another producer writes it: no list of files, no contents.
+    for (name, ours) in [
+        ("run.json", [FILES, SELF_HASH]),
+        ("evidence.json", [CONTENTS, PROPOSAL]),
+    ] {
+        let mut value = parse_document(&made.files[name], &ReadOptions::default())
+            .unwrap()
+            .root()
+            .to_value();
+        let Value::Object(members) = &mut value else {
+            panic!("{name} is an object");
+        };
+        for member in ours {
+            assert!(members.remove(&member.into()).is_some(), "{member}");
+        }
+        let mut text = canonical_bytes(&value, Dialect::Kernel).unwrap();
+        text.push(b'\n');
+        made.files.insert(name.to_owned(), text);
+    }
     assert!(made.is_valid(&made.files));
     let mut unnoticed = BTreeSet::new();
     for (name, bytes) in &made.files {

@@ -372,6 +372,55 @@ fn inspect_report_and_diff_end_as_promised() {
     assert!(
         bench
             .read("report.html")
-            .contains("id=\"verdict\">✓ valid<")
+            .contains("id=\"verdict\">A job bundle: intact, unsigned<")
     );
+}
+
+#[test]
+fn paths_inside_an_archive_are_accepted_where_they_are_printed() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "ev/one");
+    make_job(&bench, "ev/two");
+    bench.write("ev/patch.json", PATCH);
+    tar(&bench, &["-czf", "ev.tar.gz", "ev"]);
+    let all = bench.run(&["verify", "ev.tar.gz", "--format", "json"]);
+    assert_eq!(all.code, Some(0), "{}", all.stdout);
+    let printed: Vec<&str> = all
+        .stdout
+        .split("\"path\":\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert_eq!(
+        printed,
+        [
+            "ev.tar.gz!/ev/one",
+            "ev.tar.gz!/ev/patch.json",
+            "ev.tar.gz!/ev/two"
+        ]
+    );
+    for path in printed {
+        let verified = bench.run(&["verify", path]);
+        assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+        assert!(verified.stdout.contains(path), "{}", verified.stdout);
+        let inspected = bench.run(&["inspect", path]);
+        assert_eq!(inspected.code, Some(0), "{}", inspected.stderr);
+        assert!(inspected.stdout.starts_with(path), "{}", inspected.stdout);
+        let reported = bench.run(&["report", path, "-o", "inside.html"]);
+        assert_eq!(reported.code, Some(0), "{}", reported.stderr);
+    }
+    let same = bench.run(&["diff", "ev.tar.gz!/ev/one", "ev/one"]);
+    assert_eq!(same.code, Some(0), "{}{}", same.stdout, same.stderr);
+    // A folder of several is searched; what is not there is no success.
+    let below = bench.run(&["verify", "ev.tar.gz!/ev"]);
+    assert!(
+        below.stdout.contains("3 checked: 3 valid"),
+        "{}",
+        below.stdout
+    );
+    for missing in ["ev.tar.gz!/ev/three", "ev/patch.json!/x", "none.zip!/x"] {
+        let ran = bench.run(&["verify", missing]);
+        assert_eq!(ran.code, Some(2), "{missing}: {}", ran.stdout);
+        assert_eq!(bench.run(&["inspect", missing]).code, Some(2), "{missing}");
+    }
 }

@@ -5,14 +5,13 @@
 //! input gives the same bytes on every machine. The effects live in `runseal-engine`.
 
 pub mod canon;
-pub mod describe;
 pub mod digest;
 pub mod formats;
 pub mod ids;
 pub mod limits;
-pub mod page;
 pub mod path;
 pub mod source;
 pub mod space;
+pub mod text_map;
 pub mod timestamp;
 pub mod verify;

@@ -47,6 +47,15 @@ pub const ARCHIVE_KEPT_DOCUMENTS: u64 = 512 << 20;
 /// small archive that would fill the memory.
 pub const ARCHIVE_KEPT_FREE: u64 = 64 << 20;
 
+/// Bytes that a run's pack holds of what commands printed and left; what is beyond is named with
+/// its hash and size. Stops a pack that is a second disk: 32 MiB.
+pub const RUN_KEPT_CONTENTS: usize = 32 << 20;
+
+/// Bytes that commands of a run printed, one after the other, up to which they are put together
+/// and compared with run.json's hashes. Stops a pack in which many results name one long content:
+/// 64 MiB.
+pub const RUN_PRINTED_COMPARED: usize = 64 << 20;
+
 /// How many times the packed bytes are kept of documents, beyond [`ARCHIVE_KEPT_FREE`].
 pub const ARCHIVE_KEPT_RATIO: u64 = 8;
 

@@ -111,6 +111,12 @@ impl SafePath {
     }
 }
 
+impl From<SafePath> for Box<str> {
+    fn from(path: SafePath) -> Self {
+        path.0
+    }
+}
+
 impl fmt::Display for SafePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -8,6 +8,7 @@
 use runseal_core::canon::{
     Dialect, JsonErrorKind, Node, ReadOptions, canonical_bytes, canonicalize, parse_document,
 };
+use runseal_core::digest::ContentHash;
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
 use runseal_core::formats::job_bundle::manifest::{Manifest, Problem};
 use runseal_core::formats::ledger::{LedgerView, parse_lines, verify_ledger};
@@ -331,6 +332,31 @@ fn pack_of_many_operations_is_matched_by_path_not_pair_by_pair() {
 }
 
 #[test]
+fn pack_whose_results_all_name_one_long_content_is_not_put_together_without_end() {
+    let content = "x".repeat(1 << 20);
+    let hash = ContentHash::of(content.as_bytes());
+    let result =
+        |at: usize| format!(r#"{{"test_id":"t{at}","passed":true,"stdout_sha256":"{hash}"}}"#);
+    let results: Vec<String> = (0..50_000).map(result).collect();
+    let report = pack_report(&[
+        (
+            "run.json",
+            format!(r#"{{"execution":{{"stdout_sha256":"{hash}"}}}}"#),
+        ),
+        (
+            "evidence.json",
+            format!(
+                r#"{{"test_results":[{}],"contents":{{"{hash}":{{"size_bytes":1048576,"text":"{content}"}}}}}}"#,
+                results.join(",")
+            ),
+        ),
+    ]);
+    let of_contents = |finding: &&Finding| matches!(finding.rule_id, "PK16" | "EV6");
+    let found: Vec<_> = report.findings().iter().filter(of_contents).collect();
+    assert_eq!(found, Vec::<&Finding>::new());
+}
+
+#[test]
 fn pack_documents_share_what_one_document_may_hold() {
     let list = |count: usize| format!(r#"{{"x":[{}1]}}"#, "1,".repeat(count - 1));
     let report = pack_report(&[
@@ -384,7 +410,7 @@ fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_fault
             .message
             .contains("the limit is 1000")
     );
-    let problems = Manifest::read(&document).problems;
+    let problems = Manifest::parse(text.as_bytes()).unwrap().problems;
     assert_eq!(problems.len(), FINDINGS_A_RULE);
     let text = format!(r#"{{"steps":{}}}"#, list(50_001));
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
@@ -395,7 +421,7 @@ fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_fault
     );
     let told = |problem: &receipt::Problem| problem.message.contains("more than 50000, the limit");
     assert!(receipt.problems.iter().any(told));
-    let manifest = Manifest::read(&document);
+    let manifest = Manifest::parse(text.as_bytes()).unwrap();
     assert!(manifest.steps.is_empty());
     let is_told = |problem: &Problem| problem.message.contains("more than 50000, the limit");
     assert!(manifest.problems.iter().any(is_told));

@@ -24,6 +24,17 @@ use crate::stream::{BUFFER, digest_through};
 /// # Errors
 /// When the file cannot be read. An archive that breaks off is no error but a fault of it.
 pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
+    read_archive_with(path, &mut ThreadedDigester::default())
+}
+
+/// The same, with somebody who sees the content of every file.
+///
+/// # Errors
+/// When the file cannot be read, or the one who sees its content fails.
+pub(crate) fn read_archive_with(
+    path: &Path,
+    digester: &mut dyn ContentDigester,
+) -> Result<Option<Archive>, SourceError> {
     let (mut file, size) = open_regular(path)?;
     let shown = path.display().to_string();
     let fail = |source| SourceError::Io {
@@ -36,7 +47,7 @@ pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
         return Ok(None);
     };
     file.rewind().map_err(fail)?;
-    let mut archive = read_container(file, container, size).map_err(fail)?;
+    let mut archive = read_container(file, container, size, digester).map_err(fail)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if let Some(promised) = Container::of_file_name(&name)
         && promised != container
@@ -55,23 +66,27 @@ pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
     Ok(Some(archive))
 }
 
-fn read_container(file: File, container: Container, size: u64) -> io::Result<Archive> {
-    let mut digester = ThreadedDigester::default();
+fn read_container(
+    file: File,
+    container: Container,
+    size: u64,
+    digester: &mut dyn ContentDigester,
+) -> io::Result<Archive> {
     // Known from the start, so that bounds do not depend on how far the other thread has come.
     let packed = PackedBytes::default();
     packed.add(size);
     match container {
-        Container::Zip => read_zip(file, size, &mut digester),
+        Container::Zip => read_zip(file, size, digester),
         Container::Tar => {
             let mut plain = Unpacked::new(container, file);
-            read_tar(&mut plain, packed, &mut digester)
+            read_tar(&mut plain, packed, digester)
         }
         Container::TarGz | Container::TarZst => {
             let unpacked = Unpacked::new(container, file);
             thread::scope(|scope| {
                 let (pieces, mut reader) = pipe();
                 scope.spawn(move || send_all(unpacked, &pieces));
-                read_tar(&mut reader, packed, &mut digester)
+                read_tar(&mut reader, packed, digester)
             })
         }
     }

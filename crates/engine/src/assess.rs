@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// How often a running command is looked at.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Bytes of what the command writes for people that are passed on.
-const MOST_TOLD: u64 = 4096;
+const MOST_STDERR: u64 = 4096;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -27,12 +27,12 @@ pub enum AssessError {
     #[error("the assessor could not be run: {0}")]
     NotRun(#[source] std::io::Error),
     /// It ended with a failure.
-    #[error("the assessor failed ({status}){told}")]
+    #[error("the assessor failed ({status}){stderr}")]
     Failed {
         /// How it ended.
         status: ExitStatus,
         /// What it wrote to standard error, if anything.
-        told: String,
+        stderr: String,
     },
     /// It did not end in time.
     #[error("the assessor did not answer within {} seconds", .0.as_secs())]
@@ -65,7 +65,7 @@ pub fn ask_assessor(
         std::thread::spawn(move || pipe.write_all(prompt.as_bytes()));
     }
     let answer = collect(child.stdout.take(), MAX_RESPONSE_BYTES as u64 + 1);
-    let told = collect(child.stderr.take(), MOST_TOLD);
+    let stderr = collect(child.stderr.take(), MOST_STDERR);
     let deadline = Instant::now() + patience;
     let status = match wait_until(&mut child, deadline) {
         Ok(Some(status)) => status,
@@ -85,14 +85,14 @@ pub fn ask_assessor(
     let answer = answer.recv_timeout(left);
     end_group(&mut child);
     if !status.success() {
-        let told = told.recv_timeout(PAUSE).unwrap_or_default();
-        let told = String::from_utf8_lossy(&told).trim().replace('\n', " ");
-        let told = if told.is_empty() {
-            told
+        let stderr = stderr.recv_timeout(PAUSE).unwrap_or_default();
+        let stderr = String::from_utf8_lossy(&stderr).trim().replace('\n', " ");
+        let stderr = if stderr.is_empty() {
+            stderr
         } else {
-            format!(": {told}")
+            format!(": {stderr}")
         };
-        return Err(AssessError::Failed { status, told });
+        return Err(AssessError::Failed { status, stderr });
     }
     let answer = answer.map_err(|_| AssessError::TimedOut(patience))?;
     if answer.len() > MAX_RESPONSE_BYTES {

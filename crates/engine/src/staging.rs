@@ -31,7 +31,7 @@ pub enum Place {
 pub enum Rights {
     /// Those of any new file.
     AsUmask,
-    /// Everybody may read, nobody may write.
+    /// Everybody may read, nobody may write a file; the owner can still delete the folder.
     ReadOnly,
 }
 
@@ -115,7 +115,7 @@ impl Staging {
         flush(&staged, self.files).map_err(failed)?;
         let verified = verify(&staged)?;
         if rights == Rights::ReadOnly {
-            set_rights(&staged, 0o555, 0o444).map_err(StagingError::from)?;
+            set_rights(&staged, 0o755, 0o444).map_err(StagingError::from)?;
             // The rights are on disk once what has them is.
             flush(&staged, self.files).map_err(failed)?;
         }
@@ -314,7 +314,7 @@ mod tests {
                 .mode()
                 & 0o777
         };
-        assert_eq!((mode(""), mode("x"), mode("x/y")), (0o555, 0o555, 0o444));
+        assert_eq!((mode(""), mode("x"), mode("x/y")), (0o755, 0o755, 0o444));
         for how in [SEALED, PLAIN] {
             let second = Staging::begin_beside(&target).unwrap();
             let refused = second.publish(&target, how, accept);

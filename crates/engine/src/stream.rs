@@ -3,7 +3,8 @@
 //!
 //! Every reader of file contents goes through here: job bundles, run bundles, archives and
 //! sealing. A small file is one read on the caller's thread. From 8 MiB on the hash moves to
-//! a thread of its own, so that it alone sets the pace.
+//! a thread of its own, so that it alone sets the pace; where there is one processor only, it stays:
+//! handing the bytes over would take them out of its cache for nothing.
 
 use std::io::{self, Read};
 use std::sync::mpsc;
@@ -34,7 +35,8 @@ pub fn digest_through(
 ) -> io::Result<(Digest, u64)> {
     let mut hasher = Hasher::new();
     let mut total = 0;
-    while total.max(expected) < LARGE {
+    let mut is_alone = None;
+    while total.max(expected) < LARGE || *is_alone.get_or_insert_with(is_one_processor) {
         let count = read_some(reader, buffer)?;
         hasher.update(&buffer[..count]);
         see(&buffer[..count])?;
@@ -47,6 +49,11 @@ pub fn digest_through(
     }
     let (digest, rest) = digest_rest(reader, hasher, see)?;
     Ok((digest, total + rest))
+}
+
+/// Whether a second thread would only take turns with this one.
+fn is_one_processor() -> bool {
+    thread::available_parallelism().is_ok_and(|count| count.get() == 1)
 }
 
 /// The caller's thread reads and shows, the other one hashes.

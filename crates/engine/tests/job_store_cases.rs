@@ -15,7 +15,7 @@ use runseal_core::digest::Digest;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::job::build::{BuildError, build_job_bundle};
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
-use runseal_engine::store::StoreReader;
+use runseal_engine::store::{JobId, JobRunId, StoreReader};
 
 #[test]
 fn jobs_of_the_conformance_database_pass_their_gates_and_build_their_bundles() {
@@ -30,8 +30,8 @@ fn jobs_of_the_conformance_database_pass_their_gates_and_build_their_bundles() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("bundle");
         let (run, job) = (
-            case["run_id"].as_str().unwrap(),
-            case["job_id"].as_str().unwrap(),
+            &JobRunId::new(case["run_id"].as_str().unwrap()),
+            &JobId::new(case["job_id"].as_str().unwrap()),
         );
         let built = build_job_bundle(&store, &data.join("repo"), run, job, &target);
         if case["gate"] == false {

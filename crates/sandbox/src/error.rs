@@ -45,11 +45,15 @@ pub enum Layer {
     WorkingDirectory,
     /// Standard input, output and error.
     StandardStreams,
+    /// The layered folder: neither an overlay nor a copy of it could be made.
+    LayeredFolder,
+    /// Notifications of what the command opens; a run goes on without.
+    Observation,
 }
 
 impl Layer {
-    /// All of them, in the order in which they are put up.
-    pub const ALL: [Layer; 17] = [
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Layer; 19] = [
         Layer::Platform,
         Layer::Process,
         Layer::RootCapabilities,
@@ -67,6 +71,8 @@ impl Layer {
         Layer::Seccomp,
         Layer::WorkingDirectory,
         Layer::StandardStreams,
+        Layer::LayeredFolder,
+        Layer::Observation,
     ];
 
     /// The layer with this number, as the set-up process reports it.
@@ -95,6 +101,8 @@ impl Layer {
             Layer::Seccomp => "seccomp filter",
             Layer::WorkingDirectory => "working directory",
             Layer::StandardStreams => "standard streams",
+            Layer::LayeredFolder => "layered folder",
+            Layer::Observation => "observation",
         }
     }
 
@@ -175,6 +183,14 @@ pub enum SpecError {
         /// The path.
         path: PathBuf,
     },
+    /// A folder that cannot be layered, or a path that cannot be shown at its own place.
+    #[error("`{}` cannot be shown at its own place: {why}", path.display())]
+    Place {
+        /// The path.
+        path: PathBuf,
+        /// What stands against it.
+        why: &'static str,
+    },
     /// A limit of zero would let nothing run.
     #[error("limit `{name}` is zero")]
     ZeroLimit {
@@ -208,6 +224,9 @@ pub enum SandboxError {
         /// What the system said.
         source: io::Error,
     },
+    /// The caller's [`crate::CancelToken`] ended it; no process is left.
+    #[error("cancelled")]
+    Cancelled,
     /// The processes ended without saying how; the command's end is unknown.
     #[error("the sandbox ended without a report")]
     NoReport,
@@ -223,6 +242,6 @@ mod tests {
     #[test]
     fn layer_numbers_are_unique_and_in_order() {
         let numbers: Vec<u8> = Layer::ALL.iter().map(|layer| *layer as u8).collect();
-        assert_eq!(numbers, (1..=17).collect::<Vec<u8>>());
+        assert_eq!(numbers, (1..=19).collect::<Vec<u8>>());
     }
 }

@@ -17,7 +17,13 @@
 //! lists them safely, the caller decides), it keeps no records and reads no policy files.
 //! SECURITY.md has the threat model.
 
+mod advice;
+mod cancel;
 mod error;
+#[cfg(unix)]
+mod layer;
+mod level;
+mod observation;
 mod outcome;
 #[cfg(unix)]
 pub mod outputs;
@@ -25,26 +31,27 @@ mod spec;
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "linux")))]
 mod plain;
 #[cfg(unix)]
 mod pump;
 
+pub use advice::{Advice, Place};
+pub use cancel::CancelToken;
 pub use error::{Layer, Missing, SandboxError, SpecError};
+#[cfg(unix)]
+pub use layer::{Change, Changed, FolderLayer, LayerKind};
+pub use level::Isolation;
+pub use observation::{
+    FirstUse, Gap, NEVER_SEEN, NetworkAttempt, Observation, Observe, ObservedFile, ObservedKind,
+};
+#[cfg(unix)]
+pub use outcome::Recorded;
 pub use outcome::{Captured, Ending, Enforcement, Enforcer, Limit, Outcome};
 pub use spec::{
-    FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Limits, MOST_IN_MEMORY, Mount, Spec,
+    FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Layered, Limits, MOST_IN_MEMORY,
+    Mount, OnOutput, Spec, Stream, check_own_place,
 };
-
-/// How commands are kept apart from the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
-    /// Namespaces, seccomp, Landlock and resource limits, all of them.
-    Full,
-    /// None: the command runs as an ordinary child with a clean environment, a time limit and
-    /// bounded output. Only by [`Sandbox::without_isolation`].
-    None,
-}
 
 /// What this machine's kernel offered when it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +65,7 @@ pub struct Capabilities {
 /// Something that runs commands; see the crate's documentation.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
+    level: Isolation,
     capabilities: Option<Capabilities>,
 }
 
@@ -68,27 +76,65 @@ impl Sandbox {
     /// # Errors
     /// [`Missing`] names a layer that this machine certainly does not offer, and why.
     pub fn with_isolation() -> Result<Sandbox, Missing> {
+        Sandbox::at(Isolation::Full)
+    }
+
+    /// A sandbox of exactly this level, chosen by a person by name. Like
+    /// [`Sandbox::with_isolation`] it checks only what needs no process.
+    ///
+    /// # Errors
+    /// [`Missing`] names a layer of that level that this machine certainly does not offer.
+    pub fn at(level: Isolation) -> Result<Sandbox, Missing> {
+        if level == Isolation::None {
+            return Ok(Sandbox::without_isolation());
+        }
         #[cfg(target_os = "linux")]
-        return linux::find_capabilities().map(Sandbox::isolating);
+        return linux::find_capabilities(level).map(|found| Sandbox::isolating(level, found));
         #[cfg(not(target_os = "linux"))]
         return Err(unsupported());
     }
 
-    /// The same, but sets every layer of isolation up once, for an empty command, before it
-    /// answers: for callers who need to know before they begin whether they could run anything.
+    /// The same as [`Sandbox::with_isolation`], but sets every layer of isolation up once, for
+    /// an empty command, before it answers: for callers who need to know before they begin
+    /// whether they could run anything.
     ///
     /// # Errors
     /// [`Missing`] names the first layer that this machine does not offer, and why.
     pub fn probe() -> Result<Sandbox, Missing> {
+        Sandbox::probe_at(Isolation::Full)
+    }
+
+    /// [`Sandbox::probe`] for one level.
+    ///
+    /// # Errors
+    /// [`Missing`] names the first layer of that level that this machine does not offer, and why.
+    pub fn probe_at(level: Isolation) -> Result<Sandbox, Missing> {
+        if level == Isolation::None {
+            return Ok(Sandbox::without_isolation());
+        }
         #[cfg(target_os = "linux")]
-        return linux::probe().map(Sandbox::isolating);
+        return linux::probe(level).map(|found| Sandbox::isolating(level, found));
         #[cfg(not(target_os = "linux"))]
         return Err(unsupported());
     }
 
+    /// The strongest level that works here, for a message that offers it by name, never to be
+    /// used without being asked for. Every stronger one comes with what it lacks.
+    pub fn find_strongest() -> (Isolation, Vec<(Isolation, Missing)>) {
+        let mut lacking = Vec::new();
+        for level in Isolation::ALL {
+            match Sandbox::probe_at(level) {
+                Ok(_) => return (level, lacking),
+                Err(missing) => lacking.push((level, missing)),
+            }
+        }
+        (Isolation::None, lacking)
+    }
+
     #[cfg(target_os = "linux")]
-    fn isolating(capabilities: Capabilities) -> Sandbox {
+    fn isolating(level: Isolation, capabilities: Capabilities) -> Sandbox {
         Sandbox {
+            level,
             capabilities: Some(capabilities),
         }
     }
@@ -96,16 +142,15 @@ impl Sandbox {
     /// A "sandbox" that isolates nothing. It exists for people who ask for it by name; records
     /// made with it must say [`Isolation::None`].
     pub fn without_isolation() -> Sandbox {
-        Sandbox { capabilities: None }
+        Sandbox {
+            level: Isolation::None,
+            capabilities: None,
+        }
     }
 
     /// Which isolation commands of this sandbox get.
     pub fn isolation(&self) -> Isolation {
-        if self.capabilities.is_some() {
-            Isolation::Full
-        } else {
-            Isolation::None
-        }
+        self.level
     }
 
     /// What the kernel offered; nothing without isolation.
@@ -116,20 +161,39 @@ impl Sandbox {
     /// Runs the command of `spec` to its end or to its first limit.
     ///
     /// # Errors
-    /// [`SandboxError`] means that the command was not run or that its end is not known. A
-    /// command that fails, crashes or is stopped by a limit is an [`Outcome`].
+    /// [`SandboxError`] means that the command was not run, was cancelled, or that its end is
+    /// not known. A command that fails, crashes or is stopped by a limit is an [`Outcome`].
+    #[cfg(unix)]
+    pub fn run(&self, spec: &Spec) -> Result<Outcome, SandboxError> {
+        self.record(spec).map(|recorded| recorded.outcome)
+    }
+
+    /// The same, and gives back what changed in a layered folder and what was observed.
+    ///
+    /// # Errors
+    /// As [`Sandbox::run`].
+    #[cfg(unix)]
+    pub fn record(&self, spec: &Spec) -> Result<Recorded, SandboxError> {
+        spec.check()?;
+        #[cfg(target_os = "linux")]
+        return linux::run(spec, self.level, self.capabilities.as_ref());
+        #[cfg(not(target_os = "linux"))]
+        {
+            if self.level != Isolation::None || spec.layered.is_some() {
+                return Err(SandboxError::Unsupported);
+            }
+            plain::run(spec)
+        }
+    }
+
+    /// Commands cannot be run here.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(unix))]
     pub fn run(&self, spec: &Spec) -> Result<Outcome, SandboxError> {
         spec.check()?;
-        match &self.capabilities {
-            #[cfg(target_os = "linux")]
-            Some(capabilities) => linux::run(spec, capabilities),
-            #[cfg(not(target_os = "linux"))]
-            Some(_) => Err(SandboxError::Unsupported),
-            #[cfg(unix)]
-            None => plain::run(spec),
-            #[cfg(not(unix))]
-            None => Err(SandboxError::Unsupported),
-        }
+        Err(SandboxError::Unsupported)
     }
 }
 

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+#[cfg(unix)]
+use crate::layer::FolderLayer;
+#[cfg(unix)]
+use crate::observation::Observation;
+
 /// The limit that ended a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
@@ -95,6 +100,19 @@ pub struct Outcome {
     pub duration: Duration,
     /// Who held it to its limits.
     pub enforcement: Enforcement,
+}
+
+/// An outcome with all that was recorded beside it.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct Recorded {
+    /// How it ended and what it printed.
+    pub outcome: Outcome,
+    /// What changed in [`crate::Spec::layered`]; nothing without one, and nothing when a limit
+    /// stopped the command.
+    pub layer: Option<FolderLayer>,
+    /// What was seen, where [`crate::Spec::observe`] asked for it.
+    pub observation: Option<Observation>,
 }
 
 impl Outcome {

@@ -180,7 +180,7 @@ fn kind_of(file_type: FileType) -> Kind {
     }
 }
 
-fn find_fault(path: &[u8], kind: Kind) -> Option<Fault> {
+pub(crate) fn find_fault(path: &[u8], kind: Kind) -> Option<Fault> {
     if !matches!(kind, Kind::File | Kind::Folder) {
         return Some(Fault::NotAFile);
     }
@@ -198,42 +198,11 @@ fn find_fault(path: &[u8], kind: Kind) -> Option<Fault> {
 /// # Errors
 /// When it is not there, not a regular file, reached through a link, or too long.
 pub fn read(folder: &Path, path: &OsStr, most: u64) -> Result<Vec<u8>, OutputError> {
-    let bytes = path.as_bytes();
-    let fail = |errno| io_error(bytes, errno);
-    let mut at = rustix::fs::openat(CWD, folder, FOLDER, Mode::empty()).map_err(fail)?;
-    let mut segments = bytes.split(|byte| *byte == b'/').peekable();
-    while let Some(segment) = segments.next() {
-        if segment.is_empty() || segment == b"." || segment == b".." {
-            return Err(OutputError::NotAFile {
-                path: path.to_owned(),
-            });
-        }
-        let name = CString::new(segment).map_err(|_| fail(Errno::INVAL))?;
-        let is_last = segments.peek().is_none();
-        let stat = rustix::fs::statat(&at, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        let wanted = if is_last {
-            FileType::RegularFile
-        } else {
-            FileType::Directory
-        };
-        if kind != wanted {
-            return Err(OutputError::NotAFile {
-                path: path.to_owned(),
-            });
-        }
-        let flags = if is_last { FILE } else { FOLDER };
-        at = rustix::fs::openat(&at, &name, flags, Mode::empty()).map_err(fail)?;
-    }
-    // What was opened counts, not what was there a moment before.
-    let stat = rustix::fs::fstat(&at).map_err(fail)?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(OutputError::NotAFile {
-            path: path.to_owned(),
-        });
-    }
+    let top = rustix::fs::openat(CWD, folder, FOLDER, Mode::empty())
+        .map_err(|errno| io_error(path.as_bytes(), errno))?;
+    let file = open_below(&top, path)?;
     let mut content = Vec::new();
-    let file = std::fs::File::from(at);
+    let file = std::fs::File::from(file);
     io::Read::read_to_end(
         &mut io::Read::take(file, most.saturating_add(1)),
         &mut content,
@@ -249,6 +218,64 @@ pub fn read(folder: &Path, path: &OsStr, most: u64) -> Result<Vec<u8>, OutputErr
         });
     }
     Ok(content)
+}
+
+/// Opens one regular file below an open folder, following no link on the way.
+pub(crate) fn open_below(top: &OwnedFd, path: &OsStr) -> Result<OwnedFd, OutputError> {
+    let bytes = path.as_bytes();
+    let fail = |errno| io_error(bytes, errno);
+    let refuse = || OutputError::NotAFile {
+        path: path.to_owned(),
+    };
+    let mut at: Option<OwnedFd> = None;
+    let mut segments = bytes.split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = segments.next() {
+        if segment.is_empty() || segment == b"." || segment == b".." {
+            return Err(refuse());
+        }
+        let folder = at.as_ref().unwrap_or(top);
+        let name = CString::new(segment).map_err(|_| fail(Errno::INVAL))?;
+        let is_last = segments.peek().is_none();
+        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
+        let (wanted, flags) = if is_last {
+            (FileType::RegularFile, FILE)
+        } else {
+            (FileType::Directory, FOLDER)
+        };
+        if FileType::from_raw_mode(stat.st_mode) != wanted {
+            return Err(refuse());
+        }
+        at = Some(rustix::fs::openat(folder, &name, flags, Mode::empty()).map_err(fail)?);
+    }
+    let file = at.ok_or_else(refuse)?;
+    // What was opened counts, not what was there a moment before.
+    let stat = rustix::fs::fstat(&file).map_err(fail)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(refuse());
+    }
+    Ok(file)
+}
+
+/// Gives the owner all rights on a file below an open folder and on the folders on the way,
+/// following no link. Only for folders of our own.
+pub(crate) fn open_up(top: &OwnedFd, path: &OsStr) -> Result<(), OutputError> {
+    let fail = |errno| io_error(path.as_bytes(), errno);
+    let mut at: Option<OwnedFd> = None;
+    let mut segments = path.as_bytes().split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = segments.next() {
+        let folder = at.as_ref().unwrap_or(top);
+        let name = CString::new(segment).map_err(|_| fail(Errno::INVAL))?;
+        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            return Err(fail(Errno::LOOP));
+        }
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o777) | Mode::RWXU;
+        rustix::fs::chmodat(folder, &name, mode, AtFlags::empty()).map_err(fail)?;
+        if segments.peek().is_some() {
+            at = Some(rustix::fs::openat(folder, &name, FOLDER, Mode::empty()).map_err(fail)?);
+        }
+    }
+    Ok(())
 }
 
 fn io_error(path: &[u8], errno: Errno) -> OutputError {

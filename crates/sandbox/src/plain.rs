@@ -1,11 +1,10 @@
-//! A command without isolation, for those who ask for it by name: an ordinary child in its own
+//! A command without isolation on systems other than Linux, for those who ask for it by name: an ordinary child in its own
 //! process group with the fixed environment, a time limit and bounded output. Everything else of
 //! the limits is not enforced, and a process that leaves the group outlives the run.
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Instant;
@@ -13,12 +12,12 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal};
 
 use crate::error::SandboxError;
-use crate::outcome::{Ending, Enforcement, Enforcer, Outcome};
-use crate::pump::Pump;
-use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
+use crate::outcome::{Ending, Enforcement, Enforcer, Outcome, Recorded};
+use crate::pump::{Pump, Stop};
+use crate::spec::{INSIDE_HOME, INSIDE_TMP, Spec};
 
 /// Runs the command of a checked specification.
-pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
+pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
     let began = Instant::now();
     let mut child = start(spec)?;
     let stdin = child.stdin.take();
@@ -33,14 +32,11 @@ pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
         return Err(SandboxError::NoReport);
     };
     let limits = &spec.limits;
-    let mut pump = Pump::new(
-        (OwnedFd::from(stdout), limits.stdout_bytes),
-        (OwnedFd::from(stderr), limits.stderr_bytes),
-        began + limits.wall_time,
-    )
-    .map_err(reading)?;
+    let deadline = began + limits.wall_time;
+    let (stdout, stderr) = (OwnedFd::from(stdout), OwnedFd::from(stderr));
+    let mut pump = Pump::new(stdout, stderr, spec, deadline).map_err(reading)?;
     let mut ended: Option<ExitStatus> = None;
-    let limit = pump.run(None, || {
+    let stop = pump.run(None, || {
         ended = child.try_wait()?;
         Ok(ended.is_some())
     });
@@ -52,7 +48,11 @@ pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
         what: "wait for the command",
         source,
     })?;
-    let limit = limit.map_err(reading)?;
+    let limit = match stop.map_err(reading)? {
+        Stop::Ended => None,
+        Stop::Reached(limit) => Some(limit),
+        Stop::Cancelled => return Err(SandboxError::Cancelled),
+    };
     let _ = feeder.join();
     let (stdout, stderr) = pump.finish();
     let ending = match (limit, status.code(), status.signal()) {
@@ -61,7 +61,7 @@ pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
         (None, None, Some(signal)) => Ending::Signaled(signal),
         (None, None, None) => return Err(SandboxError::NoReport),
     };
-    Ok(Outcome {
+    let outcome = Outcome {
         ending,
         stdout,
         stderr,
@@ -70,6 +70,11 @@ pub(crate) fn run(spec: &Spec) -> Result<Outcome, SandboxError> {
             memory: Enforcer::Nobody,
             work_folder: Enforcer::Nobody,
         },
+    };
+    Ok(Recorded {
+        outcome,
+        layer: None,
+        observation: None,
     })
 }
 
@@ -80,7 +85,7 @@ fn start(spec: &Spec) -> Result<Child, SandboxError> {
     let mut command = Command::new(program);
     command
         .args(arguments.unwrap_or_default())
-        .current_dir(on_host(spec, &spec.current_dir))
+        .current_dir(spec.on_host(&spec.current_dir))
         .env_clear()
         .process_group(0)
         .stdin(Stdio::piped())
@@ -100,19 +105,6 @@ fn start(spec: &Spec) -> Result<Child, SandboxError> {
         program: program.to_string_lossy().into_owned(),
         source,
     })
-}
-
-/// What an inside path is on the host, where nothing is mounted anywhere.
-fn on_host(spec: &Spec, inside: &Path) -> PathBuf {
-    if let Ok(below) = inside.strip_prefix(INSIDE_WORK) {
-        return spec.work_folder.join(below);
-    }
-    for mount in &spec.mounts {
-        if let Ok(below) = inside.strip_prefix(&mount.inside) {
-            return mount.host.join(below);
-        }
-    }
-    inside.to_owned()
 }
 
 fn reading(source: io::Error) -> SandboxError {

@@ -4,9 +4,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cancel::CancelToken;
 use crate::error::SpecError;
+use crate::observation::Observe;
 
 /// Where the work folder appears inside.
 pub const INSIDE_WORK: &str = "/work";
@@ -111,8 +114,69 @@ pub struct Spec {
     pub stdin: Vec<u8>,
     /// Whether it may make Unix sockets at all (to reach one that was mounted for it).
     pub unix_sockets: bool,
+    /// A folder of the host that appears inside at its own path with a writable layer over it,
+    /// in place of [`Spec::work_folder`], which then means nothing; see [`Spec::in_folder`].
+    pub layered: Option<Layered>,
+    /// Files and folders of the host that appear inside at their own paths, read-only: further
+    /// inputs, and interpreters and libraries outside the system's folders. What lies below the
+    /// layered folder or a system folder is there already and is left out.
+    pub show: Vec<PathBuf>,
+    /// The same at other paths than their own, under the same rules.
+    pub show_at: Vec<Mount>,
+    /// What to keep of what the command is seen to do; nothing is observed without.
+    pub observe: Option<Observe>,
+    /// Ends the run early.
+    pub cancel: Option<CancelToken>,
+    /// Gets the output while it comes, besides its being captured.
+    pub on_output: Option<OnOutput>,
     /// Bounds.
     pub limits: Limits,
+}
+
+/// A folder of the host that a command may change without changing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layered {
+    /// The folder: absolute, no link on the way (canonical).
+    pub folder: PathBuf,
+    /// Where the command sees it: its own path as a rule. Only namespaces can show it elsewhere; at
+    /// other levels the command works in a copy whose path it has.
+    pub inside: PathBuf,
+    /// An empty folder of the caller's own, for a copy where there can be no layer. Nobody else
+    /// may reach it. What is put there is removed when the [`crate::FolderLayer`] is dropped.
+    pub store: PathBuf,
+}
+
+/// Which stream some output came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// A function that gets output as it comes. It runs on the thread that called
+/// [`crate::Sandbox::run`] and holds it up while it does.
+#[derive(Clone)]
+pub struct OnOutput(Arc<OutputFunction>);
+
+type OutputFunction = dyn Fn(Stream, &[u8]) + Send + Sync;
+
+impl OnOutput {
+    /// Wraps the function.
+    pub fn new(function: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> OnOutput {
+        OnOutput(Arc::new(function))
+    }
+
+    pub(crate) fn call(&self, stream: Stream, bytes: &[u8]) {
+        (self.0)(stream, bytes);
+    }
+}
+
+impl std::fmt::Debug for OnOutput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnOutput")
+    }
 }
 
 impl Spec {
@@ -131,8 +195,39 @@ impl Spec {
             env: BTreeMap::new(),
             stdin: Vec::new(),
             unix_sockets: false,
+            layered: None,
+            show: Vec::new(),
+            show_at: Vec::new(),
+            observe: None,
+            cancel: None,
+            on_output: None,
             limits: Limits::default(),
         }
+    }
+
+    /// A command in a folder of the user's, which it sees at its own path and finds writable,
+    /// but which stays as it is: [`crate::Sandbox::record`] gives back what changed. There is no
+    /// [`INSIDE_WORK`] then. [`Limits::work_bytes`] and [`Limits::work_files`] bound the changes.
+    pub fn in_folder<I, S>(
+        command: I,
+        folder: impl Into<PathBuf>,
+        store: impl Into<PathBuf>,
+    ) -> Spec
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<OsString>,
+    {
+        let folder = folder.into();
+        let mut spec = Spec::new(command, folder.clone());
+        spec.current_dir = folder.clone();
+        let store = store.into();
+        let inside = folder.clone();
+        spec.layered = Some(Layered {
+            folder,
+            inside,
+            store,
+        });
+        spec
     }
 
     /// The whole environment of the command, sorted by name.
@@ -143,6 +238,20 @@ impl Spec {
             .collect();
         environment.extend(self.env.clone());
         environment
+    }
+
+    /// What an inside path is on the host, where nothing is mounted anywhere.
+    #[cfg(unix)]
+    pub(crate) fn on_host(&self, inside: &Path) -> PathBuf {
+        if let Ok(below) = inside.strip_prefix(INSIDE_WORK) {
+            return self.work_folder.join(below);
+        }
+        for mount in &self.mounts {
+            if let Ok(below) = inside.strip_prefix(&mount.inside) {
+                return mount.host.join(below);
+            }
+        }
+        inside.to_owned()
     }
 
     /// Refuses what cannot be run.
@@ -176,9 +285,76 @@ impl Spec {
             check_host_path(&mount.host)?;
             check_mount_point(&mount.inside)?;
         }
+        if let Some(layered) = &self.layered {
+            check_host_path(&layered.store)?;
+            check_own_place(&layered.folder)?;
+            check_own_place(&layered.inside)?;
+        }
+        for mount in &self.show_at {
+            check_host_path(&mount.host)?;
+            check_own_place(&mount.inside)?;
+        }
+        for path in &self.show {
+            check_shown(path)?;
+        }
         self.limits.check()
     }
 }
+
+/// Whether a folder can be layered at its own place: not where the sandbox has things of its
+/// own, nor anything that holds such a place.
+///
+/// # Errors
+/// [`SpecError::Place`] says what stands against it.
+pub fn check_own_place(path: &Path) -> Result<(), SpecError> {
+    check_shown(path)?;
+    if SYSTEM_PLACES.iter().any(|place| path.starts_with(place)) {
+        return Err(refused_place(
+            path,
+            "system folders are shown as they are, read-only",
+        ));
+    }
+    if path.starts_with("/etc") {
+        return Err(refused_place(path, "the sandbox has an /etc of its own"));
+    }
+    Ok(())
+}
+
+/// Whether something can be shown, read-only, at its own place.
+pub(crate) fn check_shown(path: &Path) -> Result<(), SpecError> {
+    check_host_path(path)?;
+    check_inside_path(path)?;
+    let why = if path == Path::new("/") {
+        "it is the whole file system"
+    } else if ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|place| path.starts_with(place))
+    {
+        "the kernel's own file systems are not shown"
+    } else if path == Path::new("/etc") {
+        "the sandbox has an /etc of its own"
+    } else if [INSIDE_TMP, INSIDE_HOME]
+        .iter()
+        .any(|place| path == Path::new(place))
+    {
+        "the command gets a private one, use something below it"
+    } else {
+        return Ok(());
+    };
+    Err(refused_place(path, why))
+}
+
+fn refused_place(path: &Path, why: &'static str) -> SpecError {
+    SpecError::Place {
+        path: path.to_owned(),
+        why,
+    }
+}
+
+/// Folders of the system that are shown as they are.
+pub(crate) const SYSTEM_PLACES: [&str; 7] = [
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+];
 
 impl Limits {
     fn check(&self) -> Result<(), SpecError> {

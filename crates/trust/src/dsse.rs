@@ -22,7 +22,7 @@ pub enum EnvelopeError {
     /// A member is missing, of another type, or no base64.
     #[error("`{member}` is {fault}")]
     Member {
-        /// Which.
+        /// The member's name.
         member: &'static str,
         /// What is wrong with it.
         fault: &'static str,

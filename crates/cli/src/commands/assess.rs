@@ -116,7 +116,7 @@ fn read_recorded(path: &Path, prompt: &str) -> Result<String, CliError> {
     })
 }
 
-/// The intent with what counts of the answer; what was made up is told.
+/// The intent with what counts of the answer; what was made up is reported.
 fn take_findings(intent: &Intent, answer: &str) -> Result<Intent, CliError> {
     let document = parse_document(answer.as_bytes(), &ReadOptions::TEXT).map_err(|error| {
         assessor_error(

@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .hint("name two of the same format; `runseal inspect` says what each is")
     })?;
     if args.format.is_json() {
-        ui::print_json(&render_comparison_json(&changes), Dialect::Kernel)?;
+        ui::print_asked_json(&render_comparison_json(&changes), Dialect::Kernel)?;
     } else {
         ui::print_bytes(render_comparison_human(&changes).as_bytes())?;
     }

@@ -1,4 +1,4 @@
-//! `runseal engine`: check an engine's contracts, run an engine and seal the run.
+//! `runseal engine`: make a new engine, check an engine's contracts, run an engine and seal the run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,12 +6,17 @@ use std::time::Duration;
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface};
 use runseal_engine::run::command::policy;
+use runseal_engine::run::init::{InitError, Language, init_engine};
+use runseal_engine::run::warnings::find_warnings;
+use runseal_engine::staging::StagingError;
 use runseal_engine::run::contracts::{Program, check_engine};
 use runseal_engine::run::seal::seal_run;
-use runseal_sandbox::{Limits, MOST_IN_MEMORY, Sandbox};
+use runseal_sandbox::{Limits, MOST_IN_MEMORY};
 
-use super::seal::{SealingArgs, print_sealed, sandbox_error};
+use super::sandbox_level::SandboxArgs;
+use super::seal::{SealingArgs, print_sealed};
 use crate::error::CliError;
+use crate::ui;
 use crate::verdict;
 
 /// Work with engines: programs with contracts whose runs can be sealed and replayed.
@@ -23,8 +28,21 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum EngineCommand {
+    Init(InitArgs),
     Check(CheckArgs),
     Run(RunArgs),
+}
+
+/// Make a new engine that works, to begin from: contracts, a program and a test input.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal engine init my-engine --lang python")]
+struct InitArgs {
+    /// The new engine's folder, which does not exist or is empty; its name becomes the engine's.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// What it is written in. Rust is built right away, with your rustc.
+    #[arg(long, value_name = "LANGUAGE", default_value = "python", value_parser = ["python", "sh", "rust", "node"])]
+    lang: String,
 }
 
 /// Check an engine's five contracts and its command.
@@ -47,14 +65,17 @@ struct RunArgs {
     sealing: SealingArgs,
     #[command(flatten)]
     policy: PolicyArgs,
+    #[command(flatten)]
+    sandbox: SandboxArgs,
 }
 
 /// What an engine may use at the most.
 #[derive(Debug, clap::Args)]
 pub struct PolicyArgs {
     /// The seconds that an engine may run; its manifest can only ask for less.
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=86400))]
-    timeout: u32,
+    /// A recorded command that is replayed has an hour where nothing is said.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    timeout: Option<u32>,
     /// The bytes of artifacts that an engine may write; its manifest can only ask for less. With
     /// more than 1 GiB they are watched on disk instead of held back by the kernel.
     #[arg(long, value_name = "BYTES", default_value_t = MOST_IN_MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
@@ -62,10 +83,15 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
+    /// How long a recorded command may run again.
+    pub fn recorded_time(&self) -> Duration {
+        Duration::from_secs(self.timeout.unwrap_or(3600).into())
+    }
+
     /// The policy that was asked for.
     pub fn policy(&self) -> Limits {
         Limits {
-            wall_time: Duration::from_secs(self.timeout.into()),
+            wall_time: Duration::from_secs(self.timeout.unwrap_or(60).into()),
             file_bytes: self.artifact_bytes,
             work_bytes: self.artifact_bytes,
             ..policy()
@@ -78,7 +104,7 @@ impl Args {
     pub fn surface(&self) -> Surface {
         match self.command {
             EngineCommand::Check(_) => Surface::Format(Format::Engine),
-            EngineCommand::Run(_) => Surface::Command,
+            EngineCommand::Init(_) | EngineCommand::Run(_) => Surface::Command,
         }
     }
 }
@@ -87,11 +113,39 @@ impl Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     match &args.command {
         EngineCommand::Check(args) => {
-            let (report, _) = check_engine(&args.folder, Program::MustExist)?;
+            let (report, engine) = check_engine(&args.folder, Program::MustExist)?;
+            for warning in engine.iter().flat_map(find_warnings) {
+                ui::tell(&format!("warning: {warning}"));
+            }
             verdict::print_verdict(&report, &args.folder.display().to_string())
         }
         EngineCommand::Run(args) => run_engine(args),
+        EngineCommand::Init(args) => init(args),
     }
+}
+
+fn init(args: &InitArgs) -> Result<Outcome, CliError> {
+    let language = Language::from_name(&args.lang).unwrap_or(Language::Python);
+    init_engine(&args.folder, language).map_err(|error| {
+        let message = error.to_string();
+        match error {
+            InitError::Staging(StagingError::Write(error)) => error.into(),
+            InitError::Staging(StagingError::Exists(_)) => {
+                CliError::new(Outcome::Unreadable, "EXISTS", message).hint("name a new folder")
+            }
+            InitError::Name(_) => CliError::new(Outcome::Unreadable, "NAME", message)
+                .hint("name a folder, such as `my-engine`"),
+            InitError::Build(_) => CliError::new(Outcome::Unreadable, "BUILD", message)
+                .hint("is Rust installed? `--lang sh` needs nothing"),
+            InitError::Read(error) => error.into(),
+        }
+    })?;
+    ui::print_line(&args.folder.display().to_string())?;
+    let folder = args.folder.display();
+    ui::note(&format!(
+        "try `runseal engine run {folder} {folder}/input.json --out RUN_BUNDLE --run-id first`"
+    ));
+    Ok(Outcome::Valid)
 }
 
 fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {
@@ -99,6 +153,6 @@ fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {
         return Ok(Outcome::Invalid);
     };
     let request = args.sealing.request(&engine)?;
-    let sandbox = Sandbox::with_isolation().map_err(|missing| sandbox_error(&missing.into()))?;
+    let sandbox = args.sandbox.open()?;
     print_sealed(seal_run(request, &sandbox, &args.policy.policy()))
 }

@@ -3,23 +3,23 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::Dialect;
-use runseal_core::describe::{render_inspection_human, render_inspection_json};
 use runseal_core::verify::Outcome;
+use runseal_report::terminal::{render_inspection_human, render_inspection_json};
 
 use crate::error::CliError;
-use crate::loaded::{load_path, with_page};
+use crate::loaded::{load_path, with_exhibit};
 use crate::signing::TrustArgs;
 use crate::ui;
 use crate::verdict::LevelArgs;
 
-/// Show what something is: ids, inputs, steps, outputs, hashes, who made it, whether it holds, is
-/// signed and, with --trust, trusted.
+/// Show what something is: what came out of it, inputs, steps, ids, hashes, who made it, whether it
+/// holds, is signed and, with --trust, trusted.
 ///
 /// Exit 0: it was shown, valid or not. Exit 2: it could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal inspect out/bundle")]
 pub struct Args {
-    /// A folder, file or archive; standard input where `-`.
+    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`.
     path: PathBuf,
     #[command(flatten)]
     level: LevelArgs,
@@ -57,11 +57,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
     let trust = args.trust.open()?;
-    with_page(&loaded, level, &trust, |page| {
+    with_exhibit(&loaded, level, &trust, |exhibit| {
         if args.format.is_json() {
-            ui::print_json(&render_inspection_json(page), Dialect::Kernel)
+            ui::print_asked_json(&render_inspection_json(exhibit), Dialect::Kernel)
         } else {
-            ui::print_bytes(render_inspection_human(page).as_bytes())
+            ui::print_bytes(render_inspection_human(exhibit, ui::screen()).as_bytes())
         }
     })?;
     Ok(Outcome::Valid)

@@ -30,12 +30,17 @@ mod proposal;
 #[cfg(feature = "net")]
 mod proxy;
 mod receipt;
+mod record;
+mod record_error;
 mod replay;
 mod replay_intent;
+mod replay_pack;
+mod replay_render;
 mod report;
 mod rules;
 mod run;
 mod runner;
+mod sandbox_level;
 mod schema;
 mod seal;
 mod sign;
@@ -142,6 +147,7 @@ commands! {
         Keygen(keygen),
         Sign(sign),
         Trust(trust) => trust::Args::surface,
+        Record(record),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
         #[cfg(feature = "net")]
@@ -234,7 +240,8 @@ fn usage_error(error: &clap::Error, named: &[String]) -> CliError {
         .into_iter()
         .find_map(|kind| match error.get(kind)? {
             ContextValue::String(one) => Some(one.clone()),
-            ContextValue::Strings(several) => several.first().cloned(),
+            // The likest one comes last.
+            ContextValue::Strings(several) => several.last().cloned(),
             _ => None,
         });
     let hint = match suggested {
@@ -254,6 +261,20 @@ mod tests {
         command.clone().debug_assert();
         command.build();
         check_help(&command);
+    }
+
+    #[test]
+    fn mistyped_commands_and_options_get_the_likest_as_a_hint() {
+        for (typed, meant) in [
+            (["runseal", "vrify", "x"], "`verify`"),
+            (["runseal", "verfy", "x"], "`verify`"),
+            (["runseal", "inspekt", "x"], "`inspect`"),
+            (["runseal", "verify", "--strct"], "`--strict`"),
+        ] {
+            let error = CommandLine::try_parse_from(typed).unwrap_err();
+            let told = usage_error(&error, &[]).to_string();
+            assert!(told.contains(&format!("did you mean {meant}?")), "{told}");
+        }
     }
 
     fn check_help(command: &clap::Command) {

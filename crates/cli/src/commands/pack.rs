@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Invalid)
 }
 
-/// A pack that cannot be read is a verdict too: printed, and told as the error it is.
+/// A pack that cannot be read is a verdict too: printed, and reported as the error it is.
 fn unreadable(shown: &str, error: &SourceError) -> Result<Outcome, CliError> {
     let message = match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),

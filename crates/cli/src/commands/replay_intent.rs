@@ -1,7 +1,5 @@
-//! Replaying what the kernel made: the intent goes through it again, and the two are compared.
-//!
-//! A context bundle is compared whole, by its canonical hash. A pack is compared by its bundle
-//! (or, where the kernel refused, by its reason), and by the hash of the intent it names.
+//! Deriving a context bundle again: its intent goes through the kernel, and the two are compared
+//! whole, by their canonical hash.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,9 +7,8 @@ use std::path::Path;
 use runseal_core::canon::{
     Dialect, Document, Node, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
 };
-use runseal_core::digest::ContentHash;
 use runseal_core::verify::{Outcome, one_line};
-use runseal_engine::input::{Input, read_file};
+use runseal_engine::input::read_file;
 use runseal_kernel::{Bundle, Refusal, transform};
 
 use crate::error::CliError;
@@ -19,80 +16,41 @@ use crate::intent_input::{internal, read_intent};
 use crate::ui;
 
 /// What was compared, and what came out differently.
-struct Comparison {
-    same: Vec<String>,
-    differences: Vec<String>,
+#[derive(Default)]
+pub(super) struct Comparison {
+    /// What is as it was.
+    pub(super) same: Vec<String>,
+    /// What is not.
+    pub(super) differences: Vec<String>,
+    /// What could not be compared, and why.
+    pub(super) notes: Vec<String>,
+    /// Whether the proposal was executed again.
+    pub(super) was_executed: bool,
 }
 
-/// Replays the context bundle in the file `path` from the intent it was made of.
+/// Derives the context bundle in the file `path` again from the intent it was made of.
 pub fn replay_bundle(path: &Path, intent: &Path, json: bool) -> Result<Outcome, CliError> {
     let bytes = read_file(path, ReadOptions::default().limits.max_bytes)?;
     let document = parse(&bytes, path)?;
-    let mut comparison = Comparison {
-        same: Vec::new(),
-        differences: Vec::new(),
-    };
+    let mut comparison = Comparison::default();
     compare_bundle(&mut comparison, document.root(), &make(intent)?, path)?;
     print(&comparison, path, json)
 }
 
-/// Replays the pack in the folder `path` from the intent it was made of.
-pub fn replay_pack(path: &Path, intent: &Path, json: bool) -> Result<Outcome, CliError> {
-    let limit = ReadOptions::default().limits.max_bytes;
-    let run_path = path.join("run.json");
-    let run_bytes = read_file(&run_path, limit)?;
-    let run = parse(&run_bytes, &run_path)?;
-    let mut comparison = Comparison {
-        same: Vec::new(),
-        differences: Vec::new(),
-    };
-    let text = |node: Option<Node<'_>>| {
-        node.and_then(|node| node.as_lossy_str())
-            .unwrap_or_default()
-            .into_owned()
-    };
-    let recorded = text(
-        run.root()
-            .get("intent")
-            .and_then(|intent| intent.get("sha256")),
-    );
-    let intent_bytes = Input::from_argument(Some(intent)).read(limit)?;
-    let actual = ContentHash::of(&intent_bytes).to_string();
-    comparison.add("the intent's hash", &recorded, &actual);
-
-    let made = make(intent)?;
-    if text(run.root().get("kernel_result_kind")) == "REFUSE" {
-        let again = match &made {
-            Err(refusal) => refusal.to_string(),
-            Ok(_) => "a bundle".to_owned(),
-        };
-        comparison.add(
-            "the reason to refuse",
-            &text(run.root().get("refuse_reason")),
-            &again,
-        );
-    } else {
-        let bundle_path = path.join("bundle.json");
-        let bundle_bytes = read_file(&bundle_path, limit)?;
-        let bundle = parse(&bundle_bytes, &bundle_path)?;
-        compare_bundle(&mut comparison, bundle.root(), &made, &bundle_path)?;
-    }
-    print(&comparison, path, json)
-}
-
-fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<Document<'a>, CliError> {
+pub(super) fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<Document<'a>, CliError> {
     parse_document(bytes, &ReadOptions::default())
         .map_err(|error| CliError::json(&error, &path.display().to_string()))
 }
 
-fn make(intent: &Path) -> Result<Result<Bundle, Refusal>, CliError> {
+/// What the kernel makes of an intent now.
+pub(super) fn make(intent: &Path) -> Result<Result<Bundle, Refusal>, CliError> {
     match read_intent(intent)? {
         Ok(intent) => Ok(Ok(transform(&intent).map_err(|error| internal(&error))?)),
         Err(refusal) => Ok(Err(refusal)),
     }
 }
 
-fn compare_bundle(
+pub(super) fn compare_bundle(
     comparison: &mut Comparison,
     sealed: Node<'_>,
     made: &Result<Bundle, Refusal>,
@@ -131,7 +89,7 @@ fn compare_bundle(
 }
 
 impl Comparison {
-    fn add(&mut self, what: &str, sealed: &str, now: &str) {
+    pub(super) fn add(&mut self, what: &str, sealed: &str, now: &str) {
         if sealed == now {
             self.same.push(format!("{what}: {now}"));
         } else {
@@ -141,14 +99,21 @@ impl Comparison {
     }
 }
 
-fn print(comparison: &Comparison, path: &Path, json: bool) -> Result<Outcome, CliError> {
-    let reproduced = comparison.differences.is_empty();
-    let verdict = if reproduced { "REPRODUCED" } else { "DIVERGED" };
+pub(super) fn print(comparison: &Comparison, path: &Path, json: bool) -> Result<Outcome, CliError> {
+    let is_same = comparison.differences.is_empty();
+    // Nothing that was only derived again has been executed again.
+    let verdict = match (is_same, comparison.was_executed) {
+        (false, _) => "DIVERGED",
+        (true, true) => "REPRODUCED",
+        (true, false) => "RE-DERIVED",
+    };
     if json {
         let list = |lines: &[String]| Value::array(lines.iter().map(String::as_str));
         let mut answer = Value::object([("verdict", verdict)]);
         answer.insert("same", list(&comparison.same));
         answer.insert("differences", list(&comparison.differences));
+        answer.insert("notes", list(&comparison.notes));
+        answer.insert("executed", comparison.was_executed);
         ui::print_json(&answer, Dialect::Kernel)?;
     } else {
         let mut text = format!("{}: {verdict}\n", path.display());
@@ -159,9 +124,12 @@ fn print(comparison: &Comparison, path: &Path, json: bool) -> Result<Outcome, Cl
         for line in &comparison.differences {
             let _ = writeln!(text, "  different: {}", one_line(line));
         }
+        for line in &comparison.notes {
+            let _ = writeln!(text, "  note: {}", one_line(line));
+        }
         ui::print_bytes(text.as_bytes())?;
     }
-    Ok(if reproduced {
+    Ok(if is_same {
         Outcome::Valid
     } else {
         Outcome::Invalid

@@ -1,29 +1,46 @@
-//! `runseal report`: one page to look at.
+//! `runseal report`: a page to look at, or a site of many.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use runseal_core::page::render_page;
-use runseal_core::verify::Outcome;
+use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
+use runseal_engine::compare::compare;
+use runseal_engine::staging::{Place, Rights, Staging, StagingError};
+use runseal_engine::survey::load::{Loaded, Loader};
+use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
+use runseal_report::limits::SITE_ROWS;
+use runseal_report::{Comparison, Difference, SiteEntry, SiteIndex, render_index, render_page};
 
 use crate::error::CliError;
-use crate::loaded::{load_path, with_page};
-use crate::signing::TrustArgs;
+use crate::loaded::{load_error, load_path, with_exhibit};
+use crate::progress::with_progress;
+use crate::signing::{OpenTrust, TrustArgs};
 use crate::ui;
 use crate::verdict::LevelArgs;
 
-/// Write one self-contained HTML page: verdict, picture, contents, files, every rule.
+/// Write a self-contained HTML page: is it intact, signed, trusted, how did the run end; what was asked,
+/// done and came out; what that proves; every rule, file and hash.
 ///
-/// The page fetches nothing, runs no script and opens from disk. Exit 0: it was written, whatever
-/// the verdict. Exit 2: something could not be read or written.
+/// The page fetches nothing and opens from disk. It says all there is without its small script, which
+/// only filters, copies and unfolds. With --recursive everything below PATH gets a page, and the folder
+/// an index with filters and two runs side by side. Exit 0: it was written, whatever the verdict. Exit
+/// 2: something could not be read or written.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  runseal report out/bundle -o report.html")]
+#[command(
+    after_help = "Example:\n  runseal report out/bundle -o report.html\n  runseal report today/run --against yesterday/run -o report.html\n  runseal report -r evidence/ -o site/"
+)]
 pub struct Args {
-    /// A folder, file or archive; standard input where `-`.
+    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`.
     path: PathBuf,
-    /// Where the page goes; standard output where `-`.
-    #[arg(long, short, value_name = "FILE.html")]
+    /// Where the page goes, standard output where `-`; with --recursive a folder that is new or empty.
+    #[arg(long, short, value_name = "FILE.html|DIR")]
     output: PathBuf,
+    /// A page for everything below PATH, and an index.
+    #[arg(long, short)]
+    recursive: bool,
+    /// Another of the same format: the page says where they differ.
+    #[arg(long, value_name = "PATH", conflicts_with = "recursive")]
+    against: Option<PathBuf>,
     #[command(flatten)]
     level: LevelArgs,
     #[command(flatten)]
@@ -33,13 +50,143 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let level = args.level.level();
-    let loaded = load_path(&args.path, level)?;
     let trust = args.trust.open()?;
-    let html = with_page(&loaded, level, &trust, render_page);
+    if args.recursive {
+        return write_site(&args.path, &args.output, level, &trust);
+    }
+    let loaded = load_path(&args.path, level)?;
+    let comparison = match &args.against {
+        Some(other) => Some(compare_with(&loaded, other, level)?),
+        None => None,
+    };
+    let html = with_exhibit(&loaded, level, &trust, |exhibit| {
+        render_page(exhibit, comparison.as_ref())
+    });
     if args.output.as_os_str() == "-" {
         ui::print_bytes(html.as_bytes())?;
     } else {
         write_bytes(&args.output, html.as_bytes())?;
     }
     Ok(Outcome::Valid)
+}
+
+/// Where `loaded` differs from what is at `other`.
+fn compare_with(loaded: &Loaded, other: &Path, level: Level) -> Result<Comparison, CliError> {
+    let before = load_path(other, level)?;
+    let changes = compare(&before, loaded).map_err(|error| {
+        CliError::new(Outcome::Unreadable, "NOT_ALIKE", error.to_string())
+            .at(format!("{}, {}", other.display(), loaded.path))
+            .hint("name two of the same format; `runseal inspect` says what each is")
+    })?;
+    let difference = |change: runseal_engine::compare::Change| Difference {
+        topic: change.topic.name(),
+        place: match (change.file.as_str(), change.pointer.as_str()) {
+            ("", "") => "the whole".to_owned(),
+            (file, pointer) => format!("{file} {pointer}").trim().to_owned(),
+        },
+        before: change.before,
+        after: change.after,
+        lines: change.lines,
+    };
+    Ok(Comparison {
+        other: before.path.clone(),
+        is_other_intact: before.is_valid(),
+        differences: changes.into_iter().map(difference).collect(),
+    })
+}
+
+/// Writes a page for everything below `root`, and the index. What stands in the index is what the
+/// pages show: each unit is loaded and judged once for both.
+fn write_site(
+    root: &Path,
+    target: &Path,
+    level: Level,
+    trust: &OpenTrust,
+) -> Result<Outcome, CliError> {
+    runseal_engine::staging::check_place(target, Place::FreeOrEmptyFolder)
+        .map_err(|error| staging_error(&error))?;
+    let tally = Tally::default();
+    let options = SurveyOptions { level, jobs: None };
+    let paths = [root.to_owned()];
+    let survey = with_progress(&tally, || survey_paths(&paths, options, &tally));
+    let mut staging = Staging::begin_beside(target)?;
+    let mut entries = Vec::new();
+    let mut loader = Loader::default();
+    for (at, result) in survey.results().iter().enumerate().take(SITE_ROWS) {
+        let loaded = match loader.load(Path::new(&result.path), level) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                let reason = load_error(error, &result.path).message().to_owned();
+                entries.push(SiteEntry::not_loaded(
+                    result.path.clone(),
+                    result.format,
+                    reason,
+                ));
+                continue;
+            }
+        };
+        let name = format!("pages/{:05}-{}.html", at + 1, slug(&result.path));
+        let html = with_exhibit(&loaded, level, trust, |exhibit| {
+            entries.push(SiteEntry::of(exhibit, name.clone()));
+            render_page(exhibit, None)
+        });
+        staging.put(&name, html.as_bytes())?;
+    }
+    let shown = root.display().to_string();
+    let index = render_index(&SiteIndex {
+        root: &shown,
+        entries: &entries,
+        passed_over: survey.passed_over(),
+        left_out: survey.results().len().saturating_sub(entries.len()),
+    });
+    staging.put("index.html", index.as_bytes())?;
+    let place = (Place::FreeOrEmptyFolder, Rights::AsUmask);
+    staging
+        .publish(target, place, |_| Ok::<_, StagingError>(()))
+        .map_err(|error| staging_error(&error))?;
+    let pages = entries.iter().filter(|entry| entry.page.is_some()).count();
+    ui::note(&format!(
+        "{pages} pages, and {}/index.html",
+        target.display()
+    ));
+    Ok(match entries.is_empty() {
+        true => Outcome::Unreadable,
+        false => Outcome::Valid,
+    })
+}
+
+fn staging_error(error: &StagingError) -> CliError {
+    match error {
+        StagingError::Exists(path) => CliError::new(
+            Outcome::Unreadable,
+            "EXISTS",
+            "the folder for the site is there already and not empty".to_owned(),
+        )
+        .at(path.display().to_string())
+        .hint("name a new folder; nothing is ever overwritten"),
+        StagingError::Write(error) => CliError::from(error),
+    }
+}
+
+/// The end of a path in letters that any file system and any link takes.
+fn slug(path: &str) -> String {
+    let kept = path.chars().rev().take(40).collect::<Vec<_>>();
+    let word = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '-' => c,
+        _ => '_',
+    };
+    let text: String = kept.into_iter().rev().map(word).collect();
+    text.trim_matches('_').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_plain_whatever_the_path_is() {
+        assert_eq!(slug("runs/one.zip!/ev/job"), "runs_one_zip__ev_job");
+        assert_eq!(slug("\"><script>"), "script");
+        assert_eq!(slug(&"é/../".repeat(40)), "");
+    }
 }

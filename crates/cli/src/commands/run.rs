@@ -1,12 +1,18 @@
 //! `runseal run`: the whole harness, from an intent to a pack.
 
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use runseal_core::canon::Dialect;
-use runseal_core::formats::policy::Profile;
-use runseal_core::verify::Outcome;
-use runseal_engine::harness::{HarnessError, Mode, ModelMode, Options, run_intent};
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::formats::policy::{Policy, Profile};
+use runseal_core::formats::run_bundle::layout::RunId;
+use runseal_core::verify::{Outcome, one_line};
+use runseal_engine::harness::{
+    Finished, HarnessError, Mode, ModelMode, Options, StepEnding, StepSummary, read_policy,
+    run_intent,
+};
 use runseal_sandbox::Isolation;
 
 use crate::clock;
@@ -15,11 +21,14 @@ use crate::ui;
 
 /// Run an intent: transform it, propose, execute in the sandbox, decide, export.
 ///
-/// Prints run.json's content. Exit 0: accepted. Exit 1: not accepted. Exit 2: no result.
+/// Prints what became of it, and run.json's content where standard output is no terminal. Exit 0: accepted. Exit 1: not
+/// accepted. Exit 2: no result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   runseal run intent.json
   runseal run intent.json --mode execute-sandbox --policy default --pack out/pack
+  runseal run intent.json --mode execute-sandbox --allow python3 --allow make
+  runseal run intent.json --mode execute-sandbox --policy policy.toml --format json
   runseal run intent.json --mode execute-sandbox --policy dev --model-mode replay \\
       --model-io model_io.json --pack out/pack")]
 pub struct Args {
@@ -28,9 +37,12 @@ pub struct Args {
     /// How far to go.
     #[arg(long, value_enum, default_value_t = ModeArg::PlanOnly)]
     mode: ModeArg,
-    /// What the run may do.
-    #[arg(long, value_enum, default_value_t = PolicyArg::Default)]
-    policy: PolicyArg,
+    /// What the run may do: strict, default, dev, or a file (TOML or JSON) that changes one of them.
+    #[arg(long, value_name = "NAME|FILE", default_value = "default")]
+    policy: PathBuf,
+    /// Let commands start this program too, where the policy lists programs. May be repeated.
+    #[arg(long, value_name = "PROGRAM")]
+    allow: Vec<String>,
     /// Execute this proposal, made elsewhere, after verifying it against the bundle.
     #[arg(long, value_name = "FILE")]
     proposal: Option<PathBuf>,
@@ -44,8 +56,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// The run's id, where two runs should have the same.
-    #[arg(long, value_name = "ID", value_parser = parse_run_id)]
-    run_id: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = RunId::parse)]
+    run_id: Option<RunId>,
     /// How commands are isolated. `none` runs them with your own rights, and is recorded.
     #[arg(long, value_enum, default_value_t = SandboxArg::Full)]
     sandbox: SandboxArg,
@@ -58,19 +70,15 @@ pub struct Args {
     /// With `record`: the command that reads a prompt on standard input and writes the answer.
     #[arg(long, value_name = "COMMAND")]
     model_cmd: Option<String>,
+    /// How to print; where not given, `human` on a terminal and `json` elsewhere.
+    #[arg(long, value_enum)]
+    format: Option<FormatArg>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum ModeArg {
     PlanOnly,
     ExecuteSandbox,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PolicyArg {
-    Strict,
-    Default,
-    Dev,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -86,29 +94,40 @@ enum ModelArg {
     Replay,
 }
 
-fn parse_run_id(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let begins = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if begins && text.len() <= 100 && text.chars().all(is_plain) {
-        Ok(text.to_owned())
-    } else {
-        Err(
-            "up to 100 letters, digits, `.`, `_` and `-`, beginning with one of the first"
-                .to_owned(),
-        )
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatArg {
+    Human,
+    Json,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let name = match args.policy {
-        PolicyArg::Strict => "strict",
-        PolicyArg::Default => "default",
-        PolicyArg::Dev => "dev",
+    let options = options_of(args)?;
+    let finished = run_intent(&options).map_err(|error| harness_error(&error))?;
+    for note in &finished.notes {
+        ui::note(note);
+    }
+    let on_terminal = match std::io::stdout().is_terminal() {
+        true => FormatArg::Human,
+        false => FormatArg::Json,
     };
-    let Some(policy) = Profile::named(name) else {
-        return Err(CliError::internal("a policy without a profile"));
-    };
+    match args.format.unwrap_or(on_terminal) {
+        FormatArg::Human => ui::print_bytes(render_human(&finished, &options).as_bytes())?,
+        FormatArg::Json => {
+            ui::print_json(&finished.run, Dialect::Kernel)?;
+            for step in &finished.steps {
+                tell_failure(step);
+            }
+        }
+    }
+    if finished.accepted {
+        Ok(Outcome::Valid)
+    } else {
+        Ok(Outcome::Invalid)
+    }
+}
+
+fn options_of(args: &Args) -> Result<Options, CliError> {
     let model = match (args.model_mode, &args.model_cmd) {
         (ModelArg::None, None) => ModelMode::None,
         (ModelArg::Replay, None) => ModelMode::Replay,
@@ -128,13 +147,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             ));
         }
     };
-    let options = Options {
+    Ok(Options {
         intent: args.intent.clone(),
         mode: match args.mode {
             ModeArg::PlanOnly => Mode::PlanOnly,
             ModeArg::ExecuteSandbox => Mode::ExecuteSandbox,
         },
-        policy,
+        policy: find_policy(&args.policy, &args.allow)?,
         proposal: args.proposal.clone(),
         approve: args.approve,
         pack: args.pack.clone(),
@@ -147,23 +166,115 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         },
         model,
         model_io: args.model_io.clone(),
+    })
+}
+
+/// The policy of this name or in this file, with the programs that were named besides.
+fn find_policy(name: &Path, allow: &[String]) -> Result<Policy, CliError> {
+    let profile = name.to_str().and_then(Profile::named);
+    let mut policy = match profile {
+        Some(profile) => profile.to_policy(),
+        None => read_policy(name).map_err(|error| {
+            harness_error(&error)
+                .hint("strict, default and dev are built in; docs/harness.md shows a policy file")
+        })?,
     };
-    let finished = run_intent(&options).map_err(|error| harness_error(&error))?;
-    for note in &finished.notes {
-        ui::tell(&format!("note: {note}"));
+    for program in allow {
+        policy.allow_program(program).map_err(|fault| {
+            CliError::usage(
+                format!("--allow: {fault}"),
+                "name a program as it is found on PATH, such as python3",
+            )
+        })?;
     }
-    ui::print_json(&finished.run, Dialect::Kernel)?;
-    if finished.accepted {
-        Ok(Outcome::Valid)
-    } else {
-        Ok(Outcome::Invalid)
+    Ok(policy)
+}
+
+pub(super) fn harness_error(error: &HarnessError) -> CliError {
+    let reported = CliError::new(Outcome::Unreadable, error.code(), error.to_string());
+    match error.hint() {
+        Some(hint) => reported.hint(hint),
+        None => reported,
     }
 }
 
-fn harness_error(error: &HarnessError) -> CliError {
-    let told = CliError::new(Outcome::Unreadable, error.code(), error.to_string());
-    match error.hint() {
-        Some(hint) => told.hint(hint),
-        None => told,
+/// Shows what a command that failed wrote last.
+fn tell_failure(step: &StepSummary) {
+    if step.ending != StepEnding::Failed || step.stderr_tail.is_empty() {
+        return;
     }
+    let mut text = format!("{} wrote to standard error:\n", one_line(&step.title));
+    indent(&mut text, &step.stderr_tail);
+    ui::tell(&text);
+}
+
+fn indent(text: &mut String, lines: &str) {
+    for line in lines.lines() {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "    | {}", one_line(line));
+    }
+}
+
+/// What became of the run, for people.
+fn render_human(finished: &Finished, options: &Options) -> String {
+    let member = |names: &[&str]| {
+        let mut value = Some(&finished.run);
+        for name in names {
+            value = value.and_then(|value| value.get(name));
+        }
+        value
+    };
+    let text_of = |names: &[&str]| member(names).and_then(Value::as_str).unwrap_or_default();
+    let decision = match (finished.accepted, text_of(&["kernel_result_kind"])) {
+        (true, _) => "ACCEPTED",
+        (false, "CLARIFY") => "QUESTIONS ARE OPEN",
+        (false, "REFUSE") => "REFUSED",
+        (false, _) => "NOT ACCEPTED",
+    };
+    let shown = options.intent.display();
+    let mut text = format!("{shown}: {decision} ({})\n", text_of(&["run_id"]));
+    for step in &finished.steps {
+        let ending = match (step.ending, step.is_required) {
+            (StepEnding::Succeeded, _) => "ok",
+            (StepEnding::Failed, true) => "FAILED",
+            (StepEnding::Failed, false) => "failed, optional",
+            (StepEnding::Skipped, _) => "skipped",
+        };
+        let detail = step.detail.as_deref().map(|detail| format!(": {detail}"));
+        let line = format!("{}{}", step.title, detail.unwrap_or_default());
+        let _ = writeln!(text, "  {ending:<8} {}", one_line(&line));
+        indent(&mut text, &step.stderr_tail);
+    }
+    if let Some(Value::Array(outputs)) = member(&["execution", "outputs"]) {
+        let bytes = member(&["execution", "total_output_bytes"]);
+        let bytes = bytes.map(|bytes| runseal_core::canon::canonical_text(bytes, Dialect::Kernel));
+        let bytes = bytes.and_then(Result::ok).unwrap_or_default();
+        let _ = writeln!(text, "  files    {}, {bytes} bytes", outputs.len());
+    }
+    for name in ["clarify_questions", "refuse_reason"] {
+        match member(&[name]) {
+            Some(Value::Array(questions)) => {
+                for question in questions.iter().filter_map(Value::as_str) {
+                    let _ = writeln!(text, "  question {}", one_line(question));
+                }
+            }
+            Some(reason) => {
+                let _ = writeln!(
+                    text,
+                    "  reason   {}",
+                    one_line(reason.as_str().unwrap_or(""))
+                );
+            }
+            None => {}
+        }
+    }
+    if let Some(Value::Array(reasons)) = member(&["decision", "reasons"]) {
+        for reason in reasons.iter().filter_map(Value::as_str) {
+            let _ = writeln!(text, "  decision {}", one_line(reason));
+        }
+    }
+    if let Some(pack) = &options.pack {
+        let _ = writeln!(text, "  pack     {}", pack.display());
+    }
+    text
 }

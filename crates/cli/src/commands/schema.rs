@@ -37,6 +37,7 @@ static SCHEMAS: [(&str, &str); 32] = schemas![
     "recording",
     "run",
     "run-context-stripped",
+    "run-environment",
     "run-input",
     "run-meta",
     "run-output",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::limits::JsonLimits;
-use runseal_core::verify::Outcome;
+use runseal_core::verify::{Finding, Outcome, violations_json};
 use runseal_engine::input::Input;
 use runseal_engine::run::contracts::{Engine, Program, check_engine};
 use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
@@ -84,7 +84,7 @@ impl SealingArgs {
     }
 }
 
-fn parse_run_id(text: &str) -> Result<RunId, CliError> {
+pub fn parse_run_id(text: &str) -> Result<RunId, CliError> {
     RunId::parse(text).map_err(|error| {
         CliError::new(Outcome::Malformed, "RUN_ID", error.to_string())
             .hint("leave `--run-id` out for an id made of the time and the input's hash")
@@ -120,21 +120,21 @@ pub fn print_sealed(sealed: Result<Sealed, SealError>) -> Result<Outcome, CliErr
             ui::print_json(&printed, Dialect::Kernel)?;
             Ok(Outcome::Valid)
         }
-        Err(SealError::Rejected(findings)) => {
-            let mut printed = Value::object([("ok", false)]);
-            printed.insert(
-                "violations",
-                runseal_core::verify::violations_json(&findings),
-            );
-            ui::print_json(&printed, Dialect::Kernel)?;
-            ui::tell("REJECTED: nothing was sealed");
-            for finding in &findings {
-                ui::tell(&verdict::finding_line(finding));
-            }
-            Ok(Outcome::Invalid)
-        }
+        Err(SealError::Rejected(findings)) => print_rejected(&findings),
         Err(other) => Err(seal_error(other)),
     }
+}
+
+/// Prints why a run was rejected.
+pub fn print_rejected(findings: &[Finding]) -> Result<Outcome, CliError> {
+    let mut printed = Value::object([("ok", false)]);
+    printed.insert("violations", violations_json(findings));
+    ui::print_json(&printed, Dialect::Kernel)?;
+    ui::tell("REJECTED: nothing was sealed");
+    for finding in findings {
+        ui::tell(&verdict::finding_line(finding));
+    }
+    Ok(Outcome::Invalid)
 }
 
 /// What kept a run from being sealed, other than the run itself.

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use runseal_core::canon::Dialect;
 use runseal_core::formats::Format;
-use runseal_core::verify::answer::{
-    render_survey_human, render_survey_json, render_survey_junit, render_survey_sarif,
-};
+use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
 use runseal_core::verify::{Demands, Outcome, SignatureDemand};
 use runseal_engine::input::Input;
 use runseal_engine::signing::judge_survey;
 use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
+use runseal_report::terminal::render_survey_human;
 
 use crate::error::CliError;
 use crate::progress::with_progress;
@@ -22,8 +21,8 @@ use crate::verdict::LevelArgs;
 ///
 /// Known are the context bundle, proposal, pack, job bundle, run bundle, receipt, patch set, model
 /// recording, runner record, evidence, ledger and engine; as a folder, as a file, and inside a
-/// .tar, .tar.gz, .tar.zst or .zip, which is not unpacked. What something is is told by its
-/// content. A PATH that is none of these itself is searched below; what is found and cannot be
+/// .tar, .tar.gz, .tar.zst or .zip, which is not unpacked. The content decides
+/// what it is. A PATH that is none of these itself is searched below; what is found and cannot be
 /// checked is named. Nothing found is never a success.
 ///
 /// Checked is what the documents demand, and whether all that can be computed again or is said
@@ -41,7 +40,7 @@ use crate::verdict::LevelArgs;
     after_help = "Example:\n  runseal verify evidence/ --format junit\n  runseal verify evidence.zip --expect must-be-there.txt\n  tar -cf - run | runseal verify -\n  runseal verify run_1 --trust trust.toml"
 )]
 pub struct Args {
-    /// What to verify; standard input where `-`.
+    /// What to verify; something inside an archive as `evidence.zip!/run`; standard input where `-`.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Accepted and without effect: what is no unit itself is always searched below.
@@ -130,9 +129,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let survey = judge_survey(survey, trust.question(), demand).demanding(&demands);
     match args.format {
-        AnswerFormat::Human => ui::print_bytes(render_survey_human(&survey).as_bytes())?,
-        AnswerFormat::Json => ui::print_json(&render_survey_json(&survey), Dialect::Kernel)?,
-        AnswerFormat::Sarif => ui::print_json(&render_survey_sarif(&survey), Dialect::Kernel)?,
+        AnswerFormat::Human => {
+            ui::print_bytes(render_survey_human(&survey, ui::screen()).as_bytes())?;
+        }
+        AnswerFormat::Json => ui::print_asked_json(&render_survey_json(&survey), Dialect::Kernel)?,
+        AnswerFormat::Sarif => {
+            ui::print_asked_json(&render_survey_sarif(&survey), Dialect::Kernel)?;
+        }
         AnswerFormat::Junit => ui::print_bytes(render_survey_junit(&survey).as_bytes())?,
     }
     Ok(survey.outcome())

@@ -60,6 +60,7 @@ fn schema_of_file(name: &str) -> Option<&'static str> {
         "ENGINE_MANIFEST.json" => "engine-manifest",
         "COUPLING_RULES.json" => "coupling-rules",
         "RUN_META.json" => "run-meta",
+        "RUN_ENVIRONMENT.json" => "run-environment",
         "RUN_INPUT.json" => "run-input",
         "RUN_OUTPUT.json" => "run-output",
         "RUN_CONTEXT_STRIPPED.json" => "run-context-stripped",

@@ -137,6 +137,12 @@ impl<'a> Node<'a> {
         (self.slot.tag() == Tag::Number).then(|| Number::new(self.raw()))
     }
 
+    /// The number, if it is one, as it stands in `text`, which is the text that this was read from.
+    pub(crate) fn number_of<'t>(&self, text: &'t str) -> Option<Number<'t>> {
+        self.as_number()?;
+        self.raw_of(text).map(Number::new)
+    }
+
     /// The text of a string, if it is one and holds no lone surrogate.
     pub fn as_str(&self) -> Option<Cow<'a, str>> {
         if self.slot.tag() != Tag::String || self.slot.flags() & LONE != 0 {
@@ -206,11 +212,15 @@ impl<'a> Node<'a> {
 
     /// The value of the member `key`, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
+        self.member(key).map(|member| self.with(member.value()))
+    }
+
+    pub(super) fn member(&self, key: &str) -> Option<&'a Member> {
         let members = self.object_members();
         let at = members
             .binary_search_by(|member| compare_key(self.text, member.key(), key.as_bytes()))
             .ok()?;
-        Some(self.with(members[at].value()))
+        Some(&members[at])
     }
 
     /// The values of the members named in `names`, which are sorted. One pass over both: looking
@@ -305,6 +315,11 @@ impl<'a> Node<'a> {
 
     pub(crate) fn with(self, slot: Slot) -> Self {
         Self { slot, ..self }
+    }
+
+    /// The inside of a string, or a number, as it stands in `text`, which is the text that this was read from.
+    pub(crate) fn raw_of<'t>(&self, text: &'t str) -> Option<&'t str> {
+        text.get(self.slot.range())
     }
 
     pub(crate) fn raw(&self) -> &'a str {

@@ -40,7 +40,7 @@ impl fmt::Display for Position {
 pub struct JsonError {
     /// What is wrong.
     pub kind: JsonErrorKind,
-    /// Where.
+    /// The first character that does not fit, by line and column.
     pub position: Position,
 }
 
@@ -188,7 +188,7 @@ impl JsonErrorKind {
 /// A value that was read but has no form in a dialect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct NoCanonicalForm {
-    /// Why.
+    /// What the dialect has no form for.
     pub kind: NoFormKind,
     /// Where in the text it was read from, if it was.
     pub position: Option<Position>,

@@ -40,6 +40,12 @@ impl JsonPath {
         Self(steps)
     }
 
+    /// The path on to where `rest` leads from here.
+    #[must_use]
+    pub fn joined(&self, rest: &Self) -> Self {
+        Self(self.0.iter().chain(&rest.0).cloned().collect())
+    }
+
     /// The steps from the root on.
     pub fn steps(&self) -> &[Step] {
         &self.0

@@ -14,6 +14,7 @@ mod error;
 mod json_path;
 mod locate;
 mod number;
+mod outline;
 mod reader;
 mod scan;
 mod sequence;
@@ -30,11 +31,12 @@ pub use error::{JsonError, JsonErrorKind, NoCanonicalForm, NoFormKind, Position}
 pub use json_path::{JsonPath, Step};
 pub use locate::locate;
 pub use number::{Integer, Number};
+pub use outline::{Element, Elements, LongList, Outline, parse_outline};
 pub use reader::{ReadOptions, parse_document};
 pub use sequence::{ListWriter, ObjectWriter};
 pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
 pub use writer::{
     AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_text, canonicalize,
-    compute_text_digest, update_digest,
+    compare_canonical, compute_text_digest, update_digest,
 };

@@ -62,7 +62,7 @@ pub(super) struct Reader<'a> {
     limits: JsonLimits,
     /// Elements and members of the containers that are still open, innermost last.
     open_items: Vec<Slot>,
-    open_members: Vec<Member>,
+    pub open_members: Vec<Member>,
     /// Elements and members that may be held at once.
     max_values: usize,
 }
@@ -95,6 +95,33 @@ impl<'a> Reader<'a> {
             open_members: Vec::new(),
             max_values: options.limits.max_values(text.len()),
         })
+    }
+
+    /// Reads values of a text that was read before and found to be strict JSON.
+    pub fn within(text: &'a str) -> Self {
+        let limits = JsonLimits::TEXT;
+        Self {
+            text,
+            store: Store::default(),
+            bytes: text.as_bytes(),
+            at: 0,
+            limits,
+            open_items: Vec::new(),
+            open_members: Vec::new(),
+            max_values: limits.max_values(text.len()),
+        }
+    }
+
+    /// Where in the text the next byte is.
+    pub fn place(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on at another place.
+    pub fn go_to(&mut self, place: usize) {
+        self.at = place;
+        self.open_items.clear();
+        self.open_members.clear();
     }
 
     pub fn error(&self, (kind, offset): (JsonErrorKind, usize)) -> JsonError {
@@ -207,17 +234,8 @@ impl<'a> Reader<'a> {
         let mut key_flags = 0;
         if self.open_bracket(depth, b'}')? {
             loop {
-                if self.peek() != Some(b'"') {
-                    return Err(self.unexpected("a key in double quotes"));
-                }
-                let key = self.string()?;
+                let key = self.key()?;
                 key_flags |= key.flags();
-                self.skip_white_space();
-                if self.peek() != Some(b':') {
-                    return Err(self.unexpected("`:`"));
-                }
-                self.at += 1;
-                self.skip_white_space();
                 let value = self.value(depth + 1)?;
                 if self.open_members.len() == self.open_members.capacity() {
                     let room = self.room()?;
@@ -238,6 +256,22 @@ impl<'a> Reader<'a> {
             ORDER_DIFFERS
         };
         Ok((flags, start, self.store.members.len() - start))
+    }
+
+    /// Reads a key and the colon behind it, up to its value.
+    #[inline(always)]
+    pub fn key(&mut self) -> Read<Slot> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a key in double quotes"));
+        }
+        let key = self.string()?;
+        self.skip_white_space();
+        if self.peek() != Some(b':') {
+            return Err(self.unexpected("`:`"));
+        }
+        self.at += 1;
+        self.skip_white_space();
+        Ok(key)
     }
 
     /// How many more elements and members may be held; an error where there are too many.
@@ -293,7 +327,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Sorts the members from `base` on by code point and refuses a key that appears twice.
-    fn sort_members(&mut self, base: usize, key_flags: Flags) -> Read<()> {
+    pub fn sort_members(&mut self, base: usize, key_flags: Flags) -> Read<()> {
         let text = self.text;
         let members = &mut self.open_members[base..];
         let raw = |member: &Member| &text.as_bytes()[member.key().range()];
@@ -500,7 +534,7 @@ fn grow<T>(list: &mut Vec<T>, room: usize) {
 /// A container that is larger than everything else is not copied: its list becomes the store.
 /// Otherwise one long list would for a moment be in memory twice.
 #[inline]
-fn settle<T: Copy>(open: &mut Vec<T>, base: usize, store: &mut Vec<T>) -> usize {
+pub(super) fn settle<T: Copy>(open: &mut Vec<T>, base: usize, store: &mut Vec<T>) -> usize {
     const LARGE: usize = 64 << 10;
     let start = store.len();
     let count = open.len() - base;

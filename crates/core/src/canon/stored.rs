@@ -18,8 +18,15 @@ impl Document<'_> {
     }
 }
 
+impl<'a> Node<'a> {
+    /// The document's whole text, where this is its root and the text is its own canonical form in the job dialect.
+    pub fn stored_as_job(&self) -> Option<&'a str> {
+        (place_after(*self, 0) == Some(self.text.len())).then_some(self.text)
+    }
+}
+
 /// Where the canonical form of `node`, beginning at `at`, ends; `None` where it is not there.
-fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
+pub(super) fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
     let slot = node.slot;
     let (start, len) = (slot.start(), slot.len());
     match slot.tag() {
@@ -45,7 +52,7 @@ fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
 }
 
 /// The same for a string, whose place in the text is without its quotes.
-fn string_after(node: Node<'_>, at: usize) -> Option<usize> {
+pub(super) fn string_after(node: Node<'_>, at: usize) -> Option<usize> {
     let slot = node.slot;
     let is_here = slot.start() == at + 1 && slot.flags() & JobProfile::REWRITTEN == 0;
     is_here.then_some(at + slot.len() + 2)

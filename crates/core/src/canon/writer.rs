@@ -110,6 +110,57 @@ pub fn update_digest<'a>(
     }
 }
 
+/// Compares the canonical text of `value` with `stored` while it is written, so that it is never in memory: its
+/// digest, and from which byte on `stored` is something else.
+pub fn compare_canonical<'a>(
+    value: impl Into<AnyJson<'a>>,
+    dialect: Dialect,
+    stored: &[u8],
+) -> Result<(Digest, Option<usize>), NoCanonicalForm> {
+    let mut comparing = Comparing {
+        hasher: Hasher::new(),
+        stored,
+        written: 0,
+        differs_at: None,
+    };
+    match write(value.into(), dialect, b"", &mut comparing) {
+        Ok(()) => {}
+        Err(failure) => return Err(failure.into_no_form()),
+    }
+    let is_longer = comparing.written < stored.len();
+    let differs_at = comparing
+        .differs_at
+        .or(is_longer.then_some(comparing.written));
+    Ok((comparing.hasher.finish(), differs_at))
+}
+
+/// A sink that hashes what is written and compares it with what is stored.
+struct Comparing<'s> {
+    hasher: Hasher,
+    stored: &'s [u8],
+    written: usize,
+    differs_at: Option<usize>,
+}
+
+impl io::Write for Comparing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.hasher.update(bytes);
+        if self.differs_at.is_none() {
+            let stored = self.stored.get(self.written..).unwrap_or_default();
+            if !stored.starts_with(bytes) {
+                let same = bytes.iter().zip(stored).take_while(|(a, b)| a == b);
+                self.differs_at = Some(self.written + same.count());
+            }
+        }
+        self.written += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Reads `text` and writes its canonical form into `sink`, without the LF that the kernel
 /// dialect hashes after it. On an error the sink may already hold a part.
 pub fn canonicalize(

@@ -9,8 +9,7 @@ use super::{
     Format, archive, context_bundle, engine_contracts, evidence, job_bundle, ledger, model_io,
     pack, patch, proposal, receipt, run_bundle, runner,
 };
-use crate::canon::{JsonError, Node, ReadOptions, parse_document};
-use crate::describe::{self, Description, Documents};
+use crate::canon::{Document, JsonError, Node, ReadOptions, parse_document};
 use crate::source::{EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
@@ -67,6 +66,8 @@ pub struct Identity {
     pub ids: Vec<String>,
     /// How what it records ended, in one word.
     pub outcome: Option<String>,
+    /// What it says itself that it did not capture.
+    pub not_captured: Vec<String>,
 }
 
 impl Identity {
@@ -80,7 +81,7 @@ impl Identity {
         };
         Self {
             ids: members.iter().filter_map(text).collect(),
-            outcome: None,
+            ..Self::default()
         }
     }
 
@@ -145,7 +146,7 @@ pub type ReadName<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 
 /// A format.
 pub trait FormatDefinition: Sync {
-    /// Which.
+    /// The format that this defines.
     fn format(&self) -> Format;
 
     /// Its rules.
@@ -179,6 +180,11 @@ pub trait FormatDefinition: Sync {
         None
     }
 
+    /// Judges a document that was parsed. `None` where the format is no JSON document.
+    fn judge_document(&self, _document: &Document<'_>, _level: Level) -> Option<Judgement> {
+        None
+    }
+
     /// Judges a folder. `None` where the format is no folder.
     ///
     /// # Errors
@@ -195,11 +201,6 @@ pub trait FormatDefinition: Sync {
     fn follows_root_link(&self) -> bool {
         true
     }
-
-    /// Says what the documents say, for people.
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe::describe_plainly(description, documents);
-    }
 }
 
 /// The definition of a format.
@@ -208,23 +209,31 @@ pub fn definition(format: Format) -> Option<&'static dyn FormatDefinition> {
     REGISTRY.iter().find(of_format).copied()
 }
 
+/// Judges a text that was parsed already, or is no JSON. `None` where the format is a folder.
+pub fn judge_parsed(
+    format: Format,
+    parsed: &Result<Document<'_>, JsonError>,
+    text: &[u8],
+    level: Level,
+) -> Option<Result<Judgement, JsonError>> {
+    let definition = definition(format)?;
+    let of_document = match parsed {
+        Ok(document) => definition.judge_document(document, level),
+        Err(_) => None,
+    };
+    // What is no document may be lines of them.
+    let of_text = || definition.judge_text(text, level);
+    of_document.map(Ok).or_else(of_text)
+}
+
 /// The descriptors of a table of rules.
 pub fn infos<S: Subject>(table: &'static [Rule<S>]) -> Vec<&'static RuleInfo> {
     table.iter().map(|rule| &rule.info).collect()
 }
 
-/// Describes what the documents of something say.
-pub fn describe_documents(format: Format, documents: &Documents<'_>) -> Description {
-    let mut description = Description::of(format);
-    if let Some(definition) = definition(format) {
-        definition.describe(&mut description, documents);
-    }
-    description
-}
-
 /// A format that is one JSON document.
 pub struct DocumentFormat {
-    /// Which.
+    /// The format that this defines.
     pub format: Format,
     /// Its rules.
     pub rules: fn() -> Vec<&'static RuleInfo>,
@@ -236,8 +245,6 @@ pub struct DocumentFormat {
     pub judge: fn(Node<'_>, Level) -> Report,
     /// What it calls itself.
     pub identify: fn(Node<'_>) -> Identity,
-    /// Says what it says, for people.
-    pub describe: fn(&mut Description, &Documents<'_>),
 }
 
 impl FormatDefinition for DocumentFormat {
@@ -258,20 +265,19 @@ impl FormatDefinition for DocumentFormat {
     }
 
     fn judge_text(&self, text: &[u8], level: Level) -> Option<Result<Judgement, JsonError>> {
-        let document = match parse_document(text, &ReadOptions::default()) {
-            Ok(document) => document,
-            Err(error) => return Some(Err(error)),
-        };
-        let mut report = (self.judge)(document.root(), level);
-        report.locate(None, document.text());
-        Some(Ok(Judgement {
-            report,
-            identity: (self.identify)(document.root()),
-        }))
+        match parse_document(text, &ReadOptions::default()) {
+            Ok(document) => self.judge_document(&document, level).map(Ok),
+            Err(error) => Some(Err(error)),
+        }
     }
 
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        (self.describe)(description, documents);
+    fn judge_document(&self, document: &Document<'_>, level: Level) -> Option<Judgement> {
+        let mut report = (self.judge)(document.root(), level);
+        report.locate(None, document.text());
+        Some(Judgement {
+            report,
+            identity: (self.identify)(document.root()),
+        })
     }
 }
 

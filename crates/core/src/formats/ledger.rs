@@ -4,8 +4,6 @@
 //! skipped.
 
 use crate::canon::JsonError;
-use crate::describe::pack::describe_ledger;
-use crate::describe::{Description, Documents};
 use crate::formats::definition::{FormatDefinition, Identity, Judgement, infos};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,6 +11,10 @@ use std::collections::BTreeMap;
 use crate::canon::{Document, Kind, Node, ReadOptions, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
+use crate::formats::run::ResultKind;
+use crate::formats::shape::{
+    Member, find_misfits, is_filled_text, is_flag, is_word, member, text_is,
+};
 use crate::limits::max_ledger_lines;
 use crate::timestamp::parse_utc;
 use crate::verify::{Findings, Gate, Level, Place, Report, Rule, RuleInfo, Subject, run_rules};
@@ -231,6 +233,25 @@ pub fn find_entry_faults(line: &Line<'_>) -> Vec<String> {
         .collect()
 }
 
+/// The members of an entry, and what each must be.
+const ENTRY: [Member; 7] = [
+    member("run_id", is_filled_text, "a text"),
+    member("timestamp", is_filled_text, "a text"),
+    member("intent_sha256", is_filled_text, "a text"),
+    member(
+        "result_kind",
+        |node| text_is(node, |kind| ResultKind::parse(kind).is_some()),
+        "a known outcome",
+    ),
+    member("accepted", is_flag, "a boolean"),
+    member(
+        "mode",
+        |node| is_word(node, &["none", "record", "replay"]),
+        "none, record or replay",
+    ),
+    member("policy", is_filled_text, "a text"),
+];
+
 fn check_entries(view: &LedgerView<'_>, findings: &mut Findings) {
     for line in view.lines {
         for fault in find_entry_faults(line) {
@@ -238,28 +259,14 @@ fn check_entries(view: &LedgerView<'_>, findings: &mut Findings) {
         }
     }
     for (line, entry) in entries(view) {
-        let mut check = |name: &str, is_fine: bool, wanted: &str| {
-            if entry.get(name).is_some() && !is_fine {
-                findings.add(place(line), format!("`{name}` is not {wanted}"));
-            }
-        };
-        let is_one_of =
-            |name: &str, known: &[&str]| text(entry, name).is_some_and(|t| known.contains(&&*t));
-        let is_text = |name: &str| text(entry, name).is_some_and(|text| !text.is_empty());
-        check("run_id", is_text("run_id"), "a text");
-        check("timestamp", is_text("timestamp"), "a text");
-        check("intent_sha256", is_text("intent_sha256"), "a text");
-        let kinds = ["BUNDLE", "CLARIFY", "REFUSE"];
-        check(
-            "result_kind",
-            is_one_of("result_kind", &kinds),
-            "a known outcome",
-        );
-        let accepted = entry.get("accepted").and_then(|node| node.as_bool());
-        check("accepted", accepted.is_some(), "a boolean");
-        let modes = ["none", "record", "replay"];
-        check("mode", is_one_of("mode", &modes), "none, record or replay");
-        check("policy", is_text("policy"), "a text");
+        // What is missing was said above, but for the one that the pack document leaves out.
+        let is_there = |member: &&Member| entry.get(member.name).is_some();
+        for misfit in find_misfits(entry, &ENTRY).filter(is_there) {
+            findings.add(
+                place(line),
+                format!("`{}` is not {}", misfit.name, misfit.fault),
+            );
+        }
         if entry.get("bundle_sha256").is_none() {
             findings.add(place(line), "`bundle_sha256` is missing");
         }
@@ -352,12 +359,8 @@ impl FormatDefinition for LedgerFormat {
         };
         let identity = Identity {
             ids: lines.iter().filter_map(run_id).collect(),
-            outcome: None,
+            ..Identity::default()
         };
         Some(Ok(Judgement { report, identity }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_ledger(description, documents);
     }
 }

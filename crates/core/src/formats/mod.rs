@@ -17,6 +17,7 @@ pub mod receipt;
 pub mod run;
 pub mod run_bundle;
 pub mod runner;
+mod shape;
 
 use std::fmt;
 

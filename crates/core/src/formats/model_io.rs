@@ -3,7 +3,6 @@
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
-use crate::describe::describe_plainly;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,6 +10,7 @@ use std::collections::BTreeSet;
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_bytes};
 use crate::digest::ContentHash;
 use crate::formats::Format;
+use crate::formats::shape::is_hash;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// Interactions of one recording at the most. Stops a recording that nobody could replay.
@@ -87,7 +87,7 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
 }
 
 /// The rules of a recording.
-pub static RULES: [Rule<ModelIo>; 11] = [
+pub static RULES: [Rule<ModelIo>; 12] = [
     Rule {
         info: info(
             "SCHEMA",
@@ -186,7 +186,23 @@ pub static RULES: [Rule<ModelIo>; 11] = [
         gate: needs_interactions,
         check: check_sizes,
     },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "MI12",
+                "prompts that are held have their hashes",
+                "prompt_content, where an interaction has it, is a string with the hash that \
+                 prompt_hash states. Recordings of other producers need not hold prompts.",
+            )
+        },
+        gate: needs_interactions,
+        check: check_held_prompts,
+    },
 ];
+
+/// The member of an interaction that holds the prompt itself.
+pub const PROMPT_CONTENT: &str = "prompt_content";
 
 fn needs_object(view: &ModelIoView<'_>) -> Gate {
     match view.root.kind() {
@@ -301,21 +317,37 @@ fn check_numbers(view: &ModelIoView<'_>, findings: &mut Findings) {
     }
 }
 
-fn is_hash(node: Node<'_>, field: &str) -> bool {
-    text(node, field).is_some_and(|hash| ContentHash::parse(&hash).is_ok())
-}
-
 fn check_prompts(view: &ModelIoView<'_>, findings: &mut Findings) {
     for (at, node) in interactions(view) {
-        if !is_hash(node, "prompt_hash") {
+        if !is_hash(node.get("prompt_hash")) {
             findings.add(place(at, "prompt_hash"), "not sha256: and 64 hex digits");
+        }
+    }
+}
+
+fn check_held_prompts(view: &ModelIoView<'_>, findings: &mut Findings) {
+    for (at, node) in interactions(view) {
+        let Some(prompt) = node.get(PROMPT_CONTENT) else {
+            continue;
+        };
+        let actual = prompt
+            .as_lossy_str()
+            .map(|prompt| ContentHash::of(prompt.as_bytes()).to_string());
+        let declared = text(node, "prompt_hash");
+        if actual.is_none() || actual.as_deref() != declared.as_deref() {
+            findings.add_difference(
+                place(at, PROMPT_CONTENT),
+                "the prompt is not the one that prompt_hash states",
+                declared.as_deref().unwrap_or("none"),
+                actual.as_deref().unwrap_or("no text"),
+            );
         }
     }
 }
 
 fn check_responses(view: &ModelIoView<'_>, findings: &mut Findings) {
     for (at, node) in interactions(view) {
-        if !is_hash(node, "response_hash") {
+        if !is_hash(node.get("response_hash")) {
             findings.add(place(at, "response_hash"), "not sha256: and 64 hex digits");
             continue;
         }
@@ -403,5 +435,4 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
     file_name: "model_io.json",
     judge: |root, level| verify_model_io(&ModelIoView { root }, level),
     identify: |root| Identity::of_members(root, &["model_id"]),
-    describe: describe_plainly,
 };

@@ -3,7 +3,6 @@
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
-use crate::describe::describe_plainly;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
 use std::collections::BTreeMap;
 
@@ -507,5 +506,4 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
         verify_patch(&view, level)
     },
     identify: |root| Identity::of_members(root, &["source_proposal_id"]),
-    describe: describe_plainly,
 };

@@ -1,4 +1,5 @@
-//! policy.json: what a run may do. The three profiles, and PL1-PL3.
+//! policy.json: what a run may do. The three profiles, policies that differ from them, and
+//! PL1-PL3.
 //!
 //! A policy is part of a pack and of run.json, never a document of its own, so its checks are
 //! functions that the pack's rules call.
@@ -6,6 +7,7 @@
 use std::borrow::Cow;
 
 use crate::canon::{Kind, Node, Value};
+use crate::path::SafePath;
 
 /// One of the three profiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,10 +65,143 @@ impl Profile {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// The profile as policy.json and run.json hold it.
+    /// The policy that it is as it stands.
+    pub fn to_policy(&self) -> Policy {
+        let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
+        Policy {
+            name: self.name,
+            timeout_ms: self.timeout_ms,
+            max_output_files: self.max_output_files,
+            max_total_output_bytes: self.max_total_output_bytes,
+            allowed_commands: list(self.allowed_commands),
+            allowed_write_roots: list(self.allowed_write_roots),
+            allowed_model_modes: match self.allows_models {
+                true => list(&MODEL_MODES),
+                false => list(&["none"]),
+            },
+            allowed_models: Vec::new(),
+        }
+    }
+}
+
+/// Where model calls may go.
+pub const MODEL_MODES: [&str; 3] = ["none", "record", "replay"];
+
+/// What a run may do: a profile as it is, or with values that a file or the caller changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// The profile that it begins with.
+    pub name: &'static str,
+    /// How long an execution may take.
+    pub timeout_ms: u64,
+    /// How many files it may leave.
+    pub max_output_files: u64,
+    /// How many bytes it may leave.
+    pub max_total_output_bytes: u64,
+    /// Programs it may run; empty for any.
+    pub allowed_commands: Vec<String>,
+    /// Folders it may write to; empty for any.
+    pub allowed_write_roots: Vec<String>,
+    /// Which of [`MODEL_MODES`] it may have.
+    pub allowed_model_modes: Vec<String>,
+    /// The models it may call, by id; empty for any.
+    pub allowed_models: Vec<String>,
+}
+
+/// Why a document is no policy: where, and what.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{member}` {message}")]
+pub struct PolicyFault {
+    /// The member.
+    pub member: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Policy {
+    /// Reads a policy. `name` says which profile it begins with, default where it is missing; what
+    /// is not given is the profile's.
+    ///
+    /// # Errors
+    /// The first member that is unknown, of another type or out of bounds.
+    pub fn parse(root: Node<'_>) -> Result<Self, PolicyFault> {
+        if root.kind() != Kind::Object {
+            return Err(fault("name", "is missing: a policy is an object"));
+        }
+        let name = match root.get("name") {
+            None => "default".into(),
+            Some(node) => node.as_lossy_str().unwrap_or_default(),
+        };
+        let profile =
+            Profile::named(&name).ok_or_else(|| fault("name", "is not strict, default or dev"))?;
+        let mut policy = profile.to_policy();
+        for (key, node) in root.members() {
+            policy.take(&key.to_lossy(), node)?;
+        }
+        let roots = &policy.allowed_write_roots;
+        if !roots.is_empty() && !roots.iter().any(|root| root == "out") {
+            let message = "lacks `out`, which is where a plan's files are";
+            return Err(fault("allowed_write_roots", message));
+        }
+        Ok(policy)
+    }
+
+    fn take(&mut self, member: &str, node: Node<'_>) -> Result<(), PolicyFault> {
+        match member {
+            // Read first; and whether it is changed is told by the values.
+            "name" | "custom" => {}
+            "allow_network" => match node.as_bool() {
+                Some(false) => {}
+                _ => return Err(fault(member, "is not false: a run has no network")),
+            },
+            "timeout_ms" => self.timeout_ms = number(member, node)?,
+            "max_output_files" => self.max_output_files = number(member, node)?,
+            "max_total_output_bytes" => self.max_total_output_bytes = number(member, node)?,
+            "allowed_commands" => {
+                self.allowed_commands = texts(member, node, is_program, "the name of a program")?;
+            }
+            "allowed_write_roots" => {
+                self.allowed_write_roots = texts(member, node, is_root, "the name of a folder")?;
+            }
+            "allowed_model_modes" => {
+                let is_mode = |mode: &str| MODEL_MODES.contains(&mode);
+                self.allowed_model_modes = texts(member, node, is_mode, "none, record or replay")?;
+            }
+            "allowed_models" => {
+                let is_model = |model: &str| !model.is_empty();
+                self.allowed_models = texts(member, node, is_model, "the id of a model")?;
+            }
+            _ => return Err(fault(member, "is no member of a policy")),
+        }
+        Ok(())
+    }
+
+    /// Lets another program be run, where the policy lists them.
+    ///
+    /// # Errors
+    /// When the text is no plain name.
+    pub fn allow_program(&mut self, program: &str) -> Result<(), PolicyFault> {
+        if !is_program(program) {
+            let message = format!("`{}` is not the name of a program", program.escape_debug());
+            return Err(fault("allowed_commands", &message));
+        }
+        let is_listed = self.allowed_commands.iter().any(|known| known == program);
+        if !self.allowed_commands.is_empty() && !is_listed {
+            self.allowed_commands.push(program.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Whether anything is other than in the profile that it names.
+    pub fn is_custom(&self) -> bool {
+        Profile::named(self.name).is_none_or(|profile| profile.to_policy() != *self)
+    }
+
+    /// The policy as policy.json and run.json hold it, every value in place. One that is not a
+    /// profile says so as `custom`, and which models it allows.
     pub fn to_value(&self) -> Value {
-        let list = |items: &[&str]| Value::array(items.iter().copied());
-        Value::object([
+        let list = |items: &[String]| Value::array(items.iter().map(String::as_str));
+        let mut value = Value::object([
             ("name", Value::from(self.name)),
             ("allow_network", Value::from(false)),
             ("timeout_ms", Value::from(self.timeout_ms)),
@@ -75,10 +210,72 @@ impl Profile {
                 "max_total_output_bytes",
                 Value::from(self.max_total_output_bytes),
             ),
-            ("allowed_commands", list(self.allowed_commands)),
-            ("allowed_write_roots", list(self.allowed_write_roots)),
-        ])
+            ("allowed_commands", list(&self.allowed_commands)),
+            ("allowed_write_roots", list(&self.allowed_write_roots)),
+        ]);
+        if self.is_custom() {
+            value.insert("custom", true);
+            value.insert("allowed_model_modes", list(&self.allowed_model_modes));
+            value.insert("allowed_models", list(&self.allowed_models));
+        }
+        value
     }
+}
+
+fn fault(member: &str, message: &str) -> PolicyFault {
+    PolicyFault {
+        member: member.to_owned(),
+        message: message.to_owned(),
+    }
+}
+
+fn number(member: &str, node: Node<'_>) -> Result<u64, PolicyFault> {
+    let bounds = BOUNDS.iter().find(|(name, _, _)| *name == member);
+    let (least, most) = bounds.map_or((0.0, f64::MAX), |(_, least, most)| (*least, *most));
+    let exact = node
+        .as_number()
+        .and_then(|number| u64::try_from(number.to_exact_i64()?).ok());
+    exact
+        .filter(|number| (least..=most).contains(&(*number as f64)))
+        .ok_or_else(|| {
+            fault(
+                member,
+                &format!("is no whole number from {least} to {most}"),
+            )
+        })
+}
+
+fn texts(
+    member: &str,
+    node: Node<'_>,
+    fits: fn(&str) -> bool,
+    wanted: &str,
+) -> Result<Vec<String>, PolicyFault> {
+    if node.kind() != Kind::Array {
+        return Err(fault(member, "is not a list"));
+    }
+    let mut texts: Vec<String> = Vec::new();
+    for (at, item) in node.items().enumerate() {
+        let text = item.as_str().filter(|text| fits(text));
+        let text =
+            text.ok_or_else(|| fault(&format!("{member}[{at}]"), &format!("is not {wanted}")))?;
+        if texts.iter().any(|known| **known == *text) {
+            return Err(fault(&format!("{member}[{at}]"), "is there twice"));
+        }
+        texts.push(text.into_owned());
+    }
+    Ok(texts)
+}
+
+/// A program is looked for by its name; a path would lead past the list.
+fn is_program(name: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && c != '/';
+    !name.is_empty() && name.chars().all(is_plain)
+}
+
+/// A write root is a folder right below the work folder.
+fn is_root(name: &str) -> bool {
+    !name.contains('/') && !name.contains("..") && SafePath::parse(name).is_ok()
 }
 
 /// Bounds of the three numbers, which runner.json's limits have too.
@@ -152,13 +349,75 @@ mod tests {
     #[test]
     fn profiles_satisfy_their_own_rules() {
         for profile in &PROFILES {
-            let bytes = canonical_bytes(&profile.to_value(), Dialect::Kernel).unwrap();
+            let bytes = canonical_bytes(&profile.to_policy().to_value(), Dialect::Kernel).unwrap();
             let document = parse_document(&bytes, &ReadOptions::default()).unwrap();
             let root = document.root();
             assert_eq!(find_shape_faults(root), Vec::<String>::new());
             assert_eq!(find_name_fault(root), None);
             assert_eq!(find_bound_faults(root), Vec::<String>::new());
+            assert_eq!(Policy::parse(root).unwrap(), profile.to_policy());
+            assert!(!profile.to_policy().is_custom());
         }
+    }
+
+    fn parse(text: &str) -> Result<Policy, PolicyFault> {
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        Policy::parse(document.root())
+    }
+
+    #[test]
+    fn policy_with_changed_values_says_so_and_reads_back() {
+        let policy = parse(
+            r#"{"allowed_commands":["python3","git"],"timeout_ms":5000,
+                "allowed_model_modes":["none","replay"],"allowed_models":["small"]}"#,
+        )
+        .unwrap();
+        assert_eq!((policy.name, policy.timeout_ms), ("default", 5000));
+        assert_eq!(policy.max_output_files, 500);
+        assert!(policy.is_custom());
+        let bytes = canonical_bytes(&policy.to_value(), Dialect::Kernel).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains(r#""custom":true"#), "{text}");
+        assert_eq!(parse(&text).unwrap(), policy);
+    }
+
+    #[test]
+    fn policy_that_is_none_names_the_member() {
+        for (text, member) in [
+            ("[]", "name"),
+            (r#"{"name":"lax"}"#, "name"),
+            (r#"{"allow_network":true}"#, "allow_network"),
+            (r#"{"timeout_ms":1}"#, "timeout_ms"),
+            (r#"{"timeout_ms":"5000"}"#, "timeout_ms"),
+            (r#"{"max_output_files":1.5}"#, "max_output_files"),
+            (r#"{"allowed_commands":"git"}"#, "allowed_commands"),
+            (r#"{"allowed_commands":["/bin/sh"]}"#, "allowed_commands[0]"),
+            (r#"{"allowed_commands":["a","a"]}"#, "allowed_commands[1]"),
+            (
+                r#"{"allowed_write_roots":["out","../x"]}"#,
+                "allowed_write_roots[1]",
+            ),
+            (r#"{"allowed_write_roots":["dist"]}"#, "allowed_write_roots"),
+            (
+                r#"{"allowed_model_modes":["live"]}"#,
+                "allowed_model_modes[0]",
+            ),
+            (r#"{"alowed_commands":[]}"#, "alowed_commands"),
+        ] {
+            assert_eq!(parse(text).unwrap_err().member, member, "{text}");
+        }
+    }
+
+    #[test]
+    fn program_that_is_named_joins_the_list_and_no_list_stays_open() {
+        let mut policy = Profile::named("strict").unwrap().to_policy();
+        policy.allow_program("python3").unwrap();
+        policy.allow_program("python3").unwrap();
+        assert_eq!(policy.allowed_commands, ["node", "npm", "python3"]);
+        assert!(policy.allow_program("../sh").is_err());
+        let mut open = Profile::named("dev").unwrap().to_policy();
+        open.allow_program("python3").unwrap();
+        assert!(!open.is_custom());
     }
 
     #[test]

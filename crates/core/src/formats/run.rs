@@ -7,8 +7,11 @@
 use std::borrow::Cow;
 
 use crate::canon::{Dialect, Kind, Node, canonical_bytes};
-use crate::digest::ContentHash;
-use crate::formats::policy::Profile;
+use crate::formats::policy::{Policy, Profile};
+use crate::formats::shape::{
+    Member, find_misfits, is_count, is_filled_text, is_flag, is_hash, is_text, is_text_list,
+    is_word, member, text_is,
+};
 use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
 
@@ -62,10 +65,6 @@ fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
     node.get(name)?.as_lossy_str()
 }
 
-fn is_hash(node: Node<'_>, name: &str) -> bool {
-    text(node, name).is_some_and(|hash| ContentHash::parse(&hash).is_ok())
-}
-
 /// The outcome that a run declares, where it is one of the three.
 pub fn parse_result_kind(run: Node<'_>) -> Option<ResultKind> {
     ResultKind::parse(&text(run, "kernel_result_kind")?)
@@ -101,7 +100,7 @@ pub fn find_basic_faults(run: Node<'_>) -> Vec<String> {
         _ => {}
     }
     if let Some(intent) = run.get("intent") {
-        if !is_hash(intent, "sha256") {
+        if !is_hash(intent.get("sha256")) {
             faults.push("`intent.sha256` is not sha256: and 64 hex digits".to_owned());
         }
         if !text(intent, "path").is_some_and(|path| is_relative(&path)) {
@@ -133,68 +132,89 @@ pub fn find_outcome_faults(run: Node<'_>) -> Vec<String> {
     }
 }
 
+const RUN: [Member; 5] = [
+    member("run_id", is_filled_text, "`run_id` is no text"),
+    member(
+        "kernel_version",
+        is_filled_text,
+        "`kernel_version` is no text",
+    ),
+    member(
+        "started_at",
+        is_exact_time,
+        "`started_at` is not YYYY-MM-DDTHH:MM:SS.mmmZ",
+    ),
+    member(
+        "completed_at",
+        is_exact_time,
+        "`completed_at` is not YYYY-MM-DDTHH:MM:SS.mmmZ",
+    ),
+    member(
+        "model_mode",
+        |node| is_word(node, &["none", "record", "replay"]),
+        "`model_mode` is not none, record or replay",
+    ),
+];
+const DECISION: [Member; 2] = [
+    member(
+        "reasons",
+        is_text_list,
+        "`decision.reasons` is no list of strings",
+    ),
+    member("accepted", is_flag, "`decision.accepted` is no boolean"),
+];
+const MALFORMED: &str = "is missing or malformed";
+const EXECUTION: [Member; 6] = [
+    member("sandbox_id", is_filled_text, MALFORMED),
+    member("cmd", is_text_list, MALFORMED),
+    member("exit_code", is_count, MALFORMED),
+    member("stdout_sha256", is_hash, MALFORMED),
+    member("stderr_sha256", is_hash, MALFORMED),
+    member("output_truncated", is_flag, MALFORMED),
+];
+const OUTPUT: [Member; 3] = [
+    member("path", is_text, MALFORMED),
+    member("sha256", is_hash, MALFORMED),
+    member("size_bytes", is_count, MALFORMED),
+];
+
+/// A time with milliseconds, always.
+fn is_exact_time(node: Option<Node<'_>>) -> bool {
+    text_is(node, |time| time.len() == 24 && parse_utc(time).is_some())
+}
+
 /// RS3: every field has its type, and those that depend on the outcome are there or not.
 pub fn find_table_faults(run: Node<'_>) -> Vec<String> {
-    let mut faults = Vec::new();
+    let decision = run.get("decision");
+    let of_decision = match decision {
+        Some(decision) => find_misfits(decision, &DECISION).collect(),
+        None => Vec::from_iter(&DECISION),
+    };
+    let misfits = find_misfits(run, &RUN).chain(of_decision);
+    let mut faults: Vec<String> = misfits.map(|misfit| misfit.fault.to_owned()).collect();
     let mut ask = |is_fine: bool, message: &str| {
         if !is_fine {
             faults.push(message.to_owned());
         }
     };
-    let is_text = |name: &str| text(run, name).is_some_and(|text| !text.is_empty());
-    ask(is_text("run_id"), "`run_id` is no text");
-    ask(is_text("kernel_version"), "`kernel_version` is no text");
-    for name in ["started_at", "completed_at"] {
-        let is_time = text(run, name).is_some_and(|time| {
-            // With milliseconds, always.
-            time.len() == 24 && parse_utc(&time).is_some()
-        });
-        ask(
-            is_time,
-            &format!("`{name}` is not YYYY-MM-DDTHH:MM:SS.mmmZ"),
-        );
-    }
-    let modes = ["none", "record", "replay"];
-    let mode = text(run, "model_mode").unwrap_or_default();
-    ask(
-        modes.contains(&&*mode),
-        "`model_mode` is not none, record or replay",
-    );
-
-    let decision = run.get("decision");
-    let reasons = decision.and_then(|decision| decision.get("reasons"));
-    let are_texts = |list: Option<Node<'_>>| {
-        list.is_some_and(|list| {
-            list.kind() == Kind::Array && list.items().all(|item| item.is_string())
-        })
-    };
-    ask(
-        are_texts(reasons),
-        "`decision.reasons` is no list of strings",
-    );
-    let accepted = decision.and_then(|decision| decision.get("accepted")?.as_bool());
-    ask(accepted.is_some(), "`decision.accepted` is no boolean");
-
     let bundle = run.get("bundle").map(|node| node.kind());
     let questions = run.get("clarify_questions");
     let reason = run.get("refuse_reason");
-    let execution = run.get("execution");
     let kind = parse_result_kind(run);
     if kind == Some(ResultKind::Refuse) {
         ask(bundle == Some(Kind::Null), "`bundle` is not null");
-        let is_given = text(run, "refuse_reason").is_some_and(|reason| !reason.is_empty());
-        ask(is_given, "`refuse_reason` is no text");
+        ask(is_filled_text(reason), "`refuse_reason` is no text");
     } else {
         ask(bundle == Some(Kind::Object), "`bundle` is no object");
         ask(reason.is_none(), "`refuse_reason` is given");
     }
     if kind == Some(ResultKind::Clarify) {
-        let is_given = are_texts(questions) && questions.is_some_and(|list| !list.is_empty());
+        let is_given = is_text_list(questions) && questions.is_some_and(|list| !list.is_empty());
         ask(is_given, "`clarify_questions` is no list of questions");
     } else {
         ask(questions.is_none(), "`clarify_questions` is given");
     }
-    match execution {
+    match run.get("execution") {
         None => ask(false, "`execution` is missing"),
         Some(node) if node.is_null() => {}
         Some(node) if kind == Some(ResultKind::Bundle) => faults.extend(execution_faults(node)),
@@ -210,35 +230,9 @@ fn execution_faults(execution: Node<'_>) -> Vec<String> {
     if execution.kind() != Kind::Object {
         return vec!["`execution` is neither an object nor null".to_owned()];
     }
-    let mut faults = Vec::new();
-    let mut ask = |is_fine: bool, name: &str| {
-        if !is_fine {
-            faults.push(format!("`execution.{name}` is missing or malformed"));
-        }
-    };
-    let whole = |node: Node<'_>, name: &str| {
-        node.get(name)
-            .and_then(|node| node.as_number()?.to_exact_i64())
-            .filter(|number| *number >= 0)
-    };
-    let cmd = execution.get("cmd");
-    ask(
-        text(execution, "sandbox_id").is_some_and(|id| !id.is_empty()),
-        "sandbox_id",
-    );
-    ask(
-        cmd.is_some_and(|cmd| {
-            cmd.kind() == Kind::Array && cmd.items().all(|part| part.is_string())
-        }),
-        "cmd",
-    );
-    ask(whole(execution, "exit_code").is_some(), "exit_code");
-    ask(is_hash(execution, "stdout_sha256"), "stdout_sha256");
-    ask(is_hash(execution, "stderr_sha256"), "stderr_sha256");
-    let truncated = execution
-        .get("output_truncated")
-        .and_then(|node| node.as_bool());
-    ask(truncated.is_some(), "output_truncated");
+    let mut misfits: Vec<&str> = find_misfits(execution, &EXECUTION)
+        .map(|misfit| misfit.name)
+        .collect();
     // Not gathered: the nodes of a long list take more than the list.
     let outputs = || {
         execution
@@ -247,20 +241,23 @@ fn execution_faults(execution: Node<'_>) -> Vec<String> {
             .flat_map(|list| list.items())
     };
     let is_list = execution.get("outputs").map(|list| list.kind()) == Some(Kind::Array);
-    let is_output = |node: Node<'_>| {
-        text(node, "path").is_some()
-            && is_hash(node, "sha256")
-            && whole(node, "size_bytes").is_some()
-    };
+    let is_output = |node: Node<'_>| find_misfits(node, &OUTPUT).next().is_none();
     let paths = outputs().filter_map(|node| node.get("path").filter(Node::is_string));
     let is_sorted = paths.is_sorted_by(|a, b| a.compare_utf16(b).is_lt());
-    ask(is_list && outputs().all(is_output) && is_sorted, "outputs");
-    let total: i64 = outputs().filter_map(|node| whole(node, "size_bytes")).sum();
-    ask(
-        whole(execution, "total_output_bytes") == Some(total),
-        "total_output_bytes",
-    );
-    faults
+    if !(is_list && outputs().all(is_output) && is_sorted) {
+        misfits.push("outputs");
+    }
+    let count = |node: Node<'_>, name: &str| {
+        let number = node.get(name)?.as_number()?.to_exact_i64()?;
+        (number >= 0).then_some(number)
+    };
+    let sizes = outputs().filter_map(|node| count(node, "size_bytes"));
+    let total = sizes.fold(0, i64::saturating_add);
+    if count(execution, "total_output_bytes") != Some(total) {
+        misfits.push("total_output_bytes");
+    }
+    let fault = |name: &str| format!("`execution.{name}` {MALFORMED}");
+    misfits.into_iter().map(fault).collect()
 }
 
 /// RS4: hashes are hashes, and the bundle has an id.
@@ -268,12 +265,12 @@ pub fn find_hash_faults(run: Node<'_>) -> Vec<String> {
     let mut faults = Vec::new();
     if !run
         .get("intent")
-        .is_some_and(|intent| is_hash(intent, "sha256"))
+        .is_some_and(|intent| is_hash(intent.get("sha256")))
     {
         faults.push("`intent.sha256` is not sha256: and 64 hex digits".to_owned());
     }
     if let Some(bundle) = run.get("bundle").filter(|bundle| !bundle.is_null()) {
-        if !is_hash(bundle, "sha256") {
+        if !is_hash(bundle.get("sha256")) {
             faults.push("`bundle.sha256` is not sha256: and 64 hex digits".to_owned());
         }
         if text(bundle, "bundle_id").is_none_or(|id| id.is_empty()) {
@@ -283,7 +280,7 @@ pub fn find_hash_faults(run: Node<'_>) -> Vec<String> {
     faults
 }
 
-/// RS5: the embedded policy is the named profile.
+/// RS5: the embedded policy is the named profile, or says that it is not and is whole.
 pub fn find_policy_faults(run: Node<'_>) -> Vec<String> {
     let Some(policy) = run.get("policy") else {
         return vec!["`policy` is missing".to_owned()];
@@ -291,12 +288,20 @@ pub fn find_policy_faults(run: Node<'_>) -> Vec<String> {
     let Some(profile) = text(policy, "name").and_then(|name| Profile::named(&name)) else {
         return vec!["`policy.name` is not strict, default or dev".to_owned()];
     };
+    let is_custom = policy.get("custom").and_then(|node| node.as_bool()) == Some(true);
+    let named = match is_custom {
+        false => profile.to_policy(),
+        true => match Policy::parse(policy) {
+            Ok(policy) => policy,
+            Err(fault) => return vec![format!("`policy` is custom, and {fault}")],
+        },
+    };
     let given = canonical_bytes(policy, Dialect::Kernel).ok();
-    let named = canonical_bytes(&profile.to_value(), Dialect::Kernel).ok();
-    if given == named {
-        Vec::new()
-    } else {
-        vec![format!("`policy` is not the profile {}", profile.name)]
+    let named = canonical_bytes(&named.to_value(), Dialect::Kernel).ok();
+    match given == named {
+        true => Vec::new(),
+        false if is_custom => vec!["`policy` is custom, and not resolved in full".to_owned()],
+        false => vec![format!("`policy` is not the profile {}", profile.name)],
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod content;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
@@ -106,6 +107,19 @@ pub struct Entry {
     pub kind: EntryKind,
 }
 
+/// A file that belongs to what was judged, as answers list it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberFile {
+    /// Its name below the root.
+    pub path: String,
+    /// What it is, where it is no regular file.
+    pub kind: Option<&'static str>,
+    /// Its size.
+    pub bytes: u64,
+    /// Its digest; `None` where it is no regular file or could not be read.
+    pub sha256: Option<Digest>,
+}
+
 /// Why something could not be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -170,6 +184,11 @@ pub trait Source: Sync {
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
         let file = self.open(path)?;
         read_bounded(file, path.as_str(), 0, limit)
+    }
+
+    /// The same without a copy, where the source holds the bytes anyway.
+    fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
+        self.read(path, limit).map(Cow::Owned)
     }
 
     /// What the bytes of a regular file of any size are. A source that read it before, as a

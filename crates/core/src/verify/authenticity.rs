@@ -94,7 +94,7 @@ pub struct TrustNote {
     pub line: Option<usize>,
     /// The rule that stands there.
     pub rule: Option<String>,
-    /// Why.
+    /// The decision in a sentence, for people.
     pub reason: String,
 }
 

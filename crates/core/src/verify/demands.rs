@@ -121,6 +121,7 @@ mod tests {
             identity: Identity {
                 ids: vec![id.to_owned()],
                 outcome: outcome.map(str::to_owned),
+                ..Identity::default()
             },
         }
     }

@@ -28,16 +28,20 @@ pub enum Outcome {
     Usage,
     /// The program is wrong.
     Internal,
+    /// Somebody stopped it.
+    Interrupted,
 }
 
 /// The exit code of a usage error where no document gives it a number (sysexits' EX_USAGE).
 const USAGE: u8 = 64;
 /// The exit code of an internal error where no document gives it a number (EX_SOFTWARE).
 const INTERNAL: u8 = 70;
+/// The exit code after an interrupt, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 /// The exit code for `outcome` on `surface`.
 pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
-    use Outcome::{Internal, Invalid, Malformed, Unreadable, Usage, Valid};
+    use Outcome::{Internal, Interrupted, Invalid, Malformed, Unreadable, Usage, Valid};
     match surface {
         // 003 §7.3; the other single documents follow it.
         Surface::Format(
@@ -55,6 +59,7 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Invalid => 3,
             Usage => USAGE,
             Internal => INTERNAL,
+            Interrupted => INTERRUPTED,
         },
         // 002 §7.3.
         Surface::Format(Format::Pack) | Surface::Verify => match outcome {
@@ -62,6 +67,7 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Invalid | Malformed => 1,
             Unreadable => 2,
             Usage | Internal => 3,
+            Interrupted => INTERRUPTED,
         },
         // 001 §9.
         Surface::Format(Format::JobBundle) => match outcome {
@@ -70,6 +76,7 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Malformed | Unreadable => 2,
             Internal => 3,
             Usage => USAGE,
+            Interrupted => INTERRUPTED,
         },
         Surface::Format(Format::RunBundle | Format::Receipt | Format::Engine | Format::Archive)
         | Surface::Command => match outcome {
@@ -78,6 +85,7 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Malformed | Unreadable => 2,
             Usage => USAGE,
             Internal => INTERNAL,
+            Interrupted => INTERRUPTED,
         },
     }
 }

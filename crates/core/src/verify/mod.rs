@@ -21,12 +21,13 @@ mod survey;
 pub use demands::Demands;
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
-pub(crate) use listing::add_faults;
+pub(crate) use listing::PlacedFaults;
 pub use listing::{count_findings, drop_unlisted_findings};
 pub use place::{Place, Span};
 pub use render::{one_line, render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Subject, run_rules};
 pub use survey::{
-    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, SignatureDemand, Survey, Verdict,
+    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_SIGNATURE, NO_TRUST, SignatureDemand,
+    Survey, Verdict,
 };

@@ -139,7 +139,7 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike>
 /// Adds what the documents do not show: other files, and other bytes of the same documents.
 fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
     let digests = |loaded: &Loaded| -> BTreeMap<String, Option<String>> {
-        let line = |file: &runseal_core::page::FileLine| {
+        let line = |file: &runseal_core::source::MemberFile| {
             let what = file.sha256.map(|digest| digest.to_string());
             (file.path.clone(), what.or(file.kind.map(str::to_owned)))
         };
@@ -191,7 +191,7 @@ fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
 const CONTEXT: usize = 3;
 const LINES: usize = 200;
 
-fn diff_lines(name: &str, old: &[u8], new: &[u8]) -> Option<String> {
+pub(crate) fn diff_lines(name: &str, old: &[u8], new: &[u8]) -> Option<String> {
     let (old, new) = (str::from_utf8(old).ok()?, str::from_utf8(new).ok()?);
     let lines = old.lines().count() + new.lines().count();
     if old.len() + new.len() > DIFF_MAX_TEXT || lines > DIFF_MAX_LINES {

@@ -5,13 +5,13 @@ use runseal_kernel::proposal::{Action, ActionKind, Test, TestKind};
 
 use super::execute::Status;
 use super::plan::Planned;
-use super::{Options, Outcome};
+use super::{Options, PlanExecution};
 
 /// Whether the run is accepted, and the reasons: each begins with accept, reject or review.
 pub(super) fn decide(
     options: &Options,
     planned: &Planned,
-    outcome: Option<&Outcome>,
+    execution: Option<&PlanExecution>,
 ) -> (bool, Vec<String>) {
     let bundle = match planned {
         Planned::Refused(_) => return (false, vec!["reject: the intent was refused".to_owned()]),
@@ -21,7 +21,7 @@ pub(super) fn decide(
         let count = bundle.questions.len();
         return (false, vec![format!("review: {count} questions are open")]);
     }
-    let Some(Outcome { proposal, done, .. }) = outcome else {
+    let Some(PlanExecution { proposal, done, .. }) = execution else {
         return (
             true,
             vec!["accept: the plan is complete; nothing was executed".to_owned()],
@@ -55,30 +55,53 @@ pub(super) fn decide(
         return (false, faults);
     }
     let own_text = OwnText(bundle);
-    let shows_more = proposal
-        .actions
-        .iter()
-        .any(|action| own_text.is_exceeded_by(action))
-        || proposal
-            .tests
-            .iter()
-            .any(|test| own_text.is_exceeded_by_test(test));
-    if !shows_more {
+    let actions = proposal.actions.iter();
+    let actions: Vec<&str> = actions
+        .filter(|action| own_text.is_exceeded_by(action))
+        .map(|action| action.id.as_str())
+        .collect();
+    let tests = proposal.tests.iter();
+    let tests: Vec<&str> = tests
+        .filter(|test| own_text.is_exceeded_by_test(test))
+        .map(|test| test.id.as_str())
+        .collect();
+    if actions.is_empty() && tests.is_empty() {
         let reason = "review: nothing was required but to write the bundle's own text; name actions or \
                       tests of the goal's outcome in context.proposal";
         return (false, vec![reason.to_owned()]);
     }
-    let worked = "accept: every required action and test succeeded".to_owned();
-    match (proposal.requires_approval, options.approve) {
-        (false, _) => (true, vec![worked]),
-        (true, true) => (
-            true,
-            vec![worked, "accept: approved by the caller".to_owned()],
+    let mut reasons = vec!["accept: every required action and test succeeded".to_owned()];
+    // Acceptance tests are what counts; where nobody named one, a reader should know.
+    reasons.push(match tests.is_empty() {
+        false => format!(
+            "accept: acceptance tests of the outcome passed: {}",
+            name_some(&tests)
         ),
-        (true, false) => {
-            let open = "review: the proposal needs a person's approval (--approve)".to_owned();
-            (false, vec![worked, open])
+        true => format!(
+            "accept: no acceptance test of the outcome was named; these succeeded: {}",
+            name_some(&actions)
+        ),
+    });
+    match (proposal.requires_approval, options.approve) {
+        (false, _) => (true, reasons),
+        (true, true) => {
+            reasons.push("accept: approved by the caller".to_owned());
+            (true, reasons)
         }
+        (true, false) => {
+            reasons.push("review: the proposal needs a person's approval (--approve)".to_owned());
+            (false, reasons)
+        }
+    }
+}
+
+/// The first few of some ids, and how many more there are.
+fn name_some(ids: &[&str]) -> String {
+    const NAMED: usize = 5;
+    let (named, more) = ids.split_at(ids.len().min(NAMED));
+    match more.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
@@ -93,12 +116,15 @@ impl OwnText<'_> {
             && match action.kind {
                 ActionKind::CreateFile | ActionKind::ModifyFile => {
                     let content = action.content.as_deref().unwrap_or_default();
-                    !self.holds(|path, text| path == target && text == content)
+                    // The same text under another name is no more.
+                    !self.holds(|_, text| text == content)
                 }
-                ActionKind::Validate => {
-                    let path = target.split_once(':').map_or(target, |(_, path)| path);
-                    !self.has_path(path)
-                }
+                ActionKind::Validate => match target.split_once(':') {
+                    // That something is not there holds of an empty folder too.
+                    Some(("absent", _)) => false,
+                    Some((_, path)) => !self.has_path(path),
+                    None => !self.has_path(target),
+                },
                 // Its test is asked itself.
                 ActionKind::Test => false,
                 ActionKind::DeleteFile | ActionKind::ExecuteCommand => true,
@@ -106,7 +132,10 @@ impl OwnText<'_> {
     }
 
     fn is_exceeded_by_test(&self, test: &Test) -> bool {
-        test.required && (test.kind == TestKind::CommandSuccess || !self.has_path(&test.target))
+        let is_of_nothing = test.kind == TestKind::FileExists && test.expected == "false";
+        test.required
+            && !is_of_nothing
+            && (test.kind == TestKind::CommandSuccess || !self.has_path(&test.target))
     }
 
     fn has_path(&self, target: &str) -> bool {

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::{ContentHash, Hasher};
-use runseal_core::formats::policy::Profile;
+use runseal_core::formats::policy::Policy;
 use runseal_core::path::SafePath;
 use runseal_kernel::proposal::{Action, ActionKind, Proposal, Test, TestKind};
 use runseal_sandbox::{
-    Ending, Enforcement, INSIDE_WORK, Limit, Mount, Sandbox, SandboxError, Spec,
+    Ending, Enforcement, INSIDE_WORK, Isolation, Limit, Mount, Sandbox, SandboxError, Spec,
 };
 
+use super::contents::Contents;
 use super::model::ModelServer;
 use super::words::split_command;
 use super::worktree::WorkTree;
@@ -74,7 +75,7 @@ impl Step {
 
 /// What a test saw.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct TestOutcome {
     pub(super) passed: bool,
     pub(super) actual: String,
     pub(super) step: Option<Step>,
@@ -91,7 +92,7 @@ pub(super) struct OutputFile {
 /// All that an execution did.
 pub(super) struct Executed {
     pub(super) actions: Vec<Step>,
-    pub(super) tests: Vec<Seen>,
+    pub(super) tests: Vec<TestOutcome>,
     pub(super) commands: Vec<String>,
     pub(super) stdout: ContentHash,
     pub(super) stderr: ContentHash,
@@ -102,6 +103,8 @@ pub(super) struct Executed {
     pub(super) signal: Option<i32>,
     /// Who held its commands to their limits; none where no command ran.
     pub(super) enforcement: Option<Enforcement>,
+    /// What its commands printed and the files it left.
+    pub(super) contents: Contents,
 }
 
 /// The largest output file that is looked at; the policy's total is below it.
@@ -109,7 +112,7 @@ pub(super) const LARGEST_FILE: u64 = 1 << 30;
 
 pub(super) struct Executor<'a> {
     proposal: &'a Proposal,
-    pub(super) policy: &'static Profile,
+    pub(super) policy: &'a Policy,
     sandbox: &'a Sandbox,
     model: Option<&'a ModelServer>,
     pub(super) tree: WorkTree,
@@ -124,19 +127,21 @@ pub(super) struct Executor<'a> {
     out_of_memory: bool,
     signal: Option<i32>,
     enforcement: Option<Enforcement>,
+    pub(super) contents: Contents,
 }
 
 /// Executes a proposal that was verified.
 pub(super) fn execute(
     proposal: &Proposal,
-    policy: &'static Profile,
+    policy: &Policy,
     sandbox: &Sandbox,
     model: Option<&ModelServer>,
 ) -> Result<Executed, SandboxError> {
-    let tree = WorkTree::new().map_err(|source| SandboxError::System {
-        what: "make a work folder",
-        source,
-    })?;
+    let tree =
+        WorkTree::new(&policy.allowed_write_roots).map_err(|source| SandboxError::System {
+            what: "make a work folder",
+            source,
+        })?;
     let mut executor = Executor {
         proposal,
         policy,
@@ -153,6 +158,7 @@ pub(super) fn execute(
         out_of_memory: false,
         signal: None,
         enforcement: None,
+        contents: Contents::default(),
     };
     let mut actions = Vec::with_capacity(proposal.actions.len());
     let mut has_failed = false;
@@ -195,6 +201,7 @@ pub(super) fn execute(
         out_of_memory: executor.out_of_memory,
         signal: executor.signal,
         enforcement: executor.enforcement,
+        contents: executor.contents,
     })
 }
 
@@ -254,7 +261,7 @@ impl Executor<'_> {
     }
 
     fn do_command(&mut self, target: &str) -> Result<Step, SandboxError> {
-        let words = match split_command(target, self.policy.allowed_commands) {
+        let words = match split_command(target, &self.policy.allowed_commands) {
             Ok(words) => words,
             Err(error) => return Ok(Step::failed(violation(&error.to_string()))),
         };
@@ -280,15 +287,22 @@ impl Executor<'_> {
                 host: model.folder().to_owned(),
                 inside: "/model".into(),
             });
-            spec.env
-                .insert("RUNSEAL_MODEL_IO".into(), "/model/socket".into());
+            // Without namespaces nothing is mounted, and the socket is where it is on the host.
+            let socket = match self.sandbox.isolation() {
+                Isolation::Full => "/model/socket".to_owned(),
+                Isolation::Landlock | Isolation::None => {
+                    model.folder().join("socket").display().to_string()
+                }
+            };
+            spec.env.insert("RUNSEAL_MODEL_IO".to_owned(), socket);
         }
         let outcome = match self.sandbox.run(&spec) {
             Ok(outcome) => outcome,
-            Err(SandboxError::Execute { .. }) => {
+            Err(SandboxError::Execute { program, .. }) => {
+                let error = format!("`{program}` is not on the sandbox's PATH, or is no program");
                 return Ok(Step {
                     exit_code: Some(127),
-                    ..Step::failed("the program is not there")
+                    ..Step::failed(error)
                 });
             }
             Err(error) => return Err(error),
@@ -326,8 +340,8 @@ impl Executor<'_> {
             status,
             exit_code: Some(code),
             sha256: None,
-            stdout: Some(ContentHash::of(&outcome.stdout.bytes)),
-            stderr: Some(ContentHash::of(&outcome.stderr.bytes)),
+            stdout: Some(self.contents.keep(&outcome.stdout.bytes)),
+            stderr: Some(self.contents.keep(&outcome.stderr.bytes)),
             error,
         };
         // A call that was not answered explains whatever the command made of it.
@@ -410,7 +424,7 @@ impl Executor<'_> {
         })
     }
 
-    fn do_test(&mut self, test: &Test) -> Result<Seen, SandboxError> {
+    fn do_test(&mut self, test: &Test) -> Result<TestOutcome, SandboxError> {
         if test.kind == TestKind::CommandSuccess {
             let step = self.do_command(&test.target)?;
             let actual = match (step.exit_code, &step.error) {
@@ -421,7 +435,7 @@ impl Executor<'_> {
             let is_clean =
                 matches!(step.status, Status::Success | Status::Failure) && step.error.is_none();
             let passed = is_clean && actual == test.expected;
-            return Ok(Seen {
+            return Ok(TestOutcome {
                 passed,
                 actual,
                 step: Some(step),
@@ -452,7 +466,7 @@ impl Executor<'_> {
                 (is_same, actual)
             }
         };
-        Ok(Seen {
+        Ok(TestOutcome {
             passed,
             actual,
             step: None,
@@ -478,16 +492,14 @@ fn limit_name(limit: Limit) -> &'static str {
 mod tests {
     use super::*;
     use runseal_core::canon::Value;
+    use runseal_core::formats::policy::Profile;
 
-    static SHORT: Profile = Profile {
-        name: "dev",
-        timeout_ms: 400,
-        max_output_files: 10,
-        max_total_output_bytes: 1 << 20,
-        allowed_commands: &[],
-        allowed_write_roots: &[],
-        allows_models: false,
-    };
+    fn short() -> Policy {
+        Policy {
+            timeout_ms: 400,
+            ..Profile::named("dev").unwrap().to_policy()
+        }
+    }
 
     fn proposal(commands: &[&str]) -> Proposal {
         let text = r#"{"id":"bundle_0123456789abcdef","status":"complete","outputs":[]}"#;
@@ -503,7 +515,7 @@ mod tests {
             return;
         };
         let proposal = proposal(&["sleep 30", "true"]);
-        let done = execute(&proposal, &SHORT, &sandbox, None).unwrap();
+        let done = execute(&proposal, &short(), &sandbox, None).unwrap();
         let statuses: Vec<Status> = done.actions.iter().map(|step| step.status).collect();
         assert_eq!(statuses, [Status::Timeout, Status::Skipped]);
         assert_eq!(done.actions[0].exit_code, Some(124));

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use runseal_core::canon::{
-    Dialect, NoCanonicalForm, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
+    Dialect, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
 };
 use runseal_core::digest::ContentHash;
 use runseal_core::formats::evidence::{EvidenceView, verify_evidence};
 use runseal_core::formats::pack::cover_files;
 use runseal_core::formats::run::ResultKind;
+use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::path::SafePath;
 use runseal_core::verify::Level;
 use runseal_kernel::proposal::{Proposal, make_patch};
@@ -17,7 +18,8 @@ use runseal_sandbox::Sandbox;
 use super::ledger::{LedgerError, LockedLedger};
 use super::plan::{Planned, first_finding};
 use super::record::{self, RunRecord, RunnerFacts, Times};
-use super::{Finished, HarnessError, Options, Outcome, export, now, versions};
+use super::summary::summarize;
+use super::{Finished, HarnessError, Options, PlanExecution, export, now, versions};
 
 #[allow(
     clippy::too_many_arguments,
@@ -28,7 +30,7 @@ pub(super) fn finish(
     started: i64,
     intent_hash: ContentHash,
     planned: &Planned,
-    outcome: Option<Outcome>,
+    outcome: Option<PlanExecution>,
     accepted: bool,
     reasons: &[String],
     sandbox: Option<&Sandbox>,
@@ -57,8 +59,7 @@ pub(super) fn finish(
     let times = Times { started, completed };
     let run_id = match &options.run_id {
         Some(run_id) => run_id.clone(),
-        None => derive_run_id(times, intent_hash)
-            .map_err(|error| HarnessError::Internal(error.to_string()))?,
+        None => derive_run_id(times, intent_hash)?,
     };
     let questions: Vec<String> = match planned {
         Planned::Made { bundle, .. } => bundle
@@ -82,12 +83,12 @@ pub(super) fn finish(
     };
     let execution = outcome
         .as_ref()
-        .map(|outcome| record::make_execution(&outcome.proposal, options.policy, &outcome.done));
-    let intent_path = shown_path(&options.intent);
+        .map(|outcome| record::make_execution(&outcome.proposal, &options.policy, &outcome.done));
+    let intent_path = public_path(&options.intent);
     let record = RunRecord {
         run_id: &run_id,
         times,
-        policy: options.policy,
+        policy: &options.policy,
         intent_path: &intent_path,
         intent_hash,
         bundle,
@@ -144,6 +145,7 @@ pub(super) fn finish(
     Ok(Finished {
         run,
         accepted,
+        steps: outcome.as_ref().map(summarize).unwrap_or_default(),
         notes,
     })
 }
@@ -196,7 +198,7 @@ fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessEr
 
 fn runner_facts(
     options: &Options,
-    outcome: Option<&Outcome>,
+    outcome: Option<&PlanExecution>,
     sandbox: Option<&Sandbox>,
 ) -> RunnerFacts {
     let (node_version, npm_version) = versions::find_versions(sandbox);
@@ -213,8 +215,8 @@ fn runner_facts(
     }
 }
 
-/// The path as it may be shown to others: relative, without climbing; else its last part.
-fn shown_path(path: &Path) -> String {
+/// The intent's path as others may see it: relative, without climbing; else its last part.
+fn public_path(path: &Path) -> String {
     // Standard input has no name of its own.
     if path == Path::new("-") {
         return "intent.json".to_owned();
@@ -231,13 +233,14 @@ fn shown_path(path: &Path) -> String {
 }
 
 /// An id that two runs do not share: of the time, the process and the intent.
-fn derive_run_id(times: Times, intent: ContentHash) -> Result<String, NoCanonicalForm> {
+fn derive_run_id(times: Times, intent: ContentHash) -> Result<RunId, HarnessError> {
     let seed = Value::object([
         ("completed", Value::from(times.completed)),
         ("intent", Value::from(intent.to_string())),
         ("process", Value::from(std::process::id())),
         ("started", Value::from(times.started)),
     ]);
-    let digest = canonical_digest(&seed, Dialect::Kernel)?;
-    Ok(format!("run_{}", digest.hex_prefix(16)))
+    let internal = |error: &dyn std::fmt::Display| HarnessError::Internal(error.to_string());
+    let digest = canonical_digest(&seed, Dialect::Kernel).map_err(|error| internal(&error))?;
+    RunId::parse(&format!("run_{}", digest.hex_prefix(16))).map_err(|error| internal(&error))
 }

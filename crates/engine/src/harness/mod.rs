@@ -5,6 +5,7 @@
 //! the same intent, policy and mode everything but run_id and times is the same bytes, and these
 //! two are given by the caller where they should be too.
 
+mod contents;
 mod decide;
 mod error;
 mod execute;
@@ -13,7 +14,10 @@ mod finish;
 mod ledger;
 mod model;
 mod plan;
+mod policy_file;
 mod record;
+mod replay;
+mod summary;
 mod tally;
 mod versions;
 mod words;
@@ -24,7 +28,8 @@ use std::path::PathBuf;
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::ContentHash;
 use runseal_core::formats::model_io::{ModelIoView, verify_model_io};
-use runseal_core::formats::policy::Profile;
+use runseal_core::formats::policy::Policy;
+use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::verify::Level;
 use runseal_kernel::proposal::Proposal;
 use runseal_sandbox::{Isolation, Missing, Sandbox, SandboxError};
@@ -35,6 +40,11 @@ use plan::{Planned, check_proposal, first_finding, plan, read_input, take_propos
 
 pub use error::HarnessError;
 pub use ledger::{LedgerError, LockedLedger};
+pub use policy_file::read_policy;
+pub use replay::{
+    RecordedExecution, ReplayedExecution, held_proposal, parse_proposal, replay_execution,
+};
+pub use summary::{StepEnding, StepSummary};
 
 /// How far a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +87,7 @@ pub struct Options {
     /// How far to go.
     pub mode: Mode,
     /// What it may do.
-    pub policy: &'static Profile,
+    pub policy: Policy,
     /// A proposal made elsewhere, to be executed in place of ours.
     pub proposal: Option<PathBuf>,
     /// Whether a person agrees to a proposal that needs approval.
@@ -87,7 +97,7 @@ pub struct Options {
     /// The ledger to append to.
     pub ledger: Option<PathBuf>,
     /// The run's id; made of the intent and the time where not given.
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// Seconds since 1970 that stand for all times (SOURCE_DATE_EPOCH).
     pub epoch: Option<i64>,
     /// How commands are isolated. None must be asked for.
@@ -105,12 +115,14 @@ pub struct Finished {
     pub run: Value,
     /// Whether the run is accepted.
     pub accepted: bool,
+    /// What became of each action and test; empty where nothing was executed.
+    pub steps: Vec<StepSummary>,
     /// What a person should know besides.
     pub notes: Vec<String>,
 }
 
 /// What an execution left.
-struct Outcome {
+struct PlanExecution {
     proposal: Proposal,
     done: Executed,
     model_io: Option<Value>,
@@ -169,17 +181,17 @@ fn check_model_policy(options: &Options) -> Result<(), HarnessError> {
     if options.model == ModelMode::None {
         return Ok(());
     }
-    if !options.policy.allows_models {
+    let mode = options.model.name();
+    let allowed = &options.policy.allowed_model_modes;
+    if !allowed.iter().any(|known| known == mode) {
         return Err(HarnessError::Policy(format!(
-            "PL4: policy {} does not allow model mode {}",
-            options.policy.name,
-            options.model.name()
+            "PL4: policy {} does not allow model mode {mode}",
+            options.policy.name
         )));
     }
     if options.model_io.is_none() {
         return Err(HarnessError::Policy(format!(
-            "PL5: model mode {} needs the path of a recording",
-            options.model.name()
+            "PL5: model mode {mode} needs the path of a recording"
         )));
     }
     Ok(())
@@ -200,16 +212,16 @@ fn now(options: &Options) -> i64 {
 fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
     match isolation {
         Isolation::None => Ok(Sandbox::without_isolation()),
-        Isolation::Full => Sandbox::with_isolation().map_err(no_isolation),
+        level => Sandbox::at(level).map_err(no_isolation),
     }
 }
 
 /// A run's records say which isolation it had. Where no command went through it, it is put up
 /// once for nothing, so that they tell the truth.
-fn check_isolation(sandbox: &Sandbox, outcome: Option<&Outcome>) -> Result<(), HarnessError> {
+fn check_isolation(sandbox: &Sandbox, outcome: Option<&PlanExecution>) -> Result<(), HarnessError> {
     let is_proven = outcome.is_some_and(|outcome| outcome.done.enforcement.is_some());
-    if sandbox.isolation() == Isolation::Full && !is_proven {
-        Sandbox::probe().map_err(no_isolation)?;
+    if !is_proven {
+        Sandbox::probe_at(sandbox.isolation()).map_err(no_isolation)?;
     }
     Ok(())
 }
@@ -225,9 +237,9 @@ fn run_proposal(
     options: &Options,
     proposal: Proposal,
     sandbox: &Sandbox,
-) -> Result<Outcome, HarnessError> {
+) -> Result<PlanExecution, HarnessError> {
     let server = start_model(options)?;
-    let done = execute(&proposal, options.policy, sandbox, server.as_ref())
+    let done = execute(&proposal, &options.policy, sandbox, server.as_ref())
         .map_err(|error| sandbox_error(&error))?;
     let model_io = server.map(ModelServer::finish);
     if let (Some(recording), ModelMode::Record { .. }, Some(path)) =
@@ -239,7 +251,7 @@ fn run_proposal(
         crate::atomic::write_bytes(path, &bytes)
             .map_err(|error| HarnessError::Internal(format!("{error}: {}", error.source)))?;
     }
-    Ok(Outcome {
+    Ok(PlanExecution {
         proposal,
         done,
         model_io,
@@ -274,26 +286,33 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
             (Answers::Command(command.clone()), identity)
         }
         (ModelMode::Replay, Some(path)) => {
-            let bytes = read_input(path)?;
-            let document = parse_document(&bytes, &ReadOptions::default()).map_err(|error| {
-                let shown = path.display();
-                HarnessError::NotJson(format!("{}: {shown} {}", error.kind, error.position))
-            })?;
-            let root: Node<'_> = document.root();
-            let report = verify_model_io(&ModelIoView { root }, Level::Document);
-            if !report.is_valid() {
-                let shown = path.display();
-                return Err(HarnessError::Invalid(format!(
-                    "{}: {shown}",
-                    first_finding(&report)
-                )));
-            }
-            let (said, identity) = parse_recording(root)
-                .ok_or_else(|| HarnessError::Internal("the recording cannot be used".to_owned()))?;
-            (Answers::Recording(said), identity)
+            parse_answers(&read_input(path)?, &path.display().to_string())?
         }
     };
+    let models = &options.policy.allowed_models;
+    if !models.is_empty() && !models.contains(&identity.model_id) {
+        return Err(HarnessError::Policy(format!(
+            "PL4: model `{}` is not among allowed_models",
+            identity.model_id
+        )));
+    }
     ModelServer::start(answers, identity)
         .map(Some)
         .map_err(|error| HarnessError::Internal(format!("no socket for models: {error}")))
+}
+
+/// The answers of a recording that is valid.
+fn parse_answers(bytes: &[u8], path: &str) -> Result<(Answers, Identity), HarnessError> {
+    let document = parse_document(bytes, &ReadOptions::default()).map_err(|error| {
+        HarnessError::NotJson(format!("{}: {path} {}", error.kind, error.position))
+    })?;
+    let root: Node<'_> = document.root();
+    let report = verify_model_io(&ModelIoView { root }, Level::Document);
+    if !report.is_valid() {
+        let finding = first_finding(&report);
+        return Err(HarnessError::Invalid(format!("{finding}: {path}")));
+    }
+    let (said, identity) = parse_recording(root)
+        .ok_or_else(|| HarnessError::Internal("the recording cannot be used".to_owned()))?;
+    Ok((Answers::Recording(said), identity))
 }

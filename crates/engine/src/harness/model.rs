@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::ContentHash;
-use runseal_core::formats::model_io::{MAX_INTERACTIONS, MAX_RESPONSE_BYTES};
+use runseal_core::formats::model_io::{MAX_INTERACTIONS, MAX_RESPONSE_BYTES, PROMPT_CONTENT};
+use runseal_core::verify::one_line;
 use tempfile::TempDir;
 
 /// The longest request that is read.
@@ -27,10 +28,15 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How long a command may keep a connection without saying anything.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Characters of a recorded prompt that a miss shows.
+const SHOWN_OF_A_PROMPT: usize = 80;
+
 /// One recorded call.
 #[derive(Debug, Clone)]
 pub(super) struct Interaction {
     prompt_hash: ContentHash,
+    /// The prompt itself, where the recording holds it.
+    prompt: Option<String>,
     response: String,
 }
 
@@ -56,6 +62,7 @@ pub(super) fn parse_recording(root: Node<'_>) -> Option<(Vec<Interaction>, Ident
     let interactions = root.get("interactions")?.items().map(|node| {
         Some(Interaction {
             prompt_hash: ContentHash::parse(&text(node, "prompt_hash")?).ok()?,
+            prompt: text(node, PROMPT_CONTENT),
             response: text(node, "response_content")?,
         })
     });
@@ -135,12 +142,16 @@ impl ModelServer {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let interactions = state.said.iter().enumerate().map(|(i, said)| {
             let hash = ContentHash::of(said.response.as_bytes());
-            Value::object([
+            let mut interaction = Value::object([
                 ("i", Value::from(i)),
                 ("prompt_hash", Value::from(said.prompt_hash.to_string())),
                 ("response_hash", Value::from(hash.to_string())),
                 ("response_content", Value::from(said.response.as_str())),
-            ])
+            ]);
+            if let Some(prompt) = &said.prompt {
+                interaction.insert(PROMPT_CONTENT, prompt.as_str());
+            }
+            interaction
         });
         Value::object([
             ("model_io_schema_version", Value::from("1.0.0")),
@@ -221,6 +232,7 @@ fn answer(prompt: &str, answers: &Answers, state: &mut State) -> Result<String, 
     };
     state.said.push(Interaction {
         prompt_hash,
+        prompt: Some(prompt.to_owned()),
         response: response.clone(),
     });
     Ok(response)
@@ -247,7 +259,7 @@ fn replay(
         return Ok(said.response.clone());
     }
     let was_said = recorded.iter().any(|said| said.prompt_hash == prompt_hash);
-    let why = if was_said {
+    let problem = if was_said {
         "was asked more often than recorded"
     } else {
         "was not recorded"
@@ -257,13 +269,18 @@ fn replay(
         .or(recorded.len().checked_sub(1));
     let nearest = due.and_then(|at| Some((at, recorded.get(at)?)));
     let nearest = nearest.map_or("the recording is empty".to_owned(), |(at, said)| {
+        let words = said.prompt.as_deref().map(|prompt| {
+            let start: String = prompt.chars().take(SHOWN_OF_A_PROMPT).collect();
+            format!(" that begins “{}”", one_line(&start))
+        });
         format!(
-            "the nearest recorded one is interaction {at} with prompt {}",
-            said.prompt_hash
+            "the nearest recorded one is interaction {at} with prompt {}{}",
+            said.prompt_hash,
+            words.unwrap_or_default()
         )
     });
     Err(format!(
-        "MODEL_IO_MISS: prompt {prompt_hash} {why}; {nearest}"
+        "MODEL_IO_MISS: prompt {prompt_hash} {problem}; {nearest}"
     ))
 }
 
@@ -384,6 +401,7 @@ mod tests {
         let prompt_hash = ContentHash::of(prompt.as_bytes());
         Interaction {
             prompt_hash,
+            prompt: Some(prompt.to_owned()),
             response: response.to_owned(),
         }
     }
@@ -400,6 +418,11 @@ mod tests {
         let (said, _) = parse_recording(document.root()).unwrap();
         let responses: Vec<&str> = said.iter().map(|said| said.response.as_str()).collect();
         assert_eq!(responses, ["HELLO", "WORLD"]);
+        let prompts: Vec<_> = said
+            .iter()
+            .filter_map(|said| said.prompt.as_deref())
+            .collect();
+        assert_eq!(prompts, ["hello", "world"]);
     }
 
     #[test]
@@ -428,6 +451,7 @@ mod tests {
             "{answer}"
         );
         assert!(answer.contains("interaction 1"), "{answer}");
+        assert!(answer.contains("begins “q”"), "{answer}");
         assert!(server.fault().unwrap().contains("was not recorded"));
     }
 }

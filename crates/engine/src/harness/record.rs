@@ -1,10 +1,14 @@
 //! The records of a run: run.json, evidence.json, runner.json and the ledger's entry.
 
-use runseal_core::canon::Value;
+use std::collections::BTreeSet;
+
+use runseal_core::canon::{Value, compare_utf16};
 use runseal_core::digest::ContentHash;
+use runseal_core::formats::evidence::{CONTENTS, PROPOSAL};
 use runseal_core::formats::pack::derive_sandbox_id;
-use runseal_core::formats::policy::Profile;
+use runseal_core::formats::policy::Policy;
 use runseal_core::formats::run::{ResultKind, SCHEMA_VERSION};
+use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::timestamp::format_utc;
 use runseal_kernel::kernel_version;
 use runseal_kernel::proposal::{ActionKind, Proposal};
@@ -43,7 +47,8 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
                 ("status", Value::from(step.status.name())),
                 ("required", Value::from(action.required)),
             ]);
-            if action.kind == ActionKind::ExecuteCommand {
+            // A test that runs a command prints too.
+            if action.kind == ActionKind::ExecuteCommand || step.stdout.is_some() {
                 result.insert("stdout_sha256", hash_or_null(step.stdout));
                 result.insert("stderr_sha256", hash_or_null(step.stderr));
             }
@@ -86,7 +91,28 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
             Value::from(concat!("runseal-", env!("CARGO_PKG_VERSION"))),
         ),
         ("working_dir", Value::from("sandbox")),
+        (PROPOSAL, proposal.value().clone()),
+        (
+            CONTENTS,
+            done.contents.to_value(&named_contents(proposal, done)),
+        ),
     ])
+}
+
+/// What the evidence and the run name by hash: all that was printed, and the files that are there
+/// at the end; without what the plan itself writes, which patch.json holds.
+fn named_contents(proposal: &Proposal, done: &Executed) -> BTreeSet<ContentHash> {
+    let tests = done.tests.iter().filter_map(|test| test.step.as_ref());
+    let steps = done.actions.iter().chain(tests);
+    let printed = steps.flat_map(|step| [step.stdout, step.stderr]).flatten();
+    let files = done.outputs.iter().map(|output| output.sha256);
+    let mut named: BTreeSet<ContentHash> = printed.chain(files).collect();
+    for action in &proposal.actions {
+        if let (true, Some(content)) = (action.kind.is_file_operation(), &action.content) {
+            named.remove(&ContentHash::of(content.as_bytes()));
+        }
+    }
+    named
 }
 
 fn evidence_status(done: &Executed) -> &'static str {
@@ -129,7 +155,7 @@ pub(super) fn exit_code(proposal: &Proposal, done: &Executed) -> u8 {
 }
 
 /// `execution` in run.json.
-pub(super) fn make_execution(proposal: &Proposal, policy: &Profile, done: &Executed) -> Value {
+pub(super) fn make_execution(proposal: &Proposal, policy: &Policy, done: &Executed) -> Value {
     let outputs = done.outputs.iter().map(|output| {
         Value::object([
             ("path", Value::from(output.path.as_str())),
@@ -156,9 +182,9 @@ pub(super) fn make_execution(proposal: &Proposal, policy: &Profile, done: &Execu
 
 /// What run.json is made of.
 pub(super) struct RunRecord<'a> {
-    pub(super) run_id: &'a str,
+    pub(super) run_id: &'a RunId,
     pub(super) times: Times,
-    pub(super) policy: &'a Profile,
+    pub(super) policy: &'a Policy,
     pub(super) intent_path: &'a str,
     pub(super) intent_hash: ContentHash,
     pub(super) bundle: Option<(&'a str, ContentHash)>,
@@ -181,7 +207,7 @@ pub(super) fn make_run(record: &RunRecord<'_>) -> Value {
     });
     let mut run = Value::object([
         ("run_schema_version", Value::from(SCHEMA_VERSION)),
-        ("run_id", Value::from(record.run_id)),
+        ("run_id", Value::from(record.run_id.as_str())),
         ("started_at", Value::from(time(record.times.started))),
         ("completed_at", Value::from(time(record.times.completed))),
         ("kernel_version", Value::from(kernel_version())),
@@ -223,7 +249,7 @@ pub(super) fn make_run(record: &RunRecord<'_>) -> Value {
 pub(super) fn make_entry(record: &RunRecord<'_>) -> Value {
     let bundle = record.bundle.map(|(_, hash)| hash);
     Value::object([
-        ("run_id", Value::from(record.run_id)),
+        ("run_id", Value::from(record.run_id.as_str())),
         ("timestamp", Value::from(time(record.times.completed))),
         ("intent_sha256", Value::from(record.intent_hash.to_string())),
         ("bundle_sha256", hash_or_null(bundle)),
@@ -265,9 +291,9 @@ fn watched_limits(enforcement: Enforcement) -> Vec<&'static str> {
 pub(super) fn make_runner(record: &RunRecord<'_>, facts: &RunnerFacts) -> Value {
     let is_isolated = facts.isolation == Isolation::Full;
     let policy = record.policy;
-    let sorted = |list: &[&'static str]| {
-        let mut list = list.to_vec();
-        list.sort_unstable();
+    let sorted = |list: &[String]| {
+        let mut list: Vec<&str> = list.iter().map(String::as_str).collect();
+        list.sort_by(|a, b| compare_utf16(a, b));
         Value::array(list)
     };
     let started = time(record.times.started);
@@ -277,7 +303,7 @@ pub(super) fn make_runner(record: &RunRecord<'_>, facts: &RunnerFacts) -> Value 
         .take(14)
         .collect();
     let (date, clock) = digits.split_at_checked(8).unwrap_or(("00000000", "000000"));
-    let tail = ContentHash::of(record.run_id.as_bytes())
+    let tail = ContentHash::of(record.run_id.as_str().as_bytes())
         .digest()
         .hex_prefix(8);
     let mut limits = Value::object([
@@ -335,12 +361,12 @@ pub(super) fn make_runner(record: &RunRecord<'_>, facts: &RunnerFacts) -> Value 
         (
             "commands",
             Value::object([
-                ("allowlist", sorted(policy.allowed_commands)),
+                ("allowlist", sorted(&policy.allowed_commands)),
                 ("blocklist", sorted(&[])),
                 ("shell", Value::from("/bin/sh")),
             ]),
         ),
-        ("write_roots", sorted(policy.allowed_write_roots)),
+        ("write_roots", sorted(&policy.allowed_write_roots)),
         (
             "context",
             Value::object([

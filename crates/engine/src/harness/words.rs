@@ -22,7 +22,7 @@ pub(super) enum WordsError {
 }
 
 /// The argument list for a command under a policy's list of programs; empty allows any.
-pub(super) fn split_command(command: &str, allowed: &[&str]) -> Result<Vec<String>, WordsError> {
+pub(super) fn split_command(command: &str, allowed: &[String]) -> Result<Vec<String>, WordsError> {
     if command.trim().is_empty() {
         return Err(WordsError::Empty);
     }
@@ -36,9 +36,7 @@ pub(super) fn split_command(command: &str, allowed: &[&str]) -> Result<Vec<Strin
     let words = split_words(command)?;
     match words.first() {
         None => Err(WordsError::Empty),
-        Some(program) if !allowed.contains(&program.as_str()) => {
-            Err(WordsError::NotAllowed(program.clone()))
-        }
+        Some(program) if !allowed.contains(program) => Err(WordsError::NotAllowed(program.clone())),
         Some(_) => Ok(words),
     }
 }
@@ -87,11 +85,13 @@ fn until(chars: &mut std::str::Chars<'_>, end: char) -> Result<String, WordsErro
 mod tests {
     use super::*;
 
-    const NODE: &[&str] = &["node", "npm"];
+    fn split(command: &str) -> Result<Vec<String>, WordsError> {
+        split_command(command, &["node".to_owned(), "npm".to_owned()])
+    }
 
     #[test]
     fn words_with_quotes_are_split() {
-        let words = split_command(r#"node -e 'console.log("a b", $x)' "two words" ''"#, NODE);
+        let words = split(r#"node -e 'console.log("a b", $x)' "two words" ''"#);
         let expected = ["node", "-e", r#"console.log("a b", $x)"#, "two words", ""];
         assert_eq!(words.unwrap(), expected);
     }
@@ -104,28 +104,19 @@ mod tests {
             ("node $(sh)", '$'),
             ("node > x", '>'),
         ] {
-            assert_eq!(
-                split_command(command, NODE),
-                Err(WordsError::NeedsShell(found))
-            );
+            assert_eq!(split(command), Err(WordsError::NeedsShell(found)));
         }
-        assert_eq!(split_command("node 'x", NODE), Err(WordsError::OpenQuote));
-        assert_eq!(
-            split_command("node \"`x`\"", NODE),
-            Err(WordsError::NeedsShell('`'))
-        );
+        assert_eq!(split("node 'x"), Err(WordsError::OpenQuote));
+        assert_eq!(split("node \"`x`\""), Err(WordsError::NeedsShell('`')));
     }
 
     #[test]
     fn program_that_is_not_listed_is_refused() {
         for command in ["sh -c ls", "/usr/bin/node x", "./node", "NODE x"] {
             let program = command.split(' ').next().unwrap().to_owned();
-            assert_eq!(
-                split_command(command, NODE),
-                Err(WordsError::NotAllowed(program))
-            );
+            assert_eq!(split(command), Err(WordsError::NotAllowed(program)));
         }
-        assert_eq!(split_command("  ", NODE), Err(WordsError::Empty));
+        assert_eq!(split("  "), Err(WordsError::Empty));
     }
 
     #[test]

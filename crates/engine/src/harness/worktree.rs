@@ -4,12 +4,12 @@
 //! Every access goes through descriptors and follows no link: a command may have left one where a
 //! folder was. No command runs while files are touched here.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use runseal_core::digest::ContentHash;
 use runseal_core::path::SafePath;
 use runseal_sandbox::outputs::{self, Entry, Kind, OutputError};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
@@ -33,10 +33,12 @@ pub(super) struct WorkTree {
 }
 
 impl WorkTree {
-    /// Makes an empty one.
-    pub(super) fn new() -> io::Result<Self> {
+    /// Makes an empty one, with a folder for each of the policy's write roots.
+    pub(super) fn new(write_roots: &[String]) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("runseal-work-").tempdir()?;
-        for name in FOLDERS {
+        let roots = write_roots.iter().map(String::as_str);
+        let names: BTreeSet<&str> = FOLDERS.into_iter().chain(roots).collect();
+        for name in names {
             std::fs::create_dir(folder.path().join(name))?;
         }
         Ok(Self { folder })
@@ -146,13 +148,9 @@ impl WorkTree {
         outputs::list(self.folder.path(), most)
     }
 
-    /// The hash of a listed file.
-    pub(super) fn hash(&self, path: &OsStr, most: u64) -> Result<ContentHash, OutputError> {
-        Ok(ContentHash::of(&outputs::read(
-            self.folder.path(),
-            path,
-            most,
-        )?))
+    /// The bytes of a listed file.
+    pub(super) fn read_listed(&self, path: &OsStr, most: u64) -> Result<Vec<u8>, OutputError> {
+        outputs::read(self.folder.path(), path, most)
     }
 }
 
@@ -203,7 +201,7 @@ mod tests {
 
     #[test]
     fn work_tree_creates_modifies_and_deletes() {
-        let tree = WorkTree::new().unwrap();
+        let tree = WorkTree::new(&[]).unwrap();
         tree.create(&path("a/b.txt"), b"1").unwrap();
         assert!(tree.create(&path("a/b.txt"), b"2").is_err());
         tree.modify(&path("a/b.txt"), b"3").unwrap();
@@ -221,7 +219,7 @@ mod tests {
     fn work_tree_follows_no_link() {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("victim"), "before").unwrap();
-        let tree = WorkTree::new().unwrap();
+        let tree = WorkTree::new(&[]).unwrap();
         symlink(outside.path(), tree.path().join("out/folder")).unwrap();
         symlink(outside.path().join("victim"), tree.path().join("out/file")).unwrap();
         assert!(tree.create(&path("folder/new"), b"x").is_err());
@@ -238,7 +236,7 @@ mod tests {
 
     #[test]
     fn work_tree_with_locked_folders_is_removed() {
-        let tree = WorkTree::new().unwrap();
+        let tree = WorkTree::new(&[]).unwrap();
         let place = tree.path().to_owned();
         tree.create(&path("a/b/c"), b"").unwrap();
         let locked = place.join("out/a");

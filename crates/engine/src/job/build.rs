@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 use runseal_core::canon::{
     CanonError, Dialect, ListWriter, ObjectWriter, ReadOptions, Value, parse_document,
@@ -21,11 +22,11 @@ use runseal_core::source::SourceError;
 use runseal_core::verify::Level;
 use thiserror::Error;
 
-use super::source::{Resolved, SourceTree, cut_slice, resolve_step, section_range};
+use super::source::{SourceTree, cut_slice, resolve_step, section_range};
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
 use crate::atomic::{WriteError, folder_of};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
-use crate::store::{JobRecord, SectionRecord, StoreError, StoreReader};
+use crate::store::{JobId, JobRecord, JobRunId, SectionRecord, StepId, StoreError, StoreReader};
 
 /// The version of the protocol that is written.
 const BUNDLE_VERSION: &str = "5.0.0";
@@ -59,17 +60,19 @@ pub enum BuildError {
 /// An artifact: what it is cut from, and once it is written what its file holds.
 struct Artifact {
     op: Op,
-    reference: Box<str>,
+    /// Many artifacts are cut from one section.
+    section: Rc<Section>,
     slice: Box<str>,
-    section: Section,
     /// The first step that reads it, and how many artifacts are read before it.
-    step_id: Box<str>,
+    step_id: StepId,
     order: usize,
     written: Option<Written>,
 }
 
-/// Where the text of an artifact stands.
+/// What is read, and where its text stands.
+#[derive(PartialEq, Eq)]
 struct Section {
+    reference: Box<str>,
     file_path: Box<str>,
     line_start: u64,
     line_end: u64,
@@ -93,8 +96,8 @@ type Artifacts = BTreeMap<ArtifactKey, Artifact>;
 pub fn build_job_bundle(
     store: &StoreReader,
     root: &Path,
-    run_id: &str,
-    job_id: &str,
+    run_id: &JobRunId,
+    job_id: &JobId,
     target: &Path,
 ) -> Result<Summary, BuildError> {
     let job = check_complete(store, run_id, job_id)?;
@@ -128,8 +131,8 @@ fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
 /// The completeness gate (001 §5): every step committed, each with one receipt.
 fn check_complete(
     store: &StoreReader,
-    run_id: &str,
-    job_id: &str,
+    run_id: &JobRunId,
+    job_id: &JobId,
 ) -> Result<JobRecord, BuildError> {
     let Some(job) = store.job(run_id, job_id)? else {
         let reason = format!("run `{run_id}` has no job `{job_id}`");
@@ -166,10 +169,11 @@ fn check_complete(
 /// Reads the steps: each as the manifest has it into `scratch`, and what its artifact is cut from.
 fn read_steps(
     store: &StoreReader,
-    job_id: &str,
+    job_id: &JobId,
     scratch: &mut Scratch,
 ) -> Result<Artifacts, BuildError> {
     let mut artifacts = Artifacts::new();
+    let mut sections = Sections::default();
     let mut reasons = Vec::new();
     let mut steps = ListWriter::begin(io::BufWriter::new(&mut scratch.file), Dialect::Job);
     store.visit_steps(job_id, |record| {
@@ -197,9 +201,17 @@ fn read_steps(
         if body.slice.is_none() {
             body.set_slice(&resolved.slice);
         }
-        steps.element(&body.to_step(id, record.ordinal))?;
-        let artifact = Artifact::new((id, artifacts.len()), body, resolved);
-        let artifact_id = derive_artifact_id(&artifact.reference, &artifact.slice);
+        steps.element(&body.to_step(id.as_str(), record.ordinal))?;
+        let section = sections.take(&body.reference, resolved.section);
+        let artifact_id = derive_artifact_id(&section.reference, &resolved.slice);
+        let artifact = Artifact {
+            op: body.op,
+            section,
+            slice: resolved.slice.into(),
+            step_id: id.clone(),
+            order: artifacts.len(),
+            written: None,
+        };
         let Some(key) = ArtifactKey::parse(artifact_id.as_bytes()) else {
             reasons.push(format!("step `{id}`: `{artifact_id}` is no artifact id"));
             return Ok(());
@@ -210,7 +222,10 @@ fn read_steps(
             }
             Entry::Occupied(place) => {
                 let first = place.get();
-                if (&first.reference, &first.slice) != (&artifact.reference, &artifact.slice) {
+                let read = |artifact: &Artifact| {
+                    (artifact.section.reference.clone(), artifact.slice.clone())
+                };
+                if read(first) != read(&artifact) {
                     reasons.push(format!(
                         "step `{id}`: its artifact has the id of another one, `{artifact_id}`"
                     ));
@@ -227,28 +242,35 @@ fn read_steps(
     }
 }
 
-impl Artifact {
-    fn new((step_id, order): (&str, usize), body: StepBody, resolved: Resolved) -> Self {
-        let SectionRecord {
-            file_path,
-            line_start,
-            line_end,
-            content_hash,
-            ..
-        } = resolved.section;
-        Self {
-            op: body.op,
-            reference: body.reference.into(),
-            slice: resolved.slice.into(),
-            section: Section {
-                file_path: file_path.into(),
-                line_start,
-                line_end,
-                content_hash: content_hash.into(),
-            },
-            step_id: step_id.into(),
-            order,
-            written: None,
+/// The sections that artifacts are cut from, each once as far as they come in a row or are few.
+#[derive(Default)]
+struct Sections {
+    known: BTreeMap<Box<str>, Rc<Section>>,
+}
+
+/// How many sections are remembered, so that what reads from them shares them.
+const REMEMBERED: usize = 4096;
+
+impl Sections {
+    /// The section that is read as `reference`.
+    fn take(&mut self, reference: &str, record: SectionRecord) -> Rc<Section> {
+        let section = Section {
+            reference: reference.into(),
+            file_path: record.file_path.into(),
+            line_start: record.line_start,
+            line_end: record.line_end,
+            content_hash: record.content_hash.into(),
+        };
+        match self.known.get(reference) {
+            Some(known) if **known == section => known.clone(),
+            _ => {
+                if self.known.len() >= REMEMBERED {
+                    self.known.clear();
+                }
+                let section = Rc::new(section);
+                self.known.insert(reference.into(), section.clone());
+                section
+            }
         }
     }
 }
@@ -399,11 +421,11 @@ impl Manifest<'_> {
         manifest.member("bundle_version", &text(BUNDLE_VERSION))?;
         manifest.member("hashes", &Value::object([("root_hash", root_hash)]))?;
         manifest.member("inputs", &self.inputs())?;
-        manifest.member("job_id", &text(&self.job.job_id))?;
-        manifest.member("message_id", &text(&self.job.message_id))?;
+        manifest.member("job_id", &text(self.job.job_id.as_str()))?;
+        manifest.member("message_id", &text(self.job.message_id.as_str()))?;
         manifest.member("plan_hash", &text(&self.plan_hash))?;
         manifest.member("provenance", &Value::Object(BTreeMap::new()))?;
-        manifest.member("run_id", &text(&self.job.run_id))?;
+        manifest.member("run_id", &text(self.job.run_id.as_str()))?;
         manifest.list("steps", |list| list.append(steps.rewound()?))?;
         manifest.end()?;
         Ok(())
@@ -413,7 +435,7 @@ impl Manifest<'_> {
     fn inputs(&self) -> Value {
         let artifacts = || self.artifacts.values();
         let references = |are_symbols: bool| {
-            let references = artifacts().map(|artifact| &*artifact.reference);
+            let references = artifacts().map(|artifact| &*artifact.section.reference);
             let wanted = references.filter(|text| text.starts_with('@') == are_symbols);
             Value::array(wanted.collect::<BTreeSet<_>>())
         };
@@ -433,7 +455,7 @@ impl Artifact {
         let mut value = Value::object([
             ("artifact_id", key.to_string().as_str()),
             ("kind", self.op.kind()),
-            ("ref", &*self.reference),
+            ("ref", &*self.section.reference),
             ("slice", &*self.slice),
             ("path", format!("artifacts/{}", key.file_name()).as_str()),
             ("sha256", written.sha256.to_string().as_str()),

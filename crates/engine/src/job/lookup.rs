@@ -70,15 +70,15 @@ pub fn find_section(store: &StoreReader, text: &str) -> Result<SectionRecord, Lo
     if found.is_empty() {
         found = named(false);
     }
-    let told = || (file.to_owned(), heading.to_owned());
+    let owned = || (file.to_owned(), heading.to_owned());
     match found[..] {
         [one] => Ok(one.clone()),
         [] => {
-            let (file, heading) = told();
+            let (file, heading) = owned();
             Err(LookupError::NoHeading { file, heading })
         }
         _ => {
-            let (file, heading) = told();
+            let (file, heading) = owned();
             Err(LookupError::Several {
                 file,
                 heading,

@@ -1,6 +1,8 @@
 //! Posting a plan: names become ids, ids are derived, the store takes it whole.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_text};
 use runseal_core::formats::job_bundle::op::Op;
@@ -9,7 +11,9 @@ use runseal_core::formats::job_bundle::slice::parse_slice;
 use thiserror::Error;
 
 use super::lookup::{LookupError, find_section};
-use crate::store::{NewJob, NewStep, Posted, Store, StoreError};
+use crate::store::{
+    JobId, JobRunId, MessageId, NewJob, NewStep, Posted, StepId, Store, StoreError,
+};
 
 /// Why a plan was not posted.
 #[derive(Debug, Error)]
@@ -32,7 +36,8 @@ const REMEMBERED: usize = 4096;
 /// store keeps the id.
 pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError> {
     // What was posted once stays posted, even where its files have changed since.
-    let posted = store.posted(&plan.run_id, &plan.idempotency_key, &plan.canonical)?;
+    let run_id = JobRunId::new(plan.run_id.as_str());
+    let posted = store.posted(&run_id, &plan.idempotency_key, &plan.canonical)?;
     if let Some(posted) = posted {
         return Ok(posted);
     }
@@ -41,23 +46,25 @@ pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError
         |ordinal, step_id| derive_job_digits(&plan.run_id, &plan.idempotency_key, ordinal, step_id);
     let base = digits(None, None)?;
     let job = NewJob {
-        message_id: format!("msg_{base}"),
-        job_id: format!("job_{base}"),
-        run_id: plan.run_id.clone(),
+        message_id: MessageId::new(format!("msg_{base}")),
+        job_id: JobId::new(format!("job_{base}")),
+        run_id,
         idempotency_key: plan.idempotency_key.clone(),
         intent: plan.intent.clone(),
-        payload_json: plan.canonical.clone(),
+        payload_json: Cow::Borrowed(&plan.canonical),
     };
-    let steps = plan.steps.iter().zip(&sections).map(|(step, section)| {
-        let mut body = step.body()?;
+    let steps = plan.steps.iter().zip(&sections).enumerate();
+    let steps = steps.map(|(at, (step, section))| {
+        let mut body = plan.body(at)?;
         if let Some(section_id) = section {
             body.set_reference(section_id);
         }
         let step_id = match &step.step_id {
-            Some(step_id) => step_id.to_string(),
-            None => format!("step_{}", digits(Some(step.ordinal), None)?),
+            Some(step_id) => StepId::new(step_id.clone()),
+            None => StepId::new(format!("step_{}", digits(Some(step.ordinal), None)?)),
         };
-        let payload_json = canonical_text(&body.to_step(&step_id, step.ordinal), Dialect::Job)?;
+        let stored = body.to_step(step_id.as_str(), step.ordinal);
+        let payload_json = canonical_text(&stored, Dialect::Job)?;
         Ok(NewStep {
             step_id,
             ordinal: step.ordinal,
@@ -69,19 +76,19 @@ pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError
 
 /// Finds what each step reads: the id of the section where it names one, nothing where it names a
 /// symbol. Every step that names what is not there, or reads without bounds, is told.
-fn resolve_sections(store: &Store, plan: &Plan<'_>) -> Result<Vec<Option<Box<str>>>, PostError> {
+fn resolve_sections(store: &Store, plan: &Plan<'_>) -> Result<Vec<Option<Rc<str>>>, PostError> {
     let mut faults = Vec::new();
     // Many steps name the same few files.
-    let mut known: BTreeMap<String, Box<str>> = BTreeMap::new();
+    let mut known: BTreeMap<String, Rc<str>> = BTreeMap::new();
     let mut sections = Vec::with_capacity(plan.steps.len());
-    for (at, step) in plan.steps.iter().enumerate() {
+    for at in 0..plan.steps.len() {
         let mut fault = |field: &str, message: String| {
             faults.push(PlanFault {
                 path: format!("$.steps[{at}]{field}"),
                 message,
             });
         };
-        let body = match step.body() {
+        let body = match plan.body(at) {
             Ok(body) => body,
             Err(found) => {
                 fault(&found.path, found.message);
@@ -94,7 +101,7 @@ fn resolve_sections(store: &Store, plan: &Plan<'_>) -> Result<Vec<Option<Box<str
                 let found = match known.get(&body.reference) {
                     Some(section_id) => Ok(section_id.clone()),
                     None => find_section(store, &body.reference)
-                        .map(|section| section.section_id.into_boxed_str()),
+                        .map(|section| Rc::from(section.section_id)),
                 };
                 match found {
                     Ok(section_id) => {

@@ -44,9 +44,11 @@ impl Previous {
     pub fn parse(node: Node<'_>) -> Result<Self, PreviousError> {
         let receipt = Receipt::read(node);
         if let Some(problem) = receipt.problems.first() {
+            let path = problem.path.to_string();
             return Err(PreviousError::Unsound(format!(
                 "{}: {}",
-                problem.path, problem.message
+                path.trim_start_matches('$'),
+                problem.message
             )));
         }
         let Some(receipt_hash) = receipt.receipt_hash else {
@@ -103,20 +105,25 @@ pub fn replay_job_bundle(
         entry.insert("bytes", content.bytes);
         artifacts.push(entry);
     }
+    let mut elements = manifest.outline.elements();
     let steps = manifest.steps.iter().filter_map(|step| {
         let content = by_read.get(&(step.reference.as_ref()?, step.slice.as_ref()?))?;
         let mut result = Value::object([("content_hash", content.sha256.to_string().as_str())]);
         result.insert("bytes", content.bytes);
         let mut entry = Value::object([("outcome", "SUCCESS"), ("op", step.op?.name())]);
-        entry.insert("ordinal", step.node.get("ordinal")?.to_value());
-        entry.insert("step_id", step.node.get("step_id")?.to_value());
+        let (ordinal, step_id) = elements.look(step.start, |node| {
+            let value = |key: &str| node.get(key).map(|node| node.to_value());
+            Some((value("ordinal")?, value("step_id")?))
+        })??;
+        entry.insert("ordinal", ordinal);
+        entry.insert("step_id", step_id);
         entry.insert("result", result);
         entry.insert("error", Value::Null);
         Some(entry)
     });
     let top = |key: &str| {
         manifest
-            .root
+            .outline
             .get(key)
             .map_or(Value::Null, |node| node.to_value())
     };

@@ -22,7 +22,9 @@ use thiserror::Error;
 use super::source::{
     ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_record_range,
 };
-use crate::store::{ClaimedStep, Commit, Outcome, StepResult, Store, StoreError};
+use crate::store::{
+    ClaimedStep, Commit, JobRunId, Outcome, ReceiptId, StepResult, Store, StoreError,
+};
 
 /// The most steps a worker holds at once.
 const LARGEST_SHARE: usize = 32;
@@ -48,7 +50,7 @@ pub enum WorkError {
 #[derive(Clone, Debug)]
 pub struct WorkOptions {
     /// Only the steps of this run.
-    pub run_id: Option<String>,
+    pub run_id: Option<JobRunId>,
     /// How many workers.
     pub workers: usize,
     /// How long a lease lasts.
@@ -112,7 +114,7 @@ fn work(
     options: &WorkOptions,
     name: &str,
 ) -> Result<WorkSummary, WorkError> {
-    let run_id = options.run_id.as_deref();
+    let run_id = options.run_id.as_ref();
     let mut summary = WorkSummary::default();
     let mut share = 1;
     loop {
@@ -223,7 +225,7 @@ fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
 fn describe_receipt(
     result: &StepResult,
     outcome: &Outcome,
-) -> Result<(String, String), NoCanonicalForm> {
+) -> Result<(ReceiptId, String), NoCanonicalForm> {
     let step = &result.step;
     let mut receipt = Value::object([("step_id", step.step_id.as_str())]);
     if let Some((op, reference)) = &result.target {
@@ -253,15 +255,16 @@ fn describe_receipt(
     ))
 }
 
-fn derive_receipt_id(step: &ClaimedStep) -> Result<String, NoCanonicalForm> {
+fn derive_receipt_id(step: &ClaimedStep) -> Result<ReceiptId, NoCanonicalForm> {
     let digits = |own: Option<&str>| {
         let ordinal = Some(step.ordinal);
-        derive_job_digits(&step.run_id, &step.idempotency_key, ordinal, own)
+        derive_job_digits(step.run_id.as_str(), &step.idempotency_key, ordinal, own)
     };
     let derived = digits(None)?;
-    if step.step_id == format!("step_{derived}") {
-        Ok(format!("rcpt_{derived}"))
-    } else {
-        Ok(format!("rcpt_{}", digits(Some(&step.step_id))?))
-    }
+    let is_derived = step.step_id.as_str() == format!("step_{derived}");
+    let own = match is_derived {
+        true => derived,
+        false => digits(Some(step.step_id.as_str()))?,
+    };
+    Ok(ReceiptId::new(format!("rcpt_{own}")))
 }

@@ -78,6 +78,14 @@ fn engine_file(source: &dyn Source, element: &str) -> Option<SafePath> {
     }
 }
 
+/// The files of the engine's folder that the command names.
+pub(crate) fn command_files(source: &dyn Source, command: &[String]) -> BTreeSet<SafePath> {
+    command
+        .iter()
+        .filter_map(|element| engine_file(source, element))
+        .collect()
+}
+
 /// The command as it is run inside: a program of the engine's folder by its place there.
 pub fn command_inside(source: &DirectorySource, command: &[String]) -> Vec<String> {
     let mut inside = command.to_vec();

@@ -1,6 +1,7 @@
 //! Runs an engine once in the sandbox: the input on standard input, the output on standard
 //! output, artifacts into a folder. Judges how it ended and what it left, not what it said.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +10,10 @@ use std::path::{Path, PathBuf};
 use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, MANIFEST};
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_sandbox::{Ending, INSIDE_WORK, Limit, Limits, Mount, Sandbox, SandboxError, Spec};
+use runseal_sandbox::{
+    Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, Recorded, Sandbox, SandboxError,
+    Spec,
+};
 
 use super::command::{INSIDE_ENGINE, command_inside, limits_within};
 use super::contracts::Engine;
@@ -66,6 +70,12 @@ pub struct Ran {
     pub stdout: Vec<u8>,
     /// The paths of its artifacts, below the artifacts folder.
     pub artifacts: Vec<SafePath>,
+    /// What it was seen to do.
+    pub observation: Option<Observation>,
+    /// Its environment.
+    pub environment: BTreeMap<String, String>,
+    /// Whether it saw the engine's folder itself and not a copy.
+    pub saw_folder: bool,
     work: WorkFolder,
 }
 
@@ -150,7 +160,12 @@ pub fn execute(
     if let Some(manifest) = engine.document(MANIFEST) {
         spec.limits = limits_within(policy, manifest.root());
     }
-    let outcome = sandbox.run(&spec)?;
+    spec.observe = Some(Observe::default());
+    let Recorded {
+        outcome,
+        observation,
+        ..
+    } = sandbox.record(&spec)?;
     if let Some(how) = describe_failure(outcome.ending, &spec.limits) {
         let said = shown_tail(&outcome.stderr.bytes);
         let said = if said.is_empty() {
@@ -164,6 +179,9 @@ pub fn execute(
     Ok(Ran {
         stdout: outcome.stdout.bytes,
         artifacts,
+        observation,
+        environment: spec.environment(),
+        saw_folder: matches!(shown, ShownFolder::Itself(_)),
         work,
     })
 }

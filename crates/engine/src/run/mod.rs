@@ -4,12 +4,15 @@
 //! - [`verify`]: a bundle's facts, and its report.
 //! - [`contracts`], [`command`]: an engine's folder: its five contracts, what it executes.
 //! - [`upstream`], [`execute`], [`staging`], [`seal`]: from an input to a sealed bundle.
+//! - `engine_files`: what of its folder and of the machine an engine read.
 //! - [`replay`]: the same again, and where it differs.
 
 pub mod command;
 mod complete;
 pub mod contracts;
+pub(crate) mod engine_files;
 pub mod execute;
+pub mod init;
 pub mod replay;
 pub mod schema;
 pub mod seal;
@@ -17,3 +20,4 @@ mod shown;
 pub mod staging;
 pub mod upstream;
 pub mod verify;
+pub mod warnings;

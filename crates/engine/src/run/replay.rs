@@ -3,18 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::canon::{Dialect, Node, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::CollectedRun;
 use runseal_core::formats::run_bundle::index::{InputArtifact, parse_input_artifacts};
 use runseal_core::formats::run_bundle::layout::{
-    CONTRACTS, INPUT_ARTIFACT_INDEX, MANIFEST, RUN_INPUT, RUN_META, RUN_OUTPUT, RUN_PARAMETERS,
+    CONTRACTS, ENGINE_FOLDER, INPUT_ARTIFACT_INDEX, MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META,
+    RUN_OUTPUT, RUN_PARAMETERS,
 };
+use runseal_core::formats::run_bundle::recorded::{CaptureGap, ENGINE_LIST, parse_listed_files};
 use runseal_core::formats::run_bundle::{EntryFact, pointer};
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::{Finding, Report};
-use runseal_sandbox::{Limits, Sandbox};
+use runseal_sandbox::{Isolation, Limits, Sandbox};
 
 use super::command::{compute_executable, permits_version};
 use super::complete::{complete_output, reject};
@@ -23,6 +25,8 @@ use super::execute::{ExecuteError, Given, Ran, execute};
 use super::seal::SealError;
 use super::staging::RunFiles;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
+use crate::record::machine::{MachineCheck, compare_machine};
+use crate::record::reasons::explain;
 
 /// Characters of a value that a divergence shows.
 const SHOWN: usize = 200;
@@ -73,6 +77,8 @@ pub struct Divergence {
     pub sealed: String,
     /// What came now.
     pub now: String,
+    /// Where the two differ, for people, where that can be told.
+    pub difference: Option<String>,
 }
 
 /// What one run of the engine gave.
@@ -93,9 +99,47 @@ pub struct Replay {
     pub runs: Vec<Comparison>,
     /// The sealed outputs_hash.
     pub outputs_hash: String,
+    /// How the machine compares with the one of the run; nothing where the bundle does not say
+    /// what was used of it.
+    pub environment: Option<MachineCheck>,
+    /// Why runs may differ, where they do.
+    pub reasons: Vec<String>,
+    /// How far the command was kept apart; nothing where it was not run.
+    pub isolation: Option<Isolation>,
+    /// What the bundle says was not captured.
+    pub gaps: Vec<CaptureGap>,
+    /// Whether the sealed run was one of a command that failed.
+    pub has_failed: bool,
+    /// What could not be compared.
+    pub notes: Vec<String>,
 }
 
 impl Replay {
+    /// A replay that has begun: which rules the bundle breaks.
+    pub(crate) fn begin(report: &Report) -> Self {
+        Self {
+            rules: rules_of_report(report),
+            runs: Vec::new(),
+            outputs_hash: String::new(),
+            environment: None,
+            reasons: Vec::new(),
+            isolation: None,
+            gaps: Vec::new(),
+            has_failed: false,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The verdict for people: also on what else it was reproduced.
+    pub fn verdict_text(&self) -> String {
+        let name = self.verdict().name();
+        let other = self.environment.as_ref().and_then(MachineCheck::other_name);
+        match (self.verdict(), other) {
+            (Verdict::Reproduced, Some(other)) => format!("{name} on another {other}"),
+            _ => name.to_owned(),
+        }
+    }
+
     /// How it ended.
     pub fn verdict(&self) -> Verdict {
         if let Some(at) = self.rules.iter().position(|faults| !faults.is_empty()) {
@@ -116,6 +160,8 @@ pub struct ReplayOptions<'a> {
     pub times: u32,
     /// What the engine may use.
     pub policy: &'a Limits,
+    /// Whether other interpreters and libraries than those of the run are refused.
+    pub same_environment: bool,
 }
 
 /// Replays the bundle in `source` with `engine`. The sandbox is asked for only once everything
@@ -127,20 +173,34 @@ pub fn replay_run(
     sandbox: impl FnOnce() -> Result<Sandbox, SealError>,
 ) -> Result<Replay, SealError> {
     let (report, verified) = verify_run_source(source, VerifyOptions::default())?;
-    let mut replay = Replay {
-        rules: rules_of_report(&report),
-        runs: Vec::new(),
-        outputs_hash: String::new(),
-    };
-    let Some(run) = verified else {
-        return Ok(replay);
-    };
-    check_engine(&run, engine, &mut replay.rules)?;
+    let replay = Replay::begin(&report);
+    match verified {
+        Some(run) => replay_engine(&run, engine, options, sandbox, replay),
+        None => Ok(replay),
+    }
+}
+
+/// Replays the engine's run in `run`, whose bundle holds.
+pub(crate) fn replay_engine(
+    run: &VerifiedRun<'_>,
+    engine: &Engine,
+    options: ReplayOptions<'_>,
+    sandbox: impl FnOnce() -> Result<Sandbox, SealError>,
+    mut replay: Replay,
+) -> Result<Replay, SealError> {
+    check_engine(run, engine, &mut replay)?;
+    if options.same_environment
+        && let Some(check) = &replay.environment
+    {
+        let differs = check.differs.iter().map(ToString::to_string);
+        replay.rules[5].extend(differs);
+    }
     if matches!(replay.verdict(), Verdict::NotReplayable { .. }) {
         return Ok(replay);
     }
     let sandbox = sandbox()?;
-    let sealed = SealedRun::read(&run)?;
+    replay.isolation = Some(sandbox.isolation());
+    let sealed = SealedRun::read(run)?;
     if let Some(Value::String(hash)) = sealed.output.get("outputs_hash") {
         replay.outputs_hash = hash.to_lossy();
     }
@@ -151,7 +211,13 @@ pub fn replay_run(
             parameters: sealed.parameters.as_deref(),
         };
         let comparison = match execute(&sandbox, engine, given, options.policy) {
-            Ok(ran) => compare(&sealed, engine, &ran)?,
+            Ok(ran) => {
+                let comparison = compare(&sealed, engine, &ran)?;
+                if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
+                    replay.reasons = explain(ran.observation.as_ref(), &comparison.divergences);
+                }
+                comparison
+            }
             Err(error @ (ExecuteError::Ended(_) | ExecuteError::Left { .. })) => {
                 failed("the output that was sealed", &error.to_string())
             }
@@ -190,8 +256,19 @@ fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
 fn check_engine(
     run: &VerifiedRun<'_>,
     engine: &Engine,
-    rules: &mut [Vec<String>; 6],
+    replay: &mut Replay,
 ) -> Result<(), SourceError> {
+    let environment = run.document(RUN_ENVIRONMENT);
+    let environment = environment.as_ref().map(|document| document.root());
+    match environment {
+        Some(environment) => replay.environment = Some(compare_machine(environment)),
+        None => replay.notes.push(
+            "there is no RUN_ENVIRONMENT.json: what the engine read, its interpreter and libraries \
+             cannot be compared"
+                .to_owned(),
+        ),
+    }
+    let rules = &mut replay.rules;
     let meta = run.document(RUN_META);
     let meta = meta.as_ref().map(|document| document.root());
     let text = |name: &str| Some(meta?.get(name)?.as_str()?.into_owned());
@@ -215,9 +292,13 @@ fn check_engine(
     }
     if same_version && let Some(sealed) = text("engine_executable_sha256") {
         let here = compute_executable(engine.source(), engine.command())?.to_string();
-        if here != sealed {
+        // Where every file is listed, each is compared, and the program among the machine's.
+        if here != sealed && environment.is_none() {
             rules[5].push(differ("engine_executable_sha256", &sealed, &here));
         }
+    }
+    if same_version && let Some(environment) = environment {
+        rules[5].extend(compare_engine_files(environment, engine));
     }
     let hashes = engine.contract_hashes();
     let recorded = meta.and_then(|meta| meta.get("contracts_hashes"));
@@ -234,6 +315,28 @@ fn check_engine(
         }
     }
     Ok(())
+}
+
+/// Which files that the run read below the engine's folder are others here.
+fn compare_engine_files(environment: Node<'_>, engine: &Engine) -> Vec<String> {
+    let mut faults = Vec::new();
+    for file in parse_listed_files(environment, ENGINE_LIST) {
+        let shown = file.path.escape_debug();
+        let path = SafePath::parse(&file.path).ok();
+        let digest = path.and_then(|path| {
+            let reader = engine.source().open(&path).ok()?;
+            Some(runseal_core::source::ContentFact::read(reader).ok()?.sha256)
+        });
+        match digest {
+            Some(digest) if digest == file.sha256 => {}
+            Some(digest) => faults.push(format!(
+                "{ENGINE_FOLDER}/{shown} is another file here: expected sha256 {}, actual {digest}",
+                file.sha256
+            )),
+            None => faults.push(format!("{ENGINE_FOLDER}/{shown} was sealed and is not here")),
+        }
+    }
+    faults
 }
 
 /// What was sealed, ready to be given to the engine and compared with.
@@ -265,12 +368,12 @@ impl SealedRun {
             .and_then(|list| parse_input_artifacts(list.root().get("artifacts")?));
         let mut given = RunFiles::begin(&std::env::temp_dir())?;
         let mut artifacts = BTreeMap::new();
-        for (path, entry) in &run.collected().facts.entries {
+        for (path, entry) in run.collected().facts.entries.iter() {
             let EntryFact::File(fact) = entry else {
                 continue;
             };
             if path.starts_with("artifacts/") {
-                artifacts.extend(fact.sha256().map(|digest| (path.clone(), digest)));
+                artifacts.extend(fact.sha256().map(|digest| (path.to_owned(), digest)));
             } else if (path.starts_with("upstream/") || path == RUN_PARAMETERS)
                 && let Ok(from) = SafePath::parse(path)
                 && let Some(digest) = fact.sha256()
@@ -300,6 +403,7 @@ fn failed(sealed: &str, now: &str) -> Comparison {
             pointer: None,
             sealed: sealed.to_owned(),
             now: now.to_owned(),
+            difference: None,
         }],
         same_artifacts: 0,
     }
@@ -335,7 +439,7 @@ fn compare(sealed: &SealedRun, engine: &Engine, ran: &Ran) -> Result<Comparison,
     let mut now = BTreeMap::new();
     if !ran.artifacts.is_empty() {
         let found = CollectedRun::collect(&ran.source()?)?;
-        for (path, entry) in found.facts.entries {
+        for (path, entry) in found.facts.entries.iter() {
             if let EntryFact::File(fact) = entry {
                 now.insert(format!("artifacts/{path}"), fact.sha256());
             }
@@ -360,6 +464,7 @@ fn compare(sealed: &SealedRun, engine: &Engine, ran: &Ran) -> Result<Comparison,
             pointer: None,
             sealed: before.unwrap_or_else(nothing),
             now: after.unwrap_or_else(nothing),
+            difference: None,
         });
     }
     Ok(Comparison {
@@ -401,6 +506,7 @@ fn compare_values(
             pointer: Some(place.to_owned()),
             sealed: show(a),
             now: show(b),
+            difference: None,
         }),
     }
 }

@@ -4,6 +4,7 @@
 //! by verifying the bundle, strictly, before it takes its place. What would not verify is never
 //! sealed, so there is one set of rules for both.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
@@ -24,11 +25,13 @@ use runseal_sandbox::{Limits, Sandbox, SandboxError};
 use super::command::compute_executable;
 use super::complete::{complete_input, complete_output, refuse_changed_integers, reject};
 use super::contracts::Engine;
+use super::engine_files::seal_what_was_read;
 use super::execute::{ExecuteError, Given, execute};
 use super::staging::{RunFiles, RunFilesError};
 use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
+use crate::record::environment::PackageReader;
 
 /// The rule id of a rejection that is no rule's: the engine itself failed.
 pub const RUN: &str = "RUN";
@@ -103,6 +106,7 @@ pub fn seal_run(
         upstream: Some(upstream.as_path()).filter(|path| path.exists()),
         parameters: Some(parameters.as_path()).filter(|path| path.exists()),
     };
+    let packages = PackageReader::start();
     let executable = compute_executable(engine.source(), engine.command())?;
     let ran = execute(sandbox, engine, given, policy).map_err(rejected_run)?;
     // What was hashed is what ran, or nothing is sealed.
@@ -110,6 +114,8 @@ pub fn seal_run(
         let message = "the files of its command changed while it ran".to_owned();
         return Err(rejected_run(ExecuteError::Ended(message)));
     }
+    let mut prepared = prepared;
+    seal_what_was_read(&mut prepared.files, engine, &ran, sandbox.isolation(), packages)?;
     if ran.artifacts.is_empty() {
         return finish(prepared, &ran.stdout, None, Some(executable));
     }
@@ -117,7 +123,7 @@ pub fn seal_run(
     finish(
         prepared,
         &ran.stdout,
-        Some((&source, &ran.artifacts)),
+        Some((&source, ran.artifacts.clone())),
         Some(executable),
     )
 }
@@ -152,7 +158,7 @@ pub fn seal_output(
             }
         }
     }
-    finish(prepared, output, Some((&source, &paths)), None)
+    finish(prepared, output, Some((&source, paths)), None)
 }
 
 fn rejected_run(error: ExecuteError) -> SealError {
@@ -248,7 +254,7 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
 fn finish(
     prepared: Prepared<'_>,
     output: &[u8],
-    artifacts: Option<(&dyn Source, &[SafePath])>,
+    artifacts: Option<(&dyn Source, Vec<SafePath>)>,
     executable: Option<Digest>,
 ) -> Result<Sealed, SealError> {
     let Prepared {
@@ -273,7 +279,7 @@ fn finish(
     if let Some((source, paths)) = artifacts {
         for path in paths {
             let to = format!("{ARTIFACTS_FOLDER}/{path}");
-            match files.copy(source, path, &to) {
+            match files.copy(source, &path, &to) {
                 Err(RunFilesError::Json { path, fault }) => {
                     return Err(reject("RB5", &path, fault));
                 }
@@ -281,7 +287,12 @@ fn finish(
             }
         }
     }
-    let meta = run_meta(engine, &run_id, &now, executable);
+    let meta = make_meta(
+        (engine.code(), engine.version()),
+        &engine.contract_hashes(),
+        (&run_id, &now),
+        executable,
+    );
     files.put_json(RUN_META, &meta)?;
     files.put_lists()?;
     let outputs_hash = completed.get("outputs_hash").and_then(Value::as_str);
@@ -295,7 +306,7 @@ fn finish(
 }
 
 /// Judges the bundle that is about to be sealed as strictly as anybody may.
-fn verify_staged(folder: &Path) -> Result<(), SealError> {
+pub(crate) fn verify_staged(folder: &Path) -> Result<(), SealError> {
     let source = DirectorySource::open(folder, RootLink::Refuse)?;
     let options = VerifyOptions {
         level: Level::Form,
@@ -316,15 +327,20 @@ fn unsealable(error: RunFilesError, rule_id: &'static str, path: &str) -> SealEr
     }
 }
 
-fn run_meta(engine: &Engine, run_id: &RunId, now: &Moment, executable: Option<Digest>) -> Value {
-    let hashes = engine.contract_hashes();
-    let hashes = hashes
+/// RUN_META.json of a run of the engine with this code and version.
+pub(crate) fn make_meta(
+    (code, version): (&str, &str),
+    contracts: &BTreeMap<&'static str, Digest>,
+    (run_id, now): (&RunId, &Moment),
+    executable: Option<Digest>,
+) -> Value {
+    let hashes = contracts
         .iter()
         .map(|(name, digest)| (*name, digest.to_string()));
     let mut meta = Value::object([
         ("run_id", run_id.as_str()),
-        ("engine_code", engine.code()),
-        ("engine_version", engine.version()),
+        ("engine_code", code),
+        ("engine_version", version),
         ("sealed_at", now.to_iso().as_str()),
         ("canonicalization", CANONICALIZATION),
         ("hash_algo", HASH_ALGORITHM),

@@ -1,14 +1,16 @@
 //! The files of a run bundle in the making: JSON stored as JCS, everything hashed as it is
 //! written, listed at the end. How the folder gets into its place is [`crate::staging`]'s.
 
-use std::collections::BTreeMap;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{CanonError, Dialect, NoCanonicalForm, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::index::write_index;
-use runseal_core::formats::run_bundle::layout::{ARTIFACT_INDEX, RunId, SUMS, is_json};
+use runseal_core::formats::run_bundle::layout::{
+    ARTIFACT_INDEX, EXACT_FOLDER, RunId, SUMS, exact_path, is_json,
+};
 use runseal_core::formats::run_bundle::outputs::find_changed_integers;
 use runseal_core::formats::run_bundle::sums::write_sums;
 use runseal_core::limits::JsonLimits;
@@ -61,12 +63,27 @@ impl From<WriteError> for RunFilesError {
     }
 }
 
+/// JSON files of a user that have more bytes than this are stored as they are only.
+const LARGEST_CANONICAL: u64 = 16 << 20;
+
+/// A file of a user's, with the digest and number of its very bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// The digest.
+    pub sha256: Digest,
+    /// How many there are.
+    pub bytes: u64,
+    /// Where in the bundle they are; nothing where they were only hashed.
+    pub place: Option<String>,
+}
+
 /// The files of a run bundle in the making.
 #[derive(Debug)]
 pub struct RunFiles {
     staging: Staging,
     out: PathBuf,
-    files: BTreeMap<String, Digest>,
+    /// Every file so far, in the order they came in.
+    files: Vec<(Box<str>, Digest)>,
     buffer: Vec<u8>,
 }
 
@@ -76,7 +93,7 @@ impl RunFiles {
         Ok(Self {
             staging: Staging::begin(out)?,
             out: out.to_owned(),
-            files: BTreeMap::new(),
+            files: Vec::new(),
             buffer: vec![0; BUFFER],
         })
     }
@@ -100,7 +117,7 @@ impl RunFiles {
     /// Stores bytes as they are.
     pub fn put_bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunFilesError> {
         self.staging.put(path, bytes)?;
-        self.files.insert(path.to_owned(), Digest::of(bytes));
+        self.files.push((path.into(), Digest::of(bytes)));
         Ok(())
     }
 
@@ -156,6 +173,77 @@ impl RunFiles {
         Ok(digest)
     }
 
+    /// Stores a file of a user's below `to`, whose very bytes count: a JSON file as its JCS there,
+    /// and as it is in `exact/`; one without a JCS that keeps its value, or a large one, only so.
+    pub fn put_user_file(
+        &mut self,
+        mut file: &File,
+        size: u64,
+        to: &str,
+    ) -> Result<Stored, RunFilesError> {
+        if !is_json(to) {
+            return self.put_stream(&mut file, size, to);
+        }
+        let raw = format!("{EXACT_FOLDER}/{to}.raw");
+        if size > LARGEST_CANONICAL {
+            return self.put_stream(&mut file, size, &raw);
+        }
+        let mut bytes = Vec::new();
+        let read = file.take(LARGEST_CANONICAL + 1).read_to_end(&mut bytes);
+        read.map_err(|source| io_error(to, source))?;
+        let place = match parse_canonical(&bytes) {
+            Ok((_, _, true)) => to.to_owned(),
+            Ok((document, _, false))
+                if find_changed_integers(&document.root().to_value()).is_empty() =>
+            {
+                self.put_json(to, &document.root().to_value())?;
+                exact_path(to)
+            }
+            _ => raw,
+        };
+        self.put_bytes(&place, &bytes)?;
+        Ok(Stored {
+            sha256: Digest::of(&bytes),
+            bytes: bytes.len() as u64,
+            place: Some(place),
+        })
+    }
+
+    /// Hashes a file of a user's without storing it.
+    pub fn digest_user_file(
+        &mut self,
+        mut file: &File,
+        size: u64,
+        shown: &str,
+    ) -> Result<Stored, RunFilesError> {
+        let digest = digest_through(&mut file, size, &mut self.buffer, |_| Ok(()));
+        let (sha256, bytes) = digest.map_err(|source| io_error(shown, source))?;
+        Ok(Stored {
+            sha256,
+            bytes,
+            place: None,
+        })
+    }
+
+    fn put_stream(
+        &mut self,
+        reader: &mut dyn Read,
+        size: u64,
+        to: &str,
+    ) -> Result<Stored, RunFilesError> {
+        let (mut copy, place) = self.staging.create(to)?;
+        let copied = digest_through(reader, size, &mut self.buffer, |piece| {
+            copy.write_all(piece)
+        });
+        let (sha256, bytes) = copied.map_err(WriteError::at(&place))?;
+        self.files.push((to.into(), sha256));
+        Ok(Stored {
+            sha256,
+            bytes,
+            place: Some(to.to_owned()),
+        })
+    }
+
     fn copy_bytes(
         &mut self,
         source: &dyn Source,
@@ -168,7 +256,7 @@ impl RunFiles {
             file.write_all(piece)
         });
         let (digest, _) = copied.map_err(WriteError::at(&place))?;
-        self.files.insert(to.to_owned(), digest);
+        self.files.push((to.into(), digest));
         Ok(digest)
     }
 
@@ -179,10 +267,12 @@ impl RunFiles {
 
     /// Adds the index and the sums over everything stored so far.
     pub fn put_lists(&mut self) -> Result<(), RunFilesError> {
+        self.files.sort_unstable();
         let mut index = Vec::new();
         write_index(&self.files, &mut index)?;
         self.put_bytes(ARTIFACT_INDEX, &index)?;
         drop(index);
+        self.files.sort_unstable();
         let sums = write_sums(&self.files);
         self.put_bytes(SUMS, sums.as_bytes())
     }
@@ -212,6 +302,11 @@ impl RunFiles {
             Err(Failed(error)) => Err(error),
         }
     }
+}
+
+fn io_error(path: &str, source: io::Error) -> RunFilesError {
+    let path = path.to_owned();
+    RunFilesError::Read(SourceError::Io { path, source })
 }
 
 #[cfg(test)]

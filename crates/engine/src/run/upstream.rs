@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
-use runseal_core::formats::run_bundle::index::{InputArtifact, parse_index};
-use runseal_core::formats::run_bundle::layout::{
-    ARTIFACT_INDEX, RUN_META, RUN_OUTPUT, Role, UPSTREAM_FOLDER,
-};
+use runseal_core::formats::run_bundle::index::InputArtifact;
+use runseal_core::formats::run_bundle::layout::{RUN_META, RUN_OUTPUT, Role, UPSTREAM_FOLDER};
 use runseal_core::formats::run_bundle::rules::allowed_engines;
 use runseal_core::path::SafePath;
 use runseal_core::verify::{Finding, Place, Report};
@@ -93,13 +91,12 @@ pub fn take_run(
 
 /// RUN_OUTPUT.json and every file that the index calls an artifact.
 fn offered(run: &VerifiedRun<'_>) -> Vec<SafePath> {
-    let index = run.document(ARTIFACT_INDEX);
-    let index = index.as_ref().map(|document| parse_index(document.root()));
-    let entries = index.into_iter().flat_map(|index| index.entries);
+    let index = run.collected().index.iter();
+    let entries = index.flat_map(|index| index.entries());
     let wanted = |path: &str, role: Role| path == RUN_OUTPUT || role == Role::Artifact;
     entries
         .filter(|(path, entry)| wanted(path, entry.role))
-        .filter_map(|(path, _)| SafePath::parse(&path).ok())
+        .filter_map(|(path, _)| SafePath::parse(path).ok())
         .collect()
 }
 

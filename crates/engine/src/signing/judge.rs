@@ -40,15 +40,15 @@ pub enum PolicyFileError {
     Chain {
         /// The file.
         path: String,
-        /// Why.
+        /// The first version that does not follow from the one before.
         source: ChainError,
     },
     /// Its trusted root of sigstore cannot be used.
     #[error("line {line}: {fault}")]
     Sigstore {
-        /// Where.
+        /// The policy's line that names the root, from 1.
         line: usize,
-        /// Why.
+        /// What is wrong with the root.
         fault: String,
     },
 }

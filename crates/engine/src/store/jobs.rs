@@ -1,31 +1,33 @@
 //! Messages, jobs and steps: posting a plan, and reading a job back for building.
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::{Store, StoreError, StoreReader};
+use super::{JobId, JobRunId, MessageId, StepId, Store, StoreError, StoreReader};
 
 /// A job to post, with the ids derived from its plan.
 #[derive(Clone, Debug)]
-pub struct NewJob {
+pub struct NewJob<'a> {
     /// `msg_…`.
-    pub message_id: String,
+    pub message_id: MessageId,
     /// `job_…`.
-    pub job_id: String,
+    pub job_id: JobId,
     /// The run it belongs to.
-    pub run_id: String,
+    pub run_id: JobRunId,
     /// What makes a second posting the same one.
     pub idempotency_key: String,
     /// The plan's intent.
     pub intent: String,
     /// The plan, as canonical JSON.
-    pub payload_json: String,
+    pub payload_json: Cow<'a, str>,
 }
 
 /// A step to post.
 #[derive(Clone, Debug)]
 pub struct NewStep {
     /// Its id.
-    pub step_id: String,
+    pub step_id: StepId,
     /// Its place in the plan.
     pub ordinal: i64,
     /// The step, as canonical JSON.
@@ -36,9 +38,9 @@ pub struct NewStep {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     /// The message.
-    pub message_id: String,
+    pub message_id: MessageId,
     /// The job.
-    pub job_id: String,
+    pub job_id: JobId,
     /// How many steps the job has.
     pub steps: u64,
     /// The plan was recorded before under the same key.
@@ -51,18 +53,18 @@ pub struct Posted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRecord {
     /// Its id.
-    pub job_id: String,
+    pub job_id: JobId,
     /// The run it belongs to.
-    pub run_id: String,
+    pub run_id: JobRunId,
     /// The message that asked for it.
-    pub message_id: String,
+    pub message_id: MessageId,
 }
 
 /// A step as the completeness gate and the build see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepRecord {
     /// Its id.
-    pub step_id: String,
+    pub step_id: StepId,
     /// Its place.
     pub ordinal: i64,
     /// PENDING, LEASED or COMMITTED, as stored.
@@ -87,13 +89,13 @@ impl StepRecord {
 
 impl StoreReader {
     /// The job of this run, if there is one.
-    pub fn job(&self, run_id: &str, job_id: &str) -> Result<Option<JobRecord>, StoreError> {
+    pub fn job(&self, run_id: &JobRunId, job_id: &JobId) -> Result<Option<JobRecord>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT j.job_id, m.run_id, m.message_id
              FROM cassette_jobs j JOIN cassette_messages m ON m.message_id = j.message_id
              WHERE j.job_id = ?1 AND m.run_id = ?2",
         )?;
-        let job = statement.query_row([job_id, run_id], |row| {
+        let job = statement.query_row(params![job_id, run_id], |row| {
             Ok(JobRecord {
                 job_id: row.get(0)?,
                 run_id: row.get(1)?,
@@ -106,7 +108,7 @@ impl StoreReader {
     /// Shows `see` the steps of a job by (ordinal, step id), each with its count of receipts.
     pub fn visit_steps<E: From<StoreError>>(
         &self,
-        job_id: &str,
+        job_id: &JobId,
         mut see: impl FnMut(StepRecord) -> Result<(), E>,
     ) -> Result<(), E> {
         // One pass over the receipts, so that a store without indexes is read in linear time.
@@ -124,7 +126,7 @@ impl StoreReader {
     }
 
     /// The steps of a job by (ordinal, step id), each with its count of receipts.
-    pub fn job_steps(&self, job_id: &str) -> Result<Vec<StepRecord>, StoreError> {
+    pub fn job_steps(&self, job_id: &JobId) -> Result<Vec<StepRecord>, StoreError> {
         let mut steps = Vec::new();
         self.visit_steps(job_id, |step| {
             steps.push(step);
@@ -136,7 +138,7 @@ impl StoreReader {
     /// The job that a plan of this run and key already has.
     pub fn posted(
         &self,
-        run_id: &str,
+        run_id: &JobRunId,
         idempotency_key: &str,
         payload_json: &str,
     ) -> Result<Option<Posted>, StoreError> {
@@ -144,7 +146,7 @@ impl StoreReader {
     }
 
     /// The reason a step failed, if it has a receipt that says so.
-    pub fn failure_of(&self, step_id: &str) -> Result<Option<String>, StoreError> {
+    pub fn failure_of(&self, step_id: &StepId) -> Result<Option<String>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT receipt_json FROM cassette_receipts
              WHERE step_id = ?1 AND outcome <> 'SUCCESS' ORDER BY receipt_id LIMIT 1",
@@ -160,7 +162,7 @@ impl Store {
     /// are asked for one after the other, so that a million of them are never in memory.
     pub fn post_job(
         &mut self,
-        job: &NewJob,
+        job: &NewJob<'_>,
         steps: impl Iterator<Item = Result<NewStep, StoreError>>,
     ) -> Result<Posted, StoreError> {
         let transaction = self
@@ -168,7 +170,7 @@ impl Store {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Asked under the lock: two who post the same plan at once get the same job.
-        let key = (job.run_id.as_str(), job.idempotency_key.as_str());
+        let key = (&job.run_id, job.idempotency_key.as_str());
         if let Some(posted) = find_posted(&transaction, key, &job.payload_json)? {
             return Ok(posted);
         }
@@ -180,7 +182,7 @@ impl Store {
                 job.message_id,
                 job.run_id,
                 job.idempotency_key,
-                job.payload_json
+                &*job.payload_json
             ],
         )?;
         transaction.execute(
@@ -236,16 +238,16 @@ impl Store {
 /// The job of a run and key, if there is one, and whether it was posted with this content.
 fn find_posted(
     connection: &Connection,
-    (run_id, idempotency_key): (&str, &str),
+    (run_id, idempotency_key): (&JobRunId, &str),
     payload_json: &str,
 ) -> Result<Option<Posted>, StoreError> {
-    let known: Option<(String, String, String)> = connection
+    let known: Option<(MessageId, JobId, String)> = connection
         .query_row(
             "SELECT m.message_id, j.job_id, m.payload_json
              FROM cassette_messages m JOIN cassette_jobs j ON j.message_id = m.message_id
              WHERE m.run_id = ?1 AND m.idempotency_key = ?2
              ORDER BY j.ordinal, j.job_id LIMIT 1",
-            [run_id, idempotency_key],
+            params![run_id, idempotency_key],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )
         .optional()?;

@@ -5,6 +5,7 @@
 //! whoever writes are in the database itself (see `schema`). The clock is SQLite's and reaches
 //! only the columns that record when something happened.
 
+mod ids;
 mod jobs;
 mod schema;
 mod sections;
@@ -22,6 +23,7 @@ use runseal_core::formats::job_bundle::plan::PlanFault;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use thiserror::Error;
 
+pub use ids::{JobId, JobRunId, MessageId, ReceiptId, StepId};
 pub use jobs::{JobRecord, NewJob, NewStep, Posted, StepRecord};
 pub use sections::{IndexedFile, SectionRecord};
 pub use status::{FailedStep, JobStatus, StateCounts};
@@ -65,9 +67,9 @@ pub enum StoreError {
     #[error("step id `{step_id}` already belongs to job `{job_id}`")]
     StepTaken {
         /// The id.
-        step_id: String,
+        step_id: StepId,
         /// The job that has it.
-        job_id: String,
+        job_id: JobId,
     },
     /// A step of a plan cannot be read.
     #[error(transparent)]

@@ -1,6 +1,8 @@
 //! What `job status` shows: counts by state, receipts, workers.
 
-use super::{StoreError, StoreReader};
+use rusqlite::params;
+
+use super::{JobId, JobRunId, StepId, StoreError, StoreReader};
 
 /// How many steps of a job are in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub struct StateCounts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedStep {
     /// The step.
-    pub step_id: String,
+    pub step_id: StepId,
     /// Its place in the job.
     pub ordinal: i64,
     /// The receipt, as stored.
@@ -28,9 +30,9 @@ pub struct FailedStep {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobStatus {
     /// The run.
-    pub run_id: String,
+    pub run_id: JobRunId,
     /// The job.
-    pub job_id: String,
+    pub job_id: JobId,
     /// Its intent.
     pub intent: String,
     /// Steps by state.
@@ -49,8 +51,8 @@ impl StoreReader {
     /// The jobs of the store, or of one run, or the one job; by run and job id.
     pub fn job_status(
         &self,
-        run_id: Option<&str>,
-        job_id: Option<&str>,
+        run_id: Option<&JobRunId>,
+        job_id: Option<&JobId>,
     ) -> Result<Vec<JobStatus>, StoreError> {
         let mut jobs = self.connection.prepare(
             "SELECT m.run_id, j.job_id, COALESCE(j.intent, '')
@@ -58,10 +60,10 @@ impl StoreReader {
              WHERE (?1 IS NULL OR m.run_id = ?1) AND (?2 IS NULL OR j.job_id = ?2)
              ORDER BY m.run_id, j.job_id",
         )?;
-        let found = jobs.query_map([run_id, job_id], |row| {
+        let found = jobs.query_map(params![run_id, job_id], |row| {
             Ok((
-                row.get::<_, String>(0)?,
-                row.get::<_, String>(1)?,
+                row.get::<_, JobRunId>(0)?,
+                row.get::<_, JobId>(1)?,
                 row.get::<_, String>(2)?,
             ))
         })?;

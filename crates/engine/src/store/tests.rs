@@ -10,26 +10,26 @@ fn new_store() -> (TempDir, Store) {
     (folder, store)
 }
 
-fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> (NewJob, Vec<NewStep>) {
+fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> (NewJob<'static>, Vec<NewStep>) {
     let steps = (0..steps)
         .map(|n| NewStep {
-            step_id: format!("step_{run}_{key}_{n}"),
+            step_id: StepId::new(format!("step_{run}_{key}_{n}")),
             ordinal: n as i64,
             payload_json: "{}".to_owned(),
         })
         .collect();
     let job = NewJob {
-        message_id: format!("msg_{run}_{key}"),
-        job_id: format!("job_{run}_{key}"),
-        run_id: run.to_owned(),
+        message_id: MessageId::new(format!("msg_{run}_{key}")),
+        job_id: JobId::new(format!("job_{run}_{key}")),
+        run_id: JobRunId::new(run),
         idempotency_key: key.to_owned(),
         intent: "read".to_owned(),
-        payload_json: format!("{{\"budgets\":{budgets}}}"),
+        payload_json: format!("{{\"budgets\":{budgets}}}").into(),
     };
     (job, steps)
 }
 
-fn post(store: &mut Store, (job, steps): (NewJob, Vec<NewStep>)) -> Result<Posted, StoreError> {
+fn post(store: &mut Store, (job, steps): (NewJob<'_>, Vec<NewStep>)) -> Result<Posted, StoreError> {
     store.post_job(&job, steps.into_iter().map(Ok))
 }
 
@@ -51,9 +51,12 @@ fn read(step: &ClaimedStep, bytes: u64, is_symbol: bool) -> StepResult {
     }
 }
 
-fn describe(result: &StepResult, outcome: &Outcome) -> Result<(String, String), NoCanonicalForm> {
+fn describe(
+    result: &StepResult,
+    outcome: &Outcome,
+) -> Result<(ReceiptId, String), NoCanonicalForm> {
     Ok((
-        format!("rcpt_{}", result.step.step_id),
+        ReceiptId::new(format!("rcpt_{}", result.step.step_id)),
         format!("{outcome:?}"),
     ))
 }
@@ -70,7 +73,7 @@ fn store_created_twice_is_the_same_store() {
     let (folder, mut store) = new_store();
     post(&mut store, plan("r", "k", 2, "{}")).unwrap();
     let again = Store::create(&folder.path().join("deep/jobs.db")).unwrap();
-    assert_eq!(again.job_steps("job_r_k").unwrap().len(), 2);
+    assert_eq!(again.job_steps(&JobId::new("job_r_k")).unwrap().len(), 2);
     let mode: String = again
         .connection
         .query_row("PRAGMA journal_mode", [], |row| row.get(0))
@@ -138,12 +141,17 @@ fn post_with_a_taken_step_id_is_refused_whole() {
     let (_folder, mut store) = new_store();
     post(&mut store, plan("r", "k", 1, "{}")).unwrap();
     let mut second = plan("r", "k2", 2, "{}");
-    second.1[1].step_id = "step_r_k_0".to_owned();
+    second.1[1].step_id = StepId::new("step_r_k_0");
     assert!(matches!(
         post(&mut store, second),
         Err(StoreError::StepTaken { .. })
     ));
-    assert_eq!(store.job("r", "job_r_k2").unwrap(), None);
+    assert_eq!(
+        store
+            .job(&JobRunId::new("r"), &JobId::new("job_r_k2"))
+            .unwrap(),
+        None
+    );
 }
 
 #[test]
@@ -171,7 +179,10 @@ fn claim_expired_lease_raises_the_token_and_the_late_commit_is_refused() {
         .commit_steps("slow", &[read(&slow[0], 1, false)], &describe)
         .unwrap();
     assert_eq!(late, [Commit::Overtaken]);
-    assert_eq!(store.job_steps("job_r_k").unwrap()[0].receipts, 1);
+    assert_eq!(
+        store.job_steps(&JobId::new("job_r_k")).unwrap()[0].receipts,
+        1
+    );
     assert!(!store.has_open_steps(None).unwrap());
 }
 
@@ -180,10 +191,11 @@ fn claim_of_one_run_leaves_the_others() {
     let (_folder, mut store) = new_store();
     post(&mut store, plan("a", "k", 2, "{}")).unwrap();
     post(&mut store, plan("b", "k", 3, "{}")).unwrap();
-    let claimed = store.claim_steps(Some("b"), "w", 60.0, 10).unwrap();
+    let run = JobRunId::new("b");
+    let claimed = store.claim_steps(Some(&run), "w", 60.0, 10).unwrap();
     assert_eq!(claimed.len(), 3);
-    assert!(claimed.iter().all(|step| step.run_id == "b"));
-    assert!(store.has_open_steps(Some("a")).unwrap());
+    assert!(claimed.iter().all(|step| step.run_id == run));
+    assert!(store.has_open_steps(Some(&JobRunId::new("a"))).unwrap());
 }
 
 #[test]
@@ -326,9 +338,9 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
     let before = fs::read(&path).unwrap();
     {
         let reader = StoreReader::open(&path).unwrap();
-        let steps = reader.job_steps("j").unwrap();
+        let steps = reader.job_steps(&JobId::new("j")).unwrap();
         assert_eq!(steps.iter().map(|s| s.receipts).collect::<Vec<_>>(), [2, 0]);
-        let status = &reader.job_status(Some("r"), None).unwrap()[0];
+        let status = &reader.job_status(Some(&JobRunId::new("r")), None).unwrap()[0];
         assert_eq!(
             status.states,
             StateCounts {

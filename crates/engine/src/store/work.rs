@@ -9,17 +9,17 @@ use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_p
 use runseal_core::canon::NoCanonicalForm;
 use runseal_core::formats::job_bundle::op::Op;
 
-use super::{Store, StoreError};
+use super::{JobId, JobRunId, ReceiptId, StepId, Store, StoreError};
 
 /// A step that a worker holds a lease on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedStep {
     /// Its id.
-    pub step_id: String,
+    pub step_id: StepId,
     /// Its job.
-    pub job_id: String,
+    pub job_id: JobId,
     /// The job's run.
-    pub run_id: String,
+    pub run_id: JobRunId,
     /// The key of the plan, which receipt ids are derived from.
     pub idempotency_key: String,
     /// Its place in the job.
@@ -68,7 +68,7 @@ pub struct StepResult {
 
 /// Makes the id and the JSON of a receipt.
 pub type DescribeReceipt<'d> =
-    &'d dyn Fn(&StepResult, &Outcome) -> Result<(String, String), NoCanonicalForm>;
+    &'d dyn Fn(&StepResult, &Outcome) -> Result<(ReceiptId, String), NoCanonicalForm>;
 
 /// What became of a result handed to [`Store::commit_steps`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Store {
     /// token. An empty list means that nothing can be claimed now.
     pub fn claim_steps(
         &mut self,
-        run_id: Option<&str>,
+        run_id: Option<&JobRunId>,
         worker_id: &str,
         lease_seconds: f64,
         limit: usize,
@@ -116,12 +116,18 @@ impl Store {
                  WHERE step_id = ?1",
             )?;
             let until = format!("{lease_seconds:+.3} seconds");
-            let mut limits = (String::new(), (None, None));
+            let mut known: Option<(JobId, JobLimits)> = None;
             for step in &mut claimed {
-                if limits.0 != step.job_id {
-                    limits = (step.job_id.clone(), limits_of(&transaction, &step.job_id)?);
-                }
-                (step.max_bytes, step.max_symbols) = limits.1;
+                let of_job = known.as_ref().filter(|(job_id, _)| *job_id == step.job_id);
+                let limits = match of_job.map(|(_, limits)| *limits) {
+                    Some(limits) => limits,
+                    None => {
+                        let limits = limits_of(&transaction, &step.job_id)?;
+                        known = Some((step.job_id.clone(), limits));
+                        limits
+                    }
+                };
+                (step.max_bytes, step.max_symbols) = limits;
                 step.fencing_token += 1;
                 lease.execute(params![step.step_id, worker_id, until, step.fencing_token])?;
             }
@@ -162,7 +168,7 @@ impl Store {
     }
 
     /// Whether any step, of the run or of all, is not yet committed.
-    pub fn has_open_steps(&self, run_id: Option<&str>) -> Result<bool, StoreError> {
+    pub fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT EXISTS(SELECT 1 FROM cassette_steps s
                  WHERE s.status IN ('PENDING', 'LEASED') AND (?1 IS NULL OR s.job_id IN
@@ -175,7 +181,7 @@ impl Store {
 
 fn find_steps(
     transaction: &Transaction<'_>,
-    run_id: Option<&str>,
+    run_id: Option<&JobRunId>,
     limit: usize,
     state: &str,
 ) -> Result<Vec<ClaimedStep>, StoreError> {
@@ -210,12 +216,12 @@ fn find_steps(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// The most bytes and the most symbols that a job may read.
+type JobLimits = (Option<i64>, Option<i64>);
+
 /// The limits of a job. They stand in its message, which may be long: what was found there once
 /// is kept in a table of our own.
-fn limits_of(
-    transaction: &Transaction<'_>,
-    job_id: &str,
-) -> Result<(Option<i64>, Option<i64>), StoreError> {
+fn limits_of(transaction: &Transaction<'_>, job_id: &JobId) -> Result<JobLimits, StoreError> {
     let mut known = transaction
         .prepare_cached("SELECT max_bytes, max_symbols FROM job_limits WHERE job_id = ?1")?;
     let pair = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
@@ -229,7 +235,7 @@ fn limits_of(
                  THEN json_extract(m.payload_json, ?2) END
              FROM cassette_jobs j JOIN cassette_messages m ON m.message_id = j.message_id
              WHERE j.job_id = ?1",
-            [job_id, &path],
+            params![job_id, path],
             // A limit that is no integer is none: it was checked when the plan was posted here.
             |row| Ok(row.get::<_, Option<i64>>(0).unwrap_or(None)),
         );
@@ -246,7 +252,7 @@ fn limits_of(
 fn commit_one(
     transaction: &Transaction<'_>,
     worker_id: &str,
-    (result, receipt): (&StepResult, (String, String)),
+    (result, receipt): (&StepResult, (ReceiptId, String)),
     describe: DescribeReceipt<'_>,
 ) -> Result<Commit, StoreError> {
     let step = &result.step;

@@ -7,8 +7,9 @@ use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, Level, NO_FORMAT, Report, Verdict};
 
+use super::inside::InsidePath;
 use super::judge::{judge_source, judge_text, of_judged};
-use super::{Found, NOTHING_FOUND, SurveyOptions, UnitResults, name_several};
+use super::{Found, NOTHING_FOUND, SurveyOptions, UnitResults, display_path, name_several};
 use crate::archive::{Archive, ArchiveSource, Record};
 
 /// Judges everything in an archive.
@@ -29,12 +30,51 @@ pub(super) fn judge_archive(
     search.find_top();
     let top = search.top.clone();
     search.judge_below(&top);
+    finish(search, "", found)
+}
+
+/// Judges what has one name inside an archive, and what stands below it.
+pub(super) fn judge_in_archive(
+    inside: &InsidePath,
+    archive: &Archive,
+    options: SurveyOptions,
+) -> UnitResults {
+    let archive_path = display_path(&inside.archive);
+    let mut search = Search {
+        archive,
+        path: &archive_path,
+        level: options.level,
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: String::new(),
+    };
+    match archive.get(&inside.name) {
+        Some(Record::Folder) => search.judge_below(&inside.name),
+        Some(Record::File(_)) => search.judge_document(&inside.name),
+        _ => {}
+    }
+    let mut all = finish(search, &inside.name, Found::BySearch);
+    if all.results.is_empty() {
+        let reason = match archive.get(&inside.name) {
+            None => "the archive has nothing of this name",
+            Some(_) => NOTHING_FOUND,
+        };
+        let result = Checked::not_checked(inside.shown(), None, reason);
+        all.results.push(result);
+    }
+    all
+}
+
+/// The results, with what is wrong with the archive.
+fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
     let Search {
+        archive,
+        path,
         results: mut all,
         bundles,
         ..
     } = search;
-    let faults = faults_of(archive, &bundles);
+    let faults = faults_of(archive, within, &bundles);
     let about = verify_archive(&faults);
     let wrapping = |about: Report| {
         let identity = Identity::default();
@@ -64,7 +104,7 @@ pub(super) fn judge_archive(
 }
 
 /// The folder that stands for the archive and what it is; the documents in it where it is none.
-pub(super) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
+pub(crate) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
     let mut search = Search {
         archive,
         path: "",
@@ -79,9 +119,27 @@ pub(super) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<Strin
     (search.top, detected, listed.candidates)
 }
 
+/// What the folder of this name inside the archive is.
+pub(super) fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
+    let search = Search {
+        archive,
+        path: "",
+        level: Level::default(),
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: folder.to_owned(),
+    };
+    let listed = search.list(folder);
+    search.detect(folder, &listed.names).0
+}
+
 /// The archive's faults, and what of its entries no bundle's rules will name: links, pipes and
-/// devices.
-pub(super) fn faults_of(archive: &Archive, bundles: &[(String, Format)]) -> Vec<ArchiveFault> {
+/// devices. Entries outside the folder `within` concern others.
+pub(super) fn faults_of(
+    archive: &Archive,
+    within: &str,
+    bundles: &[(String, Format)],
+) -> Vec<ArchiveFault> {
     let mut faults = archive.faults().to_vec();
     for (name, record) in archive.below("") {
         let message = match record.kind() {
@@ -94,6 +152,9 @@ pub(super) fn faults_of(archive: &Archive, bundles: &[(String, Format)]) -> Vec<
             let rest = name.strip_prefix(folder);
             folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
         };
+        if !is_in(within) {
+            continue;
+        }
         use Format::{JobBundle, Pack, RunBundle};
         let is_named_by_rules = bundles.iter().any(|(folder, format)| {
             is_in(folder) && matches!(format, JobBundle | Pack | RunBundle)

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::Format;
-use runseal_core::formats::definition::{Judgement, Judging, REGISTRY, definition};
+use runseal_core::formats::definition::{Judgement, Judging, REGISTRY, definition, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{Source, SourceError, read_bounded};
 use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 
-use super::archived::judge_archive;
+use super::archived::{judge_archive, judge_in_archive};
+use super::inside::InsidePath;
 use super::{Found, SurveyOptions, Unit, UnitResults, display_path, error_chain, name_several};
 use crate::archive::{HEAD, read_archive_file, read_archive_stream, sniff};
 use crate::directory::{DirectorySource, RootLink};
@@ -31,6 +32,7 @@ pub(super) fn judge_unit(
             UnitResults::one(judge_folder(&path, format, options.level, threads))
         }
         Unit::File(path, found) => judge_file(&path, found, options, threads),
+        Unit::Inside(inside) => judge_inside(&inside, options),
     }
 }
 
@@ -59,6 +61,16 @@ fn judge_standard(options: SurveyOptions) -> UnitResults {
                 Err(error) => lost(&error),
             }
         }
+    }
+}
+
+fn judge_inside(inside: &InsidePath, options: SurveyOptions) -> UnitResults {
+    let lost =
+        |reason: String| UnitResults::one(Checked::not_checked(inside.shown(), None, reason));
+    match read_archive_file(&inside.archive) {
+        Ok(Some(archive)) => judge_in_archive(inside, &archive, options),
+        Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
+        Err(error) => lost(error_chain(&error)),
     }
 }
 
@@ -130,8 +142,7 @@ pub(super) fn judge_text(
             });
         }
     };
-    let judged = definition(format).and_then(|format| format.judge_text(bytes, level));
-    Some(match judged {
+    Some(match judge_parsed(format, &parsed, bytes, level) {
         Some(Ok(judgement)) => Checked::of_judgement(path, judgement),
         Some(Err(error)) => broken(path, Some(format), &error),
         None => match parsed {
@@ -146,7 +157,8 @@ fn broken(path: &str, format: Option<Format>, error: &JsonError) -> Checked {
     Checked::invalid(path, format, NO_JSON, message)
 }
 
-const NAME_THE_FOLDER: &str = "this is one file of a bundle; name the folder it belongs to";
+pub(super) const NAME_THE_FOLDER: &str =
+    "this is one file of a bundle; name the folder it belongs to";
 
 fn unknown_message(root: Node<'_>) -> String {
     if root.get("run_schema_version").is_some() || root.get("contracts_hashes").is_some() {

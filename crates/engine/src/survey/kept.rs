@@ -9,7 +9,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, Entry, Source, SourceError, read_bounded};
 
 /// Files other than JSON are kept up to this size.
-const SMALL: u64 = 256 << 10;
+const SMALL: u64 = 1 << 20;
 /// Bytes that are kept at the most.
 const MOST: u64 = 64 << 20;
 

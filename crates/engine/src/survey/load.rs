@@ -3,23 +3,23 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
-use runseal_core::formats::definition::definition;
+use runseal_core::formats::definition::{Identity, Judgement, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::{JsonLimits, max_ledger_lines};
-use runseal_core::page::FileLine;
-use runseal_core::source::{EntryKind, EntryName, Source, SourceError, read_bounded};
+use runseal_core::source::{EntryKind, EntryName, MemberFile, Source, SourceError, read_bounded};
 use runseal_core::verify::{Finding, Level, Report};
 
-use super::archived::{faults_of, find_in_archive};
-use super::judge::{judge_source, open_folder};
+use super::archived::{detect_in_archive, faults_of, find_in_archive};
+use super::inside::InsidePath;
+use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
 use super::kept::KeptSource;
 use super::walk::list;
 use super::{NOTHING_FOUND, display_path, error_chain, name_several};
@@ -37,6 +37,8 @@ pub struct Loaded {
     pub format: Format,
     /// Whether it holds.
     pub report: Report,
+    /// What it calls itself, and how what it records ended.
+    pub identity: Identity,
     /// What is wrong with the archive it came in.
     pub wrapping: Vec<Finding>,
     /// Its JSON documents by name; "" where it is one document. Lines of a ledger by number.
@@ -44,7 +46,7 @@ pub struct Loaded {
     /// Its other small files.
     pub texts: BTreeMap<String, Vec<u8>>,
     /// All its files.
-    pub files: Vec<FileLine>,
+    pub files: Vec<MemberFile>,
 }
 
 /// Why something could not be loaded.
@@ -87,8 +89,42 @@ impl Loaded {
     }
 }
 
-/// Loads what is at `path`; standard input where it is `-`.
+/// Loads what is at `path`; standard input where it is `-`. What stands inside an archive is named as
+/// answers name it: `evidence.zip!/runs/one`.
 pub fn load(path: &Path, level: Level) -> Result<Loaded, LoadError> {
+    Loader::default().load(path, level)
+}
+
+/// Loads one thing after the other; the archive that several of them stand in is read once.
+#[derive(Debug, Default)]
+pub struct Loader {
+    archive: Option<(PathBuf, Archive)>,
+}
+
+impl Loader {
+    /// Loads what is at `path`, as [`load`] does.
+    ///
+    /// # Errors
+    /// When it cannot be read or judged.
+    pub fn load(&mut self, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+        if let Some(inside) = InsidePath::of(path) {
+            let is_open = self.archive.as_ref().map(|(path, _)| path) == Some(&inside.archive);
+            if !is_open {
+                let read = read_archive_file(&inside.archive)?;
+                let archive = read.ok_or_else(|| SourceError::NotFound {
+                    path: display_path(path),
+                })?;
+                self.archive = Some((inside.archive, archive));
+            }
+            if let Some((_, archive)) = &self.archive {
+                return load_inside(&display_path(path), archive, &inside.name, level);
+            }
+        }
+        load_plain(path, level)
+    }
+}
+
+fn load_plain(path: &Path, level: Level) -> Result<Loaded, LoadError> {
     if path == Path::new("-") {
         return load_standard(level);
     }
@@ -114,7 +150,7 @@ fn load_standard(level: Level) -> Result<Loaded, LoadError> {
         path: "standard input".to_owned(),
         source,
     };
-    let mut input = std::io::stdin().lock();
+    let mut input = io::stdin().lock();
     let mut head = [0; HEAD];
     let filled = fill(&mut input, &mut head).map_err(fail)?;
     let whole = head[..filled].chain(input);
@@ -169,9 +205,8 @@ fn load_document(
     {
         return Err(LoadError::Json(error.clone()));
     }
-    let judged = definition(format).and_then(|definition| definition.judge_text(&bytes, level));
-    let report = match judged {
-        Some(Ok(judgement)) => judgement.report,
+    let Judgement { report, identity } = match judge_parsed(format, &parsed, &bytes, level) {
+        Some(Ok(judgement)) => judgement,
         Some(Err(error)) => return Err(LoadError::Json(error)),
         None => return Err(unknown(NOTHING_FOUND)),
     };
@@ -184,7 +219,7 @@ fn load_document(
             }
         }
     }
-    let files = vec![FileLine {
+    let files = vec![MemberFile {
         path: if name.is_empty() { path } else { name }.to_owned(),
         kind: None,
         bytes: bytes.len() as u64,
@@ -197,6 +232,7 @@ fn load_document(
         path: path.to_owned(),
         format,
         report,
+        identity,
         wrapping: Vec::new(),
         documents,
         texts: BTreeMap::new(),
@@ -241,7 +277,45 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
             judge_and_keep(path, format, &ArchiveSource::new(archive, &folder), level)?
         }
     };
-    let about = verify_archive(&faults_of(archive, &[(folder, loaded.format)]));
+    let about = verify_archive(&faults_of(archive, "", &[(folder, loaded.format)]));
+    loaded.wrapping = about.findings().to_vec();
+    Ok(loaded)
+}
+
+/// Loads the bundle or document that has this name inside an archive. What is wrong with the archive is
+/// wrong with all that came in it.
+fn load_inside(
+    path: &str,
+    archive: &Archive,
+    name: &str,
+    level: Level,
+) -> Result<Loaded, LoadError> {
+    let missing = || SourceError::NotFound {
+        path: path.to_owned(),
+    };
+    let (mut loaded, folder) = match archive.get(name).ok_or_else(missing)? {
+        Record::File(file) => {
+            let bytes = file.kept.ok_or_else(|| SourceError::Io {
+                path: path.to_owned(),
+                source: io::Error::other("it is longer than what is kept of an archive"),
+            })?;
+            let file_name = name.rsplit('/').next().unwrap_or(name);
+            let loaded = load_document(path, file_name, bytes.to_vec(), level)?;
+            let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+            (loaded.ok_or_else(|| unknown(NAME_THE_FOLDER))?, folder)
+        }
+        Record::Folder => {
+            let format = format_of(detect_in_archive(archive, name))?;
+            let source = ArchiveSource::new(archive, name);
+            (judge_and_keep(path, format, &source, level)?, name)
+        }
+        _ => return Err(missing().into()),
+    };
+    let about = verify_archive(&faults_of(
+        archive,
+        name,
+        &[(folder.to_owned(), loaded.format)],
+    ));
     loaded.wrapping = about.findings().to_vec();
     Ok(loaded)
 }
@@ -255,23 +329,22 @@ fn judge_and_keep(
 ) -> Result<Loaded, LoadError> {
     let kept = KeptSource::new(source);
     let judged = judge_source(path, &kept, format, level);
-    let report = judged
-        .map_err(|error| LoadError::Unverified {
-            message: error_chain(&error),
-        })?
-        .report;
+    let Judgement { report, identity } = judged.map_err(|error| LoadError::Unverified {
+        message: error_chain(&error),
+    })?;
     let mut noted = kept.into_noted();
     let mut loaded = Loaded {
         path: path.to_owned(),
         format,
         report,
+        identity,
         wrapping: Vec::new(),
         documents: BTreeMap::new(),
         texts: BTreeMap::new(),
         files: Vec::new(),
     };
     for entry in source.entries()? {
-        let mut line = FileLine {
+        let mut line = MemberFile {
             path: entry.name.shown().to_owned(),
             kind: None,
             bytes: 0,

@@ -7,6 +7,7 @@
 //! number of threads never shows.
 
 mod archived;
+mod inside;
 mod judge;
 mod kept;
 pub mod load;
@@ -29,8 +30,10 @@ use runseal_core::verify::{
 use crate::archive::{ArchiveSource, read_archive_file};
 use crate::directory::{DirectorySource, RootLink};
 
+use inside::InsidePath;
 use walk::{Start, walk_below};
 
+pub(crate) use archived::find_in_archive;
 pub use walk::detect_path;
 
 /// What is said where nothing was found.
@@ -73,6 +76,8 @@ enum Unit {
     Folder(PathBuf, Format),
     /// A file: a document or an archive.
     File(PathBuf, Found),
+    /// A bundle or document inside an archive.
+    Inside(InsidePath),
     /// Standard input.
     Standard,
     /// Something whose result is known already.
@@ -223,9 +228,13 @@ pub fn read_pack(path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> 
         let source = DirectorySource::open(path, RootLink::Refuse)?;
         return Ok((PackFiles::read(&source)?, Vec::new()));
     };
-    let (folder, _, _) = archived::find_in_archive(&archive);
+    let (folder, _, _) = find_in_archive(&archive);
     let files = PackFiles::read(&ArchiveSource::new(&archive, &folder))?;
-    let about = verify_archive(&archived::faults_of(&archive, &[(folder, Format::Pack)]));
+    let about = verify_archive(&archived::faults_of(
+        &archive,
+        "",
+        &[(folder, Format::Pack)],
+    ));
     Ok((files, about.findings().to_vec()))
 }
 

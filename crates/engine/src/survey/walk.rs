@@ -19,6 +19,7 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::source::{EntryKind, SourceError, read_bounded};
 use runseal_core::verify::{Checked, NO_FORMAT};
 
+use super::inside::InsidePath;
 use super::{Found, Unit, display_path, name_several};
 use crate::input::{open_regular, read_file};
 use crate::unfinished::{is_unfinished, names_unfinished};
@@ -44,6 +45,9 @@ impl Start {
     pub(super) fn at(path: &Path) -> Self {
         if path == Path::new("-") {
             return Self::Unit(Unit::Standard);
+        }
+        if let Some(inside) = InsidePath::of(path) {
+            return Self::Unit(Unit::Inside(inside));
         }
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() && names_unfinished(path) => {

@@ -89,8 +89,7 @@ fn same_quantity(rules: &RuleSet, one: &Statement, other: &Statement, a: Bound, 
         return false;
     }
     let same_subject = one.subject == other.subject && !one.subject.is_empty();
-    let same_case = count_in(&one.condition, &other.condition)
-        == one.condition.len().max(other.condition.len());
+    let same_case = one.condition == other.condition;
     let plain = [a, b]
         .iter()
         .filter(|bound| bound.side == Side::Plain)

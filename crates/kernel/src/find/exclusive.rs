@@ -2,7 +2,7 @@
 
 use super::Source;
 use super::pairs::{Pairs, Statements};
-use super::statement::{Keys, Statement, all_in, content_key, count_in};
+use super::statement::{Keys, Statement, all_in, content_key, count_in, sorted};
 use crate::rules::{Class, Matcher, RuleSet};
 use crate::text::token::key_of;
 
@@ -39,10 +39,9 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
     }
 }
 
-fn sorted(mut keys: Keys) -> Keys {
-    keys.sort_unstable();
-    keys.dedup();
-    keys
+fn content_keys(source: &Source<'_>, tokens: &[usize]) -> Keys {
+    let keys = tokens.iter().filter_map(|&i| content_key(source, i));
+    sorted(keys.collect())
 }
 
 /// *Only X can do Y*, *Y can only be done by X*, *X only can do Y*.
@@ -51,14 +50,7 @@ fn read_claim(source: &Source<'_>, statement: &Statement) -> Option<Claim> {
     let only = body
         .iter()
         .position(|&i| source.classes[i] & Class::ONLY != 0)?;
-    let content = |range: &[usize]| {
-        sorted(
-            range
-                .iter()
-                .filter_map(|&i| content_key(source, i))
-                .collect(),
-        )
-    };
+    let content = |tokens: &[usize]| content_keys(source, tokens);
     let verb = body.iter().position(|&i| Some(i) == statement.verb)?;
     let (actor, act) = if only < verb && verb - only <= ACTOR_WORDS + 1 {
         let before = if content(&body[..only]).is_empty() {
@@ -83,10 +75,8 @@ fn is_other_actor(source: &Source<'_>, one: &Statement, claim: &Claim, other: &S
     if other.classes & (Class::ONLY | Class::EXCEPTION) != 0
         || !other.denials.is_empty()
         || !all_in(&other.condition, &one.keys)
+        || !all_in(&claim.act, &other.keys)
     {
-        return false;
-    }
-    if !all_in(&claim.act, &other.keys) {
         return false;
     }
     let actor = actor_of(source, other, &claim.act);
@@ -96,20 +86,12 @@ fn is_other_actor(source: &Source<'_>, one: &Statement, claim: &Claim, other: &S
 /// Who acts: the subject of a permission, who is let or enabled to, or who it is done by.
 fn actor_of(source: &Source<'_>, statement: &Statement, act: &Keys) -> Keys {
     let body = &statement.body;
-    let content = |range: &[usize]| {
-        sorted(
-            range
-                .iter()
-                .filter_map(|&i| content_key(source, i))
-                .collect(),
-        )
-    };
     let does = |i: usize| content_key(source, i).is_some_and(|key| act.binary_search(&key).is_ok());
     if let Some(by) = body
         .iter()
         .position(|&i| source.text.tokens[i].key == BY && i > 0 && does(i - 1))
     {
-        return content(&body[by + 1..body.len().min(by + 1 + ACTOR_WORDS)]);
+        return content_keys(source, &body[by + 1..body.len().min(by + 1 + ACTOR_WORDS)]);
     }
     let lets = body
         .iter()
@@ -122,7 +104,7 @@ fn actor_of(source: &Source<'_>, statement: &Statement, act: &Keys) -> Keys {
                 source.text.tokens[i].key == TO || source.classes[i] & Class::VERB != 0
             });
             let to = verb.unwrap_or(2).min(ACTOR_WORDS);
-            content(&rest[..to.min(rest.len())])
+            content_keys(source, &rest[..to.min(rest.len())])
         }
         Some(_) => subject,
         None => Vec::new(),

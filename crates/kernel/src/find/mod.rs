@@ -246,16 +246,12 @@ pub(crate) fn find_all(
 /// Of findings that overlap, the one of the earlier rule stays; a sentence leaves at most one choice open, and none where
 /// the same words are a placeholder.
 fn keep_apart(findings: &mut Vec<Finding>) {
-    findings.sort_by(|a, b| {
-        let start = |f: &Finding| f.places.first().map_or(0, |p| p.start);
-        (a.rule.severity, a.kind(), start(a), &a.rule.id).cmp(&(
-            b.rule.severity,
-            b.kind(),
-            start(b),
-            &b.rule.id,
-        ))
+    let start = |finding: &Finding| finding.places.first().map_or(0, |place| place.start);
+    findings.sort_by_cached_key(|finding| {
+        let rule = finding.rule;
+        (rule.severity, finding.kind(), start(finding), &rule.id)
     });
-    let mut taken: std::collections::BTreeMap<usize, usize> = std::collections::BTreeMap::new();
+    let mut taken = std::collections::BTreeMap::<usize, usize>::new();
     findings.retain(|finding| {
         let Some(place) = finding.places.first() else {
             return true;

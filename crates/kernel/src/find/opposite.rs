@@ -40,10 +40,9 @@ fn opposes(one: &Statement, word: u64, other: &Statement, opposite: u64) -> bool
     if (one.classes | other.classes) & blocking != 0
         || !one.denials.is_empty()
         || !other.denials.is_empty()
+        || one.keys.binary_search(&opposite).is_ok()
+        || other.keys.binary_search(&word).is_ok()
     {
-        return false;
-    }
-    if one.keys.binary_search(&opposite).is_ok() || other.keys.binary_search(&word).is_ok() {
         return false;
     }
     let rest = |keys: &[u64]| -> Vec<u64> {
@@ -57,8 +56,7 @@ fn opposes(one: &Statement, word: u64, other: &Statement, opposite: u64) -> bool
     let fewer = mine.len().min(theirs.len());
     let (my_subject, their_subject) = (rest(&one.subject), rest(&other.subject));
     let same_subject = my_subject == their_subject && !my_subject.is_empty();
-    let same_case = count_in(&one.condition, &other.condition)
-        == one.condition.len().max(other.condition.len());
+    let same_case = one.condition == other.condition;
     same_case
         && fewer > 0
         && (mine == theirs

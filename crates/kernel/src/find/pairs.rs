@@ -24,13 +24,8 @@ impl<'s, 't> Statements<'s, 't> {
     fn new(sources: &'s [Source<'t>]) -> Self {
         let mut all = Vec::new();
         for (number, source) in sources.iter().enumerate() {
-            all.extend(
-                source
-                    .text
-                    .sentences
-                    .iter()
-                    .filter_map(|sentence| read(source, number, *sentence)),
-            );
+            let sentences = source.text.sentences.iter();
+            all.extend(sentences.filter_map(|sentence| read(source, number, *sentence)));
         }
         let mut postings = Vec::new();
         for (number, statement) in all.iter().enumerate() {
@@ -57,11 +52,11 @@ impl<'s, 't> Statements<'s, 't> {
         statement: usize,
         list: &'a [(u64, u32)],
     ) -> impl Iterator<Item = (usize, &'a Statement)> {
-        let own = self.all[statement].source;
+        let own = &self.all[statement];
         let numbers = list.iter().map(|(_, other)| *other as usize);
         let others = numbers.map(|other| (other, &self.all[other]));
         others
-            .filter(move |(_, other)| other.source != own)
+            .filter(move |(_, other)| other.source != own.source && other.has_labels_of(own))
             .take(MOST_CANDIDATES)
     }
 

@@ -47,6 +47,8 @@ pub(super) struct Statement {
     /// All content words that it asserts or denies.
     pub keys: Keys,
     pub subject: Keys,
+    /// Numbers and letters that tell one thing of a kind from another: *zone 2*, *plan B*, *queue q1*.
+    pub labels: Keys,
     /// Content words behind the verb.
     pub predicate: Keys,
     pub condition: Keys,
@@ -136,6 +138,7 @@ pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Op
     statement.classes |= (sentence.from..end)
         .filter(|&i| class(i) & (Class::CONDITION | Class::EXCEPTION) != 0)
         .fold(0, |all, i| all | class(i));
+    read_labels(source, &body, &mut statement);
     read_denials(source, &body, &mut statement);
     statement.body = body;
     for keys in [
@@ -144,10 +147,24 @@ pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Op
         &mut statement.predicate,
         &mut statement.condition,
     ] {
-        keys.sort_unstable();
-        keys.dedup();
+        *keys = sorted(std::mem::take(keys));
     }
     (!statement.keys.is_empty()).then_some(statement)
+}
+
+/// A number, a capital letter or a word with a digit behind a noun, before the verb.
+fn read_labels(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
+    // Without a verb, a number may be what is asked for: *retry 5 times*.
+    let verb = statement.verb.unwrap_or(usize::MAX);
+    for pair in body.windows(2).take_while(|pair| pair[1] < verb) {
+        let (token, word) = (source.text.tokens[pair[1]], source.text.word(pair[1]));
+        let labels = token.kind == TokenKind::Number && statement.verb.is_some()
+            || word.len() == 1 && word.as_bytes()[0].is_ascii_uppercase()
+            || token.kind == TokenKind::Word && word.bytes().any(|b| b.is_ascii_digit());
+        if labels && content_key(source, pair[0]).is_some() {
+            statement.labels.push(source.canonical[pair[1]]);
+        }
+    }
 }
 
 /// The number of a list item says nothing: `(2)`, `3)`.
@@ -231,11 +248,9 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
             }
             keys.extend(content_key(source, j));
         }
-        keys.sort_unstable();
-        keys.dedup();
         if !keys.is_empty() {
             statement.denials.push(Denial {
-                keys,
+                keys: sorted(keys),
                 is_universal: universal || class(i) & Class::UNIVERSAL != 0,
             });
         }
@@ -246,6 +261,22 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
 fn is_at_all(source: &Source<'_>, i: usize) -> bool {
     let key = |i: usize| source.text.tokens[i].key;
     i > 0 && (key(i) == ALL && key(i - 1) == AT || key(i) == WAY && key(i - 1) == ANY)
+}
+
+impl Statement {
+    /// Whether both are about one thing of a kind: *zone 1* and *zone 2* are never compared.
+    pub fn has_labels_of(&self, other: &Self) -> bool {
+        self.labels == other.labels
+            || self.labels.is_empty() && all_in(&other.labels, &self.keys)
+            || other.labels.is_empty() && all_in(&self.labels, &other.keys)
+    }
+}
+
+/// As a set.
+pub(super) fn sorted(mut keys: Keys) -> Keys {
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// How many keys of `some` are in `of`; both sorted.

@@ -5,6 +5,8 @@
 //! Everything that the running kernel's version knows is asked for and must be enforced in full;
 //! best effort is not enough.
 
+use std::path::PathBuf;
+
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
@@ -13,7 +15,6 @@ use rustix::io::Errno;
 
 use super::report::Failure;
 use crate::error::{Layer, Missing};
-use crate::spec::{INSIDE_TMP, INSIDE_WORK};
 
 /// Versions that brought new rights, newest first; the others changed logging and threads only.
 const VERSIONS: [ABI; 7] = [
@@ -26,8 +27,6 @@ const VERSIONS: [ABI; 7] = [
     ABI::V1,
 ];
 
-/// Folders a command may change.
-const WRITABLE: [&str; 3] = [INSIDE_WORK, INSIDE_TMP, "/dev/shm"];
 /// Devices a command may use.
 pub(super) const DEVICES: [&str; 5] = [
     "/dev/full",
@@ -63,9 +62,20 @@ fn create_ruleset(abi: ABI) -> Result<RulesetCreated, landlock::RulesetError> {
     ruleset.create()
 }
 
+/// What a command may see and change. Everything else is closed to it.
+pub(super) struct Fence {
+    pub(super) abi: ABI,
+    /// Whether it may reach Unix sockets that it can see.
+    pub(super) unix_sockets: bool,
+    /// Places to read and execute from.
+    pub(super) readable: Vec<PathBuf>,
+    /// Folders to change as well.
+    pub(super) writable: Vec<PathBuf>,
+}
+
 /// Restricts this process and all it will start, for good.
-pub(super) fn restrict(abi: ABI, unix_sockets: bool) -> Result<(), Failure> {
-    match try_restrict(abi, unix_sockets) {
+pub(super) fn restrict(fence: &Fence) -> Result<(), Failure> {
+    match try_restrict(fence) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure(Layer::Landlock, Errno::NOTSUP)),
         Err(_) => Err(Failure(Layer::Landlock, last_errno())),
@@ -76,10 +86,11 @@ fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NOTSUP)
 }
 
-fn try_restrict(abi: ABI, unix_sockets: bool) -> Result<bool, Box<dyn std::error::Error>> {
+fn try_restrict(fence: &Fence) -> Result<bool, Box<dyn std::error::Error>> {
+    let abi = fence.abi;
     let all = AccessFs::from_all(abi);
     let mut see = AccessFs::from_read(abi);
-    if unix_sockets {
+    if fence.unix_sockets {
         see |= all & AccessFs::ResolveUnix;
     }
     let change = all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
@@ -88,8 +99,19 @@ fn try_restrict(abi: ABI, unix_sockets: bool) -> Result<bool, Box<dyn std::error
     // Who may write to it can map it as shared memory that no limit counts.
     let zero = device & !(AccessFs::WriteFile | AccessFs::Truncate);
 
-    let mut ruleset = create_ruleset(abi)?.add_rule(PathBeneath::new(PathFd::new("/")?, see))?;
-    for folder in WRITABLE {
+    let mut ruleset = create_ruleset(abi)?;
+    for place in &fence.readable {
+        let rights = if place.is_dir() {
+            see
+        } else {
+            see & AccessFs::from_file(abi)
+        };
+        // What this user cannot reach needs no rule to be closed.
+        if let Ok(opened) = PathFd::new(place) {
+            ruleset = ruleset.add_rule(PathBeneath::new(opened, rights))?;
+        }
+    }
+    for folder in &fence.writable {
         ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(folder)?, change))?;
     }
     for path in DEVICES {

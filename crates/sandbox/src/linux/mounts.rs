@@ -21,6 +21,7 @@ use rustix::mount::{
 };
 
 use super::fence::DEVICES;
+use super::own_places::{OwnPlaces, Showing};
 use super::report::{At, Failure};
 use super::storage::{self, Storage};
 use super::sys;
@@ -28,7 +29,7 @@ use crate::error::{Layer, SandboxError};
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Limits, Spec};
 
 /// Program folders of the system; those that exist are shown. /usr must exist.
-const SYSTEM: [&str; 11] = [
+pub(super) const SYSTEM: [&str; 11] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -56,8 +57,9 @@ const FILES: [(&str, &str); 4] = [
     ),
 ];
 
-const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-const WRITABLE: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+pub(super) const READ_ONLY: u64 =
+    libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+pub(super) const WRITABLE: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 const DEVICE: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC;
 
 /// A file or folder of the host that appears inside.
@@ -83,6 +85,8 @@ pub(super) struct MountPlan {
     memory_folders: Vec<MemoryFolder>,
     /// Owner of the private folders, where we are root.
     owner: Option<(u32, u32)>,
+    /// What appears at its own path.
+    pub(super) own_places: OwnPlaces,
 }
 
 /// Looks at the host and decides what goes where.
@@ -90,8 +94,10 @@ pub(super) fn plan_mounts(
     spec: &Spec,
     owner: Option<(u32, u32)>,
     storage: Storage,
+    showing: Option<&Showing>,
 ) -> Result<MountPlan, SandboxError> {
     let mut plan = MountPlan {
+        own_places: OwnPlaces::plan(spec, owner, showing)?,
         binds: Vec::new(),
         links: Vec::new(),
         memory_folders: vec![
@@ -108,6 +114,9 @@ pub(super) fn plan_mounts(
     }
     for mount in &spec.mounts {
         plan.add_bind(Layer::ExtraMount, &mount.host, &mount.inside, READ_ONLY)?;
+    }
+    if showing.is_some() {
+        return Ok(plan);
     }
     match storage {
         Storage::Memory => plan
@@ -153,11 +162,7 @@ fn shared_folder(inside: &'static str, bytes: u64) -> MemoryFolder {
 }
 
 fn work_folder(limits: &Limits, owner: Option<(u32, u32)>) -> MemoryFolder {
-    let mut options = vec![
-        ("mode", "755".to_owned()),
-        ("size", Storage::Memory.memory_bytes(limits).to_string()),
-        ("nr_inodes", storage::entries(limits).to_string()),
-    ];
+    let mut options = storage::tmpfs_size(limits, storage::FURTHER_ENTRIES);
     // Without root it belongs to the one user there is.
     if let Some((uid, gid)) = owner {
         options.extend([("uid", uid.to_string()), ("gid", gid.to_string())]);
@@ -205,19 +210,21 @@ impl MountPlan {
     }
 }
 
-fn look_error(source: io::Error) -> SandboxError {
+pub(super) fn look_error(source: io::Error) -> SandboxError {
     SandboxError::System {
         what: "look at a folder that the sandbox is to show",
         source,
     }
 }
 
-fn c_string(text: &OsStr) -> Result<CString, SandboxError> {
+pub(super) fn c_string(text: &OsStr) -> Result<CString, SandboxError> {
     CString::new(text.as_bytes()).map_err(|error| look_error(io::Error::from(error)))
 }
 
 /// Builds the file system and enters it. Afterwards nothing of the host can be reached by path.
-pub(super) fn build(plan: &MountPlan) -> Result<(), Failure> {
+/// The answer is the folder whose size is bounded: the work folder, or the layer of a layered
+/// one. `id_map` makes files of the caller's the command's own.
+pub(super) fn build(plan: &MountPlan, id_map: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Failure> {
     // Nothing done here may travel to the host's mounts.
     rustix::mount::mount_change(
         "/",
@@ -238,11 +245,12 @@ pub(super) fn build(plan: &MountPlan) -> Result<(), Failure> {
     for bind in &plan.binds {
         sources.push(clone_source(bind).at(bind.layer)?);
     }
+    let own_sources = plan.own_places.take_sources(id_map)?;
 
     // Attached over /usr, whose contents are cloned by now; the old tree goes away as a whole.
     let options = [("mode", "755".to_owned()), ("size", "1m".to_owned())];
     let root = new_filesystem("tmpfs", &options, memory_flags()).at(Layer::Root)?;
-    attach(root.as_fd(), CWD, "/usr").at(Layer::Root)?;
+    attach(root.as_fd(), CWD, ROOT_PLACE).at(Layer::Root)?;
     for (path, target) in &plan.links {
         make_parents(root.as_fd(), path).at(Layer::Root)?;
         rustix::fs::symlinkat(target, &root, relative(path)).at(Layer::Root)?;
@@ -273,23 +281,36 @@ pub(super) fn build(plan: &MountPlan) -> Result<(), Failure> {
         let home = relative(Path::new(INSIDE_HOME));
         rustix::fs::chownat(&root, home, uid, gid, AtFlags::SYMLINK_NOFOLLOW).at(Layer::Root)?;
     }
+    let changes = plan
+        .own_places
+        .put(root.as_fd(), ROOT_PLACE, &own_sources)?;
 
     rustix::process::fchdir(&root).at(Layer::Pivot)?;
     rustix::process::pivot_root(".", ".").at(Layer::Pivot)?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).at(Layer::Pivot)?;
     rustix::process::chdir("/").at(Layer::Pivot)?;
-    sys::add_mount_attributes(root.as_fd(), READ_ONLY, false).at(Layer::Root)
+    sys::set_mount_attributes(root.as_fd(), READ_ONLY, false, None).at(Layer::Root)?;
+    match changes {
+        Some(changes) => Ok(changes),
+        None => {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::open(INSIDE_WORK, flags, Mode::empty()).at(Layer::WorkFolder)
+        }
+    }
 }
+
+/// Where the new root is while it is built.
+const ROOT_PLACE: &str = "/usr";
 
 const READ_PROC: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID
     .union(MountAttrFlags::MOUNT_ATTR_NODEV)
     .union(MountAttrFlags::MOUNT_ATTR_NOEXEC);
 
-fn memory_flags() -> MountAttrFlags {
+pub(super) fn memory_flags() -> MountAttrFlags {
     MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
 }
 
-fn new_filesystem(
+pub(super) fn new_filesystem(
     kind: &str,
     options: &[(&str, String)],
     attributes: MountAttrFlags,
@@ -308,11 +329,11 @@ fn clone_source(bind: &Bind) -> Result<OwnedFd, Errno> {
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
     let tree = rustix::mount::open_tree(CWD, &bind.host, flags)?;
-    sys::add_mount_attributes(tree.as_fd(), bind.attributes, true)?;
+    sys::set_mount_attributes(tree.as_fd(), bind.attributes, true, None)?;
     Ok(tree)
 }
 
-fn attach<P: rustix::path::Arg>(
+pub(super) fn attach<P: rustix::path::Arg>(
     mount: BorrowedFd<'_>,
     folder: BorrowedFd<'_>,
     path: P,
@@ -334,11 +355,11 @@ fn add_memory_folder(root: BorrowedFd<'_>, folder: &MemoryFolder) -> Result<(), 
 }
 
 /// Inside paths are absolute; everything here works below the new root's descriptor.
-fn relative(path: &Path) -> &Path {
+pub(super) fn relative(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-fn make_parents(root: BorrowedFd<'_>, path: &Path) -> Result<(), Errno> {
+pub(super) fn make_parents(root: BorrowedFd<'_>, path: &Path) -> Result<(), Errno> {
     let Some(parent) = relative(path).parent() else {
         return Ok(());
     };
@@ -364,7 +385,7 @@ fn make_folder(root: BorrowedFd<'_>, path: &Path) -> Result<(), Errno> {
     }
 }
 
-fn make_target(root: BorrowedFd<'_>, path: &Path, is_folder: bool) -> Result<(), Errno> {
+pub(super) fn make_target(root: BorrowedFd<'_>, path: &Path, is_folder: bool) -> Result<(), Errno> {
     make_parents(root, path)?;
     if is_folder {
         make_folder(root, relative(path))

@@ -5,14 +5,18 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
-use rustix::thread::CapabilitySet;
+use rustix::pipe::PipeFlags;
+use rustix::process::{Pid, WaitOptions};
+use rustix::thread::{CapabilitySet, UnshareFlags};
 
+use super::{stage, sys};
 use crate::error::{Layer, Missing};
+use crate::level::Isolation;
 
 /// An id that no distribution hands out, so that no other program runs under it; then the one
 /// for nobody, for containers that have few ids.
@@ -24,13 +28,18 @@ const NEEDED: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::CHOWN);
 
 /// The ids to run commands under: none for an ordinary user, who has only the own ones.
-pub(super) fn find_unprivileged_ids() -> Result<Option<(u32, u32)>, Missing> {
+/// At the weaker levels root needs only the power to become them.
+pub(super) fn find_unprivileged_ids(level: Isolation) -> Result<Option<(u32, u32)>, Missing> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
     let held = rustix::thread::capabilities(None)
         .map_err(|errno| missing(io::Error::from(errno).to_string()))?;
-    if !held.effective.contains(NEEDED) {
+    let needed = match level {
+        Isolation::Full => NEEDED,
+        Isolation::Landlock | Isolation::None => NEEDED.difference(CapabilitySet::SYS_ADMIN),
+    };
+    if !held.effective.contains(needed) {
         return Err(missing(
             "this root lacks some of those the sandbox needs".to_owned(),
         ));
@@ -61,6 +70,66 @@ fn line_covers(line: &str, id: u32) -> bool {
         return false;
     };
     (first..first.saturating_add(count)).contains(&u64::from(id))
+}
+
+/// A user namespace in whose mapping what `owner` owns belongs to `user`. All other ids stay
+/// themselves where this namespace allows that, else nobody's. Called while this process sees
+/// its children in /proc.
+pub(super) fn make_id_map(owner: (u32, u32), user: (u32, u32)) -> Result<OwnedFd, Errno> {
+    let (is_ready, ready) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (done, is_done) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let child = sys::spawn_child(|| {
+        if sys::unshare(UnshareFlags::NEWUSER).is_err() || rustix::io::write(&ready, b"r").is_err()
+        {
+            return 1;
+        }
+        // Only the parent's copy counts: it is closed when the namespace is held by a descriptor.
+        sys::close_all_but(&[std::os::fd::AsFd::as_fd(&done)]).map_or(1, |()| {
+            stage::read_byte(&done);
+            0
+        })
+    })
+    .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
+    drop((ready, done));
+    let result = if stage::read_byte(&is_ready) {
+        map_and_open(child, owner, user)
+    } else {
+        Err(Errno::PERM)
+    };
+    drop(is_done);
+    let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
+    result
+}
+
+fn map_and_open(child: Pid, owner: (u32, u32), user: (u32, u32)) -> Result<OwnedFd, Errno> {
+    let folder = format!("/proc/{}", child.as_raw_nonzero());
+    for (file, from, to) in [("uid_map", owner.0, user.0), ("gid_map", owner.1, user.1)] {
+        let path = format!("{folder}/{file}");
+        if stage::write_text(&path, &id_map_text(from, to)).is_err() {
+            stage::write_text(&path, &format!("{from} {to} 1\n"))?;
+        }
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    rustix::fs::open(format!("{folder}/ns/user"), flags, Mode::empty())
+}
+
+/// Lines that map one id to another and every further one to itself.
+fn id_map_text(from: u32, to: u32) -> String {
+    let mut text = format!("{from} {to} 1\n");
+    let mut taken = [from, to];
+    taken.sort_unstable();
+    let mut first = 0;
+    for id in taken {
+        if id > first {
+            text.push_str(&format!("{first} {first} {}\n", id - first));
+        }
+        first = first.max(id.saturating_add(1));
+    }
+    // The last number stands for no id.
+    if first < u32::MAX {
+        text.push_str(&format!("{first} {first} {}\n", u32::MAX - first));
+    }
+    text
 }
 
 /// Gives a folder and all in it to the command's user. Links are changed themselves, never what
@@ -102,7 +171,19 @@ pub(super) fn give_file(file: BorrowedFd<'_>, (uid, gid): (u32, u32)) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use super::line_covers;
+    use super::{id_map_text, line_covers};
+
+    #[test]
+    fn id_map_covers_every_id_once() {
+        assert_eq!(
+            id_map_text(0, 2_000_000_000),
+            "0 2000000000 1\n1 1 1999999999\n2000000001 2000000001 2294967294\n"
+        );
+        assert_eq!(
+            id_map_text(1000, 65_534),
+            "1000 65534 1\n0 0 1000\n1001 1001 64533\n65535 65535 4294901760\n"
+        );
+    }
 
     #[test]
     fn id_map_line_covers_its_range_only() {

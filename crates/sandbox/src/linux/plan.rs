@@ -1,19 +1,24 @@
 //! What the processes of a run need to know, worked out before the first of them is forked.
 
-use std::ffi::{CString, OsStr};
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit};
 
+use super::command::CommandPlan;
+use super::fence::Fence;
+use super::layered::LayeredFolder;
 use super::seccomp::FilterOptions;
 use super::stage::Plan;
 use super::storage::Storage;
 use super::sys::StringList;
 use super::watch::Watched;
-use super::{fence, mounts, seccomp};
+use super::watched_calls::Network;
+use super::{fence, mounts, own_places, seccomp, watched_calls};
 use crate::error::{SandboxError, SpecError};
-use crate::spec::{Limits, Spec};
+use crate::spec::{INSIDE_TMP, INSIDE_WORK, Limits, Spec};
 
 /// What the layers are put up for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,57 +29,104 @@ pub(super) enum Purpose {
     Run,
 }
 
-/// Prepares all that the processes of a run need.
+/// Prepares all that the processes of a run in namespaces need. `folder` is the layered one.
 pub(super) fn make_plan(
     spec: &Spec,
     drop_to: Option<(u32, u32)>,
     purpose: Purpose,
+    folder: Option<&LayeredFolder>,
 ) -> Result<Plan, SandboxError> {
-    let storage = Storage::choose(&spec.limits);
-    let environment = spec.environment();
-    let path = environment
-        .get("PATH")
-        .map(String::as_str)
-        .unwrap_or_default();
-    let programs = match purpose {
-        Purpose::Probe => Vec::new(),
-        Purpose::Run => candidates(spec, path)?,
+    let showing = folder.map(|folder| &folder.showing);
+    let storage = match showing {
+        Some(showing) => own_places::storage_of(showing),
+        None => Storage::choose(&spec.limits),
     };
-    let arguments: Result<Vec<CString>, SpecError> =
-        spec.command.iter().map(|part| c_string(part)).collect();
-    let variables: Result<Vec<CString>, SpecError> = environment
-        .iter()
-        .map(|(name, value)| c_string(OsStr::new(&format!("{name}={value}"))))
+    let mounts = mounts::plan_mounts(spec, drop_to, storage, showing)?;
+    let needs_id_map = drop_to.is_some() && !mounts.own_places.is_empty();
+    let work = match &spec.layered {
+        Some(layered) => layered.inside.clone(),
+        None => PathBuf::from(INSIDE_WORK),
+    };
+    let fence = Fence {
+        abi: fence::find_version()?,
+        unix_sockets: spec.unix_sockets,
+        readable: vec![PathBuf::from("/")],
+        writable: vec![work, INSIDE_TMP.into(), "/dev/shm".into()],
+    };
+    let environment = spec
+        .environment()
+        .into_iter()
+        .map(|(name, value)| (name, OsString::from(value)))
         .collect();
+    let mut command = plan_command(spec, &environment, &spec.current_dir, purpose)?;
+    command.resource_limits = resource_limits(&spec.limits, drop_to.is_some());
+    command.fence = Some(fence);
+    command.filters = Some(seccomp::compile_filters(FilterOptions {
+        unix_sockets: spec.unix_sockets,
+        nameless_files: storage == Storage::Memory,
+        is_observed: spec.observe.is_some(),
+    })?);
+    command.watched_calls = spec.observe.as_ref().map(|_| {
+        watched_calls::program(Network::Sockets {
+            but_unix: spec.unix_sockets,
+        })
+    });
+    let limits = folder.map_or(&spec.limits, |folder| &folder.limits);
     Ok(Plan {
         drop_to,
         own_ids: (
             rustix::process::geteuid().as_raw(),
             rustix::process::getegid().as_raw(),
         ),
-        programs,
-        arguments: StringList::new(arguments?),
-        environment: StringList::new(variables?),
-        current_dir: c_string(spec.current_dir.as_os_str())?,
-        mounts: mounts::plan_mounts(spec, drop_to, storage)?,
+        files_of: needs_id_map.then(|| folder.map_or((0, 0), LayeredFolder::owner)),
+        command,
+        mounts,
         watched: Watched {
-            limits: spec.limits.clone(),
+            limits: limits.clone(),
             storage,
             socket_bytes: socket_bytes(),
         },
-        resource_limits: resource_limits(&spec.limits, drop_to.is_some()),
-        landlock: fence::find_version()?,
-        unix_sockets: spec.unix_sockets,
-        filters: seccomp::compile_filters(FilterOptions {
-            unix_sockets: spec.unix_sockets,
-            nameless_files: storage == Storage::Memory,
-        })?,
+    })
+}
+
+/// What becomes the program, with nothing to hold it back yet.
+pub(super) fn plan_command(
+    spec: &Spec,
+    environment: &BTreeMap<String, OsString>,
+    current_dir: &Path,
+    purpose: Purpose,
+) -> Result<CommandPlan, SandboxError> {
+    let path = environment.get("PATH").cloned().unwrap_or_default();
+    let programs = match purpose {
+        Purpose::Probe => Vec::new(),
+        Purpose::Run => candidates(spec, &path)?,
+    };
+    let arguments: Result<Vec<CString>, SpecError> =
+        spec.command.iter().map(|part| c_string(part)).collect();
+    let variables: Result<Vec<CString>, SpecError> = environment
+        .iter()
+        .map(|(name, value)| {
+            let mut variable = OsString::from(name);
+            variable.push("=");
+            variable.push(value);
+            c_string(&variable)
+        })
+        .collect();
+    Ok(CommandPlan {
+        programs,
+        arguments: StringList::new(arguments?),
+        environment: StringList::new(variables?),
+        current_dir: c_string(current_dir.as_os_str())?,
+        resource_limits: Vec::new(),
+        fence: None,
+        filters: None,
+        watched_calls: None,
     })
 }
 
 /// What one socket can hold: the buffer that the kernel gives it, and the message that may still
 /// be added when there is hardly any room.
-fn socket_bytes() -> u64 {
+pub(super) fn socket_bytes() -> u64 {
     const USUAL: u64 = 212_992;
     const ONE_MESSAGE: u64 = 1 << 16;
     std::fs::read_to_string("/proc/sys/net/core/wmem_default")
@@ -86,16 +138,23 @@ fn socket_bytes() -> u64 {
 
 /// Where the program may be, as a shell would look: by path when it has a slash, else in each
 /// folder of the inside PATH.
-fn candidates(spec: &Spec, path: &str) -> Result<Vec<CString>, SpecError> {
+fn candidates(spec: &Spec, path: &OsStr) -> Result<Vec<CString>, SpecError> {
     let Some(program) = spec.command.first() else {
         return Err(SpecError::EmptyCommand);
     };
     if program.as_bytes().contains(&b'/') {
         return Ok(vec![c_string(program)?]);
     }
-    path.split(':')
+    path.as_bytes()
+        .split(|byte| *byte == b':')
         .filter(|folder| !folder.is_empty())
-        .map(|folder| c_string(Path::new(folder).join(program).as_os_str()))
+        .map(|folder| {
+            c_string(
+                Path::new(OsStr::from_bytes(folder))
+                    .join(program)
+                    .as_os_str(),
+            )
+        })
         .collect()
 }
 
@@ -106,7 +165,7 @@ fn c_string(text: &OsStr) -> Result<CString, SpecError> {
 }
 
 /// Limits that the kernel keeps for each process. None is ever raised.
-fn resource_limits(limits: &Limits, is_root: bool) -> Vec<(Resource, Rlimit)> {
+pub(super) fn resource_limits(limits: &Limits, is_root: bool) -> Vec<(Resource, Rlimit)> {
     // An ordinary user's supervisor and process 1 are counted with the command.
     let processes = u64::from(limits.processes) + if is_root { 0 } else { 2 };
     let wanted = [

@@ -25,6 +25,8 @@ pub(super) enum Record {
     Stopped(Limit),
     /// The command runs in the control group that was made for it.
     InGroup,
+    /// The command's calls cannot be heard of.
+    NotObserved(i32),
 }
 
 pub(super) const RECORD_BYTES: usize = 8;
@@ -41,6 +43,7 @@ impl Record {
             Record::Stopped(Limit::WorkFiles) => (5, 3, 0),
             Record::Stopped(_) => (5, 0, 0),
             Record::InGroup => (6, 0, 0),
+            Record::NotObserved(errno) => (7, 0, errno),
         };
         let mut bytes = [kind, detail, 0, 0, 0, 0, 0, 0];
         bytes[4..].copy_from_slice(&value.to_le_bytes());
@@ -59,6 +62,7 @@ impl Record {
             (5, 2) => Some(Record::Stopped(Limit::WorkBytes)),
             (5, 3) => Some(Record::Stopped(Limit::WorkFiles)),
             (6, _) => Some(Record::InGroup),
+            (7, _) => Some(Record::NotObserved(value)),
             _ => None,
         }
     }
@@ -101,6 +105,7 @@ mod tests {
             Record::Stopped(Limit::WorkBytes),
             Record::Stopped(Limit::WorkFiles),
             Record::InGroup,
+            Record::NotObserved(16),
         ];
         for record in records {
             assert_eq!(Record::parse(&record.encode()), Some(record));

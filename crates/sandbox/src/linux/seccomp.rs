@@ -13,6 +13,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+use super::command::Filters;
 use crate::error::{Layer, Missing};
 
 /// What the filters depend on.
@@ -22,28 +23,41 @@ pub(super) struct FilterOptions {
     pub(super) unix_sockets: bool,
     /// Whether files may be made that never had a name: only where their size is bounded.
     pub(super) nameless_files: bool,
+    /// Whether somebody is to hear of sockets that are refused.
+    pub(super) is_observed: bool,
 }
 
-/// The filters, in the order in which they are to be installed.
-pub(super) fn compile_filters(options: FilterOptions) -> Result<[BpfProgram; 2], Missing> {
+/// The filters of a sandboxed command.
+pub(super) fn compile_filters(options: FilterOptions) -> Result<Filters, Missing> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|_| Missing {
         layer: Layer::Platform,
         reason: format!("no seccomp filter for `{}`", std::env::consts::ARCH),
     })?;
-    let compiled = || -> Result<[BpfProgram; 2], seccompiler::BackendError> {
+    let refusing = |rules| -> Result<BpfProgram, seccompiler::BackendError> {
+        let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+        SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
+    };
+    let compiled = || -> Result<Filters, seccompiler::BackendError> {
         let allow = SeccompFilter::new(
             allowed_calls(options),
             SeccompAction::Errno(libc::ENOSYS.unsigned_abs()),
             SeccompAction::Allow,
             arch,
         )?;
-        let refuse = SeccompFilter::new(
-            refused_calls(options)?,
-            SeccompAction::Allow,
-            SeccompAction::Errno(libc::EPERM.unsigned_abs()),
-            arch,
-        )?;
-        Ok([allow.try_into()?, refuse.try_into()?])
+        let mut rules = refused_calls(options)?;
+        let refuse = refusing(rules.clone())?;
+        let refuse_when_observed = if options.is_observed {
+            // A refusal here would come before anyone could hear of the call.
+            rules.remove(&libc::SYS_socket);
+            Some(refusing(rules)?)
+        } else {
+            None
+        };
+        Ok(Filters {
+            allow: allow.try_into()?,
+            refuse,
+            refuse_when_observed,
+        })
     };
     compiled().map_err(|error| Missing {
         layer: Layer::Seccomp,
@@ -577,10 +591,12 @@ mod tests {
             let options = FilterOptions {
                 unix_sockets,
                 nameless_files,
+                is_observed: unix_sockets,
             };
-            let [allow, refuse] = compile_filters(options).unwrap();
-            assert!(allow.len() > ALLOWED.len());
-            assert!(refuse.len() > REFUSED.len());
+            let filters = compile_filters(options).unwrap();
+            assert!(filters.allow.len() > ALLOWED.len());
+            assert!(filters.refuse.len() > REFUSED.len());
+            assert_eq!(filters.refuse_when_observed.is_some(), unix_sockets);
         }
     }
 

@@ -12,23 +12,21 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use landlock::ABI;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{CWD, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitOptions};
-use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets, UnshareFlags};
-use seccompiler::BpfProgram;
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
+use rustix::thread::UnshareFlags;
 
 use super::cgroup::Entrance;
+use super::command::{self, CommandPlan};
 use super::mounts::{self, MountPlan};
 use super::report::{At, Failure, Record};
-use super::sys::{self, StringList};
+use super::sys;
 use super::watch::{self, Watched};
-use super::{fence, handover, storage, transfer};
+use super::{handover, ownership, storage, transfer};
 use crate::error::Layer;
 use crate::outcome::Limit;
-use crate::spec::INSIDE_WORK;
 
 /// User and group id inside.
 pub(super) const INSIDE_ID: u32 = 1000;
@@ -39,17 +37,11 @@ pub(super) struct Plan {
     pub(super) drop_to: Option<(u32, u32)>,
     /// The caller's ids.
     pub(super) own_ids: (u32, u32),
-    /// Places where the program may be, in order; none for a probe, which runs nothing.
-    pub(super) programs: Vec<std::ffi::CString>,
-    pub(super) arguments: StringList,
-    pub(super) environment: StringList,
-    pub(super) current_dir: std::ffi::CString,
+    /// Whose files are to look like the command's own, where the caller is root and shows any.
+    pub(super) files_of: Option<(u32, u32)>,
+    pub(super) command: CommandPlan,
     pub(super) mounts: MountPlan,
     pub(super) watched: Watched,
-    pub(super) resource_limits: Vec<(Resource, Rlimit)>,
-    pub(super) landlock: ABI,
-    pub(super) unix_sockets: bool,
-    pub(super) filters: [BpfProgram; 2],
 }
 
 /// The descriptors that the processes use. The caller holds the other ends.
@@ -67,11 +59,14 @@ pub(super) struct Wires {
     pub(super) group: Option<Entrance>,
     /// What a work folder in memory needs.
     pub(super) work: Option<WorkWires>,
+    /// Where the command's process sends the observer what to listen to.
+    pub(super) observer: Option<OwnedFd>,
 }
 
 /// The two ends of a work folder in memory.
 pub(super) struct WorkWires {
-    /// The caller's work folder, whose content the command is to find. None for a probe.
+    /// The caller's work folder, whose content the command is to find. None for a probe and for
+    /// a layered folder.
     pub(super) host: Option<OwnedFd>,
     /// Where the folder in memory is sent, so that the caller can reach it when all processes
     /// are gone.
@@ -79,7 +74,7 @@ pub(super) struct WorkWires {
 }
 
 impl Wires {
-    fn all(&self) -> Vec<BorrowedFd<'_>> {
+    pub(super) fn all(&self) -> Vec<BorrowedFd<'_>> {
         let mut all = vec![
             self.stdin.as_fd(),
             self.stdout.as_fd(),
@@ -96,6 +91,7 @@ impl Wires {
             all.extend(work.host.as_ref().map(AsFd::as_fd));
             all.push(work.hand_over.as_fd());
         }
+        all.extend(self.observer.as_ref().map(AsFd::as_fd));
         all
     }
 }
@@ -120,8 +116,9 @@ pub(super) fn supervise(plan: &Plan, wires: Wires) -> i32 {
                 null,
                 group,
                 work,
+                observer,
             } = wires;
-            drop((stdin, stdout, stderr, report, null, group, work));
+            drop((stdin, stdout, stderr, report, null, group, work, observer));
             end_with(init, control)
         }
         Err(Failure(layer, errno)) => {
@@ -139,8 +136,13 @@ fn try_supervise(plan: &Plan, wires: &Wires) -> Result<Pid, Failure> {
     rustix::stdio::dup2_stdout(&wires.null).at(Layer::Process)?;
     rustix::stdio::dup2_stderr(&wires.null).at(Layer::Process)?;
 
-    if plan.drop_to.is_some() {
+    let mut id_map = None;
+    if let Some(drop_to) = plan.drop_to {
         rustix::thread::set_thread_groups(&[]).at(Layer::Privileges)?;
+        // Where it cannot be made, what needs it is refused or shown as it is.
+        id_map = plan
+            .files_of
+            .and_then(|owner| ownership::make_id_map(owner, drop_to).ok());
     } else {
         sys::unshare(UnshareFlags::NEWUSER).at(Layer::UserNamespace)?;
         let (uid, gid) = plan.own_ids;
@@ -151,18 +153,19 @@ fn try_supervise(plan: &Plan, wires: &Wires) -> Result<Pid, Failure> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Layer::Process)?;
 
     if let Some(Entrance::StartIn(group)) = &wires.group
-        && let Ok(init) = sys::spawn_child_in(group.as_fd(), || init(plan, wires, true))
+        && let Ok(init) =
+            sys::spawn_child_in(group.as_fd(), || init(plan, wires, id_map.as_ref(), true))
     {
         return Ok(init);
     }
-    let child = sys::spawn_child(|| init(plan, wires, false));
+    let child = sys::spawn_child(|| init(plan, wires, id_map.as_ref(), false));
     child
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
         .at(Layer::Process)
 }
 
 /// Maps the one inside id to the one host id. "self" or a process id of this /proc.
-fn write_id_map(process: &str, uid: u32, gid: u32) -> Result<(), Errno> {
+pub(super) fn write_id_map(process: &str, uid: u32, gid: u32) -> Result<(), Errno> {
     write_text(&format!("/proc/{process}/setgroups"), "deny")?;
     write_text(
         &format!("/proc/{process}/uid_map"),
@@ -174,7 +177,7 @@ fn write_id_map(process: &str, uid: u32, gid: u32) -> Result<(), Errno> {
     )
 }
 
-fn write_text(path: &str, text: &str) -> Result<(), Errno> {
+pub(super) fn write_text(path: &str, text: &str) -> Result<(), Errno> {
     let file = rustix::fs::openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, text.as_bytes()).map(|_| ())
 }
@@ -222,8 +225,8 @@ fn wait_until_gone(init: Pid) -> i32 {
 }
 
 /// Process 1. `is_in_group` says whether it was started in the control group.
-fn init(plan: &Plan, wires: &Wires, is_in_group: bool) -> i32 {
-    let outcome = match try_init(plan, wires, is_in_group) {
+fn init(plan: &Plan, wires: &Wires, id_map: Option<&OwnedFd>, is_in_group: bool) -> i32 {
+    let outcome = match try_init(plan, wires, id_map, is_in_group) {
         Ok(record) => record,
         Err(Failure(layer, errno)) => Record::SetUpFailed(layer, errno.raw_os_error()),
     };
@@ -231,7 +234,12 @@ fn init(plan: &Plan, wires: &Wires, is_in_group: bool) -> i32 {
     0
 }
 
-fn try_init(plan: &Plan, wires: &Wires, is_in_group: bool) -> Result<Record, Failure> {
+fn try_init(
+    plan: &Plan,
+    wires: &Wires,
+    id_map: Option<&OwnedFd>,
+    is_in_group: bool,
+) -> Result<Record, Failure> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Layer::Process)?;
     // Without this the command could look into this process, a copy of the caller.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Layer::Process)?;
@@ -246,16 +254,19 @@ fn try_init(plan: &Plan, wires: &Wires, is_in_group: bool) -> Result<Record, Fai
     sys::unshare(UnshareFlags::NEWCGROUP).at(Layer::Namespaces)?;
     rustix::system::sethostname(b"sandbox").at(Layer::Namespaces)?;
     rustix::system::setdomainname(b"(none)").at(Layer::Namespaces)?;
-    mounts::build(&plan.mounts)?;
+    let folder = mounts::build(&plan.mounts, id_map.map(AsFd::as_fd))?;
     if let Some(work) = &wires.work
-        && let Some(limit) = fill_work_folder(plan, work)?
+        && let Some(limit) = fill_work_folder(plan, work, &folder)?
     {
         return Ok(Record::Stopped(limit));
     }
 
     let (ready, is_ready) = pipe()?;
     let (mapped, is_mapped) = pipe()?;
-    let child = sys::spawn_child(|| command(plan, wires, &is_ready, &mapped));
+    let child = sys::spawn_child(|| {
+        let enter = || enter(plan, &is_ready, &mapped);
+        command::become_command(&plan.command, wires, enter)
+    });
     let child = child
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
         .at(Layer::Process)?;
@@ -268,22 +279,24 @@ fn try_init(plan: &Plan, wires: &Wires, is_in_group: bool) -> Result<Record, Fai
         }
     }
     drop((ready, mapped, is_mapped));
-    sys::close_all_but(&[wires.report.as_fd()]).at(Layer::Process)?;
-    watch::watch(child, &plan.watched).at(Layer::Process)
+    sys::close_all_but(&[wires.report.as_fd(), folder.as_fd()]).at(Layer::Process)?;
+    watch::watch(child, &plan.watched, &folder).at(Layer::Process)
 }
 
-/// Hands the work folder in memory over to the caller and puts in it what the caller's holds; the
-/// answer is the limit that that alone exceeds.
-fn fill_work_folder(plan: &Plan, work: &WorkWires) -> Result<Option<Limit>, Failure> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let inside = rustix::fs::open(INSIDE_WORK, flags, Mode::empty()).at(Layer::WorkFolder)?;
+/// Hands the work folder in memory (or the layer) over to the caller and puts in it what the
+/// caller's holds; the answer is the limit that that alone exceeds.
+fn fill_work_folder(
+    plan: &Plan,
+    work: &WorkWires,
+    inside: &OwnedFd,
+) -> Result<Option<Limit>, Failure> {
     handover::send(&work.hand_over, inside.as_fd()).at(Layer::WorkFolder)?;
     let Some(host) = &work.host else {
         return Ok(None);
     };
-    match transfer::replicate(host, &inside, plan.drop_to) {
+    match transfer::replicate(host, inside, plan.drop_to) {
         Err(Errno::NOSPC) => Ok(Some(
-            storage::find_full(INSIDE_WORK).unwrap_or(Limit::WorkBytes),
+            storage::find_full(inside.as_fd()).unwrap_or(Limit::WorkBytes),
         )),
         other => other.at(Layer::WorkFolder).map(|()| None),
     }
@@ -293,7 +306,7 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
     rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(Layer::Process)
 }
 
-fn read_byte(pipe: &OwnedFd) -> bool {
+pub(super) fn read_byte(pipe: &OwnedFd) -> bool {
     let mut byte = [0_u8; 1];
     loop {
         match rustix::io::read(pipe, &mut byte) {
@@ -304,88 +317,17 @@ fn read_byte(pipe: &OwnedFd) -> bool {
     }
 }
 
-/// The command's process, until it becomes the program.
-fn command(plan: &Plan, wires: &Wires, is_ready: &OwnedFd, mapped: &OwnedFd) -> i32 {
-    if let Err(Failure(layer, errno)) = prepare_command(plan, wires, is_ready, mapped) {
-        Record::SetUpFailed(layer, errno.raw_os_error()).send(wires.report.as_fd());
-        return 1;
+/// Takes on the command's user, in a user namespace of its own where the caller is root.
+fn enter(plan: &Plan, is_ready: &OwnedFd, mapped: &OwnedFd) -> Result<(), Failure> {
+    if plan.drop_to.is_none() {
+        return Ok(());
     }
-    if plan.programs.is_empty() {
-        return 0;
+    sys::unshare(UnshareFlags::NEWUSER).at(Layer::UserNamespace)?;
+    rustix::io::write(is_ready, b"r").at(Layer::IdMap)?;
+    if !read_byte(mapped) {
+        return Err(Failure(Layer::IdMap, Errno::IO));
     }
-    let mut worst = Errno::NOENT;
-    for program in &plan.programs {
-        let errno = sys::execute(program, &plan.arguments, &plan.environment);
-        if errno != Errno::NOENT && errno != Errno::NOTDIR {
-            worst = errno;
-            if errno != Errno::ACCESS {
-                break;
-            }
-        }
-    }
-    Record::ExecuteFailed(worst.raw_os_error()).send(wires.report.as_fd());
-    127
-}
-
-fn prepare_command(
-    plan: &Plan,
-    wires: &Wires,
-    is_ready: &OwnedFd,
-    mapped: &OwnedFd,
-) -> Result<(), Failure> {
-    rustix::process::setsid().at(Layer::Process)?;
-    // When memory runs out the command goes first, not the processes that report on it. Where
-    // this fails they are still far smaller.
-    let _ = write_text("/proc/self/oom_score_adj", "1000");
-    rustix::stdio::dup2_stdin(&wires.stdin).at(Layer::StandardStreams)?;
-    rustix::stdio::dup2_stdout(&wires.stdout).at(Layer::StandardStreams)?;
-    rustix::stdio::dup2_stderr(&wires.stderr).at(Layer::StandardStreams)?;
-
-    if plan.drop_to.is_some() {
-        sys::unshare(UnshareFlags::NEWUSER).at(Layer::UserNamespace)?;
-        rustix::io::write(is_ready, b"r").at(Layer::IdMap)?;
-        if !read_byte(mapped) {
-            return Err(Failure(Layer::IdMap, Errno::IO));
-        }
-        let (uid, gid) = (Uid::from_raw(INSIDE_ID), Gid::from_raw(INSIDE_ID));
-        rustix::thread::set_thread_res_gid(gid, gid, gid).at(Layer::Privileges)?;
-        rustix::thread::set_thread_res_uid(uid, uid, uid).at(Layer::Privileges)?;
-    }
-    sys::close_all_but(&[wires.report.as_fd()]).at(Layer::Process)?;
-    rustix::process::umask(Mode::from_raw_mode(0o022));
-    rustix::process::chdir(&plan.current_dir).at(Layer::WorkingDirectory)?;
-    for (resource, limit) in &plan.resource_limits {
-        rustix::process::setrlimit(*resource, *limit).at(Layer::ResourceLimits)?;
-    }
-    drop_capabilities()?;
-    rustix::thread::set_no_new_privs(true).at(Layer::Privileges)?;
-    fence::restrict(plan.landlock, plan.unix_sockets)?;
-    for filter in &plan.filters {
-        seccompiler::apply_filter(filter).map_err(|_| Failure(Layer::Seccomp, Errno::INVAL))?;
-    }
-    Ok(())
-}
-
-/// Leaves no capability in any set, nor a way to get one back. Until here the process has all of
-/// its user namespace's: the change of uid takes none, since no id inside is root's.
-fn drop_capabilities() -> Result<(), Failure> {
-    let locked = CapabilitiesSecureBits::NO_ROOT
-        | CapabilitiesSecureBits::NO_ROOT_LOCKED
-        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
-        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
-    rustix::thread::set_capabilities_secure_bits(locked).at(Layer::Privileges)?;
-    for bit in 0..64 {
-        let one = CapabilitySet::from_bits_retain(1 << bit);
-        match rustix::thread::remove_capability_from_bounding_set(one) {
-            // The first number the kernel does not know: all are gone.
-            Err(Errno::INVAL) => break,
-            other => other.at(Layer::Privileges)?,
-        }
-    }
-    let none = CapabilitySets {
-        effective: CapabilitySet::empty(),
-        permitted: CapabilitySet::empty(),
-        inheritable: CapabilitySet::empty(),
-    };
-    rustix::thread::set_capabilities(None, none).at(Layer::Privileges)
+    let (uid, gid) = (Uid::from_raw(INSIDE_ID), Gid::from_raw(INSIDE_ID));
+    rustix::thread::set_thread_res_gid(gid, gid, gid).at(Layer::Privileges)?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid).at(Layer::Privileges)
 }

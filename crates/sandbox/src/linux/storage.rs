@@ -5,6 +5,8 @@
 //! users alike. Larger folders would take more memory than a machine can be expected to spare;
 //! they stay on the caller's disk, where no bound can be had without a quota, and are watched.
 
+use std::os::fd::BorrowedFd;
+
 use rustix::fs::StatVfs;
 
 use crate::outcome::Limit;
@@ -17,7 +19,9 @@ const ROUNDING: u64 = 4 << 20;
 const NEARLY_NOTHING: u64 = 64 << 10;
 /// The folder's own entry, and one above the limit, so that reaching the limit is not yet
 /// exceeding it.
-const FURTHER_ENTRIES: u64 = 2;
+pub(super) const FURTHER_ENTRIES: u64 = 2;
+/// The same for a layer, with the few that overlayfs makes for itself.
+pub(super) const FURTHER_LAYER_ENTRIES: u64 = 8;
 
 /// Where the work folder lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,14 +51,19 @@ impl Storage {
     }
 }
 
-/// How many entries the file system in memory may have.
-pub(super) fn entries(limits: &Limits) -> u64 {
-    limits.work_files.saturating_add(FURTHER_ENTRIES)
+/// Options of a file system in memory that these limits allow.
+pub(super) fn tmpfs_size(limits: &Limits, further_entries: u64) -> Vec<(&'static str, String)> {
+    let entries = limits.work_files.saturating_add(further_entries);
+    vec![
+        ("mode", "755".to_owned()),
+        ("size", Storage::Memory.memory_bytes(limits).to_string()),
+        ("nr_inodes", entries.to_string()),
+    ]
 }
 
 /// The limit that a folder in memory has reached, if any.
-pub(super) fn find_full(folder: &str) -> Option<Limit> {
-    rustix::fs::statvfs(folder)
+pub(super) fn find_full(folder: BorrowedFd<'_>) -> Option<Limit> {
+    rustix::fs::fstatvfs(folder)
         .ok()
         .and_then(|stat| judge(&stat))
 }

@@ -117,15 +117,21 @@ fn close_range(first: c_uint, last: c_uint) -> Result<(), Errno> {
     }
 }
 
-/// Adds attributes to a mount, and to all mounts below it where `recursive`.
-pub(super) fn add_mount_attributes(
+/// Adds attributes to a mount, and to all mounts below it where `recursive`. `id_map` is a user
+/// namespace by whose mapping the owners of files are to be seen.
+pub(super) fn set_mount_attributes(
     mount: BorrowedFd<'_>,
     attributes: u64,
     recursive: bool,
+    id_map: Option<BorrowedFd<'_>>,
 ) -> Result<(), Errno> {
     // SAFETY: the structure is plain numbers, for which zero is valid.
     let mut change: libc::mount_attr = unsafe { std::mem::zeroed() };
     change.attr_set = attributes;
+    if let Some(id_map) = id_map {
+        change.attr_set |= libc::MOUNT_ATTR_IDMAP;
+        change.userns_fd = u64::from(id_map.as_raw_fd().unsigned_abs());
+    }
     let mut flags = libc::AT_EMPTY_PATH;
     if recursive {
         flags |= libc::AT_RECURSIVE;
@@ -168,6 +174,31 @@ pub(super) fn reset_signals() {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+    }
+}
+
+/// Calls `handler` for the first such signal; a second one has its default action. The handler
+/// may only store to atomics. A signal that the caller ignores stays ignored (`nohup`).
+pub(super) fn catch_once(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
+    // SAFETY: both structures are plain data for which zero is valid, and live through the calls;
+    // the handler is a function of the type that sigaction wants without SA_SIGINFO, and keeps to
+    // what is allowed in handlers.
+    let answer = unsafe {
+        let mut before: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, ptr::null(), &raw mut before);
+        if before.sa_sigaction == libc::SIG_IGN {
+            return Ok(());
+        }
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESETHAND;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(signal, &raw const action, ptr::null_mut())
+    };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
     }
 }
 

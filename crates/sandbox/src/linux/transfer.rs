@@ -111,14 +111,55 @@ pub(super) fn replicate(
 ) -> Result<(), Errno> {
     let mut copier = Copier {
         owner,
-        buffers: [vec![0; BUFFER], vec![0; BUFFER]],
+        is_foreign: false,
+        buffers: Buffers::new(),
+    };
+    copier.replicate_below(from, to, 0)
+}
+
+/// Copies a folder that is not ours to change into an empty one. What cannot be read and what is
+/// a device is left out; file systems mounted below it are not entered.
+pub(super) fn copy_out(
+    from: &OwnedFd,
+    to: &OwnedFd,
+    owner: Option<(u32, u32)>,
+) -> Result<(), Errno> {
+    let mut copier = Copier {
+        owner,
+        is_foreign: true,
+        buffers: Buffers::new(),
     };
     copier.replicate_below(from, to, 0)
 }
 
 struct Copier {
     owner: Option<(u32, u32)>,
-    buffers: [Vec<u8>; 2],
+    /// Whether nothing of the original may be changed, not even for a moment.
+    is_foreign: bool,
+    buffers: Buffers,
+}
+
+/// Room for reading two files side by side.
+pub(super) struct Buffers([Vec<u8>; 2]);
+
+impl Buffers {
+    pub(super) fn new() -> Buffers {
+        Buffers([vec![0; BUFFER], vec![0; BUFFER]])
+    }
+
+    /// Whether two files hold the same from here on.
+    pub(super) fn are_same(&mut self, one: &OwnedFd, other: &OwnedFd) -> Result<bool, Errno> {
+        let [first, second] = &mut self.0;
+        loop {
+            let counts = (read_full(one, first)?, read_full(other, second)?);
+            if first.get(..counts.0) != second.get(..counts.1) {
+                return Ok(false);
+            }
+            if counts.0 == 0 {
+                return Ok(true);
+            }
+        }
+    }
 }
 
 impl Copier {
@@ -147,6 +188,9 @@ impl Copier {
                 }
                 other => other,
             };
+            if self.is_foreign && !self.can_copy(from, name, kind) {
+                continue;
+            }
             match kind {
                 FileType::Directory => self.copy_folder(from, to, name, (&stat, there), depth)?,
                 FileType::RegularFile => self.copy_file(from, to, name, (&stat, there))?,
@@ -163,6 +207,28 @@ impl Copier {
         Ok(())
     }
 
+    /// Whether something of a foreign folder can be read as it is.
+    fn can_copy(&self, from: &OwnedFd, name: &CStr, kind: FileType) -> bool {
+        match kind {
+            FileType::Directory => {
+                // Both rights are needed: to list it, and to look at what it lists.
+                let flags = rustix::fs::Access::READ_OK | rustix::fs::Access::EXEC_OK;
+                if rustix::fs::accessat(from, name, flags, AtFlags::EACCESS).is_err() {
+                    return false;
+                }
+                let same_device = |folder: &OwnedFd| {
+                    let (one, other) = (rustix::fs::fstat(folder), rustix::fs::fstat(from));
+                    matches!((one, other), (Ok(one), Ok(other)) if one.st_dev == other.st_dev)
+                };
+                rustix::fs::openat(from, name, FOLDER, Mode::empty())
+                    .is_ok_and(|folder| same_device(&folder))
+            }
+            FileType::RegularFile => rustix::fs::openat(from, name, READ, Mode::empty()).is_ok(),
+            FileType::CharacterDevice | FileType::BlockDevice => false,
+            _ => true,
+        }
+    }
+
     fn copy_folder(
         &mut self,
         from: &OwnedFd,
@@ -171,7 +237,15 @@ impl Copier {
         (stat, there): (&Stat, Option<Stat>),
         depth: usize,
     ) -> Result<(), Errno> {
-        let source = open_folder(from, name, stat)?;
+        let source = if self.is_foreign {
+            let folder = rustix::fs::openat(from, name, FOLDER, Mode::empty())?;
+            OpenedFolder {
+                folder,
+                restore: None,
+            }
+        } else {
+            open_folder(from, name, stat)?
+        };
         if there.is_none() {
             rustix::fs::mkdirat(to, name, Mode::RWXU)?;
         } else {
@@ -190,7 +264,11 @@ impl Copier {
         name: &CStr,
         (stat, there): (&Stat, Option<Stat>),
     ) -> Result<(), Errno> {
-        let source = open_file(from, name, stat)?;
+        let source = if self.is_foreign {
+            open_file_as_is(from, name)?
+        } else {
+            open_file(from, name, stat)?
+        };
         if let Some(there) = there {
             // A further name of the same file could lie outside the folder.
             let may_be_same = there.st_nlink == 1
@@ -198,7 +276,7 @@ impl Copier {
                 && permissions(&there) == permissions(stat);
             if may_be_same
                 && let Ok(target) = rustix::fs::openat(to, name, READ, Mode::empty())
-                && self.is_same(&source, &target)?
+                && self.buffers.are_same(&source, &target)?
             {
                 return Ok(());
             }
@@ -206,7 +284,7 @@ impl Copier {
             rustix::fs::seek(&source, rustix::fs::SeekFrom::Start(0))?;
         }
         let target = rustix::fs::openat(to, name, CREATE, Mode::RUSR | Mode::WUSR)?;
-        let [buffer, _] = &mut self.buffers;
+        let Buffers([buffer, _]) = &mut self.buffers;
         loop {
             let count = read_full(&source, buffer)?;
             let mut rest = buffer.get(..count).unwrap_or_default();
@@ -219,19 +297,6 @@ impl Copier {
             }
         }
         self.finish(&target, stat)
-    }
-
-    fn is_same(&mut self, one: &OwnedFd, other: &OwnedFd) -> Result<bool, Errno> {
-        let [first, second] = &mut self.buffers;
-        loop {
-            let counts = (read_full(one, first)?, read_full(other, second)?);
-            if first.get(..counts.0) != second.get(..counts.1) {
-                return Ok(false);
-            }
-            if counts.0 == 0 {
-                return Ok(true);
-            }
-        }
     }
 
     fn copy_link(
@@ -298,7 +363,7 @@ fn remove(folder: &OwnedFd, name: &CStr, depth: usize) -> Result<(), Errno> {
     rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
 }
 
-fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
+pub(super) fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
     let mut names = BTreeSet::new();
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
@@ -310,30 +375,72 @@ fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
     Ok(names)
 }
 
-fn open_folder(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
-    open_despite_rights(above, name, stat, FOLDER)
+/// An open folder whose owner may have closed it to everyone, the owner included. It is open to
+/// the owner for as long as this lives; its rights are the same afterwards.
+pub(super) struct OpenedFolder {
+    folder: OwnedFd,
+    restore: Option<Mode>,
 }
 
-fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
-    open_despite_rights(above, name, stat, READ)
+impl std::ops::Deref for OpenedFolder {
+    type Target = OwnedFd;
+
+    fn deref(&self) -> &OwnedFd {
+        &self.folder
+    }
 }
 
-/// Opens what its owner may have closed to everyone, the owner included. Its rights are the same
-/// afterwards.
-fn open_despite_rights(
+impl Drop for OpenedFolder {
+    fn drop(&mut self) {
+        if let Some(mode) = self.restore {
+            let _ = rustix::fs::fchmod(&self.folder, mode);
+        }
+    }
+}
+
+pub(super) fn open_folder(
     above: &OwnedFd,
     name: &CStr,
     stat: &Stat,
-    flags: OFlags,
-) -> Result<OwnedFd, Errno> {
-    match rustix::fs::openat(above, name, flags, Mode::empty()) {
+) -> Result<OpenedFolder, Errno> {
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let is_open = mode.contains(Mode::RUSR | Mode::XUSR);
+    let is_ours = stat.st_uid == rustix::process::geteuid().as_raw();
+    let mut restore = None;
+    // Reading names needs one right, looking at what they name another.
+    if is_ours && !is_open {
+        rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
+        restore = Some(mode);
+    }
+    let folder = rustix::fs::openat(above, name, FOLDER, Mode::empty())?;
+    Ok(OpenedFolder { folder, restore })
+}
+
+/// Opens a file that its owner may have closed to everyone, the owner included. Its rights are
+/// the same afterwards.
+pub(super) fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
+    match rustix::fs::openat(above, name, READ, Mode::empty()) {
         Err(Errno::ACCESS) => {}
         other => return other,
     }
     rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
-    let opened = rustix::fs::openat(above, name, flags, Mode::empty())?;
+    let opened = rustix::fs::openat(above, name, READ, Mode::empty())?;
     rustix::fs::fchmod(&opened, Mode::from_raw_mode(stat.st_mode))?;
     Ok(opened)
+}
+
+/// Opens a folder without changing anything of it; nothing where its rights forbid that.
+pub(super) fn open_folder_as_is(above: &OwnedFd, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
+    match rustix::fs::openat(above, name, FOLDER, Mode::empty()) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::ACCESS | Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Opens a file without changing anything of it.
+pub(super) fn open_file_as_is(above: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(above, name, READ, Mode::empty())
 }
 
 /// Reading, writing and executing. Never set-user-ID or its like: what comes back may belong to

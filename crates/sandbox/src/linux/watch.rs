@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus};
 
@@ -28,7 +27,7 @@ use super::report::Record;
 use super::storage::{self, Storage};
 use super::transfer;
 use crate::outcome::Limit;
-use crate::spec::{INSIDE_WORK, Limits};
+use crate::spec::Limits;
 
 /// What is watched, and how.
 pub(super) struct Watched {
@@ -41,18 +40,21 @@ pub(super) struct Watched {
 /// The shortest pause between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Waits for the command and answers with how it ended, or with the limit it reached.
-pub(super) fn watch(command: Pid, watched: &Watched) -> Result<Record, Errno> {
+/// Waits for the command and answers with how it ended, or with the limit it reached. `folder`
+/// is the one whose size is bounded.
+pub(super) fn watch(command: Pid, watched: &Watched, folder: &OwnedFd) -> Result<Record, Errno> {
     let handle = rustix::process::pidfd_open(command, PidfdFlags::empty())?;
     let mut pause = PAUSE;
     loop {
         if wait_for(handle.as_fd(), pause)? {
             let record = reap_until(command)?;
-            return Ok(watched.work_breach().map_or(record, Record::Stopped));
+            return Ok(watched
+                .work_breach(folder, &process_ids())
+                .map_or(record, Record::Stopped));
         }
         reap_others(command)?;
         let began = Instant::now();
-        if let Some(limit) = watched.breach() {
+        if let Some(limit) = watched.breach(folder, &process_ids()) {
             return Ok(Record::Stopped(limit));
         }
         // Looking must stay cheap beside the command: a tenth of the time at most.
@@ -73,7 +75,7 @@ fn wait_for(handle: BorrowedFd<'_>, pause: Duration) -> Result<bool, Errno> {
 }
 
 /// The command has ended: find its status among all that ended.
-fn reap_until(command: Pid) -> Result<Record, Errno> {
+pub(super) fn reap_until(command: Pid) -> Result<Record, Errno> {
     loop {
         match rustix::process::waitpid(Some(command), WaitOptions::empty()) {
             Ok(Some((_, status))) => return Ok(describe(status)),
@@ -111,7 +113,8 @@ fn reap_others(command: Pid) -> Result<(), Errno> {
     Ok(())
 }
 
-fn process_ids() -> Vec<i32> {
+/// All processes that /proc shows, but the first.
+pub(super) fn process_ids() -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -122,12 +125,11 @@ fn process_ids() -> Vec<i32> {
 }
 
 impl Watched {
-    fn breach(&self) -> Option<Limit> {
+    /// The limit that these processes have reached, if any.
+    pub(super) fn breach(&self, folder: &OwnedFd, processes: &[i32]) -> Option<Limit> {
         let most = self.limits.memory_bytes;
-        let processes: Vec<Process> = process_ids()
-            .into_iter()
-            .filter_map(Process::read)
-            .collect();
+        let pids = processes;
+        let processes: Vec<Process> = pids.iter().copied().filter_map(Process::read).collect();
         let sockets = open_sockets().saturating_mul(self.socket_bytes);
         let buffers = sockets.saturating_add(pipe_bytes(&processes, most));
         let in_use = |of_process: fn(&Process) -> u64| {
@@ -139,27 +141,25 @@ impl Watched {
         if in_use(Process::bytes) > most && in_use(Process::proportional_bytes) > most {
             return Some(Limit::Memory);
         }
-        self.work_breach()
+        self.work_breach(folder, pids)
     }
 
-    fn work_breach(&self) -> Option<Limit> {
+    pub(super) fn work_breach(&self, folder: &OwnedFd, processes: &[i32]) -> Option<Limit> {
         match self.storage {
-            Storage::Memory => storage::find_full(INSIDE_WORK),
-            Storage::Disk => self.disk_breach(),
+            Storage::Memory => storage::find_full(folder.as_fd()),
+            Storage::Disk => self.disk_breach(folder, processes),
         }
     }
 
-    fn disk_breach(&self) -> Option<Limit> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let top: OwnedFd = rustix::fs::open(INSIDE_WORK, flags, Mode::empty()).ok()?;
+    fn disk_breach(&self, top: &OwnedFd, processes: &[i32]) -> Option<Limit> {
         let (entries, bytes) = (self.limits.work_files, self.limits.work_bytes);
-        let usage = transfer::measure(&top, entries, bytes).ok()?;
+        let usage = transfer::measure(top, entries, bytes).ok()?;
         if usage.is_too_deep || usage.entries > entries {
             return Some(Limit::WorkFiles);
         }
         let named = usage.apparent_bytes.max(usage.disk_bytes);
-        let device = rustix::fs::fstat(&top).ok()?.st_dev;
-        let total = named.saturating_add(unlinked_bytes(device));
+        let device = rustix::fs::fstat(top).ok()?.st_dev;
+        let total = named.saturating_add(unlinked_bytes(device, processes));
         (total > bytes).then_some(Limit::WorkBytes)
     }
 }
@@ -259,10 +259,10 @@ fn open_sockets() -> u64 {
 
 /// Space of files of that device that are open and have no name any more. Files that are only
 /// mapped, or on their way through a socket, are not seen.
-fn unlinked_bytes(device: u64) -> u64 {
+fn unlinked_bytes(device: u64, processes: &[i32]) -> u64 {
     let mut seen = BTreeSet::new();
     let mut total: u64 = 0;
-    for path in process_ids().into_iter().flat_map(open_files) {
+    for path in processes.iter().copied().flat_map(open_files) {
         let Ok(file) = fs::metadata(path) else {
             continue;
         };

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::layered::LayeredFolder;
 use super::plan::Purpose;
 use super::stage::WorkWires;
 use super::storage::Storage;
@@ -58,6 +59,18 @@ impl WorkFolder {
         })
     }
 
+    /// What a layered folder needs: a way for its layer to arrive, where it has one.
+    pub(super) fn of_layer(folder: &LayeredFolder) -> WorkFolder {
+        let storage = match folder.copy_path() {
+            Some(_) => Storage::Disk,
+            None => Storage::Memory,
+        };
+        WorkFolder {
+            host: None,
+            storage,
+        }
+    }
+
     /// The part that the caller keeps and the part that process 1 gets.
     pub(super) fn split(self) -> Result<(SharedWorkFolder, Option<WorkWires>), SandboxError> {
         if self.storage == Storage::Disk {
@@ -81,6 +94,11 @@ impl WorkFolder {
 }
 
 impl SharedWorkFolder {
+    /// Where a layer's folder arrives.
+    pub(super) fn socket(&self) -> Option<&OwnedFd> {
+        self.inside.as_ref()
+    }
+
     /// Makes the caller's folder hold what the command left. The answer is the limit that that
     /// exceeds; the caller's folder is then as it was, unless it is the one the command had.
     pub(super) fn collect(&self, limits: &Limits) -> Result<Option<Limit>, SandboxError> {

@@ -49,7 +49,7 @@ pub struct Decision {
     pub line: Option<usize>,
     /// The rule that stands there.
     pub rule: Option<String>,
-    /// Why.
+    /// The decision in a sentence, for people.
     pub reason: String,
     /// The way there.
     pub steps: Vec<Step>,

@@ -108,8 +108,12 @@ fn make_pack(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
         say(&format!(
             "accepted: executed without network, {outputs} bytes written, every test passed"
         ))?;
+        replay_pack(shell, intent)?;
     } else if let Some(reasons) = ran.member("decision.reasons") {
-        say(&format!("executed without network, not accepted: {reasons}"))?;
+        say(&format!(
+            "executed without network, not accepted: {reasons}"
+        ))?;
+        replay_pack(shell, intent)?;
     } else {
         not_run(&ran, "the run was not executed")?;
         shell.expect(
@@ -125,6 +129,15 @@ fn make_pack(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
         behind: "\"goal\":\"",
     });
     Ok(())
+}
+
+fn replay_pack(shell: &Shell, intent: &str) -> Result<(), CliError> {
+    let line = format!("replay good/pack --intent {intent} --format json");
+    let verdict = shell.expect(&line, 0)?.member("verdict");
+    say(&format!(
+        "executed again from the pack and compared: {}",
+        verdict.unwrap_or_default()
+    ))
 }
 
 fn not_run(ran: &Ran, what: &str) -> Result<(), CliError> {

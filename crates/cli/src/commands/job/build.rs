@@ -6,6 +6,7 @@ use runseal_core::canon::{CanonError, Dialect};
 use runseal_core::verify::Outcome;
 use runseal_engine::job::build::{BuildError, build_job_bundle};
 use runseal_engine::staging::StagingError;
+use runseal_engine::store::{JobId, JobRunId};
 
 use super::place::{StoreArgs, store_error};
 use super::verify::summary_json;
@@ -19,9 +20,9 @@ use crate::ui;
 #[command(after_help = "Example:\n  runseal job build run-1 job_0123456789abcdef -o out/bundle")]
 pub struct Args {
     /// The run.
-    run_id: String,
+    run_id: JobRunId,
     /// The job.
-    job_id: String,
+    job_id: JobId,
     /// The folder to make; it must not exist, or be empty.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
@@ -38,17 +39,17 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let store = args.store.read()?;
     let root = args.store.root(args.root.as_deref());
     let summary = build_job_bundle(&store, &root, &args.run_id, &args.job_id, &args.output)
-        .map_err(|error| told(&error))?;
+        .map_err(|error| build_error(&error))?;
     ui::print_json(&summary_json(&summary), Dialect::Kernel)?;
     Ok(Outcome::Valid)
 }
 
-fn told(error: &BuildError) -> CliError {
+fn build_error(error: &BuildError) -> CliError {
     match error {
         BuildError::Incomplete(reasons) => {
-            reasons_told("INCOMPLETE", reasons).hint("`runseal job work` executes what is pending")
+            reasons_error("INCOMPLETE", reasons).hint("`runseal job work` executes what is pending")
         }
-        BuildError::Unbundled(reasons) => reasons_told("UNBUNDLED", reasons)
+        BuildError::Unbundled(reasons) => reasons_error("UNBUNDLED", reasons)
             .hint("index again, post a plan that can be read, and work it"),
         BuildError::Canon(CanonError::Sink(error)) => {
             CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
@@ -71,8 +72,8 @@ fn told(error: &BuildError) -> CliError {
     }
 }
 
-/// Tells every reason; the last one as the command's error.
-fn reasons_told(code: &'static str, reasons: &[String]) -> CliError {
+/// Prints every reason but the last, which becomes the command's error.
+fn reasons_error(code: &'static str, reasons: &[String]) -> CliError {
     let (last, before) = match reasons.split_last() {
         Some((last, before)) => (last.as_str(), before),
         None => ("the job cannot be bundled", reasons),

@@ -33,7 +33,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut store = args.store.open()?;
     let root = args.store.root(args.root.as_deref());
-    let summary = index_paths(&mut store, &root, &args.paths).map_err(|error| told(&error))?;
+    let summary =
+        index_paths(&mut store, &root, &args.paths).map_err(|error| index_error(&error))?;
     for (path, why) in &summary.skipped {
         ui::tell(&format!("skipped {path}: {why}"));
     }
@@ -47,7 +48,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-fn told(error: &IndexError) -> CliError {
+fn index_error(error: &IndexError) -> CliError {
     match error {
         IndexError::Store(error) => store_error(error),
         IndexError::Root(error) => CliError::from(error),

@@ -78,16 +78,18 @@ impl StoreArgs {
     }
 }
 
-/// A store's error as it is told.
+/// A store's error as the command line reports it.
 pub fn store_error(error: &StoreError) -> CliError {
     let message = match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     };
-    let told = CliError::new(Outcome::Unreadable, "STORE", message);
+    let reported = CliError::new(Outcome::Unreadable, "STORE", message);
     match error {
-        StoreError::Missing(_) => told.hint("`runseal job init` makes a store; --store names one"),
-        StoreError::Newer { .. } => told.hint("use the program that wrote it, or a later one"),
-        _ => told,
+        StoreError::Missing(_) => {
+            reported.hint("`runseal job init` makes a store; --store names one")
+        }
+        StoreError::Newer { .. } => reported.hint("use the program that wrote it, or a later one"),
+        _ => reported,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_text, parse_document};
 use runseal_core::formats::job_bundle::plan::{Plan, PlanFault};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
@@ -30,10 +30,19 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let bytes = input.read(options.limits.max_bytes)?;
     // A text that is no JSON is an invalid plan, like one with a wrong field.
     let document = parse_document(&bytes, &options).map_err(|error| {
-        let mut told = CliError::json(&error, &input.shown());
-        told.outcome = Outcome::Invalid;
-        told
+        let mut refused = CliError::json(&error, &input.shown());
+        refused.outcome = Outcome::Invalid;
+        refused
     })?;
+    // What the store keeps is the plan's canonical text. A plan may have a million steps, so that text is what is
+    // looked at from here on and the one that was given is let go.
+    let canonical = canonical_text(document.root(), Dialect::Job).map_err(|error| {
+        CliError::new(Outcome::Invalid, "PLAN", error.to_string()).at(input.shown())
+    })?;
+    drop(document);
+    drop(bytes);
+    let document = parse_document(canonical.as_bytes(), &options)
+        .map_err(|error| CliError::json(&error, &input.shown()))?;
     let plan = Plan::parse(document.root()).map_err(|faults| invalid(&faults, &input.shown()))?;
     let mut store = args.store.open()?;
     let posted = post_plan(&mut store, &plan).map_err(|error| match error {

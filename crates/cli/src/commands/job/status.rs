@@ -2,7 +2,7 @@
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::store::{FailedStep, JobStatus};
+use runseal_engine::store::{FailedStep, JobId, JobRunId, JobStatus};
 
 use super::place::{StoreArgs, store_error};
 use crate::error::CliError;
@@ -13,9 +13,9 @@ use crate::ui;
 #[command(after_help = "Example:\n  runseal job status run-1")]
 pub struct Args {
     /// Only the jobs of this run.
-    run_id: Option<String>,
+    run_id: Option<JobRunId>,
     /// Only this job of the run.
-    job_id: Option<String>,
+    job_id: Option<JobId>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -24,7 +24,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let store = args.store.read()?;
     let jobs = store
-        .job_status(args.run_id.as_deref(), args.job_id.as_deref())
+        .job_status(args.run_id.as_ref(), args.job_id.as_ref())
         .map_err(|error| store_error(&error))?;
     if let (Some(run_id), true) = (&args.run_id, jobs.is_empty()) {
         let message = match &args.job_id {

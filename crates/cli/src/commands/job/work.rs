@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_engine::job::worker::{WorkError, WorkOptions, run_workers};
+use runseal_engine::store::JobRunId;
 
 use super::place::{StoreArgs, store_error};
 use crate::error::CliError;
@@ -19,7 +20,7 @@ use crate::ui;
 pub struct Args {
     /// Only the steps of this run.
     #[arg(long, value_name = "RUN_ID")]
-    run: Option<String>,
+    run: Option<JobRunId>,
     /// How many workers.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: u16,

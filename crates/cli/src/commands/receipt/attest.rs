@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let key = args.signer.read_key(&args.key)?;
     let files = read_files(&args.files)?;
     let documents = parse_files(&files)?;
-    let receipts = order_receipts(&documents)?;
+    let receipts = order_receipts(&files, &documents)?;
     let view = ReceiptsView {
         receipts: &receipts.receipts,
         is_chain: receipts.is_chain,

@@ -41,18 +41,24 @@ pub struct Receipts<'a> {
     pub is_chain: bool,
 }
 
-/// The receipts of the documents. A list must be in order; separate files are put in order.
-pub fn order_receipts<'a>(documents: &'a [Document<'_>]) -> Result<Receipts<'a>, CliError> {
+/// The receipts of the documents in these files. A list must be in order; separate files are put
+/// in order.
+pub fn order_receipts<'a>(
+    files: &[(String, Vec<u8>)],
+    documents: &'a [Document<'_>],
+) -> Result<Receipts<'a>, CliError> {
     let mut receipts = Vec::new();
     let mut has_list = false;
-    for document in documents {
-        let root = document.root();
-        if root.kind() == Kind::Array {
-            has_list = true;
-            receipts.extend(root.items().map(Receipt::read));
-        } else {
-            receipts.push(Receipt::read(root));
-        }
+    for ((file, _), document) in files.iter().zip(documents) {
+        has_list |= document.root().kind() == Kind::Array;
+        receipts.extend(
+            Receipt::read_all(document.root())
+                .into_iter()
+                .map(|receipt| Receipt {
+                    file: (documents.len() > 1).then(|| file.clone()),
+                    ..receipt
+                }),
+        );
     }
     let is_chain = has_list || receipts.len() != 1;
     if documents.len() > 1 {

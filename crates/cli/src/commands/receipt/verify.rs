@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     merkle: Option<PathBuf>,
     /// The trust policy: whose keys count. Without a strict flag it changes no verdict, but who
-    /// signed and whether the policy trusts them is told and printed.
+    /// signed and whether the policy trusts them is reported on standard error and in the answer.
     #[arg(long, value_name = "FILE")]
     trust: Option<PathBuf>,
     /// Every attestation must be of a key that the policy trusts for it.
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         (false, true) => TrustDemand::Trust,
         (false, false) => TrustDemand::None,
     };
-    let receipts = order_receipts(&documents)?;
+    let receipts = order_receipts(&files, &documents)?;
     let view = ReceiptsView {
         receipts: &receipts.receipts,
         is_chain: receipts.is_chain,
@@ -60,7 +60,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         policy: policy.as_ref(),
         demand,
     };
-    let report = run_rules(&RULES, &view, Level::Document);
+    let mut report = run_rules(&RULES, &view, Level::Document);
+    for ((file, _), document) in files.iter().zip(&documents) {
+        let file = (documents.len() > 1).then_some(file.as_str());
+        report.locate(file, document.text());
+    }
     let mut printed = render_json(&report);
     let root = view.merkle_root().filter(|_| report.is_valid());
     printed.insert("merkle_root", root.map(|root| root.to_string()));

@@ -69,7 +69,7 @@ pub fn render_json(rules: &[&Rule]) -> Vec<Value> {
 /// The rules as a section of a reference page.
 pub fn render_markdown(rules: &[&Rule]) -> String {
     let mut text = String::from(
-        "\n## Intent\n\nWhat `runseal lint` and `runseal transform` look for in an intent. *ask* makes a question, *note* is only told.\n",
+        "\n## Intent\n\nWhat `runseal lint` and `runseal transform` look for in an intent. *ask* makes a question, *note* is only reported.\n",
     );
     for rule in rules {
         let _ = write!(

@@ -12,7 +12,6 @@ mod summary;
 mod walk;
 
 use crate::canon::{Kind, Node};
-use crate::describe::context::describe_context;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
@@ -293,5 +292,4 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
         };
         Identity::of_members(root, &["id"]).ended(outcome)
     },
-    describe: describe_context,
 };

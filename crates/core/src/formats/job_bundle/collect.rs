@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::facts::{ArtifactFact, ArtifactKey, BundleFacts, EntryFact, FolderFact};
 use super::manifest::Manifest;
 use super::rules::{BundleView, ManifestState, RULES};
-use crate::canon::{Document, JsonError, ReadOptions, parse_document};
+use crate::canon::JsonError;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{Entry, EntryKind, EntryName, Got, Source, SourceError, Want};
@@ -97,18 +97,14 @@ impl CollectedJob {
         level: Level,
         then: impl FnOnce(&VerifiedJob<'_>) -> T,
     ) -> (Report, Option<T>) {
-        let document: Result<Document<'_>, JsonError>;
-        let manifest: Manifest<'_>;
+        let manifest: Result<Manifest<'_>, JsonError>;
         let state = match &self.manifest {
             Err(reason) => ManifestState::Absent(reason),
             Ok(bytes) => {
-                document = parse_document(bytes, &ReadOptions::default());
-                match &document {
+                manifest = Manifest::parse(bytes);
+                match &manifest {
                     Err(error) => ManifestState::Malformed(error),
-                    Ok(document) => {
-                        manifest = Manifest::read(document);
-                        ManifestState::Read(bytes, &manifest)
-                    }
+                    Ok(manifest) => ManifestState::Read(bytes, manifest),
                 }
             }
         };
@@ -204,57 +200,70 @@ impl Listing {
     fn read(mut self, source: &dyn Source) -> CollectedJob {
         self.artifacts.sort_unstable_by_key(|(key, _)| *key);
         self.others.sort();
-        let mut wanted = Vec::new();
-        if self.has_manifest
-            && let Ok(path) = SafePath::parse(MANIFEST)
-        {
-            wanted.push((path, Want::Whole(JsonLimits::LARGEST_DOCUMENT)));
+        let manifest = match SafePath::parse(MANIFEST) {
+            Ok(path) if self.has_manifest => Some(
+                source
+                    .read(&path, JsonLimits::LARGEST_DOCUMENT)
+                    .map_err(|error| reason_of(&error)),
+            ),
+            _ => None,
+        };
+        let mut artifacts = Vec::with_capacity(self.artifacts.len());
+        for block in self.artifacts.chunks(FILES_AT_ONCE) {
+            read_block(source, block, &mut artifacts);
         }
-        let first = wanted.len();
-        let is_file = |(_, kind): &&(ArtifactKey, EntryFact)| *kind == EntryFact::File;
-        for (key, _) in self.artifacts.iter().filter(is_file) {
-            if let Ok(path) = SafePath::parse(&format!("artifacts/{}", key.file_name())) {
-                wanted.push((path, Want::Fact));
-            }
-        }
-        let manifest: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
-        let slots: Vec<OnceLock<ArtifactFact>> = wanted.iter().map(|_| OnceLock::new()).collect();
-        source.visit(&wanted, &|at, seen| {
-            // Each file is shown once, so every slot is still empty.
-            let _ = match seen {
-                Ok(Got::Whole(bytes)) => manifest.set(Ok(bytes)).is_ok(),
-                Ok(Got::Fact(content)) => slots[at].set(ArtifactFact::Content(content)).is_ok(),
-                Err(error) if at < first => manifest.set(Err(reason_of(&error))).is_ok(),
-                Err(error) => slots[at].set(unread(&error)).is_ok(),
-            };
-        });
-        let mut read = slots.into_iter().skip(first).map(OnceLock::into_inner);
-        let artifacts = self.artifacts.into_iter().map(|(key, kind)| {
-            let fact = match kind {
-                EntryFact::File => read.next().flatten(),
-                _ => None,
-            };
-            (key, fact.unwrap_or(ArtifactFact::NotRegular(kind)))
-        });
         let facts = BundleFacts {
             folder: match self.folder {
                 Some(EntryFact::Folder) => FolderFact::Listed,
                 Some(kind) => FolderFact::NotFolder(kind),
                 None => FolderFact::Missing,
             },
-            artifacts: artifacts.collect(),
+            artifacts,
             others: self.others,
         };
-        let manifest = manifest
-            .into_inner()
-            .unwrap_or_else(|| match self.manifest_kind {
-                Some(EntryKind::Symlink) => Err("it is a symbolic link".to_owned()),
-                Some(EntryKind::File) => Err("it was not read".to_owned()),
-                Some(_) => Err("it is no regular file".to_owned()),
-                None => Err("there is none".to_owned()),
-            });
+        let manifest = manifest.unwrap_or_else(|| match self.manifest_kind {
+            Some(EntryKind::Symlink) => Err("it is a symbolic link".to_owned()),
+            Some(EntryKind::File) => Err("it was not read".to_owned()),
+            Some(_) => Err("it is no regular file".to_owned()),
+            None => Err("there is none".to_owned()),
+        });
         CollectedJob { manifest, facts }
     }
+}
+
+/// Artifacts that are looked at together, on several threads.
+const FILES_AT_ONCE: usize = 16_384;
+
+/// Reads artifacts that were listed, and adds what is known of them.
+fn read_block(
+    source: &dyn Source,
+    block: &[(ArtifactKey, EntryFact)],
+    artifacts: &mut Vec<(ArtifactKey, ArtifactFact)>,
+) {
+    let is_file = |(_, kind): &&(ArtifactKey, EntryFact)| *kind == EntryFact::File;
+    let path = |(key, _): &(ArtifactKey, EntryFact)| {
+        let path = SafePath::parse(&format!("artifacts/{}", key.file_name()));
+        path.ok().map(|path| (path, Want::Fact))
+    };
+    let wanted: Vec<(SafePath, Want)> = block.iter().filter(is_file).filter_map(path).collect();
+    let slots: Vec<OnceLock<ArtifactFact>> = wanted.iter().map(|_| OnceLock::new()).collect();
+    source.visit(&wanted, &|at, seen| {
+        let fact = match seen {
+            Ok(Got::Fact(content)) => ArtifactFact::Content(content),
+            Ok(Got::Whole(_)) => return,
+            Err(error) => unread(&error),
+        };
+        // Each file is shown once, so every slot is still empty.
+        let _ = slots[at].set(fact);
+    });
+    let mut read = slots.into_iter().map(OnceLock::into_inner);
+    artifacts.extend(block.iter().map(|(key, kind)| {
+        let fact = match kind {
+            EntryFact::File => read.next().flatten(),
+            _ => None,
+        };
+        (*key, fact.unwrap_or(ArtifactFact::NotRegular(*kind)))
+    }));
 }
 
 /// What is known of an artifact that could not be read.

@@ -46,19 +46,10 @@ pub fn compute_root_hash(artifacts: impl IntoIterator<Item = (ArtifactKey, Diges
 
 /// The bundle id: SHA-256 over the canonical manifest with `bundle_id` and `hashes.root_hash`
 /// emptied (§4.2). `None` where the manifest is no object or lacks one of the two.
-///
-/// `stored` is the manifest's own text, where that is known to be its canonical form.
-pub fn compute_bundle_id(
-    manifest: Node<'_>,
-    stored: Option<&str>,
-) -> Option<Result<Digest, NoCanonicalForm>> {
+pub fn compute_bundle_id(manifest: Node<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
     manifest.get("bundle_id")?;
     manifest.get("hashes")?.get("root_hash")?;
     let mut hasher = Hasher::new();
-    if let Some(text) = stored {
-        hash_stored(&mut hasher, text, manifest)?;
-        return Some(Ok(hasher.finish()));
-    }
     let written = write_members(&mut hasher, manifest, |hasher, key, value| match key {
         Some("bundle_id") => {
             hasher.update(b"\"\"");
@@ -76,10 +67,16 @@ pub fn compute_bundle_id(
     Some(written.map(|()| hasher.finish()))
 }
 
-/// Adds a canonical text as it stands, but for the two values that are emptied.
-fn hash_stored(hasher: &mut Hasher, text: &str, manifest: Node<'_>) -> Option<()> {
-    let id = manifest.get("bundle_id")?.string_place()?;
-    let root = manifest.get("hashes")?.get("root_hash")?.string_place()?;
+/// The bundle id of a manifest whose `text` is known to be its canonical form; of its members, only the two that hold
+/// what is emptied are asked for.
+pub fn compute_stored_bundle_id(
+    text: &str,
+    bundle_id: Node<'_>,
+    hashes: Node<'_>,
+) -> Option<Digest> {
+    let id = bundle_id.string_place()?;
+    let root = hashes.get("root_hash")?.string_place()?;
+    let mut hasher = Hasher::new();
     for part in [
         text.get(..id.start)?,
         text.get(id.end..root.start)?,
@@ -87,7 +84,7 @@ fn hash_stored(hasher: &mut Hasher, text: &str, manifest: Node<'_>) -> Option<()
     ] {
         hasher.update(part.as_bytes());
     }
-    Some(())
+    Some(hasher.finish())
 }
 
 /// Adds an object's canonical text, with `write` for each member's value. Members come ordered
@@ -113,35 +110,50 @@ fn write_members<'a>(
     Ok(())
 }
 
-/// The plan hash over the run id and the steps in their order (§4.3). A step counts with its six
-/// fields only; `None` where one is missing.
-pub fn compute_plan_hash<'a>(
-    run_id: Node<'a>,
-    steps: impl IntoIterator<Item = Node<'a>>,
-) -> Option<Result<Digest, NoCanonicalForm>> {
-    let mut hasher = Hasher::new();
-    let write = |node: Node<'a>, hasher: &mut Hasher| update_digest(hasher, node, Dialect::Job);
-    hasher.update(b"{\"run_id\":");
-    if let Err(error) = write(run_id, &mut hasher) {
-        return Some(Err(error));
+/// The plan hash over the run id and the steps in their order (§4.3), which are added one after the other. A step
+/// counts with its six fields only.
+#[derive(Debug)]
+pub struct PlanHasher {
+    hasher: Hasher,
+    is_empty: bool,
+}
+
+impl PlanHasher {
+    /// Begins the hash of the plan of a run.
+    pub fn begin(run_id: Node<'_>) -> Result<Self, NoCanonicalForm> {
+        let mut hasher = Hasher::new();
+        hasher.update(b"{\"run_id\":");
+        update_digest(&mut hasher, run_id, Dialect::Job)?;
+        hasher.update(b",\"steps\":[");
+        Ok(Self {
+            hasher,
+            is_empty: true,
+        })
     }
-    hasher.update(b",\"steps\":[");
-    for (at, step) in steps.into_iter().enumerate() {
-        if at > 0 {
-            hasher.update(b",");
+
+    /// Adds a step; `None` where it lacks one of the six fields.
+    pub fn add(&mut self, step: Node<'_>) -> Option<Result<(), NoCanonicalForm>> {
+        if !std::mem::take(&mut self.is_empty) {
+            self.hasher.update(b",");
         }
         for (before, field) in STEP_FIELDS.iter().enumerate() {
-            hasher.update(if before == 0 { b"{\"" } else { b",\"" });
-            hasher.update(field.as_bytes());
-            hasher.update(b"\":");
-            if let Err(error) = write(step.get(field)?, &mut hasher) {
+            self.hasher
+                .update(if before == 0 { b"{\"" } else { b",\"" });
+            self.hasher.update(field.as_bytes());
+            self.hasher.update(b"\":");
+            if let Err(error) = update_digest(&mut self.hasher, step.get(field)?, Dialect::Job) {
                 return Some(Err(error));
             }
         }
-        hasher.update(b"}");
+        self.hasher.update(b"}");
+        Some(Ok(()))
     }
-    hasher.update(b"]}");
-    Some(Ok(hasher.finish()))
+
+    /// The hash.
+    pub fn finish(mut self) -> Digest {
+        self.hasher.update(b"]}");
+        self.hasher.finish()
+    }
 }
 
 #[cfg(test)]
@@ -164,12 +176,12 @@ mod tests {
     fn bundle_id_leaves_out_the_two_hashes_and_nothing_else() {
         let text = br#"{"x":1.0,"hashes":{"z":2,"root_hash":"r"},"bundle_id":"b"}"#;
         let document = parse_document(text, &ReadOptions::default()).unwrap();
-        let id = compute_bundle_id(document.root(), None).unwrap().unwrap();
+        let id = compute_bundle_id(document.root()).unwrap().unwrap();
         let emptied = br#"{"bundle_id":"","hashes":{"root_hash":"","z":2},"x":1.0}"#;
         assert_eq!(id, Digest::of(emptied));
         let text = br#"{"bundle_id":"","hashes":{}}"#;
         let document = parse_document(text, &ReadOptions::default()).unwrap();
-        assert!(compute_bundle_id(document.root(), None).is_none());
+        assert!(compute_bundle_id(document.root()).is_none());
     }
 
     #[test]
@@ -177,13 +189,9 @@ mod tests {
         let text = r#"{"bundle_id":"b","hashes":{"a":1,"root_hash":"r","z":2},"x":[15]}"#;
         let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
         assert!(document.is_stored_as_job(""));
-        let quick = compute_bundle_id(document.root(), Some(text))
-            .unwrap()
-            .unwrap();
-        assert_eq!(
-            quick,
-            compute_bundle_id(document.root(), None).unwrap().unwrap()
-        );
+        let member = |key| document.root().get(key).unwrap();
+        let quick = compute_stored_bundle_id(text, member("bundle_id"), member("hashes")).unwrap();
+        assert_eq!(quick, compute_bundle_id(document.root()).unwrap().unwrap());
         let emptied = br#"{"bundle_id":"","hashes":{"a":1,"root_hash":"","z":2},"x":[15]}"#;
         assert_eq!(quick, Digest::of(emptied));
     }
@@ -198,9 +206,11 @@ mod tests {
             let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
             let root = document.root();
             let steps = root.get("steps").unwrap();
-            compute_plan_hash(root.get("run_id").unwrap(), steps.items())
-                .unwrap()
-                .unwrap()
+            let mut hasher = PlanHasher::begin(root.get("run_id").unwrap()).unwrap();
+            steps
+                .items()
+                .for_each(|step| hasher.add(step).unwrap().unwrap());
+            hasher.finish()
         };
         assert_eq!(hash(""), hash(r#","note":1"#));
         let expected = br#"{"run_id":"\u00e9","steps":[{"constraints":{},"expected_outputs":{},"op":"READ_SYMBOL","ordinal":0,"refs":{},"step_id":"s"}]}"#;

@@ -15,14 +15,13 @@ mod rules_strict;
 pub mod section;
 pub mod slice;
 
-use crate::canon::{ReadOptions, parse_document};
-use crate::describe::job::describe_job;
-use crate::describe::{Description, Documents};
+use crate::canon::{ReadOptions, parse_outline};
 use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
 use crate::formats::detect::{Detected, detect_text};
+use crate::formats::pack::has_traces;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedJob, VerifiedJob};
@@ -36,6 +35,18 @@ pub struct JobBundleFormat;
 
 /// Members that a manifest has and documents of other formats do not.
 const MEMBERS: [&str; 4] = ["bundle_version", "provenance", "inputs", "hashes"];
+
+/// What a manifest says of itself.
+fn identify(bytes: &[u8]) -> Option<Identity> {
+    let options = ReadOptions::default();
+    let outline = parse_outline(bytes, &options, &["artifacts", "steps"], &mut |_| ()).ok()?;
+    let text = |name: &str| Some(outline.get(name)?.as_lossy_str()?.into_owned());
+    let ids = ["bundle_id", "run_id", "job_id"].into_iter();
+    Some(Identity {
+        ids: ids.filter_map(text).collect(),
+        outcome: None,
+    })
+}
 
 /// Whether a text is, or was meant to be, a job bundle's manifest.
 pub fn is_manifest(text: &[u8]) -> bool {
@@ -67,13 +78,8 @@ impl FormatDefinition for JobBundleFormat {
                 false => Claim::No,
             };
         }
-        let is_pack = names.has("run.json")
-            || names.has("evidence.json")
-            || names.has("patch.json")
-            || names.has("policy.json")
-            || names.has("runner.json")
-            || names.has("meta.json");
-        if (artifacts && !is_pack) || read("bundle.json").is_some_and(|text| is_manifest(&text)) {
+        let is_manifest = || read("bundle.json").is_some_and(|text| is_manifest(&text));
+        if (artifacts && !has_traces(names)) || is_manifest() {
             return Claim::Strong;
         }
         Claim::No
@@ -88,16 +94,9 @@ impl FormatDefinition for JobBundleFormat {
         let (report, _) = collected.judge(judging.level, |_| ());
         let identity = collected
             .manifest_bytes()
-            .and_then(|bytes| parse_document(bytes, &ReadOptions::default()).ok())
-            .map(|document| {
-                Identity::of_members(document.root(), &["bundle_id", "run_id", "job_id"])
-            })
+            .and_then(identify)
             .unwrap_or_default();
         Some(Ok(Judgement { report, identity }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_job(description, documents);
     }
 }
 

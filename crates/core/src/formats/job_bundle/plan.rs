@@ -1,5 +1,6 @@
 //! Plans: what is posted to make a job, and the steps as the store keeps them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
@@ -42,27 +43,20 @@ pub struct Plan<'a> {
     /// How much it may read.
     pub budgets: Budgets,
     /// Its steps, as written.
-    pub steps: Vec<PlanStep<'a>>,
-    /// The plan as canonical JSON.
-    pub canonical: String,
+    pub steps: Vec<PlanStep>,
+    nodes: Node<'a>,
+    /// The plan as canonical JSON; the text that it was read from, where that is known to be canonical.
+    pub canonical: Cow<'a, str>,
 }
 
 /// A step of a plan that was found sound. What it does is read again when it is asked for: a plan
 /// may have a million steps.
 #[derive(Clone, Debug)]
-pub struct PlanStep<'a> {
+pub struct PlanStep {
     /// Its id, where the plan gives one.
     pub step_id: Option<Box<str>>,
     /// Its place: as given, else its position.
     pub ordinal: i64,
-    node: Node<'a>,
-}
-
-impl PlanStep<'_> {
-    /// What it does.
-    pub fn body(&self) -> Result<StepBody, PlanFault> {
-        StepBody::parse(self.node)
-    }
 }
 
 /// What a step does: all of it but its id and place.
@@ -156,7 +150,15 @@ impl StepBody {
 }
 
 impl<'a> Plan<'a> {
-    /// Reads a plan and checks all that can be checked without a store. Every fault is told.
+    /// What the step at this place of `steps` does.
+    pub fn body(&self, at: usize) -> Result<StepBody, PlanFault> {
+        match self.nodes.items().nth(at) {
+            Some(node) => StepBody::parse(node),
+            None => Err(fault("", "there is no such step")),
+        }
+    }
+
+    /// Reads a plan and checks all that can be checked without a store. Every fault is reported.
     pub fn parse(root: Node<'a>) -> Result<Self, Vec<PlanFault>> {
         let mut faults = Vec::new();
         if root.kind() != Kind::Object {
@@ -203,15 +205,20 @@ impl<'a> Plan<'a> {
             faults.push(fault("$.budgets.max_steps", message));
         }
         check_repeats(&steps, &mut faults);
-        let canonical = match canonical_text(root, Dialect::Job) {
+        let written = || canonical_text(root, Dialect::Job).map(Cow::Owned);
+        let canonical = match root
+            .stored_as_job()
+            .map_or_else(written, |text| Ok(Cow::Borrowed(text)))
+        {
             Ok(text) => text,
             Err(error) => {
                 faults.push(fault("$", error.to_string()));
-                String::new()
+                Cow::default()
             }
         };
-        match (run_id, idempotency_key) {
-            (Some(run_id), Some(idempotency_key)) if faults.is_empty() => Ok(Self {
+        match (run_id, idempotency_key, root.get("steps")) {
+            (Some(run_id), Some(idempotency_key), Some(nodes)) if faults.is_empty() => Ok(Self {
+                nodes,
                 run_id,
                 intent,
                 idempotency_key,
@@ -224,7 +231,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep<'_>, PlanFault> {
+fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep, PlanFault> {
     let body = StepBody::parse(node)?;
     let known = [
         "step_id",
@@ -267,11 +274,7 @@ fn parse_step(node: Node<'_>, at: usize) -> Result<PlanStep<'_>, PlanFault> {
             ordinal.ok_or_else(|| expected(".ordinal", "an integer of 64 bits", value))?
         }
     };
-    Ok(PlanStep {
-        step_id,
-        ordinal,
-        node,
-    })
+    Ok(PlanStep { step_id, ordinal })
 }
 
 fn parse_budgets(root: Node<'_>, faults: &mut Vec<PlanFault>) -> Budgets {
@@ -315,7 +318,7 @@ fn parse_budgets(root: Node<'_>, faults: &mut Vec<PlanFault>) -> Budgets {
 }
 
 /// Two steps with one id, or with one place and no ids of their own, could not be told apart.
-fn check_repeats(steps: &[PlanStep<'_>], faults: &mut Vec<PlanFault>) {
+fn check_repeats(steps: &[PlanStep], faults: &mut Vec<PlanFault>) {
     let mut ids = BTreeSet::new();
     let mut places = BTreeSet::new();
     for (at, step) in steps.iter().enumerate() {
@@ -425,7 +428,7 @@ mod tests {
         let plan = Plan::parse(document.root()).unwrap();
         assert_eq!(plan.budgets.max_bytes, Some(9));
         assert_eq!((plan.steps[0].ordinal, plan.steps[1].ordinal), (0, -4));
-        let body = plan.steps[1].body().unwrap();
+        let body = plan.body(1).unwrap();
         assert_eq!(body.slice.as_deref(), Some("head(1)"));
         let step = body.to_step("mine", -4);
         assert_eq!(

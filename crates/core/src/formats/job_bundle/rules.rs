@@ -300,7 +300,7 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
         if let (Some(before), Some(after)) = (key(0), key(1))
             && before >= after
         {
-            let told = if before == after {
+            let relation = if before == after {
                 "repeats"
             } else {
                 "sorts before"
@@ -308,7 +308,7 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
             findings.add(
                 JsonPath::ROOT.then("steps").then(at + 1),
                 format!(
-                    "step `{}` {told} step `{}` by (ordinal, step_id)",
+                    "step `{}` {relation} step `{}` by (ordinal, step_id)",
                     after.1.to_lossy(),
                     before.1.to_lossy()
                 ),
@@ -339,13 +339,13 @@ fn check_ascending<'a>(
         if let (Some(before), Some(entry)) = (before, entry)
             && before >= entry
         {
-            let told = if before == entry {
+            let relation = if before == entry {
                 "repeats"
             } else {
                 "sorts before"
             };
             let (entry, before) = (entry.to_lossy(), before.to_lossy());
-            findings.add(place.then(at), format!("`{entry}` {told} `{before}`"));
+            findings.add(place.then(at), format!("`{entry}` {relation} `{before}`"));
         }
         before = entry;
     }
@@ -417,7 +417,7 @@ fn check_bundle_id(view: &BundleView<'_>, findings: &mut Findings) {
 fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
     let unbounded = |slice: &Text<'_>| slice.as_str().is_some_and(is_unbounded);
-    let told =
+    let in_words =
         |slice: &Text<'_>| format!("expected a bounded slice, actual `{}`", slice.to_lossy());
     for (at, step) in manifest.steps.iter().enumerate() {
         if let Some(slice) = step.slice.as_ref().filter(|slice| unbounded(slice)) {
@@ -427,7 +427,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
                     .then(at)
                     .then("constraints")
                     .then("slice"),
-                told(slice),
+                in_words(slice),
             );
         }
     }
@@ -435,7 +435,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
         if let Some(slice) = artifact.slice.as_ref().filter(|slice| unbounded(slice)) {
             findings.add(
                 JsonPath::ROOT.then("artifacts").then(at).then("slice"),
-                told(slice),
+                in_words(slice),
             );
         }
     }

@@ -104,16 +104,20 @@ pub(super) fn check_contents(view: &BundleView<'_>, findings: &mut Findings) {
 }
 
 pub(super) fn check_sizes(view: &BundleView<'_>, findings: &mut Findings) {
+    let Some(manifest) = view.read() else { return };
+    let mut elements = manifest.outline.elements();
     for (artifact, content) in contents(view) {
         if let Some(declared) = artifact.bytes
             && declared.to_u64() != Some(content.bytes)
         {
-            let text = artifact.node.get("bytes").and_then(|node| node.as_number());
+            let text = elements.look(artifact.start, |node| {
+                let number = node.get("bytes")?.as_number()?;
+                Some(number.text().to_owned())
+            });
             findings.add_difference(
                 artifact.path_text(),
                 "the size of the file is not the declared one",
-                text.map(|number| number.text().to_owned())
-                    .unwrap_or_default(),
+                text.flatten().unwrap_or_default(),
                 content.bytes.to_string(),
             );
         }
@@ -153,7 +157,7 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
     }
     let Some(manifest) = view.read() else { return };
     for name in FORBIDDEN {
-        if manifest.root.get(name).is_some() {
+        if manifest.outline.has(name) {
             findings.add(
                 JsonPath::ROOT.then(name),
                 "this field is forbidden in a manifest",

@@ -1,12 +1,13 @@
 //! What strict mode adds: JB11 to JB15.
 
 use super::facts::ArtifactKey;
-use super::hashes::{STEP_FIELDS, compute_plan_hash, derive_artifact_id};
+use super::hashes::{PlanHasher, STEP_FIELDS, derive_artifact_id};
 use super::manifest::{ARTIFACT_FIELDS, INPUT_LISTS, Manifest, Text};
 use super::op::Op;
 use super::rules::{BundleView, ManifestState, NO_MANIFEST};
 use super::slice::parse_slice;
-use crate::canon::{Dialect, JsonPath, Node, canonical_bytes};
+use crate::canon::{Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, compare_canonical};
+use crate::digest::Digest;
 use crate::verify::{Findings, Gate};
 
 const TOP_FIELDS: [&str; 11] = [
@@ -29,9 +30,7 @@ pub(super) fn gate_plan_hash(view: &BundleView<'_>) -> Gate {
         Some(manifest) if manifest.plan_hash.is_none() => {
             Gate::NotRun("there is no plan_hash to compare with")
         }
-        Some(manifest) if manifest.root.get("run_id").is_none() => {
-            Gate::NotRun("there is no run_id")
-        }
+        Some(manifest) if !manifest.outline.has("run_id") => Gate::NotRun("there is no run_id"),
         Some(manifest)
             if manifest
                 .steps
@@ -46,12 +45,10 @@ pub(super) fn gate_plan_hash(view: &BundleView<'_>) -> Gate {
 
 pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let Some(run_id) = manifest.root.get("run_id") else {
+    let Some(run_id) = manifest.outline.get("run_id") else {
         return;
     };
-    let mut steps: Vec<_> = manifest.steps.iter().collect();
-    steps.sort_by(|a, b| (a.ordinal, &a.step_id).cmp(&(b.ordinal, &b.step_id)));
-    match compute_plan_hash(run_id, steps.iter().map(|step| step.node)) {
+    match hash_plan(manifest, run_id) {
         Some(Ok(computed)) => {
             if let Some(declared) = manifest.plan_hash
                 && declared != computed
@@ -77,76 +74,86 @@ pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
+/// The hash of the plan that the steps are; `None` where a step lacks one of its fields.
+fn hash_plan(manifest: &Manifest<'_>, run_id: Node<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
+    let mut hasher = match PlanHasher::begin(run_id) {
+        Ok(hasher) => hasher,
+        Err(error) => return Some(Err(error)),
+    };
+    let mut steps: Vec<_> = manifest.steps.iter().collect();
+    steps.sort_by(|a, b| (a.ordinal, &a.step_id).cmp(&(b.ordinal, &b.step_id)));
+    let mut elements = manifest.outline.elements();
+    for step in steps {
+        if let Err(error) = elements.look(step.start, |node| hasher.add(node))?? {
+            return Some(Err(error));
+        }
+    }
+    Some(Ok(hasher.finish()))
+}
+
 pub(super) fn check_stored_form(view: &BundleView<'_>, findings: &mut Findings) {
     let ManifestState::Read(stored, manifest) = view.manifest else {
         return;
     };
-    match canonical_bytes(manifest.root, Dialect::Job) {
-        Ok(mut canonical) => {
-            canonical.push(b'\n');
-            if canonical != stored {
-                let at = canonical.iter().zip(stored).position(|(a, b)| a != b);
-                let at = at.unwrap_or_else(|| canonical.len().min(stored.len()));
-                findings.add(
-                    "bundle.json",
-                    format!("expected the canonical text and one LF, actual other bytes from {at}"),
-                );
-            }
+    if manifest.outline.is_stored_as_job("\n") {
+        return;
+    }
+    let mut add = |message: String| findings.add("bundle.json", message);
+    let whole = match manifest.outline.parse_whole(&ReadOptions::default()) {
+        Ok(whole) => whole,
+        Err(error) => return add(format!("no JSON document: {error}")),
+    };
+    let text = stored.strip_suffix(b"\n").unwrap_or(stored);
+    match compare_canonical(whole.root(), Dialect::Job, text) {
+        Ok((_, None)) if text.len() < stored.len() => {}
+        Ok((_, differs_at)) => {
+            let at = differs_at.unwrap_or(stored.len());
+            add(format!(
+                "expected the canonical text and one LF, actual other bytes from {at}"
+            ));
         }
-        Err(error) => findings.add("bundle.json", format!("no canonical form: {error}")),
+        Err(error) => add(format!("no canonical form: {error}")),
     }
 }
 
 pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let root = manifest.root;
-    let unknown = |node: Node<'_>, known: &[&str], place: JsonPath, findings: &mut Findings| {
+    let outline = &manifest.outline;
+    for key in outline.keys() {
+        if !TOP_FIELDS.contains(&&*key) {
+            findings.add(JsonPath::ROOT.then(&*key), "unknown field");
+        }
+    }
+    let mut unknown = |node: Node<'_>, known: &[&str], place: &dyn Fn() -> JsonPath| {
         for (key, _) in node.members() {
             if !key.as_str().is_some_and(|key| known.contains(&&*key)) {
-                findings.add(place.then(&*key.to_lossy()), "unknown field");
+                findings.add(place().then(&*key.to_lossy()), "unknown field");
             }
         }
     };
-    unknown(root, &TOP_FIELDS, JsonPath::ROOT, findings);
-    if let Some(inputs) = root.get("inputs") {
-        unknown(
-            inputs,
-            &INPUT_LISTS,
-            JsonPath::ROOT.then("inputs"),
-            findings,
-        );
+    for (key, known) in [("inputs", &INPUT_LISTS[..]), ("hashes", &["root_hash"])] {
+        if let Some(node) = outline.get(key) {
+            unknown(node, known, &|| JsonPath::ROOT.then(key));
+        }
     }
-    if let Some(hashes) = root.get("hashes") {
-        unknown(
-            hashes,
-            &["root_hash"],
-            JsonPath::ROOT.then("hashes"),
-            findings,
-        );
+    let mut elements = outline.elements();
+    for (at, step) in manifest.steps.iter().enumerate() {
+        let place = || JsonPath::ROOT.then("steps").then(at);
+        elements.look(step.start, |node| unknown(node, &STEP_FIELDS, &place));
     }
-    if root
+    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+        let place = || JsonPath::ROOT.then("artifacts").then(at);
+        elements.look(artifact.start, |node| {
+            unknown(node, &ARTIFACT_FIELDS, &place);
+        });
+    }
+    if outline
         .get("provenance")
         .is_some_and(|provenance| !provenance.is_empty())
     {
         findings.add(
             JsonPath::ROOT.then("provenance"),
             "expected {}, actual members",
-        );
-    }
-    for (at, step) in manifest.steps.iter().enumerate() {
-        unknown(
-            step.node,
-            &STEP_FIELDS,
-            JsonPath::ROOT.then("steps").then(at),
-            findings,
-        );
-    }
-    for (at, artifact) in manifest.artifacts.iter().enumerate() {
-        unknown(
-            artifact.node,
-            &ARTIFACT_FIELDS,
-            JsonPath::ROOT.then("artifacts").then(at),
-            findings,
         );
     }
     for (path, kind) in &view.facts.others {
@@ -239,7 +246,7 @@ fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
             let extra = found
                 .iter()
                 .find(|text| expected.binary_search(text).is_err());
-            let told = match (missing, extra) {
+            let difference = match (missing, extra) {
                 (Some(text), _) => format!("`{}` is missing", text.to_lossy()),
                 (None, Some(text)) => format!("no step has `{}`", text.to_lossy()),
                 (None, None) => "the order or the count differs".to_owned(),
@@ -247,7 +254,7 @@ fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
             findings.add(
                 JsonPath::ROOT.then("inputs").then(name),
                 format!(
-                    "expected the {} entries of the steps: {told}",
+                    "expected the {} entries of the steps: {difference}",
                     expected.len()
                 ),
             );

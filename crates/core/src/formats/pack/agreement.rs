@@ -46,6 +46,14 @@ pub(super) fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
     node.get(name)?.as_lossy_str()
 }
 
+/// The strings of a list; nothing where there is no list.
+pub(super) fn texts(list: Option<Node<'_>>) -> Vec<String> {
+    let items = list.into_iter().flat_map(|list| list.items());
+    items
+        .filter_map(|item| Some(item.as_lossy_str()?.into_owned()))
+        .collect()
+}
+
 pub(super) fn flag(node: Node<'_>, name: &str) -> Option<bool> {
     node.get(name)?.as_bool()
 }
@@ -355,14 +363,6 @@ fn check_runner(run: Node<'_>, runner: Node<'_>, findings: &mut Findings) {
             "the network was open although the policy closes it",
         );
     }
-    let texts = |node: Option<Node<'_>>| -> Vec<String> {
-        let items = node.map(|list| list.items());
-        let texts = items
-            .into_iter()
-            .flatten()
-            .filter_map(|item| item.as_lossy_str());
-        texts.map(Cow::into_owned).collect()
-    };
     let allowed = texts(policy.and_then(|policy| policy.get("allowed_write_roots")));
     let allowed: BTreeSet<String> = allowed.into_iter().collect();
     for (at, root) in texts(runner.get("write_roots")).iter().enumerate() {

@@ -3,11 +3,9 @@
 //! A pack of another producer may leave these looser, so they are compared in a pack that lists its
 //! files (PK14), and in any pack when form is asked for.
 
-use std::borrow::Cow;
-
 use super::PackView;
 use super::agreement::{
-    check_action_id, element, execution, flag, list, member, number, place, text,
+    check_action_id, element, execution, flag, list, member, number, place, text, texts,
 };
 use crate::canon::{Dialect, Node, Value, canonical_digest};
 use crate::verify::{Findings, Gate, Level, Place};
@@ -175,13 +173,8 @@ fn check_limits(run: Node<'_>, runner: Node<'_>, is_ours: bool, findings: &mut F
     if !is_ours {
         return;
     }
-    let sorted = |node: Option<Node<'_>>| -> Vec<String> {
-        let items = node.map(|list| list.items());
-        let texts = items
-            .into_iter()
-            .flatten()
-            .filter_map(|item| item.as_lossy_str());
-        let mut texts: Vec<String> = texts.map(Cow::into_owned).collect();
+    let sorted = |list: Option<Node<'_>>| {
+        let mut texts = texts(list);
         texts.sort();
         texts
     };

@@ -1,5 +1,5 @@
 //! A pack: the folder that a run is handed over as. PK1-PK12 are document 002's; at the integrity
-//! level PK13-PK15 ask whether its records agree, and RS1-RS8, PL1-PL3, EV1-EV5 and LD1-LD4 are
+//! level PK13-PK16 ask whether its records agree, and RS1-RS8, PL1-PL3, EV1-EV7 and LD1-LD4 are
 //! the rules of what it holds.
 //!
 //! Invariants: every file is opened once, without following links, and all rules look at those
@@ -10,12 +10,11 @@ mod agreement;
 mod companions;
 mod completeness;
 mod contents;
+mod held;
 mod rules;
 mod sealed;
 mod structure;
 
-use crate::describe::pack::describe_pack;
-use crate::describe::{Description, Documents};
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
@@ -252,6 +251,16 @@ pub struct PackFormat;
 /// beside other things as well, and so is a bundle.
 const TELLING: [&str; 4] = ["evidence.json", "patch.json", "policy.json", "runner.json"];
 
+/// How many files are there that packs have and folders of other kinds seldom do.
+fn count_telling(names: &FolderNames) -> usize {
+    TELLING.iter().filter(|name| names.has(name)).count()
+}
+
+/// Whether anything beside its bundle.json tells that a folder was meant as a pack.
+pub(super) fn has_traces(names: &FolderNames) -> bool {
+    names.has("run.json") || names.has("meta.json") || count_telling(names) > 0
+}
+
 impl FormatDefinition for PackFormat {
     fn format(&self) -> Format {
         Format::Pack
@@ -269,10 +278,9 @@ impl FormatDefinition for PackFormat {
         if names.has("run.json") {
             return Claim::Strong;
         }
-        let telling = TELLING.iter().filter(|name| names.has(name)).count();
-        let beside = telling > 0 || names.has("meta.json");
         let is_job = || read("bundle.json").is_some_and(|text| is_manifest(&text));
-        if telling > 1 || (names.has("bundle.json") && beside && !is_job()) {
+        let has_bundle = names.has("bundle.json") && has_traces(names);
+        if count_telling(names) > 1 || (has_bundle && !is_job()) {
             return Claim::Strong;
         }
         Claim::No
@@ -295,9 +303,5 @@ impl FormatDefinition for PackFormat {
 
     fn follows_root_link(&self) -> bool {
         false
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_pack(description, documents);
     }
 }

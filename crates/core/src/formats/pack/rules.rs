@@ -1,6 +1,8 @@
 //! The table of the pack's rules.
 
-use super::{Pack, PackView, agreement, companions, completeness, contents, sealed, structure};
+use super::{
+    Pack, PackView, agreement, companions, completeness, contents, held, sealed, structure,
+};
 use crate::formats::{Format, policy, run};
 use crate::source::EntryKind;
 use crate::verify::{Gate, Level, Rule, RuleInfo};
@@ -70,7 +72,7 @@ fn needs_ledger(view: &PackView<'_>) -> Gate {
 }
 
 /// The rules of a pack.
-pub static RULES: [Rule<Pack>; 35] = [
+pub static RULES: [Rule<Pack>; 38] = [
     Rule {
         info: info(
             "PK1",
@@ -242,6 +244,19 @@ pub static RULES: [Rule<Pack>; 35] = [
     },
     Rule {
         info: integrity(
+            "PK16",
+            "what was written and printed is there",
+            "Where evidence.json has `contents`: every file that an action wrote or that is there at \
+             the end, and all that commands printed, is in `contents` or, written by the plan, in \
+             patch.json; nothing else is; and what the commands printed one after the other, \
+             up to 64 MiB, has the hashes of run.json. What was too long to be held is named as \
+             omitted.",
+        ),
+        gate: held::needs_contents,
+        check: held::check_held,
+    },
+    Rule {
+        info: integrity(
             "RS1",
             "the run's version is known",
             "run_schema_version is 1.0.0.",
@@ -282,7 +297,8 @@ pub static RULES: [Rule<Pack>; 35] = [
         info: integrity(
             "RS5",
             "the policy is the named profile",
-            "policy in run.json is strict, default or dev, word for word.",
+            "policy in run.json is strict, default or dev, word for word; or it has `custom` true \
+             and every value that it changes or keeps, and nothing else.",
         ),
         gate: needs_run,
         check: |view, findings| companions::check_run(view, findings, run::find_policy_faults),
@@ -390,6 +406,24 @@ pub static RULES: [Rule<Pack>; 35] = [
         ),
         gate: needs_evidence,
         check: |view, findings| companions::check_evidence(view, findings, "EV5"),
+    },
+    Rule {
+        info: integrity(
+            "EV6",
+            "the evidence's contents have their hashes",
+            "As `runseal evidence verify --strict` checks it.",
+        ),
+        gate: needs_evidence,
+        check: |view, findings| companions::check_evidence(view, findings, "EV6"),
+    },
+    Rule {
+        info: integrity(
+            "EV7",
+            "the evidence's proposal is the one that was executed",
+            "As `runseal evidence verify --strict` checks it.",
+        ),
+        gate: needs_evidence,
+        check: |view, findings| companions::check_evidence(view, findings, "EV7"),
     },
     Rule {
         info: integrity(

@@ -6,7 +6,6 @@
 mod checks;
 
 use crate::canon::{Dialect, Node, Value, canonical_digest};
-use crate::describe::describe_plainly;
 use crate::digest::{ContentHash, Digest};
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
@@ -263,5 +262,4 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
     file_name: "proposal.json",
     judge: |root, level| verify_proposal(&ProposalView::new(root, None), level),
     identify: |root| Identity::of_members(root, &["id"]),
-    describe: describe_plainly,
 };

@@ -30,7 +30,7 @@ pub enum AttestationError {
     /// A key or signature is no lower-case hex of its length.
     #[error("`{member}` is not {digits} lower-case hex digits")]
     Hex {
-        /// Which.
+        /// The member's name.
         member: &'static str,
         /// How many digits it should have.
         digits: usize,

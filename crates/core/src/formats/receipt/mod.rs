@@ -15,7 +15,6 @@ pub use rules::{RULES, ReceiptChain, ReceiptsView, TrustDemand};
 
 use crate::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
 use crate::canon::{Kind, Node};
-use crate::describe::job::describe_receipt;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
@@ -59,16 +58,11 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
     file_name: "receipt.json",
     judge: judge_receipts,
     identify: identify_receipts,
-    describe: describe_receipt,
 };
 
 fn judge_receipts(root: Node<'_>, level: Level) -> Report {
     let is_chain = root.kind() == Kind::Array;
-    let receipts: Vec<_> = if is_chain {
-        root.items().map(Receipt::read).collect()
-    } else {
-        vec![Receipt::read(root)]
-    };
+    let receipts = Receipt::read_all(root);
     let view = ReceiptsView {
         receipts: &receipts,
         is_chain,
@@ -98,4 +92,49 @@ fn identify_receipts(root: Node<'_>) -> Identity {
         };
     }
     identity
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::{ReadOptions, parse_document};
+    use crate::formats::definition::FormatDefinition;
+
+    /// (label, pointer, line) of every RC1 finding at a member `name`.
+    fn places(text: &str, name: &str) -> Vec<(String, String, Option<u32>)> {
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let judged = DEFINITION.judge_document(&document, Level::Document);
+        let report = judged.unwrap().report;
+        let findings = report.findings().iter().filter(|f| f.rule_id == "RC1");
+        findings
+            .filter_map(|finding| {
+                let pointer = finding.place.path()?.to_pointer();
+                let label = finding.path()?.to_owned();
+                let line = finding.place.line_number();
+                pointer.ends_with(name).then_some((label, pointer, line))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn findings_of_receipts_have_pointers_and_lines_of_their_document() {
+        let one = "{\n\"steps\": [\n{\"op\": 1}]}";
+        assert_eq!(
+            places(one, "/op"),
+            [(
+                "$[0].steps[0].op".to_owned(),
+                "/steps/0/op".to_owned(),
+                Some(3)
+            )]
+        );
+        let list = format!("[{{}},\n{one}]");
+        assert_eq!(
+            places(&list, "/op"),
+            [(
+                "$[1].steps[0].op".to_owned(),
+                "/1/steps/0/op".to_owned(),
+                Some(4)
+            )]
+        );
+    }
 }

@@ -6,11 +6,10 @@ use super::attestation::{
 };
 use super::merkle::compute_merkle_root;
 use super::trust::{Scope, TrustPolicy};
-use crate::canon::JsonPath;
-use crate::canon::Node;
+use crate::canon::{JsonPath, Node};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::verify::{Findings, Gate, Level, Rule, RuleInfo, Subject};
+use crate::verify::{Findings, Gate, Level, Place, Rule, RuleInfo, Subject};
 
 /// One receipt or a chain of them, as a subject of rules.
 #[derive(Debug)]
@@ -163,8 +162,22 @@ pub static RULES: [Rule<ReceiptChain>; 7] = [
     },
 ];
 
-fn place(at: usize, path: &str) -> String {
-    format!("$[{at}]{path}")
+/// A place in a receipt. Reports name it by the receipt's number in the chain; the path and the
+/// file are those of the document that holds it.
+fn place_of(view: &ReceiptsView<'_>, at: usize, within: &JsonPath) -> Place {
+    let label = JsonPath::ROOT.then(at).joined(within).to_string();
+    let receipt = view.receipts.get(at);
+    let root = receipt.and_then(|receipt| receipt.element);
+    let root = root.map_or(JsonPath::ROOT, |element| JsonPath::ROOT.then(element));
+    let place = Place::named(label).at(root.joined(within));
+    match receipt.and_then(|receipt| receipt.file.as_deref()) {
+        Some(file) => place.in_file(file),
+        None => place,
+    }
+}
+
+fn place(view: &ReceiptsView<'_>, at: usize, member: &str) -> Place {
+    place_of(view, at, &JsonPath::ROOT.then(member))
 }
 
 fn check_fields(view: &ReceiptsView<'_>, findings: &mut Findings) {
@@ -173,7 +186,7 @@ fn check_fields(view: &ReceiptsView<'_>, findings: &mut Findings) {
     }
     for (at, receipt) in view.receipts.iter().enumerate() {
         for problem in &receipt.problems {
-            findings.add(place(at, &problem.path), problem.message.clone());
+            findings.add(place_of(view, at, &problem.path), problem.message.clone());
         }
     }
 }
@@ -184,7 +197,7 @@ fn check_hashes(view: &ReceiptsView<'_>, findings: &mut Findings) {
             && stated != computed
         {
             findings.add_difference(
-                place(at, ".receipt_hash"),
+                place(view, at, "receipt_hash"),
                 "the hash is not that of the receipt",
                 computed.to_string(),
                 stated.to_string(),
@@ -199,7 +212,7 @@ fn check_links(view: &ReceiptsView<'_>, findings: &mut Findings) {
         && let Some(parent) = first.parent
     {
         let message = format!("the first receipt of a chain has no parent, actual `{parent}`");
-        findings.add(place(0, ".parent_receipt_hash"), message);
+        findings.add(place(view, 0, "parent_receipt_hash"), message);
     }
     for (at, pair) in view.receipts.windows(2).enumerate() {
         let Some(expected) = pair[0].receipt_hash else {
@@ -210,7 +223,7 @@ fn check_links(view: &ReceiptsView<'_>, findings: &mut Findings) {
                 .parent
                 .map_or("none".to_owned(), |parent| parent.to_string());
             findings.add_difference(
-                place(at + 1, ".parent_receipt_hash"),
+                place(view, at + 1, "parent_receipt_hash"),
                 "the parent is not the receipt before",
                 expected.to_string(),
                 actual,
@@ -226,7 +239,7 @@ fn check_indexes(view: &ReceiptsView<'_>, findings: &mut Findings) {
     if !view.is_chain {
         if first.parent.is_none() && first.index.is_some_and(|index| index.to_u64() != Some(0)) {
             findings.add(
-                place(0, ".receipt_index"),
+                place(view, 0, "receipt_index"),
                 "expected 0 or null without a parent",
             );
         }
@@ -241,7 +254,10 @@ fn check_indexes(view: &ReceiptsView<'_>, findings: &mut Findings) {
         };
         if !fits {
             let expected = expected.map_or("null".to_owned(), |index| index.to_string());
-            findings.add(place(at, ".receipt_index"), format!("expected {expected}"));
+            findings.add(
+                place(view, at, "receipt_index"),
+                format!("expected {expected}"),
+            );
         }
     }
 }
@@ -251,7 +267,7 @@ fn check_signatures(view: &ReceiptsView<'_>, findings: &mut Findings) {
         if receipt.has_attestation
             && let Err(error) = verify_receipt_attestation(receipt.node)
         {
-            findings.add(place(at, ".attestation"), error.to_string());
+            findings.add(place(view, at, "attestation"), error.to_string());
         }
     }
 }
@@ -284,14 +300,14 @@ fn check_trust(view: &ReceiptsView<'_>, findings: &mut Findings) {
         if !receipt.has_attestation {
             if view.merkle.is_none() {
                 findings.add(
-                    place(at, ".attestation"),
+                    place(view, at, "attestation"),
                     "trust is demanded, but it is unsigned",
                 );
             }
         } else if let Ok(attestation) = verify_receipt_attestation(receipt.node)
             && let Err(distrust) = policy.check(&attestation, Scope::Receipt, identity)
         {
-            findings.add(place(at, ".attestation"), distrust.to_string());
+            findings.add(place(view, at, "attestation"), distrust.to_string());
         }
     }
 }

@@ -30,7 +30,7 @@ impl Scope {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}: {path}")]
 pub struct PolicyError {
-    /// Where.
+    /// The JSON path of the value in the policy, beginning with `$`.
     pub path: String,
     /// What is wrong there.
     pub message: String,

@@ -9,21 +9,23 @@ use std::sync::OnceLock;
 
 use super::facts::{Doc, EntryFact, FileFact, RunBundleFacts, RunBundleView, SchemaVerdict};
 use super::forbidden::ForbiddenKeys;
-use super::index::parse_index;
+use super::index::{ArtifactIndex, parse_index, parse_stored_index};
 use super::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
-    RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json,
+    RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json, path_of_exact,
 };
+use super::recorded::is_recorded;
 use super::rules::verify_run_bundle;
 use super::sums::{Sums, parse_sums};
-use crate::canon::{Dialect, Document, Node, ReadOptions, canonical_bytes, parse_document};
+use crate::canon::{Dialect, Document, Node, ReadOptions, compare_canonical, parse_document};
 use crate::digest::Digest;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Seen, Source, SourceError, Want};
 use crate::verify::{Level, Report};
 
-/// The documents that rules read, so that their bytes are kept.
+/// The documents that rules read, so that their bytes are kept; but for the index, which is as long as the bundle has
+/// files and is kept as what it lists.
 pub const DOCUMENTS: [&str; 9] = [
     INPUT_SCHEMA,
     MANIFEST,
@@ -31,9 +33,9 @@ pub const DOCUMENTS: [&str; 9] = [
     COUPLING_RULES,
     RUN_INPUT,
     RUN_OUTPUT,
-    ARTIFACT_INDEX,
     INPUT_ARTIFACT_INDEX,
     RUN_META,
+    RUN_ENVIRONMENT,
 ];
 
 /// Validates a document against a JSON Schema. What does so is not part of this crate.
@@ -51,7 +53,15 @@ pub struct CollectedRun {
     pub documents: BTreeMap<&'static str, Vec<u8>>,
     /// SHA256SUMS.txt, where it is a file.
     pub sums: Option<Sums>,
+    /// ARTIFACT_INDEX.json, where it is JSON with a JCS form.
+    pub index: Option<ArtifactIndex>,
 }
+
+/// Files that are looked at together, on several threads.
+const FILES_AT_ONCE: usize = 16_384;
+
+/// What was found, before it is sorted.
+type Entries = Vec<(Box<str>, EntryFact)>;
 
 impl CollectedRun {
     /// Collects the facts of the bundle in `source`.
@@ -62,8 +72,9 @@ impl CollectedRun {
     pub fn collect(source: &dyn Source) -> Result<Self, SourceError> {
         let mut collected = Self::default();
         let mut files = Vec::new();
+        let mut others = Entries::new();
         for entry in source.entries()? {
-            let shown = entry.name.shown().to_owned();
+            let shown = Box::from(entry.name.shown());
             let fact = match (entry.name, entry.kind) {
                 (EntryName::Unsafe { fault, .. }, _) => EntryFact::UnsafeName(
                     fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string()),
@@ -75,10 +86,19 @@ impl CollectedRun {
                 }
                 (EntryName::Safe(_), kind) => EntryFact::NotAFile(kind),
             };
-            collected.facts.entries.insert(shown, fact);
+            others.push((shown, fact));
         }
-        let keys = collected.read_documents(source, &mut files)?;
-        collected.read_others(source, &keys, files)?;
+        let (keys, documents) = collected.read_documents(source, &mut files)?;
+        // A recorded command's artifacts are whatever its user's files are.
+        let manifest = collected.documents.get(MANIFEST);
+        let is_recorded = manifest.is_some_and(|bytes| {
+            parse_document(bytes, &ReadOptions::default())
+                .is_ok_and(|manifest| is_recorded(manifest.root()))
+        });
+        let mut entries = read_others(source, (!is_recorded).then_some(&keys), files)?;
+        // A file is told before what is only shown under the same name.
+        entries.extend(documents.into_iter().chain(others));
+        collected.facts.entries = entries.into_iter().collect();
         Ok(collected)
     }
 
@@ -88,19 +108,21 @@ impl CollectedRun {
         &mut self,
         source: &dyn Source,
         files: &mut Vec<SafePath>,
-    ) -> Result<ForbiddenKeys, SourceError> {
+    ) -> Result<(ForbiddenKeys, Entries), SourceError> {
         let mut keys = ForbiddenKeys::always();
-        for name in DOCUMENTS.into_iter().chain([SUMS]) {
+        let mut entries = Entries::new();
+        for name in DOCUMENTS.into_iter().chain([ARTIFACT_INDEX, SUMS]) {
             let Ok(at) = files.binary_search_by(|path| path.as_str().cmp(name)) else {
                 continue;
             };
             let path = files.remove(at);
-            let fact = match whole(source.read(&path, JsonLimits::LARGEST_DOCUMENT))? {
+            let fact = match whole(source.view(&path, JsonLimits::LARGEST_DOCUMENT))? {
                 Err(fact) => fact,
                 Ok(bytes) if name == SUMS => {
                     self.sums = Some(parse_sums(&bytes));
                     EntryFact::File(FileFact::Bytes(Digest::of(&bytes)))
                 }
+                Ok(bytes) if name == ARTIFACT_INDEX => self.read_index(&bytes),
                 Ok(bytes) => match parse_canonical(&bytes) {
                     Err(fault) => EntryFact::File(FileFact::BrokenJson(fault)),
                     Ok((document, sha256, canonical)) => {
@@ -108,7 +130,7 @@ impl CollectedRun {
                             keys = ForbiddenKeys::of_schema(document.root());
                         }
                         drop(document);
-                        self.documents.insert(name, bytes);
+                        self.documents.insert(name, bytes.into_owned());
                         let forbidden = Vec::new();
                         EntryFact::File(FileFact::Json {
                             sha256,
@@ -118,45 +140,31 @@ impl CollectedRun {
                     }
                 },
             };
-            self.facts.entries.insert(name.to_owned(), fact);
+            entries.push((name.into(), fact));
         }
-        Ok(keys)
+        Ok((keys, entries))
     }
 
-    fn read_others(
-        &mut self,
-        source: &dyn Source,
-        keys: &ForbiddenKeys,
-        files: Vec<SafePath>,
-    ) -> Result<(), SourceError> {
-        let want = |path: &SafePath| match is_json(path.as_str()) {
-            true => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
-            false => Want::Fact,
+    /// Reads ARTIFACT_INDEX.json, and gives what it is as a file.
+    fn read_index(&mut self, bytes: &[u8]) -> EntryFact {
+        let read = match parse_stored_index(bytes) {
+            Ok(Some(index)) => Ok((index, Digest::of(bytes), true)),
+            Ok(None) => parse_canonical(bytes).map(|(document, sha256, canonical)| {
+                (parse_index(document.root()), sha256, canonical)
+            }),
+            Err(error) => Err(error.to_string()),
         };
-        let wanted: Vec<(SafePath, Want)> = files
-            .into_iter()
-            .map(|path| {
-                let want = want(&path);
-                (path, want)
-            })
-            .collect();
-        let slots: Vec<OnceLock<Result<EntryFact, SourceError>>> =
-            wanted.iter().map(|_| OnceLock::new()).collect();
-        source.visit(&wanted, &|at, seen| {
-            // Each file is shown once, so its slot is still empty.
-            let _ = slots[at].set(fact_of(&wanted[at].0, seen, keys));
-        });
-        for ((path, _), slot) in wanted.into_iter().zip(slots) {
-            // A file that was not shown is one that something broke at; nothing good is assumed.
-            let fact = slot.into_inner().unwrap_or_else(|| {
-                Err(SourceError::Io {
-                    path: path.to_string(),
-                    source: std::io::Error::other("it was not read"),
-                })
-            })?;
-            self.facts.entries.insert(path.to_string(), fact);
-        }
-        Ok(())
+        EntryFact::File(match read {
+            Err(fault) => FileFact::BrokenJson(fault),
+            Ok((index, sha256, canonical)) => {
+                self.index = Some(index);
+                FileFact::Json {
+                    sha256,
+                    canonical,
+                    forbidden: Vec::new(),
+                }
+            }
+        })
     }
 
     /// Why a document is broken, if it is.
@@ -180,20 +188,20 @@ impl CollectedRun {
             Some(root) => Doc::Read(root),
             None => self.broken(name).map_or(Doc::Absent, Doc::Broken),
         };
-        let listed = root(ARTIFACT_INDEX).map(parse_index);
         let view = RunBundleView {
             facts: &self.facts,
             sums: self.sums.as_ref(),
-            listed: listed.as_ref(),
+            listed: self.index.as_ref(),
+            index_fault: self.broken(ARTIFACT_INDEX),
             manifest: doc(MANIFEST),
             input_schema: doc(INPUT_SCHEMA),
             output_schema: doc(OUTPUT_SCHEMA),
             coupling: doc(COUPLING_RULES),
             input: doc(RUN_INPUT),
             output: doc(RUN_OUTPUT),
-            index: doc(ARTIFACT_INDEX),
             input_index: doc(INPUT_ARTIFACT_INDEX),
             meta: doc(RUN_META),
+            environment: doc(RUN_ENVIRONMENT),
             input_verdict: &schemas.judge(root(RUN_INPUT), root(INPUT_SCHEMA)),
             output_verdict: &schemas.judge(root(RUN_OUTPUT), root(OUTPUT_SCHEMA)),
         };
@@ -205,7 +213,53 @@ impl CollectedRun {
     }
 }
 
-fn fact_of(path: &SafePath, seen: Seen, keys: &ForbiddenKeys) -> Result<EntryFact, SourceError> {
+/// Reads the files that are no documents.
+fn read_others(
+    source: &dyn Source,
+    keys: Option<&ForbiddenKeys>,
+    files: Vec<SafePath>,
+) -> Result<Entries, SourceError> {
+    let is_text = |path: &str| is_json(path) || path_of_exact(path).is_some();
+    let want = |path: &SafePath| match is_text(path.as_str()) {
+        true => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
+        false => Want::Fact,
+    };
+    let mut entries = Entries::with_capacity(files.len());
+    let mut files = files.into_iter();
+    // Block by block: what is needed while files are looked at is more than what is kept of them.
+    while files.len() > 0 {
+        let block = files.by_ref().take(FILES_AT_ONCE);
+        let wanted: Vec<(SafePath, Want)> = block
+            .map(|path| {
+                let want = want(&path);
+                (path, want)
+            })
+            .collect();
+        let slots: Vec<OnceLock<Result<EntryFact, SourceError>>> =
+            wanted.iter().map(|_| OnceLock::new()).collect();
+        source.visit(&wanted, &|at, seen| {
+            // Each file is shown once, so its slot is still empty.
+            let _ = slots[at].set(fact_of(&wanted[at].0, seen, keys));
+        });
+        for ((path, _), slot) in wanted.into_iter().zip(slots) {
+            // A file that was not shown is one that something broke at; nothing good is assumed.
+            let fact = slot.into_inner().unwrap_or_else(|| {
+                Err(SourceError::Io {
+                    path: path.to_string(),
+                    source: std::io::Error::other("it was not read"),
+                })
+            })?;
+            entries.push((path.into(), fact));
+        }
+    }
+    Ok(entries)
+}
+
+fn fact_of(
+    path: &SafePath,
+    seen: Seen,
+    keys: Option<&ForbiddenKeys>,
+) -> Result<EntryFact, SourceError> {
     let bytes = match seen {
         Ok(Got::Fact(content)) => return Ok(EntryFact::File(FileFact::Bytes(content.sha256))),
         Ok(Got::Whole(bytes)) => Ok(bytes),
@@ -215,14 +269,18 @@ fn fact_of(path: &SafePath, seen: Seen, keys: &ForbiddenKeys) -> Result<EntryFac
         Ok(bytes) => bytes,
         Err(fact) => return Ok(fact),
     };
+    if path_of_exact(path.as_str()).is_some() {
+        let canonical = parse_canonical(&bytes).ok().map(|(_, digest, _)| digest);
+        let sha256 = Digest::of(&bytes);
+        return Ok(EntryFact::File(FileFact::Exact { sha256, canonical }));
+    }
     let fact = match parse_canonical(&bytes) {
         Ok((document, sha256, canonical)) => FileFact::Json {
             sha256,
             canonical,
-            forbidden: if path.as_str().starts_with("artifacts/") {
-                keys.find(document.root())
-            } else {
-                Vec::new()
+            forbidden: match keys {
+                Some(keys) if path.as_str().starts_with("artifacts/") => keys.find(document.root()),
+                _ => Vec::new(),
             },
         },
         Err(fault) => FileFact::BrokenJson(fault),
@@ -231,7 +289,7 @@ fn fact_of(path: &SafePath, seen: Seen, keys: &ForbiddenKeys) -> Result<EntryFac
 }
 
 /// The whole file, or what it is instead of a file that can be held.
-fn whole(read: Result<Vec<u8>, SourceError>) -> Result<Result<Vec<u8>, EntryFact>, SourceError> {
+fn whole<T>(read: Result<T, SourceError>) -> Result<Result<T, EntryFact>, SourceError> {
     match read {
         Ok(bytes) => Ok(Ok(bytes)),
         // Swapped after it was listed.
@@ -249,8 +307,7 @@ fn whole(read: Result<Vec<u8>, SourceError>) -> Result<Result<Vec<u8>, EntryFact
 /// What keeps it from being JSON with a JCS form.
 pub fn parse_canonical(bytes: &[u8]) -> Result<(Document<'_>, Digest, bool), String> {
     let document = parse_document(bytes, &ReadOptions::default()).map_err(|e| e.to_string())?;
-    let canonical = canonical_bytes(document.root(), Dialect::Jcs).map_err(|e| e.to_string())?;
-    let digest = Digest::of(&canonical);
-    let stored = canonical == bytes;
-    Ok((document, digest, stored))
+    let (digest, differs_at) =
+        compare_canonical(document.root(), Dialect::Jcs, bytes).map_err(|e| e.to_string())?;
+    Ok((document, digest, differs_at.is_none()))
 }

@@ -1,13 +1,12 @@
 //! What was found on disk, and the documents, as the rules see them: no handles, no paths to
 //! follow, only facts.
 
-use std::collections::BTreeMap;
-
 use super::index::ArtifactIndex;
 use super::sums::Sums;
 use crate::canon::Node;
 use crate::digest::Digest;
 use crate::source::EntryKind;
+use crate::text_map::TextMap;
 
 /// A regular file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +22,13 @@ pub enum FileFact {
         /// The pointers of forbidden members, where the file is one of the engine's artifacts.
         forbidden: Vec<String>,
     },
+    /// The very bytes of a JSON file that is stored as its JCS elsewhere.
+    Exact {
+        /// The digest over its bytes.
+        sha256: Digest,
+        /// The digest over its JCS bytes, where it has a JCS form.
+        canonical: Option<Digest>,
+    },
     /// A JSON file without a JCS form: why.
     BrokenJson(String),
 }
@@ -32,7 +38,7 @@ impl FileFact {
     pub fn sha256(&self) -> Option<Digest> {
         match self {
             Self::Bytes(digest) => Some(*digest),
-            Self::Json { sha256, .. } => Some(*sha256),
+            Self::Json { sha256, .. } | Self::Exact { sha256, .. } => Some(*sha256),
             Self::BrokenJson(_) => None,
         }
     }
@@ -55,7 +61,7 @@ pub enum EntryFact {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunBundleFacts {
     /// The entries.
-    pub entries: BTreeMap<String, EntryFact>,
+    pub entries: TextMap<EntryFact>,
 }
 
 impl RunBundleFacts {
@@ -118,6 +124,8 @@ pub struct RunBundleView<'a> {
     pub sums: Option<&'a Sums>,
     /// What ARTIFACT_INDEX.json lists, where it was read.
     pub listed: Option<&'a ArtifactIndex>,
+    /// Why ARTIFACT_INDEX.json could not be read, where it is there.
+    pub index_fault: Option<&'a str>,
     /// ENGINE_MANIFEST.json
     pub manifest: Doc<'a>,
     /// INPUT_SCHEMA.json
@@ -130,12 +138,12 @@ pub struct RunBundleView<'a> {
     pub input: Doc<'a>,
     /// RUN_OUTPUT.json
     pub output: Doc<'a>,
-    /// ARTIFACT_INDEX.json
-    pub index: Doc<'a>,
     /// INPUT_ARTIFACT_INDEX.json
     pub input_index: Doc<'a>,
     /// RUN_META.json
     pub meta: Doc<'a>,
+    /// RUN_ENVIRONMENT.json
+    pub environment: Doc<'a>,
     /// RUN_INPUT.json against INPUT_SCHEMA.json.
     pub input_verdict: &'a SchemaVerdict,
     /// RUN_OUTPUT.json against OUTPUT_SCHEMA.json.

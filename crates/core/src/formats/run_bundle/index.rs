@@ -1,16 +1,18 @@
 //! ARTIFACT_INDEX.json: every file with its digest, content type and role; and the list of
 //! artifacts that came from other engines.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::layout::{Role, content_type_of};
-use crate::canon::{CanonError, Dialect, Node, ObjectWriter, Value};
+use crate::canon::{
+    CanonError, Dialect, JsonError, Node, ObjectWriter, ReadOptions, Value, parse_outline,
+};
 use crate::digest::Digest;
 use crate::path::SafePath;
-use crate::verify::add_faults;
+use crate::text_map::TextMap;
+use crate::verify::PlacedFaults;
 
-/// One well-formed entry.
+/// What a well-formed entry declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexEntry {
     /// The declared digest.
@@ -19,25 +21,36 @@ pub struct IndexEntry {
     pub role: Role,
 }
 
+/// A path that is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedPath {
+    /// What its entry declares; none where that is malformed.
+    pub entry: Option<IndexEntry>,
+    /// Which entry it is, from 0.
+    at: usize,
+}
+
 /// What ARTIFACT_INDEX.json says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArtifactIndex {
-    /// The well-formed entries by path; of two with one path the first.
-    pub entries: BTreeMap<String, IndexEntry>,
-    /// Every path that is listed, well formed or not.
-    pub listed: BTreeSet<String>,
+    /// Every path that is listed, well formed or not; of two entries with one path the first.
+    pub listed: TextMap<ListedPath>,
     /// What is malformed, repeated or of an unknown role.
     pub faults: Vec<String>,
     /// Whether entries are in the order of their paths, by code point.
     pub sorted: bool,
 }
 
+impl ArtifactIndex {
+    /// The well-formed entries by path.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, IndexEntry)> {
+        let listed = self.listed.iter();
+        listed.filter_map(|(path, listed)| Some((path, listed.entry?)))
+    }
+}
+
 /// Reads the index: `{"artifacts":[…]}`, or a bare list.
 pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
-    let mut index = ArtifactIndex {
-        sorted: true,
-        ..ArtifactIndex::default()
-    };
     let list = match root.as_array() {
         Some(_) => Some(root),
         None => root
@@ -45,68 +58,122 @@ pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
             .filter(|list| list.as_array().is_some()),
     };
     let Some(list) = list else {
-        index.faults.push("there is no list `artifacts`".to_owned());
-        return index;
-    };
-    let mut last: Option<String> = None;
-    for (at, entry) in list.items().enumerate() {
-        let text = |name: &str| entry.get(name).and_then(|node| node.as_str());
-        let path = text("relative_path").map(|path| path.into_owned());
-        if let Some(path) = &path {
-            index.sorted &= last.as_ref().is_none_or(|last| last <= path);
-            last = Some(path.clone());
-        }
-        let fault = |what: &str| match &path {
-            Some(path) => format!("entry {at} (`{}`): {what}", path.escape_debug()),
-            None => format!("entry {at}: {what}"),
+        return ArtifactIndex {
+            faults: vec!["there is no list `artifacts`".to_owned()],
+            sorted: true,
+            ..ArtifactIndex::default()
         };
-        let mut faults = Vec::new();
-        for name in [
-            "artifact_name",
-            "relative_path",
-            "sha256",
-            "content_type",
-            "role",
-        ] {
-            if text(name).is_none_or(|text| text.is_empty()) {
-                faults.push(fault(&format!("`{name}` is missing or no text")));
-            }
-        }
-        let sha256 = text("sha256").filter(|hex| !hex.is_empty());
-        let sha256 = sha256.and_then(|hex| match Digest::parse_hex(&hex) {
-            Ok(digest) => Some(digest),
-            Err(error) => {
-                faults.push(fault(&error.to_string()));
-                None
-            }
-        });
-        let role = text("role").filter(|name| !name.is_empty());
-        let role = role.and_then(|name| {
-            let role = Role::parse(&name);
-            if role.is_none() {
-                faults.push(fault(&format!("`{}` is no role", name.escape_debug())));
-            }
-            role
-        });
-        if let Some(path) = path {
-            if let Err(error) = SafePath::parse(&path)
-                && !path.is_empty()
-            {
-                faults.push(format!("entry {at}: {error}: `{}`", path.escape_debug()));
-            } else if !index.listed.insert(path.clone()) {
-                faults.push(format!("entry {at}: `{path}` is listed again"));
-            } else if let (Some(sha256), Some(role)) = (sha256, role) {
-                index.entries.insert(path, IndexEntry { sha256, role });
-            }
-        }
-        add_faults(&mut index.faults, faults);
-    }
-    index
+    };
+    let mut reading = IndexReading::default();
+    list.items()
+        .enumerate()
+        .for_each(|(at, node)| reading.add(at, node));
+    reading.finish()
 }
 
-/// Writes the index of `files` into `sink`, in its JCS form.
+/// Reads the index from its text, where that is its canonical form, without keeping the list: it is as long as the
+/// bundle has files. `None` where the text is another form, or has no list.
+///
+/// # Errors
+/// When it is no JSON.
+pub fn parse_stored_index(bytes: &[u8]) -> Result<Option<ArtifactIndex>, JsonError> {
+    let mut reading = IndexReading::default();
+    let outline = parse_outline(
+        bytes,
+        &ReadOptions::default(),
+        &["artifacts"],
+        &mut |element| {
+            reading.add(element.at, element.node);
+        },
+    )?;
+    // What the job dialect prints as it stands is ASCII without escapes, which JCS prints alike.
+    let is_stored = outline.list(0).is_some() && outline.is_stored_as_job("");
+    Ok(is_stored.then(|| reading.finish()))
+}
+
+/// What is known of an index while it is read.
+#[derive(Default)]
+struct IndexReading {
+    faults: PlacedFaults,
+    listed: Vec<(Box<str>, ListedPath)>,
+    last: String,
+    is_unsorted: bool,
+}
+
+impl IndexReading {
+    fn add(&mut self, at: usize, node: Node<'_>) {
+        let path = node.get("relative_path").and_then(|path| path.as_str());
+        let entry = parse_entry(node, |what| {
+            self.faults.add(at, || match &path {
+                Some(path) => format!("entry {at} (`{}`): {what}", path.escape_debug()),
+                None => format!("entry {at}: {what}"),
+            });
+        });
+        let Some(path) = path else { return };
+        // No path comes before an empty text.
+        self.is_unsorted |= *self.last > *path;
+        self.last.clear();
+        self.last.push_str(&path);
+        match SafePath::parse(&path) {
+            Ok(safe) => self.listed.push((safe.into(), ListedPath { entry, at })),
+            Err(_) if path.is_empty() => {}
+            Err(error) => self.faults.add(at, || {
+                format!("entry {at}: {error}: `{}`", path.escape_debug())
+            }),
+        }
+    }
+
+    fn finish(mut self) -> ArtifactIndex {
+        let (listed, repeats) = TextMap::with_repeats(self.listed);
+        for (path, ListedPath { at, .. }) in repeats {
+            self.faults
+                .add(at, || format!("entry {at}: `{path}` is listed again"));
+        }
+        ArtifactIndex {
+            listed,
+            faults: self.faults.into_ordered(),
+            sorted: !self.is_unsorted,
+        }
+    }
+}
+
+/// Reads what an entry declares; every fault of it is told.
+fn parse_entry(node: Node<'_>, mut tell: impl FnMut(&str)) -> Option<IndexEntry> {
+    let text = |name: &str| {
+        let text = node.get(name).and_then(|node| node.as_str());
+        text.filter(|text| !text.is_empty())
+    };
+    for name in [
+        "artifact_name",
+        "relative_path",
+        "sha256",
+        "content_type",
+        "role",
+    ] {
+        if text(name).is_none() {
+            tell(&format!("`{name}` is missing or no text"));
+        }
+    }
+    let sha256 = text("sha256").and_then(|hex| {
+        let digest = Digest::parse_hex(&hex);
+        digest.map_err(|error| tell(&error.to_string())).ok()
+    });
+    let role = text("role").and_then(|name| {
+        let role = Role::parse(&name);
+        if role.is_none() {
+            tell(&format!("`{}` is no role", name.escape_debug()));
+        }
+        role
+    });
+    Some(IndexEntry {
+        sha256: sha256?,
+        role: role?,
+    })
+}
+
+/// Writes the index of `files`, which are sorted by path, into `sink`, in its JCS form.
 pub fn write_index(
-    files: &BTreeMap<String, Digest>,
+    files: &[(Box<str>, Digest)],
     sink: &mut dyn io::Write,
 ) -> Result<(), CanonError> {
     let mut index = ObjectWriter::begin(sink, Dialect::Jcs)?;
@@ -115,7 +182,7 @@ pub fn write_index(
             let name = path.rsplit('/').next().unwrap_or(path);
             list.element(&Value::object([
                 ("artifact_name", name),
-                ("relative_path", path.as_str()),
+                ("relative_path", path),
                 ("sha256", digest.to_string().as_str()),
                 ("content_type", content_type_of(path)),
                 ("role", Role::of_path(path).name()),
@@ -179,9 +246,8 @@ mod tests {
 
     #[test]
     fn index_written_is_read_back_and_may_be_a_bare_list() {
-        let files: BTreeMap<String, Digest> = ["RUN_INPUT.json", "artifacts/a/b.csv"]
-            .map(|name| (name.to_owned(), Digest::of(name.as_bytes())))
-            .into();
+        let files = ["RUN_INPUT.json", "artifacts/a/b.csv"]
+            .map(|name| (Box::from(name), Digest::of(name.as_bytes())));
         let mut bytes = Vec::new();
         write_index(&files, &mut bytes).unwrap();
         let document = parse_document(&bytes, &ReadOptions::default()).unwrap();
@@ -193,7 +259,7 @@ mod tests {
         )), "{text}");
         let index = parse(&text);
         assert_eq!(
-            (index.entries.len(), index.faults.len(), index.sorted),
+            (index.entries().count(), index.faults.len(), index.sorted),
             (2, 0, true)
         );
         let bare = text

@@ -29,6 +29,23 @@ pub const INPUT_ARTIFACT_INDEX: &str = "INPUT_ARTIFACT_INDEX.json";
 pub const SUMS: &str = "SHA256SUMS.txt";
 /// RUN_META.json
 pub const RUN_META: &str = "RUN_META.json";
+/// RUN_ENVIRONMENT.json
+pub const RUN_ENVIRONMENT: &str = "RUN_ENVIRONMENT.json";
+/// What a recorded command had on standard input, where it had something.
+pub const STDIN: &str = "stdin.bin";
+/// The folder of the engine's or project's files that the run read.
+pub const ENGINE_FOLDER: &str = "engine";
+/// The folder of files that a recorded command was given by name and read.
+pub const INPUTS_FOLDER: &str = "inputs";
+/// The folder of what a recorded command printed.
+pub const LOGS_FOLDER: &str = "logs";
+/// What a recorded command printed on standard output.
+pub const STDOUT_LOG: &str = "logs/stdout.txt";
+/// What a recorded command printed on standard error.
+pub const STDERR_LOG: &str = "logs/stderr.txt";
+/// The folder of the very bytes of JSON files that are no JCS: `exact/<path>.bytes` for the file
+/// at `<path>`, which is stored as its JCS.
+pub const EXACT_FOLDER: &str = "exact";
 /// The folder of what the engine wrote beside its output.
 pub const ARTIFACTS_FOLDER: &str = "artifacts";
 /// The folder of what came from other engines' runs.
@@ -77,17 +94,23 @@ pub enum Role {
     Index,
     /// What the engine wrote beside its output.
     Artifact,
+    /// A file of the engine or project that the run read.
+    Engine,
+    /// What a recorded command printed.
+    Log,
 }
 
 impl Role {
     /// Every role.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Contract,
         Self::Input,
         Self::Output,
         Self::Meta,
         Self::Index,
         Self::Artifact,
+        Self::Engine,
+        Self::Log,
     ];
 
     /// The name in the index.
@@ -99,6 +122,8 @@ impl Role {
             Self::Meta => "META",
             Self::Index => "INDEX",
             Self::Artifact => "ARTIFACT",
+            Self::Engine => "ENGINE",
+            Self::Log => "LOG",
         }
     }
 
@@ -111,11 +136,19 @@ impl Role {
     pub fn of_path(path: &str) -> Self {
         match path {
             _ if CONTRACTS.contains(&path) => Self::Contract,
-            RUN_INPUT | CONTEXT_STRIPPED | RUN_PARAMETERS => Self::Input,
+            RUN_INPUT | CONTEXT_STRIPPED | RUN_PARAMETERS | STDIN => Self::Input,
             RUN_OUTPUT => Self::Output,
-            RUN_META => Self::Meta,
+            RUN_META | RUN_ENVIRONMENT => Self::Meta,
             INPUT_ARTIFACT_INDEX => Self::Index,
-            _ if path.starts_with("upstream/") => Self::Input,
+            _ => Self::of_folder(path.strip_prefix("exact/").unwrap_or(path)),
+        }
+    }
+
+    fn of_folder(path: &str) -> Self {
+        match path.split_once('/').map(|(folder, _)| folder) {
+            Some(UPSTREAM_FOLDER | INPUTS_FOLDER) => Self::Input,
+            Some(ENGINE_FOLDER) => Self::Engine,
+            Some(LOGS_FOLDER) => Self::Log,
             _ => Self::Artifact,
         }
     }
@@ -124,6 +157,17 @@ impl Role {
 /// Whether a file counts as JSON: by the end of its name.
 pub fn is_json(path: &str) -> bool {
     path.ends_with(".json")
+}
+
+/// Where the very bytes of the JSON file at `path` are, where they are not its JCS.
+pub fn exact_path(path: &str) -> String {
+    format!("{EXACT_FOLDER}/{path}.bytes")
+}
+
+/// The JSON file whose very bytes stand at `path`, where it is such a place.
+pub fn path_of_exact(path: &str) -> Option<&str> {
+    let inner = path.strip_prefix("exact/")?.strip_suffix(".bytes")?;
+    is_json(inner).then_some(inner)
 }
 
 /// The content type of a file, by the end of its name.
@@ -136,6 +180,7 @@ pub fn content_type_of(path: &str) -> &'static str {
         Some("csv") => "text/csv",
         Some("html") => "text/html",
         Some("png") => "image/png",
+        Some("svg") => "image/svg+xml",
         _ => "application/octet-stream",
     }
 }
@@ -219,6 +264,14 @@ mod tests {
             ("INPUT_ARTIFACT_INDEX.json", Role::Index),
             ("artifacts/RUN_OUTPUT.json", Role::Artifact),
             ("artifacts/x", Role::Artifact),
+            ("RUN_ENVIRONMENT.json", Role::Meta),
+            ("engine/RUN_INPUT.json", Role::Engine),
+            ("exact/engine/a.json.bytes", Role::Engine),
+            ("inputs/a.csv", Role::Input),
+            ("stdin.bin", Role::Input),
+            ("logs/stdout.txt", Role::Log),
+            ("exact/artifacts/a.json.bytes", Role::Artifact),
+            ("engine", Role::Artifact),
         ] {
             assert_eq!(Role::of_path(path), role, "{path}");
         }
@@ -237,6 +290,7 @@ mod tests {
             ("a.csv", "text/csv"),
             ("a.html", "text/html"),
             ("a.png", "image/png"),
+            ("plot.svg", "image/svg+xml"),
             ("a.PNG", "application/octet-stream"),
             ("json", "application/octet-stream"),
             ("a.json/b", "application/octet-stream"),

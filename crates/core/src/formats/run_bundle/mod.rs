@@ -1,9 +1,10 @@
-//! Run bundles (document 004): the folder of one engine run, RB1-RB12.
+//! Run bundles (document 004): the folder of one engine run, RB1-RB13.
 //!
 //! - [`layout`]: which files there are, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
 //! - [`sums`], [`index`]: the two lists of files, read leniently enough to report every fault.
 //! - [`outputs`]: what the two hashes of an output are over.
+//! - [`recorded`]: what a recorded command read and wrote, as its documents list it.
 //! - [`facts`]: what was found on disk, and the documents, as the rules see them.
 //! - [`rules`]: the table.
 //!
@@ -16,16 +17,16 @@ pub mod index;
 pub mod layout;
 pub mod outputs;
 pub mod pointer;
+pub mod recorded;
 pub mod rules;
 mod rules_documents;
 mod rules_files;
 mod rules_meta;
+mod rules_recorded;
 pub mod sums;
 pub mod time;
 
 use crate::canon::{ReadOptions, parse_document};
-use crate::describe::run::describe_run;
-use crate::describe::{Description, Documents};
 use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
@@ -83,15 +84,20 @@ impl FormatDefinition for RunBundleFormat {
             Err(error) => return Some(Err(error)),
         };
         let report = collected.judge(judging.level, judging.tools);
-        let meta = collected.documents.get(layout::RUN_META);
-        let identity = meta
-            .and_then(|bytes| parse_document(bytes, &ReadOptions::default()).ok())
+        let parse = |name: &str| {
+            let bytes = collected.documents.get(name)?;
+            parse_document(bytes, &ReadOptions::default()).ok()
+        };
+        let identity = parse(layout::RUN_META)
             .map(|document| Identity::of_members(document.root(), &["run_id"]))
             .unwrap_or_default();
+        let failed = parse(layout::RUN_OUTPUT)
+            .is_some_and(|output| recorded::has_failed(output.root()))
+            .then_some("failed");
+        let mut identity = identity.ended(failed);
+        if let Some(environment) = parse(layout::RUN_ENVIRONMENT) {
+            identity.not_captured = recorded::tell_gaps(environment.root());
+        }
         Some(Ok(Judgement { report, identity }))
-    }
-
-    fn describe(&self, description: &mut Description, documents: &Documents<'_>) {
-        describe_run(description, documents);
     }
 }

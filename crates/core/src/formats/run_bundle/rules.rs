@@ -2,7 +2,10 @@
 
 use super::facts::{Doc, RunBundleView};
 pub use super::rules_documents::{allowed_engines, coupling_faults};
-use super::{rules_documents as documents, rules_files as files, rules_meta as meta};
+use super::{
+    rules_documents as documents, rules_files as files, rules_meta as meta,
+    rules_recorded as recorded,
+};
 use crate::formats::Format;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
@@ -37,7 +40,7 @@ const fn info(
 }
 
 /// The rules of a run bundle.
-pub static RULES: [Rule<RunBundle>; 12] = [
+pub static RULES: [Rule<RunBundle>; 13] = [
     Rule {
         info: info(
             "RB1",
@@ -139,7 +142,8 @@ pub static RULES: [Rule<RunBundle>; 12] = [
             "Names of people, their rights and their payments (the list is in docs/engines.md), \
              and what INPUT_SCHEMA.json adds at properties.context.x_forbidden_fields, stand \
              nowhere below `context` in RUN_INPUT.json, and nowhere at all in RUN_OUTPUT.json and \
-             in the JSON files of artifacts/. ASCII letter case does not matter.",
+             in the JSON files of artifacts/. ASCII letter case does not matter. The artifacts of \
+             a recorded command are its user's own files and are not asked.",
         ),
         gate: |_| Gate::Ready,
         check: documents::check_forbidden,
@@ -183,7 +187,10 @@ pub static RULES: [Rule<RunBundle>; 12] = [
              artifact_name, relative_path, sha256, content_type and a known role; no path comes \
              twice; every file of SHA256SUMS.txt but the index itself has an entry.",
         ),
-        gate: |view| needs(&view.index, "there is no index"),
+        gate: |view| match (view.listed, view.index_fault) {
+            (None, None) => Gate::NotRun("there is no index"),
+            _ => Gate::Ready,
+        },
         check: files::check_index,
     },
     Rule {
@@ -199,6 +206,23 @@ pub static RULES: [Rule<RunBundle>; 12] = [
         },
         gate: |_| Gate::Ready,
         check: files::check_stored_canonically,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RB13",
+                "docs/formats/run-bundle.md, What was read and written",
+                "what was read and written is what is stored",
+                "Each file that RUN_INPUT.json and RUN_OUTPUT.json of a recorded command, or \
+                 RUN_ENVIRONMENT.json of an engine's run, lists with the place of its bytes is \
+                 stored there with the hash that the list gives; nothing else lies in engine/, \
+                 inputs/, logs/ and exact/, nor in the artifacts/ of a recorded command. A JSON \
+                 file that is stored as its JCS has the value of its very bytes in exact/.",
+            )
+        },
+        gate: recorded::has_lists,
+        check: recorded::check_listed_files,
     },
 ];
 

@@ -175,7 +175,7 @@ pub(super) fn check_forbidden(view: &RunBundleView<'_>, findings: &mut Findings)
     if let Some(output) = view.output.root() {
         add(RUN_OUTPUT, &keys.find(output));
     }
-    for (path, entry) in &view.facts.entries {
+    for (path, entry) in view.facts.entries.iter() {
         if let EntryFact::File(FileFact::Json { forbidden, .. }) = entry {
             add(path, forbidden);
         }
@@ -290,7 +290,7 @@ fn check_upstream_files(
 ) {
     let listed: BTreeSet<&InputArtifact> = listed.iter().collect();
     let below = format!("{UPSTREAM_FOLDER}/");
-    for (path, entry) in view.facts.entries.range(below.clone()..) {
+    for (path, entry) in view.facts.entries.iter_from(&below) {
         let Some(rest) = path.strip_prefix(&below) else {
             break;
         };

@@ -1,6 +1,6 @@
 //! RB1, RB2, RB5, RB11, RB12: the files and the two lists of them.
 
-use super::facts::{Doc, EntryFact, FileFact, RunBundleView};
+use super::facts::{EntryFact, FileFact, RunBundleView};
 use super::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
     REQUIRED, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS,
@@ -36,7 +36,7 @@ pub(super) fn check_required(view: &RunBundleView<'_>, findings: &mut Findings) 
 }
 
 pub(super) fn check_unlisted(view: &RunBundleView<'_>, findings: &mut Findings) {
-    for (path, entry) in &view.facts.entries {
+    for (path, entry) in view.facts.entries.iter() {
         match entry {
             EntryFact::Folder => {}
             EntryFact::NotAFile(kind) => {
@@ -67,22 +67,22 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
         for fault in &sums.faults {
             findings.add(SUMS, fault);
         }
-        for (path, declared) in &sums.files {
-            check_hash(view, path, declared, "SHA256SUMS.txt", findings);
+        for (path, line) in sums.files.iter() {
+            check_hash(view, path, line.sha256, "SHA256SUMS.txt", findings);
         }
     }
     if let Some(index) = view.listed {
-        for (path, entry) in &index.entries {
+        for (path, entry) in index.entries() {
             // A file that both lists give wrongly is one finding.
             let said = view.sums.and_then(|sums| sums.files.get(path));
-            if said != Some(&entry.sha256) {
-                check_hash(view, path, &entry.sha256, ARTIFACT_INDEX, findings);
+            if said.map(|line| line.sha256) != Some(entry.sha256) {
+                check_hash(view, path, entry.sha256, ARTIFACT_INDEX, findings);
             }
         }
     }
-    for (path, entry) in &view.facts.entries {
+    for (path, entry) in view.facts.entries.iter() {
         if let EntryFact::File(FileFact::BrokenJson(why)) = entry
-            && !READ_BY_A_RULE.contains(&path.as_str())
+            && !READ_BY_A_RULE.contains(&path)
         {
             findings.add(path, format!("no JSON with a canonical form: {why}"));
         }
@@ -92,14 +92,14 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
 fn check_hash(
     view: &RunBundleView<'_>,
     path: &str,
-    declared: &Digest,
+    declared: Digest,
     list: &str,
     findings: &mut Findings,
 ) {
     match view.facts.entries.get(path) {
         Some(EntryFact::File(fact)) => {
             if let Some(actual) = fact.sha256()
-                && actual != *declared
+                && actual != declared
             {
                 let what = format!("the hash is not the one of {list}");
                 findings.add_difference(path, &what, declared.to_string(), actual.to_string());
@@ -117,7 +117,7 @@ fn check_hash(
 }
 
 pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
-    if let Doc::Broken(why) = view.index {
+    if let Some(why) = view.index_fault {
         findings.add(
             ARTIFACT_INDEX,
             format!("no JSON with a canonical form: {why}"),
@@ -131,7 +131,7 @@ pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
     let lines = view.sums.iter().flat_map(|sums| sums.files.keys());
     for path in lines {
-        if path != ARTIFACT_INDEX && path != SUMS && !index.listed.contains(path) {
+        if path != ARTIFACT_INDEX && path != SUMS && !index.listed.contains_key(path) {
             findings.add(
                 path,
                 "the file is listed in SHA256SUMS.txt but not in the index",
@@ -141,7 +141,7 @@ pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
 }
 
 pub(super) fn check_stored_canonically(view: &RunBundleView<'_>, findings: &mut Findings) {
-    for (path, entry) in &view.facts.entries {
+    for (path, entry) in view.facts.entries.iter() {
         if let EntryFact::File(FileFact::Json {
             canonical: false, ..
         }) = entry

@@ -1,30 +1,36 @@
 //! SHA256SUMS.txt: one line a file, `<64 lower-case hex>  <path>` and LF, as coreutils reads it.
 
-use std::collections::BTreeMap;
-
 use crate::digest::Digest;
-use crate::verify::add_faults;
+use crate::text_map::TextMap;
+use crate::verify::PlacedFaults;
 
 /// What SHA256SUMS.txt says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Path and digest of each well-formed line; of two lines with one path the first.
-    pub files: BTreeMap<String, Digest>,
+    /// Each well-formed line by its path; of two lines with one path the first.
+    pub files: TextMap<SumsLine>,
     /// Each line that is not well formed or repeats a path.
     pub faults: Vec<String>,
     /// Whether the lines are in the order of their paths, by code point.
     pub sorted: bool,
 }
 
+/// A well-formed line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SumsLine {
+    /// The digest that it gives.
+    pub sha256: Digest,
+    /// Which line it is, from 1.
+    pub number: usize,
+}
+
 /// Reads the list.
 pub fn parse_sums(bytes: &[u8]) -> Sums {
-    let mut sums = Sums {
-        sorted: true,
-        ..Sums::default()
-    };
-    let mut last: Option<String> = None;
+    let mut sorted = true;
+    let mut faults = PlacedFaults::default();
+    let mut files: Vec<(Box<str>, SumsLine)> = Vec::new();
     let mut rest = bytes;
-    let mut number = 0_u64;
+    let mut number = 0;
     while !rest.is_empty() {
         number += 1;
         let (line, ended) = match rest.iter().position(|&b| b == b'\n') {
@@ -35,34 +41,28 @@ pub fn parse_sums(bytes: &[u8]) -> Sums {
             }
             None => (std::mem::take(&mut rest), false),
         };
-        let parsed = parse_line(line);
-        match parsed {
-            Some(_) if !ended => {
-                let fault = format!("line {number} does not end with LF");
-                add_faults(&mut sums.faults, [fault]);
-            }
-            None => {
-                let fault =
-                    format!("line {number} is not 64 lower-case hex digits, two spaces and a path");
-                add_faults(&mut sums.faults, [fault]);
-            }
-            Some(_) => {}
-        }
-        let Some((digest, path)) = parsed else {
+        let Some((sha256, path)) = parse_line(line) else {
+            faults.add(number, || {
+                format!("line {number} is not 64 lower-case hex digits, two spaces and a path")
+            });
             continue;
         };
-        if last.as_deref().is_some_and(|last| path < last) {
-            sums.sorted = false;
+        if !ended {
+            faults.add(number, || format!("line {number} does not end with LF"));
         }
-        last = Some(path.to_owned());
-        if sums.files.contains_key(path) {
-            let fault = format!("line {number} lists `{path}` again");
-            add_faults(&mut sums.faults, [fault]);
-        } else {
-            sums.files.insert(path.to_owned(), digest);
-        }
+        sorted &= files.last().is_none_or(|(last, _)| **last <= *path);
+        files.push((path.into(), SumsLine { sha256, number }));
     }
-    sums
+    let (files, repeats) = TextMap::with_repeats(files);
+    for (path, line) in repeats {
+        let number = line.number;
+        faults.add(number, || format!("line {number} lists `{path}` again"));
+    }
+    Sums {
+        files,
+        faults: faults.into_ordered(),
+        sorted,
+    }
 }
 
 fn parse_line(line: &[u8]) -> Option<(Digest, &str)> {
@@ -73,12 +73,16 @@ fn parse_line(line: &[u8]) -> Option<(Digest, &str)> {
     plain.then_some((digest, path))
 }
 
-/// The list of `files`, which come out sorted by path.
-pub fn write_sums(files: &BTreeMap<String, Digest>) -> String {
-    files
-        .iter()
-        .map(|(path, digest)| format!("{digest}  {path}\n"))
-        .collect()
+/// The list of `files`, which are sorted by path.
+pub fn write_sums(files: &[(Box<str>, Digest)]) -> String {
+    let line = |(path, _): &(Box<str>, Digest)| 64 + 2 + path.len() + 1;
+    let mut text = String::with_capacity(files.iter().map(line).sum());
+    for (path, digest) in files {
+        for part in [&digest.to_string(), "  ", path, "\n"] {
+            text.push_str(part);
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -87,16 +91,17 @@ mod tests {
 
     #[test]
     fn sums_written_are_read_back() {
-        let files: BTreeMap<String, Digest> = ["b", "a/x y", "é", "B"]
-            .map(|name| (name.to_owned(), Digest::of(name.as_bytes())))
-            .into();
+        let files = ["B", "a/x y", "b", "é"];
+        let files = files.map(|name| (Box::from(name), Digest::of(name.as_bytes())));
         let text = write_sums(&files);
         assert!(text.starts_with(&format!("{}  B\n", Digest::of(b"B"))));
         let sums = parse_sums(text.as_bytes());
-        assert_eq!(
-            (sums.files, sums.faults.len(), sums.sorted),
-            (files, 0, true)
-        );
+        let read = sums.files.iter();
+        let read: Vec<(Box<str>, Digest)> = read
+            .map(|(path, line)| (path.into(), line.sha256))
+            .collect();
+        assert_eq!(read, files);
+        assert!(sums.faults.is_empty() && sums.sorted);
     }
 
     #[test]

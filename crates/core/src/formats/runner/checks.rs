@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 use super::{PARTS, RunnerView, SCHEMA_VERSION};
 use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_bytes};
 use crate::formats::policy::BOUNDS;
+use crate::formats::shape::{
+    Member, find_misfits, is_filled_text, is_flag, is_number, is_text, is_word, member, text_is,
+};
 use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
 use crate::verify::{Findings, Gate, Place};
@@ -16,7 +19,9 @@ fn place(path: JsonPath) -> Place {
     Place::named(label.trim_start_matches("$.")).at(path)
 }
 
+/// Names of variables that hold keys.
 const SECRET_PREFIXES: [&str; 6] = ["SSH_", "NPM_", "GIT_", "AWS_", "OPENAI_", "ANTHROPIC_"];
+
 pub(super) fn needs_object(view: &RunnerView<'_>) -> Gate {
     match view.root.kind() {
         Kind::Object => Gate::Ready,
@@ -169,75 +174,78 @@ pub(super) fn check_names(view: &RunnerView<'_>, findings: &mut Findings) {
     }
 }
 
-fn check_choice(node: Node<'_>, part: &str, name: &str, known: &[&str], findings: &mut Findings) {
-    if !text(node, name).is_some_and(|found| known.contains(&&*found)) {
-        findings.add(
-            place(JsonPath::ROOT.then(part).then(name)),
-            format!("`{name}` is not one of {}", known.join(", ")),
-        );
+/// The members of a part that are not what its table says.
+fn check_members(
+    view: &RunnerView<'_>,
+    part: &'static str,
+    members: &[Member],
+    findings: &mut Findings,
+) {
+    let Some(node) = part_of(view, part) else {
+        return;
+    };
+    for misfit in find_misfits(node, members) {
+        let path = JsonPath::ROOT.then(part).then(misfit.name);
+        findings.add(place(path), misfit.fault);
     }
 }
 
-fn check_booleans(node: Node<'_>, part: &str, names: [&str; 2], findings: &mut Findings) {
-    for name in names {
-        if node.get(name).and_then(|node| node.as_bool()).is_none() {
-            findings.add(
-                place(JsonPath::ROOT.then(part).then(name)),
-                format!("`{name}` is no boolean"),
-            );
-        }
-    }
-}
+const PLATFORM: [Member; 4] = [
+    member(
+        "os",
+        |node| is_word(node, &["linux", "darwin", "win32"]),
+        "`os` is not one of linux, darwin, win32",
+    ),
+    member(
+        "arch",
+        |node| is_word(node, &["x64", "arm64", "ia32"]),
+        "`arch` is not one of x64, arm64, ia32",
+    ),
+    member(
+        "node_version",
+        |node| text_is(node, |version| version.starts_with('v')),
+        "the version does not begin with v",
+    ),
+    member("npm_version", is_text, "the version is no string"),
+];
 
 pub(super) fn check_platform(view: &RunnerView<'_>, findings: &mut Findings) {
-    let Some(platform) = part_of(view, "platform") else {
-        return;
-    };
-    check_choice(
-        platform,
-        "platform",
-        "os",
-        &["linux", "darwin", "win32"],
-        findings,
-    );
-    check_choice(
-        platform,
-        "platform",
-        "arch",
-        &["x64", "arm64", "ia32"],
-        findings,
-    );
-    if !text(platform, "node_version").is_some_and(|version| version.starts_with('v')) {
-        findings.add(
-            place(JsonPath::ROOT.then("platform").then("node_version")),
-            "the version does not begin with v",
-        );
-    }
-    if text(platform, "npm_version").is_none() {
-        findings.add(
-            place(JsonPath::ROOT.then("platform").then("npm_version")),
-            "the version is no string",
-        );
-    }
+    check_members(view, "platform", &PLATFORM, findings);
 }
 
+const SANDBOX: [Member; 4] = [
+    member(
+        "backend",
+        |node| is_word(node, &["process", "container", "vm", "none"]),
+        "`backend` is not one of process, container, vm, none",
+    ),
+    member(
+        "isolation_level",
+        |node| is_word(node, &["strict", "standard", "none"]),
+        "`isolation_level` is not one of strict, standard, none",
+    ),
+    member(
+        "network_blocked",
+        is_flag,
+        "`network_blocked` is no boolean",
+    ),
+    member(
+        "filesystem_readonly",
+        is_flag,
+        "`filesystem_readonly` is no boolean",
+    ),
+];
+
 pub(super) fn check_sandbox(view: &RunnerView<'_>, findings: &mut Findings) {
-    let Some(sandbox) = part_of(view, "sandbox") else {
-        return;
-    };
-    let backends = ["process", "container", "vm", "none"];
-    check_choice(sandbox, "sandbox", "backend", &backends, findings);
-    let levels = ["strict", "standard", "none"];
-    check_choice(sandbox, "sandbox", "isolation_level", &levels, findings);
-    let is_none = |name: &str| text(sandbox, name).as_deref() == Some("none");
+    check_members(view, "sandbox", &SANDBOX, findings);
+    let sandbox = part_of(view, "sandbox");
+    let is_none = |name: &str| is_word(sandbox.and_then(|node| node.get(name)), &["none"]);
     if is_none("isolation_level") && !is_none("backend") {
         findings.add(
             place(JsonPath::ROOT.then("sandbox")),
             "isolation_level none needs backend none",
         );
     }
-    let booleans = ["network_blocked", "filesystem_readonly"];
-    check_booleans(sandbox, "sandbox", booleans, findings);
 }
 
 pub(super) fn check_limits(view: &RunnerView<'_>, findings: &mut Findings) {
@@ -263,6 +271,12 @@ pub(super) fn check_limits(view: &RunnerView<'_>, findings: &mut Findings) {
     }
 }
 
+const SHELL: [Member; 1] = [member(
+    "shell",
+    is_filled_text,
+    "`shell` is no string, or empty",
+)];
+
 pub(super) fn check_commands(view: &RunnerView<'_>, findings: &mut Findings) {
     let Some(commands) = part_of(view, "commands") else {
         return;
@@ -284,12 +298,7 @@ pub(super) fn check_commands(view: &RunnerView<'_>, findings: &mut Findings) {
             format!("`{both}` is both allowed and blocked"),
         );
     }
-    if text(commands, "shell").is_none_or(|shell| shell.is_empty()) {
-        findings.add(
-            place(JsonPath::ROOT.then("commands").then("shell")),
-            "`shell` is no string, or empty",
-        );
-    }
+    check_members(view, "commands", &SHELL, findings);
 }
 
 pub(super) fn check_write_roots(view: &RunnerView<'_>, findings: &mut Findings) {
@@ -316,49 +325,45 @@ pub(super) fn check_write_roots(view: &RunnerView<'_>, findings: &mut Findings) 
     }
 }
 
+const CONTEXT: [Member; 3] = [
+    member(
+        "working_dir",
+        |node| is_word(node, &["."]),
+        "`working_dir` is not `.`",
+    ),
+    member("locale", is_text, "`locale` is no string"),
+    member("timezone", is_text, "`timezone` is no string"),
+];
+
 pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
-    let Some(context) = part_of(view, "context") else {
+    check_members(view, "context", &CONTEXT, findings);
+    let Some(list) = part_of(view, "context").and_then(|context| context.get("env_allowlist"))
+    else {
         return;
     };
-    if text(context, "working_dir").as_deref() != Some(".") {
-        findings.add(
-            place(JsonPath::ROOT.then("context").then("working_dir")),
-            "`working_dir` is not `.`",
-        );
+    let path = JsonPath::ROOT.then("context").then("env_allowlist");
+    if !is_sorted(list) {
+        findings.add(place(path.clone()), "the list is not sorted");
     }
-    if let Some(list) = context.get("env_allowlist") {
-        if !is_sorted(list) {
-            findings.add(
-                place(JsonPath::ROOT.then("context").then("env_allowlist")),
-                "the list is not sorted",
-            );
-        }
-        for (at, name) in list.items().enumerate() {
-            let name = name.as_lossy_str().unwrap_or_default();
-            if SECRET_PREFIXES
-                .iter()
-                .any(|prefix| name.starts_with(prefix))
-            {
-                findings.add(
-                    place(
-                        JsonPath::ROOT
-                            .then("context")
-                            .then("env_allowlist")
-                            .then(at),
-                    ),
-                    format!("`{name}` may hold a secret"),
-                );
-            }
+    for (at, name) in list.items().enumerate() {
+        let name = name.as_lossy_str().unwrap_or_default();
+        if SECRET_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        {
+            findings.add(place(path.then(at)), format!("`{name}` may hold a secret"));
         }
     }
-    for name in ["locale", "timezone"] {
-        if text(context, name).is_none() {
-            findings.add(
-                place(JsonPath::ROOT.then("context").then(name)),
-                format!("`{name}` is no string"),
-            );
-        }
-    }
+}
+
+const TIMING: [Member; 3] = [
+    member("started_at", is_time, "not a time in ISO 8601 UTC"),
+    member("completed_at", is_time, "not a time in ISO 8601 UTC"),
+    member("duration_ms", is_number, "`duration_ms` is no number"),
+];
+
+fn is_time(node: Option<Node<'_>>) -> bool {
+    text_is(node, |time| parse_utc(time).is_some())
 }
 
 pub(super) fn check_timing(view: &RunnerView<'_>, findings: &mut Findings) {
@@ -367,21 +372,8 @@ pub(super) fn check_timing(view: &RunnerView<'_>, findings: &mut Findings) {
     };
     let time = |node: Node<'_>, name: &str| parse_utc(&text(node, name)?);
     let (started, completed) = (time(timing, "started_at"), time(timing, "completed_at"));
-    for (name, found) in [("started_at", started), ("completed_at", completed)] {
-        if found.is_none() {
-            findings.add(
-                place(JsonPath::ROOT.then("timing").then(name)),
-                "not a time in ISO 8601 UTC",
-            );
-        }
-    }
+    check_members(view, "timing", &TIMING, findings);
     let duration = timing.get("duration_ms").and_then(|node| node.as_number());
-    if duration.is_none() {
-        findings.add(
-            place(JsonPath::ROOT.then("timing").then("duration_ms")),
-            "`duration_ms` is no number",
-        );
-    }
     if let (Some(started), Some(completed)) = (started, completed) {
         if completed < started {
             findings.add(
@@ -425,30 +417,24 @@ pub(super) fn check_timing(view: &RunnerView<'_>, findings: &mut Findings) {
     }
 }
 
+const EXIT: [Member; 4] = [
+    member("code", is_exit_code, "`code` is no integer from 0 to 255"),
+    member(
+        "signal",
+        |node| node.is_none() || text_is(node, |signal| signal.to_uppercase() == signal),
+        "`signal` is no text in upper case",
+    ),
+    member("oom_killed", is_flag, "`oom_killed` is no boolean"),
+    member("timeout_killed", is_flag, "`timeout_killed` is no boolean"),
+];
+
+fn is_exit_code(node: Option<Node<'_>>) -> bool {
+    let code = node.and_then(|node| node.as_number()?.to_exact_i64());
+    code.is_some_and(|code| (0..=255).contains(&code))
+}
+
 pub(super) fn check_exit(view: &RunnerView<'_>, findings: &mut Findings) {
-    let Some(exit) = part_of(view, "exit") else {
-        return;
-    };
-    let code = exit.get("code").and_then(|node| node.as_number());
-    if !code.is_some_and(|code| {
-        code.to_exact_i64()
-            .is_some_and(|code| (0..=255).contains(&code))
-    }) {
-        findings.add(
-            place(JsonPath::ROOT.then("exit").then("code")),
-            "`code` is no integer from 0 to 255",
-        );
-    }
-    if exit.get("signal").is_some() {
-        let signal = text(exit, "signal");
-        if signal.is_none_or(|signal| signal.to_uppercase() != *signal) {
-            findings.add(
-                place(JsonPath::ROOT.then("exit").then("signal")),
-                "`signal` is no text in upper case",
-            );
-        }
-    }
-    check_booleans(exit, "exit", ["oom_killed", "timeout_killed"], findings);
+    check_members(view, "exit", &EXIT, findings);
 }
 
 pub(super) fn check_canonical(view: &RunnerView<'_>, findings: &mut Findings) {

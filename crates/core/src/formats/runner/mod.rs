@@ -6,7 +6,6 @@
 mod checks;
 
 use crate::canon::{Dialect, Kind, Node, Value, canonical_digest};
-use crate::describe::describe_plainly;
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, infos};
@@ -227,5 +226,4 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
     file_name: "runner.json",
     judge: |root, level| verify_runner(&RunnerView { root }, level),
     identify: |root| Identity::of_members(root, &["runner_id"]),
-    describe: describe_plainly,
 };

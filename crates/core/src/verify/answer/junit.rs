@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::human::named_place;
-use super::{format_name, rule_of};
+use super::{format_name, named_place, rule_of};
 use crate::limits::FINDINGS_A_SURVEY;
 use crate::verify::finding::Finding;
 use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};

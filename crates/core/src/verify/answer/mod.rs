@@ -1,19 +1,20 @@
-//! The answers of `verify`: one survey as text for people, JSON, SARIF 2.1.0 and JUnit XML.
+//! The answers of `verify` for machines: one survey as JSON, SARIF 2.1.0 and JUnit XML. What people
+//! see is `runseal-report`'s.
 //!
 //! All pure: the same survey gives the same bytes.
 
-mod human;
 mod junit;
 mod sarif;
 
-pub use human::render_survey_human;
 pub use junit::render_survey_junit;
 pub use sarif::render_survey_sarif;
 
 use super::finding::Finding;
 use super::render::violations_json;
 use super::rule::{Level, RuleInfo};
-use super::survey::{Checked, NO_ACCESS, Survey, Verdict};
+use super::survey::{
+    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_SIGNATURE, NO_TRUST, Survey, Verdict,
+};
 use crate::canon::Value;
 use crate::formats::{Format, all_rules};
 use crate::limits::FINDINGS_A_SURVEY;
@@ -27,7 +28,7 @@ fn format_name(result: &Checked) -> &'static str {
 
 /// What there is to know about the rule of a finding; findings about what it came in are of the
 /// archive's rules.
-fn rule_of(format: Option<Format>, rule_id: &str) -> Option<&'static RuleInfo> {
+pub fn rule_of(format: Option<Format>, rule_id: &str) -> Option<&'static RuleInfo> {
     let formats = [format, Some(Format::Archive)];
     formats.into_iter().flatten().find_map(|format| {
         all_rules()
@@ -44,13 +45,56 @@ fn all_findings(survey: &Survey, result: &Checked) -> Vec<Finding> {
 }
 
 /// How many findings are not listed, and which bound that is; nothing where all are.
-fn unlisted_note(survey: &Survey) -> Option<String> {
+pub fn unlisted_note(survey: &Survey) -> Option<String> {
     (survey.unlisted() > 0).then(|| {
         format!(
             "{} more findings not listed: the limit is {FINDINGS_A_SURVEY}",
             survey.unlisted()
         )
     })
+}
+
+/// The place under its name, with the line where it is known and the name does not say it.
+pub fn named_place(finding: &Finding) -> String {
+    let label = finding.path().unwrap_or("the whole");
+    match (finding.place.span(), finding.place.line_number()) {
+        (Some(span), _) => format!("{label} ({})", span.start),
+        (None, Some(line)) if finding.place.file_name().is_some() => {
+            format!("{label} (line {line})")
+        }
+        _ => label.to_owned(),
+    }
+}
+
+/// What stands behind an id that belongs to no table, and what to do.
+pub fn meaning_of(id: &str) -> (&'static str, &'static str) {
+    match id {
+        NO_JSON => (
+            "the text is no strict JSON",
+            "get the file again; `runseal canon FILE` shows the same error with its place",
+        ),
+        NO_FORMAT => (
+            "it is of no known format, or of several",
+            "name the folder or file itself; `runseal verify --help` lists the formats",
+        ),
+        NO_SIGNATURE => (
+            "a signature is demanded and none holds",
+            "ask its maker to sign it (`runseal sign`)",
+        ),
+        NO_TRUST => (
+            "the trust policy does not accept it",
+            "`runseal trust explain POLICY PATH` says which line decided and why",
+        ),
+        EXPECTED => (
+            "something that must be there is not",
+            "ask whoever handed this over for what is missing",
+        ),
+        NO_ACCESS => (
+            "it could not be read",
+            "check the name and the rights, and run again",
+        ),
+        _ => ("a rule is broken", "`runseal rules` lists the rules"),
+    }
 }
 
 /// `{"checked","invalid","not_checked","ok","level","unchecked","results":[{"format","ok","path",
@@ -99,6 +143,10 @@ fn result_json(survey: &Survey, result: &Checked) -> Value {
     object.insert("ok", survey.is_ok(result));
     if let Some(outcome) = &result.identity.outcome {
         object.insert("outcome", outcome.as_str());
+    }
+    if !result.identity.not_captured.is_empty() {
+        let told = result.identity.not_captured.iter().map(String::as_str);
+        object.insert("not_captured", Value::array(told));
     }
     object.insert("violations", violations);
     if let Some(authenticity) = survey.authenticity_of(result) {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::human::meaning_of;
-use super::{UNKNOWN, all_findings, rule_of, unlisted_note};
+use super::{UNKNOWN, all_findings, meaning_of, rule_of, unlisted_note};
 use crate::canon::Value;
 use crate::formats::Format;
 use crate::verify::finding::Finding;

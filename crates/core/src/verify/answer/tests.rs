@@ -47,24 +47,6 @@ fn survey_json_has_the_promised_shape() {
 }
 
 #[test]
-fn survey_human_tells_what_where_expected_actual_meaning_and_advice() {
-    let text = render_survey_human(&survey());
-    for wanted in [
-        "INVALID  runs/<b> & c\\u{1} (job bundle)",
-        "  JB4: Every artifact has the content it declares (001 §3.2, §8 check 4)",
-        "      expected  aa",
-        "      actual    bb",
-        "    means: ",
-        "  hint: do not rely on this job bundle",
-        "ok       runs/a (patch set)",
-        "NOT CHECKED  runs/c: no permission",
-        "2 checked: 1 valid, 1 invalid; 1 NOT CHECKED; 3 other files passed over",
-    ] {
-        assert!(text.contains(wanted), "{wanted}\n{text}");
-    }
-}
-
-#[test]
 fn survey_sarif_names_rule_file_and_place() {
     let sarif = json(&render_survey_sarif(&survey()));
     for wanted in [
@@ -96,9 +78,6 @@ fn survey_findings_beyond_the_bound_are_told_in_every_answer() {
     let results = (0..more).map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "what"));
     let survey = Survey::new(Level::Document, results.collect(), 0);
     let note = "3 more findings not listed: the limit is 20000";
-    let human = render_survey_human(&survey);
-    assert!(human.contains(note));
-    assert_eq!(human.matches("INVALID").count(), more);
     let answer = render_survey_json(&survey);
     assert_eq!(answer.get("unlisted_violations"), Some(&Value::from(3)));
     let sarif = json(&render_survey_sarif(&survey));

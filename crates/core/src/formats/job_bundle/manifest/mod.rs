@@ -10,12 +10,15 @@ mod text;
 pub use text::Text;
 
 use super::facts::ArtifactKey;
-use super::hashes::{compute_bundle_id, compute_root_hash};
+use super::hashes::{compute_bundle_id, compute_root_hash, compute_stored_bundle_id};
 use super::op::Op;
-use crate::canon::{Document, Integer, Kind, NoCanonicalForm, Node};
+use crate::canon::{
+    Integer, JsonError, Kind, NoCanonicalForm, Node, Outline, ReadOptions, parse_outline,
+};
 use crate::digest::Digest;
+use crate::limits::max_manifest_elements;
 use pairs::pairs_off;
-use reading::{Reading, read_artifact, read_list, read_step};
+use reading::{Reading, is_too_long, read_artifact, read_step, read_texts};
 
 /// A fault of the schema: where in the manifest, and what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +32,8 @@ pub struct Problem {
 /// A step; what is missing or mistyped is `None`.
 #[derive(Clone, Debug)]
 pub struct Step<'a> {
-    /// The whole step.
-    pub node: Node<'a>,
+    /// Where it begins in the manifest's text.
+    pub start: usize,
     /// Its id.
     pub step_id: Option<Text<'a>>,
     /// Its place.
@@ -46,8 +49,8 @@ pub struct Step<'a> {
 /// An artifact's entry; what is missing or mistyped is `None`.
 #[derive(Clone, Debug)]
 pub struct Artifact<'a> {
-    /// The whole entry.
-    pub node: Node<'a>,
+    /// Where it begins in the manifest's text.
+    pub start: usize,
     /// Its id as text, well formed or not.
     pub artifact_id: Option<Text<'a>>,
     /// Its id, if well formed.
@@ -91,8 +94,8 @@ impl Artifact<'_> {
 /// A manifest that is one JSON document, as far as it is sound.
 #[derive(Debug)]
 pub struct Manifest<'a> {
-    /// The document's value.
-    pub root: Node<'a>,
+    /// The document, without the steps and artifacts.
+    pub outline: Outline<'a>,
     /// Faults of the schema, in the manifest's order.
     pub problems: Vec<Problem>,
     /// The bundle's id.
@@ -129,40 +132,42 @@ pub const ARTIFACT_FIELDS: [&str; 7] = [
 /// The lists of `inputs`, in the order of [`Manifest::inputs`].
 pub const INPUT_LISTS: [&str; 3] = ["symbols", "files", "slices"];
 
+/// The lists that are as long as the bundle has artifacts.
+const LONG_LISTS: [&str; 2] = ["steps", "artifacts"];
+const STEPS: usize = 0;
+const ARTIFACTS: usize = 1;
+
 impl<'a> Manifest<'a> {
-    /// Reads a manifest as far as it is sound.
-    pub fn read(document: &'a Document<'_>) -> Self {
-        let root = document.root();
-        // A manifest as the builder writes it is hashed as it stands.
-        let stored = document
-            .text()
-            .strip_suffix('\n')
-            .filter(|_| document.is_stored_as_job("\n"));
-        let mut reading = Reading {
-            problems: Vec::new(),
-        };
-        let top = |key: &'static str| move || format!("$.{key}");
-        let field = |key: &str| root.get(key);
-        if root.kind() != Kind::Object {
+    /// Reads a manifest as far as it is sound. Steps and artifacts are looked at as they pass by: a manifest may have
+    /// a million of them.
+    ///
+    /// # Errors
+    /// When it is no JSON document.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, JsonError> {
+        // Every text is that of the document or the reader refuses it.
+        let text = str::from_utf8(bytes).unwrap_or_default();
+        let mut steps = LongPart::new(text);
+        let mut artifacts = LongPart::new(text);
+        let options = ReadOptions::default();
+        let outline = parse_outline(bytes, &options, &LONG_LISTS, &mut |element| {
+            let part = (element.node, element.start);
+            let path = || format!("$.{}[{}]", LONG_LISTS[element.list], element.at);
+            match element.list {
+                STEPS => steps.add(|reading| read_step(reading, part, &path)),
+                _ => artifacts.add(|reading| read_artifact(reading, part, &path)),
+            }
+        })?;
+        let mut reading = Reading::new(outline.text());
+        if let Some(root) = outline.other_root() {
             let found = root.kind().with_article();
             reading.add(
                 || "$".to_owned(),
                 format!("expected an object, actual {found}"),
             );
-            return Self {
-                root,
-                problems: reading.problems,
-                bundle_id: None,
-                plan_hash: None,
-                root_hash: None,
-                steps: Vec::new(),
-                artifacts: Vec::new(),
-                inputs: Default::default(),
-                computed_id: None,
-                computed_root: None,
-                pairs_off: false,
-            };
+            return Ok(Self::without_members(outline, reading.into_problems()));
         }
+        let top = |key: &'static str| move || format!("$.{key}");
+        let field = |key: &str| outline.get(key);
         if let Some(version) = reading.text(field("bundle_version"), top("bundle_version"))
             && !version.as_str().is_some_and(is_known_version)
         {
@@ -177,51 +182,111 @@ impl<'a> Manifest<'a> {
             reading.text(field(key), || format!("$.{key}"));
         }
         let plan_hash = reading.digest(field("plan_hash"), top("plan_hash"));
-        let steps = read_list(&mut reading, field("steps"), "$.steps", read_step);
+        let steps = steps.finish(&mut reading, &outline, STEPS);
         let mut inputs: [Vec<Text<'a>>; 3] = Default::default();
         if let Some(node) = reading.typed(field("inputs"), Kind::Object, top("inputs")) {
             for (list, name) in inputs.iter_mut().zip(INPUT_LISTS) {
                 let place = format!("$.inputs.{name}");
-                let found = read_list(
-                    &mut reading,
-                    node.get(name),
-                    &place,
-                    |reading, item, path| reading.text(Some(item), path),
-                );
-                *list = found.into_iter().flatten().collect();
+                *list = read_texts(&mut reading, node.get(name), &place);
             }
         }
-        let artifacts = read_list(
-            &mut reading,
-            field("artifacts"),
-            "$.artifacts",
-            read_artifact,
-        );
+        let artifacts = artifacts.finish(&mut reading, &outline, ARTIFACTS);
         let root_hash = reading
             .typed(field("hashes"), Kind::Object, top("hashes"))
             .and_then(|node| {
                 reading.digest(node.get("root_hash"), || "$.hashes.root_hash".to_owned())
             });
         reading.typed(field("provenance"), Kind::Object, top("provenance"));
-        Self {
-            root,
-            problems: reading.problems,
+        Ok(Self {
+            problems: reading.into_problems(),
             bundle_id,
             plan_hash,
             root_hash,
             inputs,
-            computed_id: compute_bundle_id(root, stored),
+            computed_id: computed_id(&outline),
             computed_root: root_of(&artifacts),
             pairs_off: pairs_off(&steps, &artifacts),
             steps,
             artifacts,
+            outline,
+        })
+    }
+
+    fn without_members(outline: Outline<'a>, problems: Vec<Problem>) -> Self {
+        Self {
+            outline,
+            problems,
+            bundle_id: None,
+            plan_hash: None,
+            root_hash: None,
+            steps: Vec::new(),
+            artifacts: Vec::new(),
+            inputs: Default::default(),
+            computed_id: None,
+            computed_root: None,
+            pairs_off: false,
         }
     }
 
     /// A string at the top of the manifest.
     pub fn text(&self, key: &str) -> Option<Text<'a>> {
-        self.root.get(key).and_then(Text::of)
+        let node = self.outline.get(key).filter(Node::is_string)?;
+        Text::of(node, self.outline.text())
     }
+}
+
+/// What is read of a long list while it passes by.
+struct LongPart<'a, T> {
+    reading: Reading<'a>,
+    found: Vec<T>,
+    most: usize,
+}
+
+impl<'a, T> LongPart<'a, T> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            reading: Reading::new(text),
+            found: Vec::new(),
+            most: max_manifest_elements(text.len()),
+        }
+    }
+
+    fn add(&mut self, read: impl FnOnce(&mut Reading<'a>) -> T) {
+        // A list that is too long is told as that and nothing is made of it.
+        if self.found.len() <= self.most {
+            let read = read(&mut self.reading);
+            self.found.push(read);
+        }
+    }
+
+    /// What was found, with its faults behind those that `reading` has.
+    fn finish(self, reading: &mut Reading<'a>, outline: &Outline<'a>, name: usize) -> Vec<T> {
+        let key = LONG_LISTS[name];
+        let place = format!("$.{key}");
+        let Some(list) = outline.list(name) else {
+            // It is missing or no list.
+            reading.typed(outline.get(key), Kind::Array, || place);
+            return Vec::new();
+        };
+        if is_too_long(reading, list.len(), &place) {
+            return Vec::new();
+        }
+        reading.append(self.reading.problems);
+        self.found
+    }
+}
+
+/// The bundle id of §4.2.
+fn computed_id(outline: &Outline<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
+    // A manifest as the builder writes it is hashed as it stands.
+    if outline.is_stored_as_job("\n")
+        && let Some(text) = outline.text().strip_suffix('\n')
+    {
+        return compute_stored_bundle_id(text, outline.get("bundle_id")?, outline.get("hashes")?)
+            .map(Ok);
+    }
+    let whole = outline.parse_whole(&ReadOptions::default()).ok()?;
+    compute_bundle_id(whole.root())
 }
 
 /// The root hash of the artifacts as declared.

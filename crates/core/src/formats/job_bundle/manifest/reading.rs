@@ -8,38 +8,56 @@ use crate::formats::job_bundle::hashes::STEP_FIELDS;
 use crate::formats::job_bundle::op::Op;
 use crate::limits::{FINDINGS_A_RULE, max_manifest_elements};
 
-/// Collects faults while reading.
-pub(super) struct Reading {
+/// Reads values of one text, and collects faults on the way.
+pub(super) struct Reading<'a> {
+    pub text: &'a str,
     pub problems: Vec<Problem>,
 }
 
-impl Reading {
-    /// Adds a fault, up to as many as a rule lists; the last one says that there are more.
-    pub fn add(&mut self, path: impl FnOnce() -> String, message: String) {
-        if self.problems.len() >= FINDINGS_A_RULE {
-            return;
+impl<'a> Reading<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            problems: Vec::new(),
         }
-        if self.problems.len() == FINDINGS_A_RULE - 1 {
+    }
+
+    /// Adds a fault, up to as many as a rule lists.
+    pub fn add(&mut self, path: impl FnOnce() -> String, message: String) {
+        if self.problems.len() < FINDINGS_A_RULE {
+            self.problems.push(Problem {
+                path: path(),
+                message,
+            });
+        }
+    }
+
+    /// Adds the faults that were found elsewhere, behind those that are here.
+    pub fn append(&mut self, other: Vec<Problem>) {
+        let room = FINDINGS_A_RULE.saturating_sub(self.problems.len());
+        self.problems.extend(other.into_iter().take(room));
+    }
+
+    /// The faults; where there are more than a rule lists, the last one says so.
+    pub fn into_problems(mut self) -> Vec<Problem> {
+        if self.problems.len() >= FINDINGS_A_RULE {
+            self.problems.truncate(FINDINGS_A_RULE - 1);
             self.problems.push(Problem {
                 path: String::new(),
                 message: format!(
                     "there are more faults, which are not listed: the limit is {FINDINGS_A_RULE}"
                 ),
             });
-            return;
         }
-        self.problems.push(Problem {
-            path: path(),
-            message,
-        });
+        self.problems
     }
 
-    pub fn typed<'a>(
+    pub fn typed<'n>(
         &mut self,
-        value: Option<Node<'a>>,
+        value: Option<Node<'n>>,
         kind: Kind,
         path: impl FnOnce() -> String,
-    ) -> Option<Node<'a>> {
+    ) -> Option<Node<'n>> {
         match value {
             Some(node) if node.kind() == kind => Some(node),
             Some(node) => {
@@ -57,12 +75,13 @@ impl Reading {
         }
     }
 
-    pub fn text<'a>(
+    pub fn text(
         &mut self,
-        value: Option<Node<'a>>,
+        value: Option<Node<'_>>,
         path: impl FnOnce() -> String,
     ) -> Option<Text<'a>> {
-        self.typed(value, Kind::String, path).and_then(Text::of)
+        let node = self.typed(value, Kind::String, path)?;
+        Text::of(node, self.text)
     }
 
     pub fn digest(&mut self, value: Option<Node<'_>>, path: impl Fn() -> String) -> Option<Digest> {
@@ -79,12 +98,13 @@ impl Reading {
         }
     }
 
-    fn integer<'a>(
+    fn integer(
         &mut self,
-        value: Option<Node<'a>>,
+        value: Option<Node<'_>>,
         path: impl Fn() -> String,
     ) -> Option<Integer<'a>> {
-        let number = self.typed(value, Kind::Number, &path)?.as_number()?;
+        let node = self.typed(value, Kind::Number, &path)?;
+        let number = node.number_of(self.text)?;
         let integer = number.as_integer();
         if integer.is_none() {
             self.add(
@@ -96,37 +116,42 @@ impl Reading {
     }
 }
 
-pub(super) fn read_list<'a, T>(
-    reading: &mut Reading,
-    value: Option<Node<'a>>,
+/// Whether a list of so many elements is too long for a manifest of this size; told where it is.
+pub(super) fn is_too_long(reading: &mut Reading<'_>, count: usize, place: &str) -> bool {
+    let most = max_manifest_elements(reading.text.len());
+    if count > most {
+        let message = format!(
+            "there are {count} elements, more than {most}, the limit for a manifest of this size"
+        );
+        reading.add(|| place.to_owned(), message);
+    }
+    count > most
+}
+
+pub(super) fn read_texts<'a>(
+    reading: &mut Reading<'a>,
+    value: Option<Node<'_>>,
     place: &str,
-    mut read: impl FnMut(&mut Reading, Node<'a>, &dyn Fn() -> String) -> T,
-) -> Vec<T> {
+) -> Vec<Text<'a>> {
     let Some(list) = reading.typed(value, Kind::Array, || place.to_owned()) else {
         return Vec::new();
     };
-    let items = list.items().enumerate();
-    let most = max_manifest_elements(list.document_bytes());
-    if items.len() > most {
-        let message = format!(
-            "there are {} elements, more than {most}, the limit for a manifest of this size",
-            items.len()
-        );
-        reading.add(|| place.to_owned(), message);
+    if is_too_long(reading, list.len(), place) {
         return Vec::new();
     }
-    items
-        .map(|(at, item)| read(reading, item, &|| format!("{place}[{at}]")))
+    list.items()
+        .enumerate()
+        .filter_map(|(at, item)| reading.text(Some(item), || format!("{place}[{at}]")))
         .collect()
 }
 
 pub(super) fn read_step<'a>(
-    reading: &mut Reading,
-    node: Node<'a>,
+    reading: &mut Reading<'a>,
+    (node, start): (Node<'_>, usize),
     path: &dyn Fn() -> String,
 ) -> Step<'a> {
     let mut step = Step {
-        node,
+        start,
         step_id: None,
         ordinal: None,
         op: None,
@@ -161,12 +186,12 @@ pub(super) fn read_step<'a>(
 }
 
 pub(super) fn read_artifact<'a>(
-    reading: &mut Reading,
-    node: Node<'a>,
+    reading: &mut Reading<'a>,
+    (node, start): (Node<'_>, usize),
     path: &dyn Fn() -> String,
 ) -> Artifact<'a> {
     let mut artifact = Artifact {
-        node,
+        start,
         artifact_id: None,
         key: None,
         kind: None,

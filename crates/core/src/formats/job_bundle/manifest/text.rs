@@ -16,9 +16,12 @@ pub enum Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn of(node: Node<'a>) -> Option<Self> {
+    /// The string that `node`, a value of the document `text`, is.
+    pub(super) fn of(node: Node<'_>, text: &'a str) -> Option<Self> {
         match node.as_str() {
-            Some(text) => Some(Self::Plain(text)),
+            // The node may be gone soon; the text it was read from stays.
+            Some(Cow::Borrowed(_)) => Some(Self::Plain(Cow::Borrowed(node.raw_of(text)?))),
+            Some(Cow::Owned(decoded)) => Some(Self::Plain(Cow::Owned(decoded))),
             None => node.as_json_string().map(|text| Self::Lone(Box::new(text))),
         }
     }

@@ -1,0 +1,416 @@
+//! `runseal record`: run any command as it stands, and seal what it read, wrote and printed.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::verify::Outcome;
+use runseal_engine::input::Input;
+use runseal_engine::record::apply::apply_changes;
+use runseal_engine::record::repeat::repeat_command;
+use runseal_engine::record::run::{Command, Watching, policy};
+use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
+use runseal_engine::record::secrets::find_secret;
+use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, Sandbox};
+
+use super::record_error::{apply_error, record_error};
+use super::replay_render::render_varying;
+use super::sandbox_level::SandboxArgs;
+use super::seal::parse_run_id;
+use crate::clock;
+use crate::error::CliError;
+use crate::ui;
+
+/// Bytes of standard input that are read at the most.
+const LARGEST_STDIN: u64 = 512 << 20;
+
+/// Run any command and seal it as a run bundle: what it read, wrote and printed.
+///
+/// The command runs as it stands in the current folder, which it sees at its own path and can
+/// write to; what it writes becomes artifacts of the bundle and, without --apply, nothing else.
+/// It has no network. Every file that it reads below the folder is sealed, so that `runseal replay`
+/// needs nothing but the bundle. What could not be seen is listed in it.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  runseal record -- python3 analyse.py data.csv\n  \
+        runseal record --input /data/set --param alpha=0.5 --times 2 -- ./simulate\n\n\
+        docs/record.md walks through five of them."
+)]
+pub struct Args {
+    /// The folder of run bundles; the new one becomes DIR/<run_id>.
+    #[arg(long, value_name = "DIR", default_value = "RUN_BUNDLE")]
+    out: PathBuf,
+    /// The run's id; by default `run_<time>_<first 8 digits of inputs_hash>`.
+    #[arg(long, value_name = "ID")]
+    run_id: Option<String>,
+    /// A file or folder that the command may read, also outside of the current folder; what it
+    /// reads of it is sealed under inputs/. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    input: Vec<PathBuf>,
+    /// A parameter: the command finds it as the variable RUNSEAL_PARAM_<K>. May be repeated.
+    #[arg(long, value_name = "K=V")]
+    param: Vec<String>,
+    /// Which of the files that it writes are kept, by their path below the folder; all where not
+    /// given. May be repeated.
+    #[arg(long, value_name = "GLOB")]
+    keep: Vec<String>,
+    /// A variable of yours that the command gets, sealed with its value; or NAME=VALUE. May be
+    /// repeated. Values that look like keys are refused.
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
+    /// A variable that the command gets and whose value is not sealed. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    secret: Vec<String>,
+    /// What the command gets on standard input; `-` passes yours on. Without it, a file that
+    /// stands on standard input is passed on, a pipe or terminal is not.
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// Run it N times and say what varies. The first run is sealed.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    times: u32,
+    /// Files larger than this are not sealed, only their paths, sizes and hashes; a replay then
+    /// asks for them. Takes K, M, G.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    reference_above: Option<u64>,
+    /// Put what it wrote into the folder too, unless a file changed there meanwhile.
+    #[arg(long)]
+    apply: bool,
+    /// Seal the run also where the command fails; it is shown as a failed run everywhere.
+    #[arg(long)]
+    keep_failed: bool,
+    /// Tell the command that it is this many seconds after 1970, where that is possible.
+    #[arg(long, value_name = "SECONDS")]
+    fixed_time: Option<i64>,
+    /// The seconds that the command may run.
+    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = clap::value_parser!(u32).range(1..=604800))]
+    timeout: u32,
+    /// The bytes that it may write. With more than 1 GiB they are on disk instead of in memory.
+    #[arg(long, value_name = "SIZE", default_value_t = MOST_IN_MEMORY, value_parser = parse_size)]
+    artifact_bytes: u64,
+    #[command(flatten)]
+    sandbox: SandboxArgs,
+    /// The command and its arguments, after `--`.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// A number of bytes with K, M, G or T behind it.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let shift = match unit.to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(format!("`{text}` is no size, such as 500M")),
+    };
+    let count: u64 = digits.parse().map_err(|_| format!("`{text}` is no size, such as 500M"))?;
+    let bytes = count.checked_mul(1 << shift).filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| format!("`{text}` is no size that can be had"))
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let cancel = CancelToken::on_interrupt()
+        .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
+    let request = args.request()?;
+    let sandbox = args.sandbox.open()?;
+    let watching = Watching {
+        cancel: Some(cancel.clone()),
+        on_output: None,
+    };
+    let began = SystemTime::now();
+    let sealed = match record_command(&request, &sandbox, &watching) {
+        Ok(sealed) => sealed,
+        Err(error) => return record_error(error, args.keep_failed),
+    };
+    let outcome = args.finish(&request, &sealed, began)?;
+    print_sealed(&sealed, args)?;
+    warn_unseen(&sealed);
+    if args.times > 1 {
+        args.repeat(&request, &sealed, &sandbox, &watching)?;
+    }
+    Ok(outcome)
+}
+
+impl Args {
+    fn request(&self) -> Result<RecordRequest, CliError> {
+        let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
+        let folder = folder.map_err(|error| {
+            CliError::new(Outcome::Unreadable, "FOLDER", format!("the current folder cannot be read: {error}"))
+                .hint("change into a folder that is there and that you may read")
+        })?;
+        std::fs::read_dir(&folder).map_err(|error| {
+            CliError::new(Outcome::Unreadable, "FOLDER", format!("the current folder cannot be read: {error}"))
+                .at(folder.display().to_string())
+                .hint("change into a folder that you may read")
+        })?;
+        let limits = Limits {
+            wall_time: Duration::from_secs(self.timeout.into()),
+            file_bytes: self.artifact_bytes,
+            work_bytes: self.artifact_bytes,
+            ..policy()
+        };
+        let (variables, secrets) = self.variables()?;
+        let out = folder.join(&self.out);
+        Ok(RecordRequest {
+            command: Command {
+                argv: self.command.clone(),
+                inputs: self.input.iter().map(|input| Mount {
+                    host: folder.join(input),
+                    inside: folder.join(input),
+                }).collect(),
+                appears_at: folder.clone(),
+                parameters: self.parameters()?,
+                variables,
+                secrets,
+                stdin: self.read_stdin()?,
+                fixed_time: self.fixed_time,
+                search: [std::env::var_os("PATH"), None],
+                limits,
+                folder,
+            },
+            out,
+            run_id: self.run_id.as_deref().map(parse_run_id).transpose()?,
+            keep: self.keep_set()?,
+            reference_above: self.reference_above,
+            keep_failed: self.keep_failed,
+            now: clock::now()?,
+        })
+    }
+
+    fn parameters(&self) -> Result<BTreeMap<String, String>, CliError> {
+        let mut parameters = BTreeMap::new();
+        for text in &self.param {
+            let Some((name, value)) = text.split_once('=') else {
+                return Err(CliError::usage(
+                    format!("`--param {}` has no `=`", text.escape_debug()),
+                    "write it as `--param name=value`",
+                ));
+            };
+            if !is_variable_name(name) {
+                return Err(CliError::usage(
+                    format!("`{}` cannot name a parameter", name.escape_debug()),
+                    "use letters, digits and `_`, with no digit first",
+                ));
+            }
+            refuse_secret(name, value, "--param")?;
+            if parameters.insert(name.to_owned(), value.to_owned()).is_some() {
+                return Err(CliError::usage(
+                    format!("the parameter `{name}` is given twice"),
+                    "give it once",
+                ));
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// The variables that are sealed, and those that are not.
+    #[allow(clippy::type_complexity, reason = "two maps of the same kind")]
+    fn variables(&self) -> Result<(BTreeMap<String, String>, BTreeMap<String, String>), CliError> {
+        let mut variables = BTreeMap::new();
+        for text in &self.env {
+            let (name, value) = match text.split_once('=') {
+                Some((name, value)) => (name.to_owned(), value.to_owned()),
+                None => (text.clone(), host_variable(text)?),
+            };
+            check_variable_name(&name)?;
+            refuse_secret(&name, &value, "--env")?;
+            variables.insert(name, value);
+        }
+        let mut secrets = BTreeMap::new();
+        for name in &self.secret {
+            check_variable_name(name)?;
+            secrets.insert(name.clone(), host_variable(name)?);
+        }
+        Ok((variables, secrets))
+    }
+
+    fn keep_set(&self) -> Result<Option<GlobSet>, CliError> {
+        if self.keep.is_empty() {
+            return Ok(None);
+        }
+        let bad = |error: globset::Error| {
+            CliError::usage(format!("`--keep`: {error}"), "write it as `--keep 'results/*.csv'`")
+        };
+        let mut set = GlobSetBuilder::new();
+        for pattern in &self.keep {
+            set.add(Glob::new(pattern).map_err(bad)?);
+        }
+        set.build().map(Some).map_err(bad)
+    }
+
+    fn read_stdin(&self) -> Result<Vec<u8>, CliError> {
+        if let Some(path) = &self.stdin {
+            return Ok(Input::from_argument(Some(path)).read(LARGEST_STDIN)?);
+        }
+        let stdin = std::io::stdin();
+        let is_file = std::fs::metadata("/proc/self/fd/0").is_ok_and(|metadata| metadata.is_file());
+        if stdin.is_terminal() || !is_file {
+            return Ok(Vec::new());
+        }
+        let mut bytes = Vec::new();
+        let read = stdin.lock().take(LARGEST_STDIN + 1).read_to_end(&mut bytes);
+        read.map_err(|error| {
+            CliError::new(Outcome::Unreadable, "STDIN", format!("standard input cannot be read: {error}"))
+        })?;
+        if bytes.len() as u64 > LARGEST_STDIN {
+            return Err(CliError::new(Outcome::Unreadable, "STDIN", "standard input has more than 512 MiB")
+                .hint("name the file as an argument of the command, or with `--input`"));
+        }
+        Ok(bytes)
+    }
+
+    /// What is done with a run that was sealed.
+    fn finish(
+        &self,
+        request: &RecordRequest,
+        sealed: &SealedCommand,
+        began: SystemTime,
+    ) -> Result<Outcome, CliError> {
+        let has_failed = sealed.ending != runseal_sandbox::Ending::Exited(0);
+        if self.apply
+            && !has_failed
+            && let Some(layer) = &sealed.run.recorded.layer
+        {
+            let is_kept = |path: &str| match &request.keep {
+                Some(keep) => keep.is_match(Path::new(path)),
+                None => true,
+            };
+            apply_changes(layer, &request.command.folder, began, is_kept)
+                .map_err(|error| apply_error(error, &sealed.path))?;
+        }
+        Ok(match has_failed {
+            true => Outcome::Invalid,
+            false => Outcome::Valid,
+        })
+    }
+
+    fn repeat(
+        &self,
+        request: &RecordRequest,
+        sealed: &SealedCommand,
+        sandbox: &Sandbox,
+        watching: &Watching,
+    ) -> Result<(), CliError> {
+        let repeated = repeat_command(request, &sealed.run, sandbox, watching, self.times);
+        match repeated {
+            Ok(varying) if varying.is_steady() => {
+                ui::note(&format!("{} runs gave the same", self.times));
+                Ok(())
+            }
+            Ok(varying) => {
+                ui::tell(&render_varying(&varying, self.times));
+                Ok(())
+            }
+            Err(error) => record_error(error, self.keep_failed).map(drop),
+        }
+    }
+}
+
+fn is_variable_name(name: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word)
+}
+
+fn check_variable_name(name: &str) -> Result<(), CliError> {
+    match is_variable_name(name) {
+        true => Ok(()),
+        false => Err(CliError::usage(
+            format!("`{}` is no name of a variable", name.escape_debug()),
+            "use letters, digits and `_`, with no digit first",
+        )),
+    }
+}
+
+fn host_variable(name: &str) -> Result<String, CliError> {
+    std::env::var(name).map_err(|error| {
+        let why = match error {
+            std::env::VarError::NotPresent => "is not set",
+            std::env::VarError::NotUnicode(_) => "is no UTF-8",
+        };
+        CliError::usage(
+            format!("the variable `{}` {why}", name.escape_debug()),
+            "set it, or leave the option out",
+        )
+    })
+}
+
+fn refuse_secret(name: &str, value: &str, option: &str) -> Result<(), CliError> {
+    let Some(why) = find_secret(name, value) else {
+        return Ok(());
+    };
+    Err(CliError::new(
+        Outcome::Malformed,
+        "SECRET",
+        format!("the value of `{name}` looks like a secret ({why}), and {option} would seal it"),
+    )
+    .hint(format!("`--secret {name}` passes the variable on without sealing its value")))
+}
+
+fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
+    let has_failed = sealed.ending != runseal_sandbox::Ending::Exited(0);
+    let path = shown_path(&sealed.path, args);
+    if !std::io::stdout().is_terminal() {
+        let mut printed = Value::object([
+            ("run_id", sealed.run_id.as_str()),
+            ("path", path.as_str()),
+            ("outputs_hash", sealed.outputs_hash.as_str()),
+        ]);
+        if has_failed {
+            printed.insert("failed", true);
+        }
+        return ui::print_json(&printed, Dialect::Kernel);
+    }
+    let outcome = &sealed.run.recorded.outcome;
+    let (out, err) = (&outcome.stdout.bytes, &outcome.stderr.bytes);
+    let verdict = if has_failed { "sealed as a FAILED run" } else { "sealed" };
+    let mut text = format!("{verdict}: {path}\n");
+    text += &format!("  read     {} files, and {} of the machine\n", sealed.read, sealed.outside);
+    text += &format!("  wrote    {} files\n", sealed.written.len());
+    for name in sealed.written.iter().take(10) {
+        text += &format!("           artifacts/{name}\n");
+    }
+    if sealed.written.len() > 10 {
+        text += &format!("           and {} more\n", sealed.written.len() - 10);
+    }
+    text += &format!("  printed  {} bytes, complained in {}\n", out.len(), err.len());
+    text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
+    ui::print_bytes(text.as_bytes())
+}
+
+/// The path of the bundle, as short as `--out` was given.
+fn shown_path(path: &Path, args: &Args) -> String {
+    let name = path.file_name().unwrap_or_default();
+    args.out.join(name).display().to_string()
+}
+
+/// Says what this run's observation missed; what none sees is in the bundle and in the docs.
+fn warn_unseen(sealed: &SealedCommand) {
+    for gap in &sealed.gaps {
+        if !matches!(gap.kind.as_str(), "never-seen" | "outside") {
+            ui::note(&format!("not captured: {}", gap.detail));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_takes_units_and_refuses_what_is_none() {
+        for (text, bytes) in [("1", 1), ("2K", 2048), ("3MiB", 3 << 20), ("1gb", 1 << 30)] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "K", "0", "-1", "1X", "99999999999999999999", "99999999T"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+}

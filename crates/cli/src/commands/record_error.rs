@@ -1,0 +1,128 @@
+//! How the end of a recording that sealed nothing is told.
+
+use std::path::Path;
+
+use runseal_core::verify::Outcome;
+use runseal_engine::record::ProgramError;
+use runseal_engine::record::apply::ApplyError;
+use runseal_engine::record::run::RunError;
+use runseal_engine::record::seal::RecordError;
+use runseal_engine::run::seal::SealError;
+use runseal_sandbox::SandboxError;
+
+use super::sandbox_level::missing_layer;
+use super::seal::{print_rejected, sandbox_error, seal_error};
+use crate::error::CliError;
+use crate::ui;
+
+/// Lines of a failed command's complaints that are shown.
+const SHOWN_LINES: usize = 20;
+
+/// Tells why nothing was sealed.
+pub fn record_error(error: RecordError, keeps_failed: bool) -> Result<Outcome, CliError> {
+    let message = error.to_string();
+    Err(match error {
+        RecordError::Failed { stderr, .. } => {
+            show_end(&stderr);
+            let told = CliError::new(Outcome::Invalid, "FAILED", format!("{message}; nothing was sealed"));
+            match keeps_failed {
+                true => told.hint("a run that a limit stopped is never sealed; `--timeout` and `--artifact-bytes` give more room"),
+                false => told.hint("`--keep-failed` seals a failed run, marked as one"),
+            }
+        }
+        RecordError::Interrupted
+        | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled { .. })) => {
+            CliError::new(Outcome::Interrupted, "INTERRUPTED", "the command was ended and nothing was sealed")
+        }
+        RecordError::Run(error) => run_error(error),
+        RecordError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message)
+            .hint("record again while nothing else writes to the folder"),
+        RecordError::Left { .. } => CliError::new(Outcome::Invalid, "LEFT", message)
+            .hint("`--keep GLOB` chooses which of the files it writes are sealed; the rest is left out"),
+        RecordError::Access(_) => CliError::new(Outcome::Invalid, "NAME", message)
+            .hint("rename the file, or keep the command from reading it"),
+        RecordError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
+        RecordError::NoForm(_) => CliError::new(Outcome::Malformed, "JSON", message),
+        RecordError::Files(error) => seal_error(SealError::Files(error)),
+        RecordError::Read(error) => error.into(),
+        RecordError::Rejected(findings) => return print_rejected(&findings),
+    })
+}
+
+fn run_error(error: RunError) -> CliError {
+    let message = error.to_string();
+    match error {
+        RunError::NoCommand => CliError::usage(message, "write it after `--`"),
+        RunError::Program(ProgramError::NotOnPath(_)) => {
+            CliError::new(Outcome::Unreadable, "NO_PROGRAM", message)
+                .hint("check its name; a script of the current folder is written as `./script`")
+        }
+        RunError::Program(_) => CliError::new(Outcome::Unreadable, "NO_PROGRAM", message)
+            .hint("check its name and its rights"),
+        RunError::Place { .. } => CliError::new(Outcome::Unreadable, "PLACE", message)
+            .hint("record in a folder of your own, such as one in your home"),
+        RunError::Home(_) => CliError::new(Outcome::Unreadable, "PLACE", message)
+            .hint("change into the folder of the project"),
+        RunError::Read { source, .. } => {
+            CliError::new(Outcome::Unreadable, "INPUT", format!("{message}: {source}"))
+                .hint("check the name and your right to read it")
+        }
+        RunError::Sandbox(SandboxError::Missing(missing)) => missing_layer(&missing),
+        RunError::Sandbox(SandboxError::Execute { program, source }) => CliError::new(
+            Outcome::Unreadable,
+            "EXECUTE",
+            format!("`{}` could not be started: {source}", program.escape_debug()),
+        )
+        .hint("its interpreter may be missing or lie where the sandbox does not show it; `--input PATH` shows a folder"),
+        RunError::Sandbox(error) => sandbox_error(&error),
+    }
+}
+
+/// What a failed command complained about, its last lines as they are but for control characters.
+fn show_end(stderr: &[u8]) {
+    let text = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = text.lines().collect();
+    let skipped = lines.len().saturating_sub(SHOWN_LINES);
+    if skipped > 0 {
+        ui::tell(&format!("… {skipped} lines before"));
+    }
+    for line in &lines[skipped..] {
+        ui::tell(&escape_controls(line));
+    }
+}
+
+/// A line with everything in it that could move the cursor or change colours made visible.
+fn escape_controls(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '\t' => shown.push(c),
+            c if c.is_control() => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Tells why artifacts were not put into the folder. The bundle stands.
+pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
+    let message = error.to_string();
+    let told = match error {
+        ApplyError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message),
+        ApplyError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
+        ApplyError::Write(error) => {
+            CliError::new(Outcome::Unreadable, "WRITE", format!("{error}: {}", error.source))
+        }
+    };
+    told.hint(format!("the run is sealed: `{}` has everything under artifacts/", bundle.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escape_controls;
+
+    #[test]
+    fn complaints_cannot_reach_the_terminal() {
+        assert_eq!(escape_controls("a\tb \u{1b}[31mred\u{7}"), "a\tb \\u{1b}[31mred\\u{7}");
+    }
+}

@@ -1,0 +1,181 @@
+//! Replaying a pack: its bundle is derived again where the intent is given, and its proposal is
+//! executed again where it was executed.
+
+use std::path::Path;
+
+use runseal_core::canon::{Document, JsonError, Node, ReadOptions, parse_document};
+use runseal_core::digest::ContentHash;
+use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
+use runseal_core::limits::JsonLimits;
+use runseal_core::verify::{Level, Outcome};
+use runseal_engine::harness::{RecordedExecution, held_proposal, parse_proposal, replay_execution};
+use runseal_engine::input::Input;
+use runseal_engine::survey::read_pack;
+use runseal_kernel::proposal::{Proposal, generate_proposal};
+
+use super::replay_intent::{Comparison, compare_bundle, make, print};
+use super::run::harness_error;
+use crate::error::CliError;
+use crate::intent_input::read_intent;
+use crate::{ui, verdict};
+
+/// Where what a pack does not hold comes from.
+pub struct Sources<'a> {
+    /// The intent it was made of.
+    pub intent: Option<&'a Path>,
+    /// The proposal that was executed.
+    pub proposal: Option<&'a Path>,
+}
+
+/// Replays the pack at `path`. What is replayed is what was verified.
+pub fn replay_pack(path: &Path, sources: &Sources<'_>, json: bool) -> Result<Outcome, CliError> {
+    let shown = path.to_string_lossy();
+    let (files, wrapping) = read_pack(path)?;
+    let view = PackView::new(&shown, &files, Level::Integrity);
+    let report = verify_pack(&view);
+    for finding in &wrapping {
+        ui::tell(&verdict::finding_line(finding));
+    }
+    if !report.is_valid() {
+        return verdict::print_verdict(&report, &shown);
+    }
+    if !wrapping.is_empty() {
+        return Ok(Outcome::Invalid);
+    }
+    let document = |name: &str| parse_file(&files, name, path);
+    let Some(run) = document("run.json")? else {
+        return Err(CliError::internal("a valid pack without run.json"));
+    };
+    let mut comparison = Comparison::default();
+    match sources.intent {
+        Some(intent) => derive_again(&mut comparison, &files, run.root(), intent, path)?,
+        None => comparison
+            .notes
+            .push("the bundle was not derived again: --intent FILE names its intent".to_owned()),
+    }
+    match document("evidence.json")? {
+        Some(evidence) => execute_again(
+            &mut comparison,
+            &files,
+            (run.root(), evidence.root()),
+            sources,
+        )?,
+        None if sources.intent.is_none() => {
+            return Err(CliError::usage(
+                "the pack holds no execution, so it is derived from its intent",
+                "`--intent FILE` names the intent it was made of",
+            ));
+        }
+        None => comparison.notes.push("the run executed nothing".to_owned()),
+    }
+    print(&comparison, path, json)
+}
+
+fn parse_file<'f>(
+    files: &'f PackFiles,
+    name: &str,
+    path: &Path,
+) -> Result<Option<Document<'f>>, CliError> {
+    let parse = |bytes| parse_document(bytes, &ReadOptions::default());
+    let failed = |error: JsonError| CliError::json(&error, &path.join(name).display().to_string());
+    files.bytes(name).map(parse).transpose().map_err(failed)
+}
+
+fn text(node: Option<Node<'_>>) -> String {
+    let text = node.and_then(|node| node.as_lossy_str());
+    text.unwrap_or_default().into_owned()
+}
+
+/// The kernel's part: the intent's hash, and the bundle or the reason to refuse.
+fn derive_again(
+    comparison: &mut Comparison,
+    files: &PackFiles,
+    run: Node<'_>,
+    intent: &Path,
+    path: &Path,
+) -> Result<(), CliError> {
+    let recorded = text(run.get("intent").and_then(|intent| intent.get("sha256")));
+    let bytes = Input::from_argument(Some(intent)).read(JsonLimits::LARGEST_DOCUMENT)?;
+    let actual = ContentHash::of(&bytes).to_string();
+    comparison.add("the intent's hash", &recorded, &actual);
+    let made = make(intent)?;
+    if text(run.get("kernel_result_kind")) == "REFUSE" {
+        let again = match &made {
+            Err(refusal) => refusal.to_string(),
+            Ok(_) => "a bundle".to_owned(),
+        };
+        comparison.add(
+            "the reason to refuse",
+            &text(run.get("refuse_reason")),
+            &again,
+        );
+        return Ok(());
+    }
+    let Some(bundle) = parse_file(files, "bundle.json", path)? else {
+        return Err(CliError::internal("a valid pack without bundle.json"));
+    };
+    compare_bundle(comparison, bundle.root(), &made, &path.join("bundle.json"))
+}
+
+/// The harness's part: the proposal is executed, and the evidence compared.
+fn execute_again(
+    comparison: &mut Comparison,
+    files: &PackFiles,
+    (run, evidence): (Node<'_>, Node<'_>),
+    sources: &Sources<'_>,
+) -> Result<(), CliError> {
+    let Some(proposal) = find_proposal(files, evidence, sources)? else {
+        if sources.intent.is_none() {
+            return Err(CliError::usage(
+                "the pack does not hold the proposal that was executed",
+                "`--proposal FILE` names it, or `--intent FILE` the intent it was made of",
+            ));
+        }
+        comparison.notes.push(
+            "nothing was executed: the pack does not hold its proposal, and the intent gives \
+             another one; --proposal FILE names it"
+                .to_owned(),
+        );
+        return Ok(());
+    };
+    let recorded = RecordedExecution {
+        run,
+        evidence,
+        model_io: files.bytes("model_io.json"),
+    };
+    let replayed = replay_execution(&recorded, &proposal).map_err(|error| harness_error(&error))?;
+    comparison.was_executed = true;
+    comparison.same.extend(replayed.same);
+    comparison.differences.extend(replayed.differences);
+    Ok(())
+}
+
+/// The proposal that was executed: the one that is named, the one in the evidence, or the one that
+/// bundle and intent give, where it has the hash.
+fn find_proposal(
+    files: &PackFiles,
+    evidence: Node<'_>,
+    sources: &Sources<'_>,
+) -> Result<Option<Proposal>, CliError> {
+    if let Some(path) = sources.proposal {
+        let bytes = Input::from_argument(Some(path)).read(JsonLimits::LARGEST_DOCUMENT)?;
+        let proposal = parse_proposal(&bytes).map_err(|error| harness_error(&error))?;
+        return Ok(Some(proposal));
+    }
+    let held = held_proposal(evidence).map_err(|error| harness_error(&error))?;
+    if held.is_some() {
+        return Ok(held);
+    }
+    let (Some(intent), Some(bundle)) = (sources.intent, files.bytes("bundle.json")) else {
+        return Ok(None);
+    };
+    let (Ok(intent), Ok(bundle)) = (
+        read_intent(intent)?,
+        parse_document(bundle, &ReadOptions::default()),
+    ) else {
+        return Ok(None);
+    };
+    let made = generate_proposal(bundle.root(), intent.context().get("proposal"));
+    let wanted = text(evidence.get("proposal_hash"));
+    Ok(made.ok().filter(|made| made.hash().to_string() == wanted))
+}

@@ -1,0 +1,48 @@
+//! The level of the sandbox, chosen by name. It is never lowered by itself; what is missing is
+//! said, with what would allow it and the strongest level that works here.
+
+use runseal_core::verify::Outcome;
+use runseal_sandbox::{Isolation, Missing, Sandbox, SandboxError};
+
+use crate::error::CliError;
+
+/// How far commands are kept apart from the machine.
+#[derive(Debug, clap::Args)]
+pub struct SandboxArgs {
+    /// How far the command is kept apart from this machine. It is recorded and shown, and never
+    /// lowered by itself.
+    #[arg(long = "sandbox", value_name = "LEVEL", default_value = "namespaces", value_parser = ["namespaces", "landlock", "none"])]
+    level: String,
+}
+
+impl SandboxArgs {
+    /// The sandbox that was asked for.
+    pub fn find(&self) -> Result<Sandbox, SandboxError> {
+        let level = Isolation::from_name(&self.level).unwrap_or(Isolation::Full);
+        Ok(Sandbox::at(level)?)
+    }
+
+    /// The same, with its error as it is told.
+    pub fn open(&self) -> Result<Sandbox, CliError> {
+        self.find().map_err(|error| match error {
+            SandboxError::Missing(missing) => missing_layer(&missing),
+            other => super::seal::sandbox_error(&other),
+        })
+    }
+}
+
+/// What is missing, what would allow it, and what can be had here.
+pub fn missing_layer(missing: &Missing) -> CliError {
+    let mut hint: Vec<String> = missing.advice().iter().map(ToString::to_string).collect();
+    if hint.is_empty() && !missing.hint().is_empty() {
+        hint.push(missing.hint().to_owned());
+    }
+    let (strongest, _) = Sandbox::find_strongest();
+    if strongest != Isolation::Full {
+        hint.push(format!(
+            "or take the strongest level that works here, `--sandbox {strongest}`: {}",
+            strongest.weakness()
+        ));
+    }
+    CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string()).hint(hint.join("\nhint: "))
+}

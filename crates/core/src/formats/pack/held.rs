@@ -1,0 +1,137 @@
+//! PK16: what the hashes of a run stand for is in its pack.
+//!
+//! Asked of packs whose evidence holds contents. A content is in evidence.json's `contents`, or in
+//! patch.json where the plan itself wrote it; one that was too long is in `contents` as omitted.
+
+use std::collections::BTreeSet;
+
+use super::PackView;
+use super::agreement::{element, execution, list, place, text};
+use crate::canon::{JsonPath, Node};
+use crate::digest::{ContentHash, Hasher};
+use crate::formats::evidence::{CONTENTS, find_content};
+use crate::limits::RUN_PRINTED_COMPARED;
+use crate::verify::{Findings, Gate, Place};
+
+const RUN: &str = "run.json";
+const EVIDENCE: &str = "evidence.json";
+
+pub(super) fn needs_contents(view: &PackView<'_>) -> Gate {
+    let evidence = view.document(EVIDENCE);
+    match evidence.and_then(|evidence| evidence.get(CONTENTS)) {
+        Some(_) => Gate::Ready,
+        None => Gate::NotApplicable("the evidence holds no contents"),
+    }
+}
+
+/// PK16.
+pub(super) fn check_held(view: &PackView<'_>, findings: &mut Findings) {
+    let (Some(evidence), Some(run)) = (view.document(EVIDENCE), view.document(RUN)) else {
+        return;
+    };
+    let Some(contents) = evidence.get(CONTENTS) else {
+        return;
+    };
+    let written = find_written(view);
+    let mut named = BTreeSet::new();
+    let mut ask = |node: Node<'_>, member: &str, place: Place| {
+        let Some(hash) = text(node, member) else {
+            return;
+        };
+        if contents.get(&hash).is_none() && !written.contains(hash.as_ref()) {
+            findings.add(
+                place,
+                format!("the pack does not hold the content of `{member}`"),
+            );
+        }
+        named.insert(hash.into_owned());
+    };
+    let results = list(evidence, "action_results").into_iter().enumerate();
+    for (at, result) in results {
+        // A validation or a test names a file as it was then, which a later step may have changed.
+        let is_written = matches!(text(result, "action").as_deref(), Some("create" | "modify"));
+        let members: &[&str] = match is_written {
+            true => &["sha256"],
+            false => &["stdout_sha256", "stderr_sha256"],
+        };
+        for member in members {
+            ask(result, member, element(EVIDENCE, "action_results", at));
+        }
+    }
+    let results = list(evidence, "test_results").into_iter().enumerate();
+    for (at, result) in results {
+        for member in ["stdout_sha256", "stderr_sha256"] {
+            ask(result, member, element(EVIDENCE, "test_results", at));
+        }
+    }
+    let outputs = execution(run).map(|execution| list(execution, "outputs"));
+    for (at, output) in outputs.into_iter().flatten().enumerate() {
+        let path = JsonPath::ROOT.then("execution").then("outputs").then(at);
+        ask(output, "sha256", Place::file(RUN).at(path));
+    }
+    for (name, _) in contents.members() {
+        let name = name.to_lossy();
+        if !named.contains(name.as_ref()) {
+            findings.add(
+                place(EVIDENCE, &[CONTENTS, &name]),
+                "nothing of the run has this content",
+            );
+        }
+    }
+    check_printed(run, evidence, findings);
+}
+
+/// Hashes of what the plan's own operations wrote.
+fn find_written(view: &PackView<'_>) -> BTreeSet<String> {
+    let operations = view
+        .document("patch.json")
+        .map(|patch| list(patch, "operations"));
+    let content = |operation: Node<'_>| {
+        let content = operation.get("content")?.as_str()?;
+        Some(ContentHash::of(content.as_bytes()).to_string())
+    };
+    let operations = operations.into_iter().flatten();
+    operations.filter_map(content).collect()
+}
+
+/// What the commands printed, one after the other, is what the run says they printed together.
+/// Where some of it is not held, or all of it is too long, nothing is said.
+fn check_printed(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
+    let Some(execution) = execution(run) else {
+        return;
+    };
+    for member in ["stdout_sha256", "stderr_sha256"] {
+        let Some(stated) = text(execution, member) else {
+            continue;
+        };
+        let mut hasher = Hasher::new();
+        let results = ["action_results", "test_results"].map(|name| list(evidence, name));
+        let hashes = results
+            .iter()
+            .flatten()
+            .filter_map(|result| text(*result, member));
+        let mut room = Some(RUN_PRINTED_COMPARED);
+        for hash in hashes {
+            let content = find_content(evidence, &hash);
+            room = match (room, content) {
+                (Some(room), Some(bytes)) => {
+                    hasher.update(&bytes);
+                    room.checked_sub(bytes.len())
+                }
+                _ => None,
+            };
+            if room.is_none() {
+                break;
+            }
+        }
+        let actual = ContentHash::from(hasher.finish()).to_string();
+        if room.is_some() && actual != stated {
+            findings.add_difference(
+                place(RUN, &["execution", member]),
+                "what the commands printed together is something else",
+                actual,
+                stated,
+            );
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a recorded command read and wrote, as its documents list it, and how a recorded command is
+//! told from an engine.
+//!
+//! The lists name every file by the path that the command used, give the digest of its very bytes,
+//! and say where in the bundle these are. Reading is lenient: what is malformed is left to the
+//! schemas that the bundle carries.
+
+use super::layout::{ENGINE_FOLDER, INPUTS_FOLDER};
+use crate::canon::Node;
+use crate::digest::Digest;
+
+/// The engine_code of every recorded command.
+pub const RECORDED_COMMAND: &str = "RECORDED_COMMAND";
+/// The engine_version of recorded commands: the version of what their documents hold.
+pub const RECORDED_VERSION: &str = "1.0.0";
+
+/// Whether ENGINE_MANIFEST.json is that of a recorded command: it has the code that is kept for
+/// them, and says `"execution":{"recorded":true}`.
+pub fn is_recorded(manifest: Node<'_>) -> bool {
+    let code = manifest.get("engine_code").and_then(|node| node.as_str());
+    let said = manifest
+        .get("execution")
+        .and_then(|execution| execution.get("recorded")?.as_bool());
+    code.as_deref() == Some(RECORDED_COMMAND) && said == Some(true)
+}
+
+/// A file as a list names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFile {
+    /// The path that the command used: below its folder, or absolute for a file that lies elsewhere.
+    pub path: String,
+    /// The digest of its bytes.
+    pub sha256: Digest,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// Whether it may be executed.
+    pub is_executable: bool,
+    /// Where in the bundle its bytes are; none where only its digest was recorded.
+    pub stored: Option<String>,
+}
+
+/// Reads one entry of a list.
+pub fn parse_listed_file(node: Node<'_>) -> Option<ListedFile> {
+    let text = |name: &str| Some(node.get(name)?.as_str()?.into_owned());
+    let bytes = node.get("bytes")?.as_number()?.to_exact_i64()?;
+    Some(ListedFile {
+        path: text("path")?,
+        sha256: Digest::parse_hex(&text("sha256")?).ok()?,
+        bytes: u64::try_from(bytes).ok()?,
+        is_executable: text("mode").as_deref() == Some("755"),
+        stored: text("stored"),
+    })
+}
+
+/// The entries of the list `name` of a document; what is malformed is left out.
+pub fn parse_listed_files(document: Node<'_>, name: &str) -> Vec<ListedFile> {
+    let list = document.get(name);
+    let items = list.iter().flat_map(|list| list.items());
+    items.filter_map(parse_listed_file).collect()
+}
+
+/// The lists of files in RUN_INPUT.json of a recorded command: the folder's, and those given by name.
+pub const INPUT_LISTS: [&str; 2] = ["files", "inputs"];
+
+/// The list in RUN_ENVIRONMENT.json of what an engine read below its folder.
+pub const ENGINE_LIST: &str = "engine_files";
+
+/// The folder of the bundle that holds the files of one of [`INPUT_LISTS`].
+pub fn folder_of_list(name: &str) -> &'static str {
+    match name {
+        "inputs" => INPUTS_FOLDER,
+        _ => ENGINE_FOLDER,
+    }
+}
+
+/// What could not be seen or sealed while a command ran.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CaptureGap {
+    /// Which kind of gap it is, in one word of `a-z` and `-`.
+    pub kind: String,
+    /// What was not seen, for people.
+    pub detail: String,
+}
+
+/// The gaps that RUN_ENVIRONMENT.json names, in its order.
+pub fn parse_gaps(environment: Node<'_>) -> Vec<CaptureGap> {
+    let list = environment
+        .get("observation")
+        .and_then(|observation| observation.get("gaps"));
+    let items = list.iter().flat_map(|list| list.items());
+    let gap = |node: Node<'_>| {
+        let text = |name: &str| Some(node.get(name)?.as_str()?.into_owned());
+        Some(CaptureGap {
+            kind: text("kind")?,
+            detail: text("detail")?,
+        })
+    };
+    items.filter_map(gap).collect()
+}
+
+/// The kind of gap that every recording has.
+pub const NEVER_SEEN: &str = "never-seen";
+
+/// The gaps of this run in sentences, and how many kinds of things no recording sees.
+pub fn tell_gaps(environment: Node<'_>) -> Vec<String> {
+    let gaps = parse_gaps(environment);
+    let never = gaps.iter().filter(|gap| gap.kind == NEVER_SEEN).count();
+    let specific = gaps.into_iter().filter(|gap| gap.kind != NEVER_SEEN);
+    let mut told: Vec<String> = specific.map(|gap| gap.detail).collect();
+    if never > 0 {
+        told.push(format!(
+            "{never} kinds of things that no recording sees, named in RUN_ENVIRONMENT.json"
+        ));
+    }
+    told
+}
+
+/// Whether RUN_OUTPUT.json is that of a recorded command that failed.
+pub fn has_failed(output: Node<'_>) -> bool {
+    let code = output
+        .get("engine")
+        .and_then(|engine| engine.get("engine_code")?.as_str());
+    let failed = output.get("failed").and_then(|failed| failed.as_bool());
+    code.as_deref() == Some(RECORDED_COMMAND) && failed == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::{ReadOptions, parse_document};
+
+    fn with<T>(text: &str, look: impl FnOnce(Node<'_>) -> T) -> T {
+        look(
+            parse_document(text.as_bytes(), &ReadOptions::default())
+                .unwrap()
+                .root(),
+        )
+    }
+
+    #[test]
+    fn recorded_command_needs_both_its_code_and_its_mark() {
+        for (text, wanted) in [
+            (
+                r#"{"engine_code":"RECORDED_COMMAND","execution":{"recorded":true}}"#,
+                true,
+            ),
+            (
+                r#"{"engine_code":"OTHER","execution":{"recorded":true}}"#,
+                false,
+            ),
+            (
+                r#"{"engine_code":"RECORDED_COMMAND","execution":{"recorded":"true"}}"#,
+                false,
+            ),
+            (r#"{"engine_code":"RECORDED_COMMAND"}"#, false),
+            ("[]", false),
+        ] {
+            assert_eq!(with(text, is_recorded), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn listed_file_without_a_digest_or_with_a_negative_size_is_none() {
+        let digest = Digest::of(b"x");
+        let good = format!(
+            r#"{{"bytes":1,"mode":"755","path":"a","sha256":"{digest}","stored":"engine/a"}}"#
+        );
+        let file = with(&good, parse_listed_file).unwrap();
+        assert!(file.is_executable);
+        assert_eq!(file.stored.as_deref(), Some("engine/a"));
+        for bad in [
+            good.replace("\"bytes\":1", "\"bytes\":-1"),
+            good.replace("\"bytes\":1", "\"bytes\":0.5"),
+            good.replace(&digest.to_string(), "x"),
+            good.replace("\"path\"", "\"Path\""),
+        ] {
+            assert_eq!(with(&bad, parse_listed_file), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Replays any run bundle: a recorded command or an engine's run, with the engine at hand or from the
+//! bundle alone.
+
+use std::path::Path;
+
+use runseal_core::formats::run_bundle::layout::{MANIFEST, RUN_ENVIRONMENT, RUN_OUTPUT};
+use runseal_core::formats::run_bundle::recorded::{is_recorded, parse_gaps};
+use runseal_core::source::Source;
+use runseal_core::verify::Report;
+use runseal_sandbox::{Limits, Sandbox, SandboxError};
+
+use super::replay::{RecordedOptions, replay_recorded};
+use super::run::RunError;
+use super::seal::{RecordError, work_error};
+use crate::run::contracts::{Program, check_engine};
+use crate::run::engine_files::restore_engine;
+use crate::run::replay::{Replay, ReplayOptions, replay_engine};
+use crate::run::seal::SealError;
+use crate::run::verify::{VerifyOptions, verify_run_source};
+
+/// What a replay came to.
+#[derive(Debug)]
+pub enum Replayed {
+    /// A verdict.
+    Judged(Box<Replay>),
+    /// The engine that was given does not hold.
+    BadEngine(Report),
+    /// The bundle does not hold its engine, and none was given.
+    NeedsEngine,
+}
+
+/// Replays the run bundle in `source`. The sandbox is asked for only once everything else holds.
+///
+/// # Errors
+/// [`RecordError`] means that nothing can be said.
+pub fn replay_bundle(
+    source: &dyn Source,
+    engine: Option<&Path>,
+    options: &RecordedOptions<'_>,
+    policy: &Limits,
+    sandbox: impl FnOnce() -> Result<Sandbox, SandboxError>,
+) -> Result<Replayed, RecordError> {
+    let (report, verified) = verify_run_source(source, VerifyOptions::default())?;
+    let mut replay = Replay::begin(&report);
+    let Some(run) = verified else {
+        return Ok(Replayed::Judged(Box::new(replay)));
+    };
+    if let Some(environment) = run.document(RUN_ENVIRONMENT) {
+        replay.gaps = parse_gaps(environment.root());
+    }
+    if let Some(output) = run.document(RUN_OUTPUT)
+        && let Some(hash) = output.root().get("outputs_hash").and_then(|hash| hash.as_str())
+    {
+        replay.outputs_hash = hash.into_owned();
+    }
+    let recorded = run.document(MANIFEST).is_some_and(|manifest| is_recorded(manifest.root()));
+    if recorded {
+        let options = RecordedOptions {
+            folder: engine,
+            ..options.clone()
+        };
+        let sandbox = || sandbox().map_err(|error| RunError::from(error).into());
+        let replay = replay_recorded(&run, &options, sandbox, replay)?;
+        return Ok(Replayed::Judged(Box::new(replay)));
+    }
+    let private = tempfile::Builder::new().prefix("runseal-engine-").tempdir();
+    let private = private.map_err(work_error)?;
+    let folder = match engine {
+        Some(folder) => folder,
+        None if restore_engine(&run, private.path())? => private.path(),
+        None => return Ok(Replayed::NeedsEngine),
+    };
+    let (report, checked) = check_engine(folder, Program::MustExist)?;
+    let Some(engine) = checked else {
+        return Ok(Replayed::BadEngine(report));
+    };
+    let options = ReplayOptions {
+        times: options.times,
+        policy,
+        same_environment: options.same_environment,
+    };
+    let sandbox = || sandbox().map_err(SealError::Sandbox);
+    let replay = replay_engine(&run, &engine, options, sandbox, replay)?;
+    Ok(Replayed::Judged(Box::new(replay)))
+}

@@ -1,0 +1,271 @@
+//! Where two versions of a file differ, for people: cells of tables, members of JSON, lines of
+//! texts, sizes of images, and otherwise the first byte.
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::formats::run_bundle::pointer;
+
+use crate::compare::diff_lines;
+
+/// Files with more bytes than this are compared by hash alone.
+pub(crate) const LARGEST_COMPARED: u64 = 1 << 20;
+
+/// Places that are listed at the most.
+const MOST: usize = 20;
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 80;
+
+/// Says where two versions of the file at `path` differ; nothing where they do not.
+pub(crate) fn describe_difference(path: &str, before: &[u8], now: &[u8]) -> Option<String> {
+    if before == now {
+        return None;
+    }
+    let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    let told = match ending.as_str() {
+        "json" => compare_json(before, now),
+        "csv" => compare_tables(before, now, b','),
+        "tsv" => compare_tables(before, now, b'\t'),
+        _ => None,
+    };
+    told.or_else(|| compare_images(before, now))
+        .or_else(|| compare_texts(path, before, now))
+        .or_else(|| Some(compare_bytes(before, now)))
+}
+
+fn compare_texts(path: &str, before: &[u8], now: &[u8]) -> Option<String> {
+    let has_nul = before.contains(&0) || now.contains(&0);
+    let text = if has_nul { None } else { diff_lines(path, before, now) };
+    text.filter(|text| !text.is_empty())
+}
+
+fn compare_bytes(before: &[u8], now: &[u8]) -> String {
+    let same = before.iter().zip(now).take_while(|(a, b)| a == b).count();
+    format!(
+        "{} bytes before, {} now; the first difference is at byte {same}",
+        before.len(),
+        now.len()
+    )
+}
+
+fn compare_json(before: &[u8], now: &[u8]) -> Option<String> {
+    let parse = |bytes: &[u8]| {
+        let document = parse_document(bytes, &ReadOptions::default()).ok()?;
+        Some(document.root().to_value())
+    };
+    let mut lines = Vec::new();
+    compare_values(Some(&parse(before)?), Some(&parse(now)?), "", &mut lines);
+    match lines.is_empty() {
+        true => Some("the same value, written in another way".to_owned()),
+        false => Some(cut(lines)),
+    }
+}
+
+fn compare_values(before: Option<&Value>, now: Option<&Value>, place: &str, lines: &mut Vec<String>) {
+    if lines.len() > MOST {
+        return;
+    }
+    match (before, now) {
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                let place = pointer::member(place, &key.to_lossy());
+                compare_values(a.get(key), b.get(key), &place, lines);
+            }
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            for at in 0..a.len().max(b.len()) {
+                let place = pointer::element(place, at);
+                compare_values(a.get(at), b.get(at), &place, lines);
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => {
+            let place = if place.is_empty() { "/" } else { place };
+            lines.push(format!("{place}: {}, now {}", show(a), show(b)));
+        }
+    }
+}
+
+fn show(value: Option<&Value>) -> String {
+    let Some(value) = value else {
+        return "nothing".to_owned();
+    };
+    let bytes = canonical_bytes(value, Dialect::Kernel).unwrap_or_default();
+    shorten(String::from_utf8_lossy(&bytes).trim_end())
+}
+
+fn shorten(text: &str) -> String {
+    let text = text.escape_debug().to_string().replace("\\\"", "\"");
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+fn cut(mut lines: Vec<String>) -> String {
+    if lines.len() > MOST {
+        lines.truncate(MOST);
+        lines.push("…".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Compares two tables cell by cell; nothing where they have no cells to compare.
+fn compare_tables(before: &[u8], now: &[u8], separator: u8) -> Option<String> {
+    let (before, now) = (str::from_utf8(before).ok()?, str::from_utf8(now).ok()?);
+    let separator = char::from(separator);
+    let (a, b) = (parse_table(before, separator), parse_table(now, separator));
+    let mut lines = Vec::new();
+    if a.len() != b.len() {
+        lines.push(format!("{} rows before, {} now", a.len(), b.len()));
+    }
+    let names = match (a.first(), b.first()) {
+        (Some(a), Some(b)) if a == b => a.as_slice(),
+        _ => &[],
+    };
+    for (row, (a, b)) in a.iter().zip(&b).enumerate() {
+        for at in 0..a.len().max(b.len()) {
+            let (old, new) = (a.get(at), b.get(at));
+            if old == new {
+                continue;
+            }
+            if lines.len() > MOST {
+                return Some(cut(lines));
+            }
+            let column = match names.get(at).filter(|name| !name.is_empty()) {
+                Some(name) => format!("`{}`", shorten(name)),
+                None => format!("{}", at + 1),
+            };
+            let cell = |cell: Option<&String>| cell.map_or("nothing".to_owned(), |cell| shorten(cell));
+            lines.push(format!("row {}, column {column}: {}, now {}", row + 1, cell(old), cell(new)));
+        }
+    }
+    (!lines.is_empty()).then(|| cut(lines))
+}
+
+/// The cells of a table by RFC 4180, read leniently.
+fn parse_table(text: &str, separator: char) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut row = Vec::new();
+    let mut cell = String::new();
+    let mut is_quoted = false;
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '"' if is_quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                cell.push('"');
+            }
+            '"' if is_quoted || cell.is_empty() => is_quoted = !is_quoted,
+            '\n' if !is_quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            '\r' if !is_quoted && characters.peek() == Some(&'\n') => {}
+            c if c == separator && !is_quoted => row.push(std::mem::take(&mut cell)),
+            c => cell.push(c),
+        }
+    }
+    if !cell.is_empty() || !row.is_empty() {
+        row.push(cell);
+        rows.push(row);
+    }
+    rows
+}
+
+fn compare_images(before: &[u8], now: &[u8]) -> Option<String> {
+    let (a, b) = (image_size(before)?, image_size(now)?);
+    Some(match a == b {
+        true => format!("an image of {} × {} as before, with other content", a.0, a.1),
+        false => format!("an image of {} × {}, now {} × {}", a.0, a.1, b.0, b.1),
+    })
+}
+
+/// Width and height of a PNG, GIF or JPEG image.
+fn image_size(bytes: &[u8]) -> Option<(u32, u32)> {
+    let big = |at: usize, count: usize| {
+        let piece = bytes.get(at..at + count)?;
+        Some(piece.iter().fold(0_u32, |sum, byte| (sum << 8) | u32::from(*byte)))
+    };
+    if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
+        return Some((big(16, 4)?, big(20, 4)?));
+    }
+    if bytes.starts_with(b"GIF8") {
+        let little = |at: usize| Some(u32::from(*bytes.get(at)?) | (u32::from(*bytes.get(at + 1)?) << 8));
+        return Some((little(6)?, little(8)?));
+    }
+    if !bytes.starts_with(&[0xff, 0xd8]) {
+        return None;
+    }
+    let mut at = 2;
+    loop {
+        let marker = *bytes.get(at + 1)?;
+        let is_frame = matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc);
+        if *bytes.get(at)? == 0xff && is_frame {
+            return Some((big(at + 7, 2)?, big(at + 5, 2)?));
+        }
+        at += 2 + big(at + 2, 2)? as usize;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(path: &str, before: &str, now: &str) -> String {
+        describe_difference(path, before.as_bytes(), now.as_bytes()).unwrap_or_default()
+    }
+
+    #[test]
+    fn difference_of_tables_names_row_and_column() {
+        let before = "name,price\n\"a, b\",1\nc,2\n";
+        assert_eq!(
+            told("x.csv", before, "name,price\n\"a, b\",1\nc,3\n"),
+            "row 3, column `price`: 2, now 3"
+        );
+        assert_eq!(
+            told("x.csv", before, "name,price\n\"a, b\",1\n"),
+            "3 rows before, 2 now"
+        );
+        assert_eq!(told("x.tsv", "1\t2\n", "1\t3\n"), "row 1, column 2: 2, now 3");
+    }
+
+    #[test]
+    fn difference_of_json_names_pointers() {
+        assert_eq!(
+            told("x.json", r#"{"a":[1,{"b":"x"}]}"#, r#"{"a":[1,{"b":"y"},2]}"#),
+            "/a/1/b: \"x\", now \"y\"\n/a/2: nothing, now 2"
+        );
+        assert_eq!(
+            told("x.json", "{}", "{ }"),
+            "the same value, written in another way"
+        );
+    }
+
+    #[test]
+    fn difference_of_texts_images_and_bytes_is_told_in_their_own_way() {
+        assert!(told("x.txt", "a\nb\n", "a\nc\n").contains("-b\n+c"));
+        let png = |width: u8| {
+            let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
+            bytes.extend([0, 0, 0, width, 0, 0, 0, 9]);
+            bytes
+        };
+        assert_eq!(
+            describe_difference("x.png", &png(3), &png(4)).unwrap(),
+            "an image of 3 × 9, now 4 × 9"
+        );
+        let mut other = png(3);
+        other.push(1);
+        assert!(describe_difference("x", &png(3), &other).unwrap().contains("as before"));
+        let jpeg = [0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc0, 0, 9, 8, 0, 5, 0, 6];
+        assert_eq!(image_size(&jpeg), Some((6, 5)));
+        assert_eq!(
+            describe_difference("x", b"a\0b", b"a\0c").unwrap(),
+            "3 bytes before, 3 now; the first difference is at byte 2"
+        );
+        assert_eq!(describe_difference("x", b"a", b"a"), None);
+        // Broken files are compared as something else, never refused.
+        assert!(describe_difference("x.json", b"{", b"[").is_some());
+        assert!(describe_difference("x.jpg", &[0xff, 0xd8, 0xff], &[0xff, 0xd8]).is_some());
+    }
+}

@@ -1,0 +1,247 @@
+//! RUN_ENVIRONMENT.json: what a run used of the machine, and how it was observed.
+//!
+//! Files of the machine are listed one by one with their hashes and packages. Their bytes are not
+//! in the bundle, so a replay can tell another interpreter or library, and cannot bring the old one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use runseal_core::canon::Value;
+use runseal_core::digest::Digest;
+use runseal_core::formats::run_bundle::recorded::CaptureGap;
+use runseal_sandbox::{Isolation, Observation, ObservedFile};
+
+use super::accesses::ListedName;
+use super::documents::{FileEntry, list_files, list_texts};
+use super::packages::{Package, PackageLists};
+use crate::stream::{BUFFER, digest_through};
+
+/// The version of what RUN_ENVIRONMENT.json holds.
+pub(crate) const VERSION: &str = "1.0.0";
+
+/// A file of the machine that a run read or executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MachineFile {
+    pub(crate) path: String,
+    pub(crate) sha256: Digest,
+    pub(crate) bytes: u64,
+    pub(crate) is_executed: bool,
+    pub(crate) package: Option<Package>,
+}
+
+/// Reads the packages of this machine while the command runs.
+pub(crate) struct PackageReader(thread::JoinHandle<PackageLists>);
+
+impl PackageReader {
+    pub(crate) fn start() -> Self {
+        Self(thread::spawn(PackageLists::load))
+    }
+
+    fn finish(self) -> PackageLists {
+        self.0.join().unwrap_or_default()
+    }
+}
+
+/// Hashes the files of the machine and names their packages. What could not be read, or is not
+/// what it was when it was opened, becomes a gap.
+pub(crate) fn list_machine(
+    files: &[ObservedFile],
+    packages: PackageReader,
+) -> (Vec<MachineFile>, BTreeSet<CaptureGap>) {
+    let named: Vec<(&ObservedFile, &str)> = files
+        .iter()
+        .filter_map(|file| Some((file, file.path.to_str()?)))
+        .collect();
+    let paths: Vec<&str> = named.iter().map(|(_, path)| *path).collect();
+    let (digests, owners) = thread::scope(|scope| {
+        let looking = scope.spawn(|| packages.finish().find(&paths));
+        let digests = digest_all(&paths);
+        (digests, looking.join().unwrap_or_default())
+    });
+    let mut listed = Vec::new();
+    let mut gaps = BTreeSet::new();
+    let mut gap = |kind: &str, detail: String| {
+        gaps.insert(CaptureGap {
+            kind: kind.to_owned(),
+            detail,
+        });
+    };
+    for ((file, path), digest) in named.into_iter().zip(digests) {
+        let (sha256, bytes) = match digest {
+            Ok(digest) => digest,
+            Err(error) => {
+                gap("unreadable", format!("`{path}` was read and could not be hashed: {error}"));
+                continue;
+            }
+        };
+        let modified = fs::metadata(path).ok().map(|metadata| modified_ns(&metadata));
+        if bytes != file.bytes || modified != Some(file.modified_ns) {
+            gap("changed", format!("`{path}` changed while the command ran"));
+        }
+        listed.push(MachineFile {
+            path: path.to_owned(),
+            sha256,
+            bytes,
+            is_executed: file.is_executed,
+            package: owners.get(path).cloned(),
+        });
+    }
+    if !listed.is_empty() {
+        let count = listed.len();
+        gap(
+            "outside",
+            format!("{count} files outside the folder were read: their hashes are kept, not their bytes"),
+        );
+    }
+    (listed, gaps)
+}
+
+/// The time of last change, as observation gives it.
+pub(crate) fn modified_ns(metadata: &fs::Metadata) -> i128 {
+    use std::os::unix::fs::MetadataExt;
+    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}
+
+type Digested = io::Result<(Digest, u64)>;
+
+/// The digests of files, in their order, worked out on as many threads as there are processors.
+pub(crate) fn digest_all(paths: &[&str]) -> Vec<Digested> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<BTreeMap<usize, Digested>> = Mutex::new(BTreeMap::new());
+    let work = || {
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = paths.get(at) else {
+                return;
+            };
+            let digest = digest_file(Path::new(path), &mut buffer);
+            done.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(at, digest);
+        }
+    };
+    let helpers = thread::available_parallelism().map_or(1, usize::from);
+    let helpers = helpers.min(paths.len()).saturating_sub(1).min(7);
+    thread::scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.into_values().collect()
+}
+
+fn digest_file(path: &Path, buffer: &mut [u8]) -> Digested {
+    let mut file = fs::File::open(path)?;
+    let bytes = file.metadata()?.len();
+    digest_through(&mut file, bytes, buffer, |_| Ok(()))
+}
+
+/// How a run was kept apart and seen.
+#[derive(Debug)]
+pub(crate) struct Circumstances<'a> {
+    pub(crate) isolation: Isolation,
+    pub(crate) observation: Option<&'a Observation>,
+    pub(crate) gaps: &'a BTreeSet<CaptureGap>,
+    pub(crate) machine: &'a [MachineFile],
+    /// The whole environment of the command.
+    pub(crate) variables: &'a BTreeMap<String, String>,
+    /// Where the command's folder was; nothing for an engine, whose folder has a fixed place.
+    pub(crate) folder: Option<&'a Path>,
+    /// The program that was started.
+    pub(crate) program: Option<PathBuf>,
+    pub(crate) listed: &'a BTreeMap<String, Vec<ListedName>>,
+    /// Files of an engine that it read; those of a recorded command are in its input.
+    pub(crate) engine_files: Option<&'a [FileEntry]>,
+}
+
+/// RUN_ENVIRONMENT.json.
+pub(crate) fn make_environment(seen: &Circumstances<'_>) -> Value {
+    let variable = |name: &str| seen.variables.get(name).map_or("", String::as_str);
+    let mut environment = Value::object([
+        ("environment_version", VERSION),
+        ("architecture", std::env::consts::ARCH),
+        ("kernel", kernel_release().as_str()),
+        ("locale", variable("LC_ALL")),
+        ("timezone", variable("TZ")),
+    ]);
+    environment.insert("variables", list_texts(seen.variables));
+    environment.insert("sandbox", Value::object([("level", seen.isolation.name())]));
+    environment.insert("observation", describe_observation(seen));
+    environment.insert("files", Value::array(seen.machine.iter().map(machine_value)));
+    if let Some(folder) = seen.folder.and_then(Path::to_str) {
+        environment.insert("folder", folder);
+    }
+    if let Some(program) = seen.program.as_deref().and_then(Path::to_str) {
+        environment.insert("program", program);
+    }
+    let listed = seen.listed.iter().map(|(path, names)| listed_value(path, names));
+    if seen.engine_files.is_none() {
+        environment.insert("listed", Value::array(listed));
+    }
+    if let Some(files) = seen.engine_files {
+        environment.insert("engine_files", list_files(files));
+    }
+    environment
+}
+
+fn kernel_release() -> String {
+    let read = |name: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+        text.map(|text| text.trim().to_owned()).unwrap_or_default()
+    };
+    format!("{} {}", read("ostype"), read("osrelease")).trim().to_owned()
+}
+
+fn machine_value(file: &MachineFile) -> Value {
+    let mut value = Value::object([
+        ("path", file.path.as_str()),
+        ("sha256", file.sha256.to_string().as_str()),
+    ]);
+    value.insert("bytes", file.bytes);
+    value.insert("executed", file.is_executed);
+    if let Some(package) = &file.package {
+        value.insert("package", package.name.as_str());
+        value.insert("version", package.version.as_str());
+    }
+    value
+}
+
+fn listed_value(path: &str, names: &[ListedName]) -> Value {
+    let entry = |name: &ListedName| {
+        let mut value = Value::object([("name", name.name.as_str())]);
+        match name.bytes {
+            Some(bytes) => value.insert("bytes", bytes),
+            None => value.insert("folder", true),
+        }
+        value
+    };
+    let mut value = Value::object([("path", path)]);
+    value.insert("entries", Value::array(names.iter().map(entry)));
+    value
+}
+
+fn describe_observation(seen: &Circumstances<'_>) -> Value {
+    let is_there = seen.observation.is_some_and(Observation::is_there);
+    let mut value = Value::object([("level", if is_there { "observed" } else { "declared" })]);
+    let gap = |gap: &CaptureGap| {
+        Value::object([("kind", gap.kind.as_str()), ("detail", gap.detail.as_str())])
+    };
+    value.insert("gaps", Value::array(seen.gaps.iter().map(gap)));
+    let names = |programs: &BTreeMap<PathBuf, u64>| {
+        let names = programs.keys().map(|path| path.display().to_string());
+        Value::array(names.collect::<Vec<_>>())
+    };
+    if let Some(observation) = seen.observation {
+        value.insert("randomness", names(&observation.randomness));
+        value.insert("threads", names(&observation.threads));
+    }
+    value
+}

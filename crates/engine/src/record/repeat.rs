@@ -1,0 +1,53 @@
+//! Runs a recorded command again at once, so that whoever records it hears what varies.
+
+use globset::GlobSet;
+use runseal_sandbox::Sandbox;
+
+use super::reasons::explain;
+use super::run::{CommandRun, Watching, run_command};
+use super::seal::{RecordError, RecordRequest};
+use super::snapshot::{Snapshot, compare_snapshots, read_left};
+use crate::run::replay::Divergence;
+
+/// What further runs gave beside the first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Varying {
+    /// Where each of them differs from the first.
+    pub runs: Vec<Vec<Divergence>>,
+    /// Why it may vary.
+    pub reasons: Vec<String>,
+}
+
+impl Varying {
+    /// Whether all runs gave the same.
+    pub fn is_steady(&self) -> bool {
+        self.runs.iter().all(Vec::is_empty)
+    }
+}
+
+/// Runs the command of `request` until it was run `times` times, and compares with the first run.
+///
+/// # Errors
+/// When it cannot be run again. A run that fails is a divergence.
+pub fn repeat_command(
+    request: &RecordRequest,
+    first: &CommandRun,
+    sandbox: &Sandbox,
+    watching: &Watching,
+    times: u32,
+) -> Result<Varying, RecordError> {
+    let keep: Option<&GlobSet> = request.keep.as_ref();
+    let before = Snapshot::of_run(first, keep)?;
+    let mut varying = Varying::default();
+    for _ in 1..times {
+        let run = run_command(&request.command, sandbox, watching)?;
+        let now = Snapshot::of_run(&run, keep)?;
+        let read = |place: &str| (read_left(first, place), read_left(&run, place));
+        let divergences = compare_snapshots(&before, &now, read);
+        if varying.reasons.is_empty() && !divergences.is_empty() {
+            varying.reasons = explain(run.observation(), &divergences);
+        }
+        varying.runs.push(divergences);
+    }
+    Ok(varying)
+}

@@ -1,0 +1,338 @@
+//! Runs a recorded command again from its bundle alone, and compares.
+//!
+//! The bundle is verified first. Its files are unpacked into a private folder that the command sees
+//! where it was recorded; the machine's own files are compared one by one with those of the
+//! recording.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::Node;
+use runseal_core::formats::run_bundle::layout::{
+    ENGINE_FOLDER, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT,
+};
+use runseal_core::formats::run_bundle::recorded::{ListedFile, parse_listed_file, parse_listed_files};
+use runseal_core::path::SafePath;
+use runseal_sandbox::{Ending, FirstUse, Limits, Observation, Sandbox};
+
+use super::difference::LARGEST_COMPARED;
+use super::machine::compare_machine;
+use super::reasons::explain;
+use super::restore::{RestoreError, Restored, restore};
+use super::run::{Command, CommandRun, RunError, Watching, run_command};
+use super::seal::{RecordError, describe_failure};
+use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left};
+use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
+use crate::run::verify::VerifiedRun;
+
+/// Where a command's folder is shown where the bundle does not say where it was.
+const SOMEWHERE: &str = "/home/recorded";
+
+/// How to replay a recorded command.
+#[derive(Debug, Clone)]
+pub struct RecordedOptions<'a> {
+    /// How often.
+    pub times: u32,
+    /// Whether other interpreters and libraries than the recorded ones are refused.
+    pub same_environment: bool,
+    /// Files for those that the bundle only names.
+    pub given: &'a [PathBuf],
+    /// A folder whose files have to be those that were sealed.
+    pub folder: Option<&'a Path>,
+    /// PATH of whoever replays, asked for what is not where it was.
+    pub search: Option<OsString>,
+    /// Bounds.
+    pub limits: Limits,
+    /// How it is watched.
+    pub watching: Watching,
+}
+
+/// Replays the recorded command in `run`, whose bundle holds.
+pub(crate) fn replay_recorded(
+    run: &VerifiedRun<'_>,
+    options: &RecordedOptions<'_>,
+    sandbox: impl FnOnce() -> Result<Sandbox, RecordError>,
+    mut replay: Replay,
+) -> Result<Replay, RecordError> {
+    let sealed = SealedCommandRun::read(run);
+    replay.has_failed = sealed.snapshot.ending != Ending::Exited(0);
+    if let Some(folder) = options.folder {
+        replay.rules[5].extend(compare_folder(&sealed, folder));
+    }
+    let environment = run.document(RUN_ENVIRONMENT);
+    let environment = environment.as_ref().map(|document| document.root());
+    match environment {
+        Some(environment) => {
+            let check = compare_machine(environment);
+            if options.same_environment {
+                replay.rules[5].extend(check.differs.iter().map(ToString::to_string));
+            }
+            replay.environment = Some(check);
+        }
+        None => replay.notes.push(
+            "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared".to_owned(),
+        ),
+    }
+    let restored = match restore(run, options.given) {
+        Ok(restored) => Some(restored),
+        Err(RestoreError::Missing(files)) => {
+            for file in files {
+                replay.rules[0].push(format!(
+                    "`{}` is not in the bundle, only its hash; give it with `--input PATH` \
+                     ({} bytes, sha256 {})",
+                    file.path, file.bytes, file.sha256
+                ));
+            }
+            None
+        }
+        Err(RestoreError::Malformed(what)) => {
+            replay.rules[3].push(what);
+            None
+        }
+        Err(RestoreError::Read(error)) => return Err(error.into()),
+        Err(RestoreError::Write(error)) => return Err(super::seal::work_error(error)),
+    };
+    let (Some(restored), false) = (
+        restored,
+        matches!(replay.verdict(), Verdict::NotReplayable { .. }),
+    ) else {
+        return Ok(replay);
+    };
+    let command = command_of(run, environment, &restored, options)?;
+    let sandbox = sandbox()?;
+    replay.isolation = Some(sandbox.isolation());
+    for _ in 0..options.times.max(1) {
+        let again = match run_command(&command, &sandbox, &options.watching) {
+            Ok(again) => again,
+            Err(RunError::Program(error)) => {
+                replay.rules[5].push(error.to_string());
+                return Ok(replay);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let comparison = sealed.compare(run, &again, &command)?;
+        if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
+            replay.reasons = reasons_of(&restored, &again, &command, &comparison.divergences, &replay);
+        }
+        replay.runs.push(comparison);
+    }
+    Ok(replay)
+}
+
+/// The command as it was recorded, on what was unpacked.
+fn command_of(
+    run: &VerifiedRun<'_>,
+    environment: Option<Node<'_>>,
+    restored: &Restored,
+    options: &RecordedOptions<'_>,
+) -> Result<Command, RecordError> {
+    let input = run.document(RUN_INPUT);
+    let input = input.as_ref().map(|document| document.root());
+    let texts = |node: Option<Node<'_>>| -> Vec<String> {
+        let items = node.iter().flat_map(|node| node.items());
+        items.filter_map(|item| Some(item.as_str()?.into_owned())).collect()
+    };
+    let map = |node: Option<Node<'_>>| -> BTreeMap<String, String> {
+        let members = node.iter().flat_map(|node| node.members());
+        let one = |(name, value): (runseal_core::canon::Key<'_>, Node<'_>)| {
+            Some((name.to_lossy().into_owned(), value.as_str()?.into_owned()))
+        };
+        members.filter_map(one).collect()
+    };
+    let member = |name: &str| input.and_then(|input| input.get(name));
+    let of_environment = |name: &str| {
+        let text = environment.and_then(|environment| environment.get(name)?.as_str());
+        text.map(|text| text.into_owned())
+    };
+    let variables = environment.and_then(|environment| environment.get("variables"));
+    let path = variables.and_then(|variables| variables.get("PATH")?.as_str());
+    let parameters = map(member("parameters"));
+    let mut passed = map(member("environment"));
+    passed.retain(|name, _| !name.starts_with(super::run::PARAMETER_PREFIX));
+    Ok(Command {
+        argv: texts(member("argv")),
+        folder: restored.folder.clone(),
+        appears_at: of_environment("folder").map_or_else(|| SOMEWHERE.into(), PathBuf::from),
+        inputs: restored.inputs.clone(),
+        parameters,
+        variables: passed,
+        secrets: BTreeMap::new(),
+        stdin: restored.stdin.clone(),
+        fixed_time: member("fixed_time").and_then(|time| time.as_number()?.to_exact_i64()),
+        search: [path.map(|path| OsString::from(&*path)), options.search.clone()],
+        limits: options.limits.clone(),
+    })
+}
+
+/// What was sealed, ready to be compared with.
+struct SealedCommandRun {
+    files: Vec<ListedFile>,
+    snapshot: Snapshot,
+    /// Where the bytes of each place are.
+    stored: BTreeMap<String, String>,
+    /// The paths that were kept; nothing where all were.
+    left_out: bool,
+}
+
+impl SealedCommandRun {
+    fn read(run: &VerifiedRun<'_>) -> Self {
+        let input = run.document(RUN_INPUT);
+        let files = input.map_or_else(Vec::new, |input| parse_listed_files(input.root(), "files"));
+        let output = run.document(RUN_OUTPUT);
+        let output = output.as_ref().map(|document| document.root());
+        let member = |name: &str| output.and_then(|output| output.get(name));
+        let number = |name: &str| member(name).and_then(|node| node.as_number()?.to_exact_i64());
+        let ending = match (number("exit_status"), number("signal")) {
+            (Some(code), _) => Ending::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
+            (None, signal) => Ending::Signaled(signal.and_then(|it| i32::try_from(it).ok()).unwrap_or(0)),
+        };
+        let mut snapshot = Snapshot {
+            ending,
+            files: BTreeMap::new(),
+            deleted: texts_of(member("deleted")),
+            folders: texts_of(member("folders")),
+        };
+        let mut stored = BTreeMap::new();
+        let mut add = |place: String, file: ListedFile| {
+            let left = LeftFile {
+                sha256: file.sha256,
+                is_executable: file.is_executable,
+            };
+            snapshot.files.insert(place.clone(), left);
+            stored.extend(file.stored.map(|at| (place, at)));
+        };
+        for (name, place) in ["stdout", "stderr"].into_iter().zip(STREAMS) {
+            if let Some(log) = member(name).and_then(parse_listed_file) {
+                add(place.to_owned(), log);
+            }
+        }
+        let outputs = output.map_or_else(Vec::new, |output| parse_listed_files(output, "outputs"));
+        for file in outputs {
+            add(format!("artifacts/{}", file.path), file);
+        }
+        let left_out = run.document(RUN_ENVIRONMENT).is_some_and(|environment| {
+            let gaps = runseal_core::formats::run_bundle::recorded::parse_gaps(environment.root());
+            gaps.iter().any(|gap| gap.kind == "not-kept")
+        });
+        Self {
+            files,
+            snapshot,
+            stored,
+            left_out,
+        }
+    }
+
+    fn compare(
+        &self,
+        run: &VerifiedRun<'_>,
+        again: &CommandRun,
+        command: &Command,
+    ) -> Result<Comparison, RecordError> {
+        let mut now = match Snapshot::of_run(again, None) {
+            Ok(now) => now,
+            Err(RecordError::Left { path, why }) => {
+                return Ok(Comparison {
+                    divergences: vec![Divergence {
+                        path: format!("artifacts/{path}"),
+                        pointer: None,
+                        sealed: "nothing".to_owned(),
+                        now: why,
+                        difference: None,
+                    }],
+                    same_artifacts: 0,
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        if self.left_out {
+            // What was not kept then is not missed now.
+            now.files.retain(|place, _| self.snapshot.files.contains_key(place));
+            now.folders.clone_from(&self.snapshot.folders);
+        }
+        let read = |place: &str| (self.read_sealed(run, place), read_left(again, place));
+        let mut divergences = compare_snapshots(&self.snapshot, &now, read);
+        if let Some(first) = divergences.iter_mut().find(|it| it.path == RUN_OUTPUT) {
+            first.difference = describe_failure(again.recorded.outcome.ending, command);
+        }
+        let same = now.files.iter().filter(|(place, left)| {
+            place.starts_with("artifacts/") && self.snapshot.files.get(*place) == Some(left)
+        });
+        let same_artifacts = same.count();
+        Ok(Comparison {
+            divergences,
+            same_artifacts,
+        })
+    }
+
+    fn read_sealed(&self, run: &VerifiedRun<'_>, place: &str) -> Option<Vec<u8>> {
+        let stored = SafePath::parse(self.stored.get(place)?).ok()?;
+        run.source().read(&stored, LARGEST_COMPARED).ok()
+    }
+}
+
+fn texts_of(node: Option<Node<'_>>) -> BTreeSet<String> {
+    let items = node.iter().flat_map(|node| node.items());
+    items.filter_map(|item| Some(item.as_str()?.into_owned())).collect()
+}
+
+/// Which files of `folder` are not those that were sealed.
+fn compare_folder(sealed: &SealedCommandRun, folder: &Path) -> Vec<String> {
+    let mut faults = Vec::new();
+    for file in &sealed.files {
+        let place = folder.join(&file.path);
+        let shown = file.path.escape_debug();
+        let here = File::open(&place).and_then(|mut file| {
+            let mut buffer = vec![0; crate::stream::BUFFER];
+            crate::stream::digest_through(&mut file, 0, &mut buffer, |_| Ok(()))
+        });
+        match here {
+            Err(error) => faults.push(format!("{ENGINE_FOLDER}/{shown} was sealed, here: {error}")),
+            Ok((digest, _)) if digest != file.sha256 => faults.push(format!(
+                "{ENGINE_FOLDER}/{shown} is another file here: expected sha256 {}, actual {digest}",
+                file.sha256
+            )),
+            Ok(_) => {}
+        }
+    }
+    faults
+}
+
+/// Why this run gave something else, as far as can be told.
+fn reasons_of(
+    restored: &Restored,
+    again: &CommandRun,
+    command: &Command,
+    divergences: &[Divergence],
+    replay: &Replay,
+) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let observation = again.observation();
+    if let Some(observation) = observation {
+        for name in &restored.placeholders {
+            if was_read(observation, &command.appears_at.join(name)) {
+                reasons.push(format!("it read `{name}` now, which the recorded run did not read"));
+            }
+        }
+    }
+    if let Some(check) = &replay.environment
+        && !check.differs.is_empty()
+    {
+        let count = check.differs.len();
+        reasons.push(format!("{count} files of the machine are not those of the recording"));
+    }
+    let own = explain(observation, divergences);
+    // That nothing explains it is not true where something does.
+    if reasons.is_empty() || !own.iter().any(|reason| reason.starts_with("nothing that was seen")) {
+        reasons.extend(own);
+    }
+    reasons
+}
+
+fn was_read(observation: &Observation, path: &Path) -> bool {
+    observation.files.iter().any(|file| {
+        file.path == path && file.is_read && file.first != FirstUse::Write
+    })
+}
+

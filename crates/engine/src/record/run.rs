@@ -1,0 +1,260 @@
+//! One run of a command in the user's folder: what it is given, and what came of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use runseal_sandbox::{
+    CancelToken, Isolation, Limits, Mount, Observation, Observe, OnOutput, Recorded, Sandbox,
+    SandboxError, Spec, SpecError, check_own_place,
+};
+
+use super::fixed_time::{FixedTime, fix_time};
+use super::program::{
+    ProgramError, Search, Site, Toolchain, find_toolchain, normalize,
+};
+
+/// What the names of parameters begin with in the command's environment.
+pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
+
+/// Variables that every recorded command gets, so that it does the same every time and leaves no
+/// caches in the folder.
+const STEADY: [(&str, &str); 2] = [("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONHASHSEED", "0")];
+
+/// What a command may use at the most, unless its caller says otherwise.
+pub fn policy() -> Limits {
+    Limits {
+        wall_time: std::time::Duration::from_secs(3600),
+        memory_bytes: 8 << 30,
+        processes: 1024,
+        open_files: 4096,
+        ..crate::run::command::policy()
+    }
+}
+
+/// A command and everything that it is given.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// Program and arguments, as they were typed.
+    pub argv: Vec<String>,
+    /// The folder it runs in: absolute, without links on the way.
+    pub folder: PathBuf,
+    /// Where it sees that folder: at its own place when it is recorded, where it was recorded when
+    /// it is replayed.
+    pub appears_at: PathBuf,
+    /// Further files and folders that it may read: where they are, and where it sees them.
+    pub inputs: Vec<Mount>,
+    /// What it is told by name; it finds them as `RUNSEAL_PARAM_<name>`.
+    pub parameters: BTreeMap<String, String>,
+    /// Variables of the host that are passed on.
+    pub variables: BTreeMap<String, String>,
+    /// Variables that it is given and that are never sealed.
+    pub secrets: BTreeMap<String, String>,
+    /// Standard input.
+    pub stdin: Vec<u8>,
+    /// The seconds since 1970 that its clock shows, where that is possible.
+    pub fixed_time: Option<i64>,
+    /// The variable PATH by which programs are found, and another that is asked after it.
+    pub search: [Option<OsString>; 2],
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Why a command was not run, or its run does not count.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is no command.
+    #[error("there is no command")]
+    NoCommand,
+    /// The program cannot be started.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A folder or an input that the sandbox cannot show.
+    #[error("`{}` cannot be shown to the command: {why}", .path.display())]
+    Place {
+        /// The place.
+        path: PathBuf,
+        /// What stands against it.
+        why: String,
+    },
+    /// A folder that is the home of whoever records.
+    #[error("`{}` is your home folder: everything in it would be shown to the command", .0.display())]
+    Home(PathBuf),
+    /// Something could not be read.
+    #[error("`{}` could not be read", .path.display())]
+    Read {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It was not run, or nobody knows how it ended.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct CommandRun {
+    /// How it ended, what it changed, what was seen.
+    pub recorded: Recorded,
+    /// Its environment, without what is secret.
+    pub environment: BTreeMap<String, String>,
+    /// The program that was started.
+    pub program: PathBuf,
+    /// How far it was kept apart.
+    pub isolation: Isolation,
+    pub(crate) fixed_time: FixedTime,
+    /// Holds the layer's files where they are not in memory.
+    _store: tempfile::TempDir,
+}
+
+impl CommandRun {
+    /// What was seen; nothing where observation was not possible.
+    pub fn observation(&self) -> Option<&Observation> {
+        self.recorded.observation.as_ref()
+    }
+}
+
+/// How a run is watched from outside.
+#[derive(Debug, Clone, Default)]
+pub struct Watching {
+    /// Ends it early.
+    pub cancel: Option<CancelToken>,
+    /// Gets what it prints while it prints it.
+    pub on_output: Option<OnOutput>,
+}
+
+/// Runs `command` once. The real folder stays as it is.
+pub fn run_command(
+    command: &Command,
+    sandbox: &Sandbox,
+    watching: &Watching,
+) -> Result<CommandRun, RunError> {
+    let program = command.argv.first().filter(|program| !program.is_empty());
+    let program = program.ok_or(RunError::NoCommand)?;
+    check_place(&command.folder)?;
+    check_place(&command.appears_at)?;
+    if let Some(home) = std::env::home_dir()
+        && home.canonicalize().ok().as_deref() == Some(&*command.folder)
+    {
+        return Err(RunError::Home(command.folder.clone()));
+    }
+    let site = Site {
+        host: &command.folder,
+        inside: &command.appears_at,
+    };
+    let [path, fallback] = command.search.each_ref().map(Option::as_deref);
+    let toolchain = find_toolchain(program, site, Search { path, fallback })?;
+    let store = tempfile::Builder::new().prefix("runseal-record-").tempdir();
+    let store = store.map_err(|source| RunError::Read {
+        path: std::env::temp_dir(),
+        source,
+    })?;
+    let mut spec = Spec::in_folder(&command.argv, &command.folder, store.path());
+    if let Some(layered) = &mut spec.layered {
+        layered.inside.clone_from(&command.appears_at);
+    }
+    // A copy at a weaker level is not there; then the command works in the copy.
+    spec.current_dir.clone_from(&command.appears_at);
+    spec.show = shown_toolchain(command, &toolchain);
+    // An input that is to be seen where it is needs no place of its own.
+    for input in shown_inputs(command)? {
+        match input.host == input.inside {
+            true => spec.show.push(input.host),
+            false => spec.show_at.push(input),
+        }
+    }
+    let fixed_time = fix_time(command.fixed_time);
+    spec.env = environment_of(command, &toolchain, &fixed_time);
+    let environment = spec.environment();
+    spec.env.extend(command.secrets.clone());
+    spec.stdin.clone_from(&command.stdin);
+    spec.limits = command.limits.clone();
+    spec.observe = Some(Observe::default());
+    spec.cancel.clone_from(&watching.cancel);
+    spec.on_output.clone_from(&watching.on_output);
+    let recorded = sandbox.record(&spec)?;
+    Ok(CommandRun {
+        recorded,
+        environment,
+        program: toolchain.program,
+        isolation: sandbox.isolation(),
+        fixed_time,
+        _store: store,
+    })
+}
+
+fn check_place(path: &Path) -> Result<(), RunError> {
+    check_own_place(path).map_err(|error| match error {
+        SpecError::Place { path, why } => RunError::Place {
+            path,
+            why: why.to_string(),
+        },
+        other => RunError::Place {
+            path: path.to_owned(),
+            why: other.to_string(),
+        },
+    })
+}
+
+/// The inputs that are not below the folder.
+fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
+    let mut shown = Vec::new();
+    for input in &command.inputs {
+        let real = input.host.canonicalize().map_err(|source| RunError::Read {
+            path: input.host.clone(),
+            source,
+        })?;
+        if real.starts_with(&command.folder) {
+            continue;
+        }
+        let inside = match input.host == input.inside {
+            true => real.clone(),
+            false => input.inside.clone(),
+        };
+        check_place(&inside)?;
+        shown.push(Mount { host: real, inside });
+    }
+    Ok(shown)
+}
+
+/// What of a toolchain can be shown; what cannot is left out, and the command says what it lacks.
+fn shown_toolchain(command: &Command, toolchain: &Toolchain) -> Vec<PathBuf> {
+    let mut shown = BTreeSet::new();
+    for path in &toolchain.shown {
+        let real = path.canonicalize().unwrap_or_else(|_| normalize(path));
+        for place in [path.clone(), real] {
+            // A folder that holds the command's own would cover it.
+            let holds_folder = command.appears_at.starts_with(&place);
+            if check_own_place(&place).is_ok() && !holds_folder {
+                shown.insert(place);
+            }
+        }
+    }
+    shown.into_iter().collect()
+}
+
+fn environment_of(
+    command: &Command,
+    toolchain: &Toolchain,
+    fixed_time: &FixedTime,
+) -> BTreeMap<String, String> {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let mut environment: BTreeMap<String, String> = STEADY.iter().map(own).collect();
+    environment.insert("PATH".to_owned(), toolchain.path.clone());
+    environment.extend(toolchain.variables.iter().cloned());
+    environment.extend(fixed_time.variables.iter().cloned());
+    environment.extend(passed_variables(command));
+    environment
+}
+
+/// The variables that somebody decided to give to the command.
+pub(crate) fn passed_variables(command: &Command) -> BTreeMap<String, String> {
+    let mut passed = command.variables.clone();
+    for (name, value) in &command.parameters {
+        passed.insert(format!("{PARAMETER_PREFIX}{name}"), value.clone());
+    }
+    passed
+}

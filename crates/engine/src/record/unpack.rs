@@ -1,0 +1,136 @@
+//! Unpacks an archive into a private folder, so that a bundle in it can be run.
+//!
+//! The archive is read once, by the reader that verification uses: each file's bytes are put
+//! aside under their digest as they pass by, and get their names only once the whole archive was
+//! read and found to be in order.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use runseal_archive::ContentDigester;
+use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
+use runseal_core::formats::archive::verify_archive;
+use runseal_core::formats::detect::Detected;
+use runseal_core::path::SafePath;
+use runseal_core::source::SourceError;
+use runseal_core::verify::Finding;
+
+use crate::archive::{Record, read_archive_with};
+use crate::stream::{BUFFER, digest_through};
+use crate::survey::find_in_archive;
+
+/// A bundle out of an archive. Taken away with this.
+#[derive(Debug)]
+pub struct Unpacked {
+    folder: PathBuf,
+    _private: tempfile::TempDir,
+}
+
+impl Unpacked {
+    /// Where the bundle is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// Why an archive was not unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// It could not be read, or the private folder not be written.
+    #[error(transparent)]
+    Read(#[from] SourceError),
+    /// The archive is not in order: why.
+    #[error("the archive is not in order")]
+    Faults(Vec<Finding>),
+    /// There is no run bundle in it.
+    #[error("there is no run bundle in it")]
+    NoBundle,
+}
+
+/// Unpacks the run bundle in the archive at `path`; nothing where the file is no archive.
+///
+/// # Errors
+/// [`UnpackError`]; nothing is left then.
+pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
+    let fail = |source: io::Error| SourceError::Io {
+        path: "the private folder".to_owned(),
+        source,
+    };
+    let private = tempfile::Builder::new()
+        .prefix("runseal-unpack-")
+        .tempdir()
+        .map_err(fail)?;
+    let aside = private.path().join("content");
+    fs::create_dir(&aside).map_err(fail)?;
+    let mut keeper = ContentKeeper {
+        folder: aside.clone(),
+        count: 0,
+        buffer: vec![0; BUFFER],
+    };
+    let Some(archive) = read_archive_with(path, &mut keeper)? else {
+        return Ok(None);
+    };
+    let (top, detected, _) = find_in_archive(&archive);
+    if !matches!(detected, Detected::Is(Format::RunBundle)) {
+        return Err(UnpackError::NoBundle);
+    }
+    let report = verify_archive(archive.faults());
+    if !report.is_valid() {
+        return Err(UnpackError::Faults(report.findings().to_vec()));
+    }
+    let folder = private.path().join("bundle");
+    fs::create_dir(&folder).map_err(fail)?;
+    for (name, record) in archive.below(&top) {
+        // What has no safe name or no content is found missing, or named, by the bundle's rules.
+        let name = str::from_utf8(name).ok().and_then(|name| SafePath::parse(name).ok());
+        let Some(name) = name else {
+            continue;
+        };
+        let place = folder.join(name.as_str());
+        match record {
+            Record::File(file) => {
+                if let Some(parent) = place.parent() {
+                    fs::create_dir_all(parent).map_err(fail)?;
+                }
+                let kept = aside.join(file.content.sha256.to_string());
+                fs::copy(&kept, &place).map_err(fail)?;
+            }
+            Record::Folder => fs::create_dir_all(&place).map_err(fail)?,
+            // A link or pipe keeps its place, so that the rules find one that does not belong.
+            Record::Other(_) => std::os::unix::fs::symlink("nowhere", &place).map_err(fail)?,
+        }
+    }
+    fs::remove_dir_all(&aside).map_err(fail)?;
+    Ok(Some(Unpacked {
+        folder,
+        _private: private,
+    }))
+}
+
+/// Puts the content of every file aside under its digest.
+struct ContentKeeper {
+    folder: PathBuf,
+    count: u64,
+    buffer: Vec<u8>,
+}
+
+impl ContentDigester for ContentKeeper {
+    fn digest(
+        &mut self,
+        reader: &mut dyn Read,
+        expected: u64,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<(Digest, u64)> {
+        self.count += 1;
+        let unnamed = self.folder.join(format!("unnamed-{}", self.count));
+        let mut copy = File::create_new(&unnamed)?;
+        let (digest, bytes) = digest_through(reader, expected, &mut self.buffer, |piece| {
+            see(piece);
+            copy.write_all(piece)
+        })?;
+        fs::rename(&unnamed, self.folder.join(digest.to_string()))?;
+        Ok((digest, bytes))
+    }
+}

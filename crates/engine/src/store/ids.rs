@@ -1,0 +1,65 @@
+//! The ids of the store's rows, each a type of its own: a step's id cannot stand where a job's is
+//! wanted.
+//!
+//! Ours are derived from the plan, but a store made elsewhere may use any text, so these hold what
+//! stands in the database and promise nothing about its form.
+
+use std::fmt;
+
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
+
+macro_rules! store_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// The id that this text is.
+            pub fn new(text: impl Into<Box<str>>) -> Self {
+                Self(text.into())
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self::new(text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(ToSqlOutput::from(&*self.0))
+            }
+        }
+
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                value.as_str().map(Self::new)
+            }
+        }
+    };
+}
+
+store_id!(/// The id of a message: a plan that was posted. Ours begin with `msg_`.
+    MessageId);
+store_id!(/// The id of a job. Ours begin with `job_`.
+    JobId);
+store_id!(/// The id of a step. Ours begin with `step_`, unless the plan names its own.
+    StepId);
+store_id!(/// The id of a receipt. Ours begin with `rcpt_`.
+    ReceiptId);
+store_id!(/// The run that a job belongs to, as its plan names it.
+    JobRunId);

@@ -1,0 +1,393 @@
+//! The four answers about an exhibit: intact, signed, trusted, and how what it records ended.
+//!
+//! One place decides all four together, so that they never contradict each other: nothing is trusted
+//! that is not intact, and what something that is not intact says of its own outcome is a claim.
+
+use runseal_core::canon::Node;
+use runseal_core::formats::Format;
+use runseal_core::verify::authenticity::{Authenticity, SignedState};
+use runseal_core::verify::{Level, RuleState};
+
+use crate::exhibit::Exhibit;
+use crate::reveal::cut;
+
+/// How an answer is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tone {
+    /// As it should be.
+    Good,
+    /// Nothing for or against.
+    Neutral,
+    /// To be looked at.
+    Warning,
+    /// Not as it should be.
+    Bad,
+}
+
+impl Tone {
+    /// A sign that says the same as the colour.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Good => "✓",
+            Self::Neutral => "–",
+            Self::Warning => "!",
+            Self::Bad => "✗",
+        }
+    }
+
+    /// Its name in style sheets.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Neutral => "neutral",
+            Self::Warning => "warning",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What was asked, in a word.
+    pub question: &'static str,
+    /// How it is to be taken.
+    pub tone: Tone,
+    /// The answer in a few words.
+    pub word: String,
+    /// What stands behind it, in a sentence.
+    pub detail: String,
+}
+
+/// The four answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answers {
+    /// Whether the rules hold.
+    pub intact: Answer,
+    /// Whether somebody signed it.
+    pub signed: Answer,
+    /// Whether a policy trusts who signed.
+    pub trusted: Answer,
+    /// How what it records ended.
+    pub outcome: Answer,
+}
+
+impl Answers {
+    /// The answers about an exhibit.
+    pub fn of(exhibit: &Exhibit<'_>) -> Self {
+        let intact = intact_answer(exhibit);
+        let is_intact = exhibit.is_valid();
+        let mut outcome = outcome_answer(exhibit);
+        if !is_intact && outcome.tone != Tone::Neutral {
+            // A forged success is no success; a failure that is told by something broken is still
+            // worth a look.
+            outcome.tone = outcome.tone.max(Tone::Warning);
+            outcome.word = format!("Claims: {}", lower_first(&outcome.word));
+            outcome.detail = "not to be relied on: what says so is not intact".to_owned();
+        }
+        Self {
+            signed: signed_answer(exhibit.authenticity, is_intact),
+            trusted: trusted_answer(exhibit.authenticity, is_intact),
+            intact,
+            outcome,
+        }
+    }
+
+    /// All four, in the order in which they are shown.
+    pub fn all(&self) -> [&Answer; 4] {
+        [&self.intact, &self.signed, &self.trusted, &self.outcome]
+    }
+
+    /// How all of it is to be taken: as its worst part.
+    pub fn tone(&self) -> Tone {
+        let tones = self.all().map(|answer| answer.tone);
+        tones.into_iter().max().unwrap_or(Tone::Neutral)
+    }
+
+    /// All of it in a sentence.
+    pub fn summary(&self, format: Format) -> String {
+        let title = format.title();
+        if self.intact.tone == Tone::Bad {
+            return format!("Do not rely on this {title}: it is not intact");
+        }
+        let signed = match self.signed.tone {
+            Tone::Good => "signed",
+            Tone::Bad => "with a signature that does not hold",
+            Tone::Warning => "signed by nobody known here",
+            Tone::Neutral => "unsigned",
+        };
+        let trusted = match self.trusted.tone {
+            Tone::Good => ", trusted",
+            Tone::Bad => ", NOT trusted",
+            _ => "",
+        };
+        let subject = match format {
+            Format::Evidence => "Evidence".to_owned(),
+            Format::Engine | Format::Archive => format!("An {title}"),
+            _ => format!("A {title}"),
+        };
+        let about = match self.outcome.tone {
+            Tone::Neutral => String::new(),
+            _ => format!(". Outcome: {}", lower_first(&self.outcome.word)),
+        };
+        let intact = match self.intact.tone {
+            Tone::Good => "intact",
+            _ => "only partly checked",
+        };
+        format!("{subject}: {intact}, {signed}{trusted}{about}")
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => String::new(),
+    }
+}
+
+fn answer(question: &'static str, tone: Tone, word: impl Into<String>, detail: String) -> Answer {
+    Answer {
+        question,
+        tone,
+        word: word.into(),
+        detail,
+    }
+}
+
+fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
+    let answer = |tone, word: &str, detail| answer("Intact", tone, word, detail);
+    let findings = exhibit.findings().count();
+    if findings > 0 {
+        let what = match findings {
+            1 => "1 finding".to_owned(),
+            many => format!("{many} findings"),
+        };
+        return answer(Tone::Bad, "Not intact", format!("{what}, told below"));
+    }
+    if !exhibit.is_valid() {
+        let results = exhibit.report.results().iter();
+        let open = results
+            .filter(|result| result.required && matches!(result.state, RuleState::NotRun(_)));
+        let detail = format!(
+            "{} rules could not be run, so nothing is shown",
+            open.count()
+        );
+        return answer(Tone::Bad, "Not shown to be intact", detail);
+    }
+    // A format without rules of integrity has nothing that was left unasked.
+    let is_partial = exhibit
+        .report
+        .results()
+        .iter()
+        .any(|result| !result.required && result.rule.level == Level::Integrity);
+    match exhibit.report.level() {
+        Level::Document if is_partial => answer(
+            Tone::Warning,
+            "Only partly checked",
+            "hashes and repeated statements were not compared".to_owned(),
+        ),
+        Level::Document | Level::Integrity => answer(
+            Tone::Good,
+            "Intact",
+            "every rule that was asked for holds".to_owned(),
+        ),
+        Level::Form => answer(
+            Tone::Good,
+            "Intact",
+            "every rule holds, those about form included".to_owned(),
+        ),
+    }
+}
+
+fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
+    let answer = |tone, word: &str, detail| answer("Signed", tone, word, detail);
+    let Some(found) = found else {
+        return answer(
+            Tone::Neutral,
+            "Not looked for",
+            "no signature was looked for".to_owned(),
+        );
+    };
+    let of_state = found
+        .signatures
+        .iter()
+        .find(|signature| signature.state == found.signed);
+    let detail = of_state.map_or_else(String::new, |signature| {
+        let name = signature.name.as_deref().map(|name| {
+            let whose = if signature.is_known {
+                ""
+            } else {
+                " (by their own word)"
+            };
+            format!("{}{whose}", cut(name, 60))
+        });
+        name.or_else(|| {
+            signature
+                .key
+                .as_deref()
+                .map(|key| format!("key {}", cut(key, 24)))
+        })
+        .unwrap_or_default()
+    });
+    match found.signed {
+        SignedState::Unsigned => answer(
+            Tone::Neutral,
+            "Unsigned",
+            "nobody vouches for it: whoever could write it could make it anew".to_owned(),
+        ),
+        SignedState::UnknownKey => answer(Tone::Warning, "By an unknown key", detail),
+        SignedState::OtherSubject => answer(
+            Tone::Bad,
+            "Of something else",
+            "the signature is over other content than this".to_owned(),
+        ),
+        SignedState::Broken => answer(
+            Tone::Bad,
+            "Broken",
+            "a signature is there and does not hold".to_owned(),
+        ),
+        // The list of hashes may be signed and a file changed beside it.
+        SignedState::Signed if !is_intact => answer(
+            Tone::Bad,
+            "Signed, then changed",
+            "the signature holds over what was there before".to_owned(),
+        ),
+        SignedState::Signed => answer(Tone::Good, "Signed", detail),
+    }
+}
+
+fn trusted_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
+    let answer = |tone, word: &str, detail| answer("Trusted", tone, word, detail);
+    match found.and_then(|found| found.trusted.as_ref()) {
+        None => answer(
+            Tone::Neutral,
+            "Not asked",
+            "no trust policy was given".to_owned(),
+        ),
+        Some(_) if !is_intact => answer(
+            Tone::Bad,
+            "Not trusted",
+            "what is not intact is trusted by nobody".to_owned(),
+        ),
+        Some(trust) if trust.is_trusted => answer(Tone::Good, "Trusted", trust.reason.clone()),
+        Some(trust) => answer(Tone::Bad, "Not trusted", trust.reason.clone()),
+    }
+}
+
+/// How what it records ended.
+fn outcome_answer(exhibit: &Exhibit<'_>) -> Answer {
+    let answer = |tone, word: &str, detail: &str| answer("Outcome", tone, word, detail.to_owned());
+    let said = exhibit.identity.outcome.as_deref();
+    match (exhibit.format, said) {
+        (Format::RunBundle, _) => run_outcome(exhibit),
+        (Format::Runner, _) => runner_outcome(exhibit.document("")),
+        (Format::Pack, Some("accepted")) => answer(Tone::Good, "Accepted", "the run was accepted"),
+        (Format::Pack, Some("not accepted")) => answer(
+            Tone::Bad,
+            "Not accepted",
+            "the run was rejected or is for review",
+        ),
+        (Format::Pack | Format::ContextBundle, Some("CLARIFY")) => answer(
+            Tone::Warning,
+            "Asked back",
+            "questions are open, nothing was executed",
+        ),
+        (Format::Pack | Format::ContextBundle, Some("REFUSE")) => {
+            answer(Tone::Bad, "Refused", "the intent was refused")
+        }
+        (Format::ContextBundle, Some("BUNDLE")) => {
+            answer(Tone::Good, "Complete", "no question is open")
+        }
+        (Format::Evidence, Some("complete")) => {
+            answer(Tone::Good, "Complete", "every action and test succeeded")
+        }
+        (Format::Evidence, Some("partial")) => {
+            answer(Tone::Warning, "Partial", "some actions or tests failed")
+        }
+        (Format::Evidence, Some("failed")) => answer(Tone::Bad, "Failed", "nothing succeeded"),
+        (Format::Receipt, Some("SUCCESS")) => {
+            answer(Tone::Good, "Replayed", "the replay read the same bytes")
+        }
+        (Format::Receipt, Some(_)) => answer(Tone::Bad, "Replay failed", "by its own word"),
+        (Format::JobBundle, _) => answer(
+            Tone::Neutral,
+            "None recorded",
+            "it holds what a job read, not how the job ended",
+        ),
+        (_, Some(other)) => {
+            let word = format!("Says “{}”", cut(other, 40));
+            answer(Tone::Neutral, &word, "a word that is not known here")
+        }
+        (_, None) => answer(
+            Tone::Neutral,
+            "Does not apply",
+            "it records no run of its own",
+        ),
+    }
+}
+
+fn run_outcome(exhibit: &Exhibit<'_>) -> Answer {
+    let answer =
+        |tone, word: String, detail: &str| answer("Outcome", tone, word, detail.to_owned());
+    let output = exhibit.document("RUN_OUTPUT.json");
+    let integer = |name: &str| output?.get(name)?.as_number()?.to_exact_i64();
+    let failed = output.and_then(|output| output.get("failed")?.as_bool());
+    let status = integer("exit_status").or_else(|| integer("exit_code"));
+    let signal = integer("signal");
+    match (failed, status, signal) {
+        (_, _, Some(signal)) => answer(
+            Tone::Bad,
+            format!("Ended by signal {signal}"),
+            "the command did not finish",
+        ),
+        (_, Some(0), _) if failed != Some(true) => answer(
+            Tone::Good,
+            "Succeeded".to_owned(),
+            "the command ended with exit status 0",
+        ),
+        (_, Some(status), _) => answer(
+            Tone::Bad,
+            format!("Failed with status {status}"),
+            "the command failed",
+        ),
+        (Some(true), ..) => answer(Tone::Bad, "Failed".to_owned(), "the command failed"),
+        _ if output.is_none() => answer(
+            Tone::Neutral,
+            "Not known".to_owned(),
+            "there is no readable output",
+        ),
+        _ => answer(
+            Tone::Good,
+            "Completed".to_owned(),
+            "the engine answered; a run that fails is never sealed",
+        ),
+    }
+}
+
+fn runner_outcome(root: Option<Node<'_>>) -> Answer {
+    let answer =
+        |tone, word: String, detail: &str| answer("Outcome", tone, word, detail.to_owned());
+    let exit = root.and_then(|root| root.get("exit"));
+    let is = |name: &str| exit.and_then(|exit| exit.get(name)?.as_bool()) == Some(true);
+    let code = exit.and_then(|exit| exit.get("code")?.as_number()?.to_exact_i64());
+    match code {
+        _ if is("timeout_killed") => answer(
+            Tone::Bad,
+            "Killed".to_owned(),
+            "it took longer than it was allowed",
+        ),
+        _ if is("oom_killed") => answer(
+            Tone::Bad,
+            "Killed".to_owned(),
+            "it took more memory than it was allowed",
+        ),
+        Some(0) => answer(Tone::Good, "Exit code 0".to_owned(), "it ended by itself"),
+        Some(code) => answer(Tone::Bad, format!("Exit code {code}"), "it failed"),
+        None => answer(
+            Tone::Neutral,
+            "Not known".to_owned(),
+            "no exit code is recorded",
+        ),
+    }
+}

@@ -1,0 +1,168 @@
+//! The job bundle: what was to be read, and the texts that were.
+
+use std::collections::BTreeMap;
+
+use runseal_core::canon::Node;
+
+use super::content::words_of;
+use super::members::{facts_of, list_at, table_at, text_at, text_of};
+use super::picture::{Card, Lane, Mark, flow};
+use super::{About, Block, Body, Description, Fact, Step, Words};
+use crate::exhibit::Exhibit;
+use crate::limits::STEPS;
+
+const MANIFEST: &str = "bundle.json";
+
+pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let Some(root) = exhibit.document(MANIFEST) else {
+        return;
+    };
+    let (steps, artifacts) = (list_at(root, "steps"), list_at(root, "artifacts"));
+    description.headline = text_at(root, "job_id").map(|job| {
+        let (steps, artifacts) = (
+            count(steps.len(), "step"),
+            count(artifacts.len(), "artifact"),
+        );
+        format!("Job {job}: {steps}, {artifacts}")
+    });
+    description.add_facts(
+        root,
+        &[
+            ("bundle_id", "bundle id"),
+            ("hashes.root_hash", "root hash"),
+            ("plan_hash", "plan hash"),
+            ("run_id", "run"),
+            ("job_id", "job"),
+            ("message_id", "message"),
+            ("bundle_version", "version"),
+        ],
+    );
+    let inputs = ["symbols", "files"].map(|list| list_at(root, &format!("inputs.{list}")));
+    let inputs: Vec<_> = inputs.concat();
+    let has = |member: &str| steps.iter().any(|step| text_at(*step, member).is_some());
+    let mut columns = vec![("ordinal", "#"), ("op", "operation")];
+    for (member, label) in [("refs.symbol_id", "symbol"), ("refs.section_id", "section")] {
+        if has(member) {
+            columns.push((member, label));
+        }
+    }
+    columns.extend([("constraints.slice", "slice"), ("step_id", "step")]);
+    let plan = table_at("The plan", (MANIFEST, root), "steps", &columns);
+    description.asked.extend(plan);
+    let lanes = vec![
+        Lane::new(
+            "Inputs",
+            inputs
+                .iter()
+                .map(|input| Card::new(text_of(*input), "", Mark::Plain)),
+        ),
+        Lane::new(
+            "Steps",
+            steps
+                .iter()
+                .enumerate()
+                .map(|(at, step)| step_card(at, *step)),
+        ),
+        Lane::new(
+            "Artifacts",
+            artifacts.iter().map(|artifact| artifact_card(*artifact)),
+        ),
+    ];
+    let picture = Block::new("From inputs to artifacts", Body::Picture(flow(lanes)));
+    description.done.push(picture);
+    let key = |artifact: &Node<'a>| {
+        let text = |member| text_at(*artifact, member).unwrap_or_default();
+        ((text("ref"), text("slice")), *artifact)
+    };
+    let by_ref: BTreeMap<_, _> = artifacts.iter().map(key).collect();
+    let read: Vec<_> = steps
+        .iter()
+        .enumerate()
+        .take(STEPS)
+        .map(|(at, step)| read_step(exhibit, at, *step, &by_ref))
+        .collect();
+    if !read.is_empty() {
+        let mut block = Block::new("What was read", Body::Steps(read));
+        if steps.len() > STEPS {
+            block = block.remark(format!("the first {STEPS} of {} steps", steps.len()));
+        }
+        description.done.push(block);
+    }
+    let columns = [
+        ("artifact_id", "artifact"),
+        ("ref", "of"),
+        ("slice", "slice"),
+        ("bytes", "bytes"),
+        ("sha256", "sha256"),
+    ];
+    if let Some(mut block) = table_at("Artifacts", (MANIFEST, root), "artifacts", &columns) {
+        if let Body::Table(table) = &mut block.body {
+            for (row, artifact) in table.rows.iter_mut().zip(&artifacts) {
+                row.about.push(About::file(path_of(*artifact)));
+            }
+        }
+        description.came_out.push(block);
+    }
+}
+
+fn count(number: usize, of: &str) -> String {
+    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
+}
+
+fn path_of(artifact: Node<'_>) -> String {
+    text_at(artifact, "path").unwrap_or_default()
+}
+
+fn step_card(at: usize, step: Node<'_>) -> Card {
+    let text = |path| text_at(step, path).unwrap_or_default();
+    Card::new(text("op"), text("constraints.slice"), Mark::Plain)
+        .about(About::place(MANIFEST, format!("/steps/{at}")))
+}
+
+fn artifact_card(artifact: Node<'_>) -> Card {
+    let bytes = text_at(artifact, "bytes").map(|bytes| format!("{bytes} bytes"));
+    let id = text_at(artifact, "artifact_id").unwrap_or_default();
+    Card::new(id, bytes.unwrap_or_default(), Mark::Plain).about(About::file(path_of(artifact)))
+}
+
+/// What a step refers to.
+fn ref_of(step: Node<'_>) -> Option<String> {
+    text_at(step, "refs.symbol_id").or_else(|| text_at(step, "refs.section_id"))
+}
+
+fn read_step<'a>(
+    exhibit: &Exhibit<'a>,
+    at: usize,
+    step: Node<'a>,
+    artifacts: &BTreeMap<(String, String), Node<'a>>,
+) -> Step<'a> {
+    let reference = ref_of(step).unwrap_or_default();
+    let slice = text_at(step, "constraints.slice").unwrap_or_default();
+    let artifact = artifacts.get(&(reference.clone(), slice.clone()));
+    let path = artifact.map(|artifact| path_of(*artifact));
+    let bytes = path.as_ref().and_then(|path| exhibit.contents.get(path));
+    let words = match (bytes, &path) {
+        (Some(bytes), _) => words_of(bytes),
+        (None, Some(_)) => {
+            Words::Missing("the text is too long to be shown, or missing".to_owned())
+        }
+        (None, None) => Words::Missing("no artifact belongs to this step".to_owned()),
+    };
+    let mut about = vec![About::place(MANIFEST, format!("/steps/{at}"))];
+    about.extend(path.clone().map(About::file));
+    let mut facts: Vec<Fact> = facts_of(step, &[("step_id", "step")]);
+    if let Some(path) = path {
+        facts.push(Fact {
+            label: "kept as".to_owned(),
+            value: path,
+        });
+    }
+    Step {
+        title: format!("{slice} of {reference}"),
+        state: text_at(step, "op"),
+        mark: Mark::Plain,
+        facts,
+        texts: vec![("the text that was read".to_owned(), words)],
+        about,
+    }
+}

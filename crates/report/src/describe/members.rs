@@ -1,0 +1,154 @@
+//! Documents by their members, whatever they are.
+
+use runseal_core::canon::{Dialect, Kind, Node, canonical_bytes};
+
+use super::{About, Block, Body, Fact, Row, Table, Words};
+use crate::limits::{CELL, COLUMNS, ROWS};
+use crate::reveal::cut;
+
+/// A value in one line: a string as it is, anything else as canonical JSON. Cut where it is long.
+pub(super) fn text_of(node: Node<'_>) -> String {
+    if let Some(text) = node.as_lossy_str() {
+        return cut(&text, CELL).into_owned();
+    }
+    // A list of texts reads better without its brackets.
+    if node.kind() == Kind::Array && node.items().all(|item| item.is_string()) {
+        let texts: Vec<_> = node.items().take(ROWS).map(text_of).collect();
+        return cut(&texts.join(", "), CELL).into_owned();
+    }
+    if !matches!(node.kind(), Kind::Array | Kind::Object) || node.len() < ROWS {
+        return match canonical_bytes(node, Dialect::Kernel) {
+            Ok(bytes) => cut(&String::from_utf8_lossy(&bytes), CELL).into_owned(),
+            Err(error) => error.to_string(),
+        };
+    }
+    format!("{} with {} parts", node.kind().with_article(), node.len())
+}
+
+/// The value at a path of members with dots between them.
+pub(super) fn at<'a>(node: Node<'a>, path: &str) -> Option<Node<'a>> {
+    path.split('.')
+        .try_fold(node, |node, member| node.get(member))
+}
+
+/// The text at a path, unless there is none or null.
+pub(super) fn text_at(node: Node<'_>, path: &str) -> Option<String> {
+    at(node, path).filter(|node| !node.is_null()).map(text_of)
+}
+
+/// The whole string at a path, however long.
+pub(super) fn string_at<'a>(node: Node<'a>, path: &str) -> Option<std::borrow::Cow<'a, str>> {
+    at(node, path)?.as_lossy_str()
+}
+
+/// The number at a path, where it is an integer.
+pub(super) fn integer_at(node: Node<'_>, path: &str) -> Option<i64> {
+    at(node, path)?.as_number()?.to_exact_i64()
+}
+
+/// The elements of the list at a path.
+pub(super) fn list_at<'a>(node: Node<'a>, path: &str) -> Vec<Node<'a>> {
+    at(node, path).map_or_else(Vec::new, |list| match list.kind() {
+        Kind::Array => list.items().collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// The members that are there, as facts.
+pub(super) fn facts_of(node: Node<'_>, members: &[(&str, &str)]) -> Vec<Fact> {
+    let fact = |(path, label): &(&str, &str)| {
+        Some(Fact {
+            label: (*label).to_owned(),
+            value: text_at(node, path)?,
+        })
+    };
+    members.iter().filter_map(fact).collect()
+}
+
+/// A list in a document that becomes a table.
+pub(super) struct ListPlace<'a, 'b> {
+    /// The elements.
+    pub(super) elements: &'b [Node<'a>],
+    /// The file that the list is in.
+    pub(super) file: &'b str,
+    /// Where in it.
+    pub(super) pointer: &'b str,
+}
+
+/// A table of the named members of each element; nothing where there are no elements.
+pub(super) fn table<'a>(
+    title: &str,
+    list: &ListPlace<'_, '_>,
+    columns: &[(&str, &str)],
+) -> Option<Block<'a>> {
+    if list.elements.is_empty() {
+        return None;
+    }
+    let rows = list.elements.iter().enumerate().take(ROWS);
+    let rows = rows.map(|(at, element)| {
+        let cell = |(path, _): &(&str, &str)| match *path {
+            "" => text_of(*element),
+            path => text_at(*element, path).unwrap_or_default(),
+        };
+        Row {
+            cells: columns.iter().map(cell).collect(),
+            about: vec![About::place(list.file, format!("{}/{at}", list.pointer))],
+        }
+    });
+    let table = Table {
+        columns: columns
+            .iter()
+            .map(|(_, label)| (*label).to_owned())
+            .collect(),
+        rows: rows.collect(),
+        left_out: list.elements.len().saturating_sub(ROWS),
+    };
+    Some(Block::new(title, Body::Table(table)))
+}
+
+/// The same for the list at a path of a document.
+pub(super) fn table_at<'a>(
+    title: &str,
+    (file, root): (&str, Node<'_>),
+    path: &str,
+    columns: &[(&str, &str)],
+) -> Option<Block<'a>> {
+    let elements = list_at(root, path);
+    let pointer = format!("/{}", path.replace('.', "/"));
+    let list = ListPlace {
+        elements: &elements,
+        file,
+        pointer: &pointer,
+    };
+    table(title, &list, columns)
+}
+
+/// A table whose columns are the plain members that the elements have.
+pub(super) fn table_of_objects<'a>(title: &str, list: &ListPlace<'_, '_>) -> Option<Block<'a>> {
+    let mut keys: Vec<String> = Vec::new();
+    'columns: for object in list.elements.iter().take(ROWS) {
+        for (key, value) in object.members() {
+            if keys.len() == COLUMNS {
+                break 'columns;
+            }
+            let key = key.to_lossy().into_owned();
+            let is_plain = !matches!(value.kind(), Kind::Object | Kind::Array | Kind::Null);
+            if is_plain && !key.contains('.') && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+    }
+    let columns: Vec<_> = keys
+        .iter()
+        .map(|key| (key.as_str(), key.as_str()))
+        .collect();
+    if columns.is_empty() {
+        return None;
+    }
+    table(title, list, &columns)
+}
+
+/// A quoted text: a goal, an intent.
+pub(super) fn words_block<'a>(title: &str, text: String) -> Block<'a> {
+    Block::new(title, Body::Words(Words::Plain(text.into())))
+}

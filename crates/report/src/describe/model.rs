@@ -1,0 +1,251 @@
+//! Recorded model calls as a conversation.
+
+use std::borrow::Cow;
+
+use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
+
+use super::content::words_of;
+use super::members::{list_at, string_at, text_at, text_of};
+use super::{About, Block, Body, Description, Turn, Words};
+use crate::exhibit::Exhibit;
+use crate::limits::{STEPS, TEXT};
+
+pub(super) fn describe_model_io<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let Some(root) = exhibit.document("") else {
+        return;
+    };
+    let text = |path| text_at(root, path).unwrap_or_default();
+    let calls = list_at(root, "interactions").len();
+    description.headline = Some(format!(
+        "{calls} call{} to {} through {}",
+        if calls == 1 { "" } else { "s" },
+        text("model_id"),
+        text("adapter_id")
+    ));
+    description.add_facts(
+        root,
+        &[
+            ("model_id", "model"),
+            ("adapter_id", "adapter"),
+            ("mode", "mode"),
+            ("model_io_schema_version", "schema version"),
+            ("created_at_utc", "begun"),
+            ("ended_at_utc", "ended"),
+        ],
+    );
+    description
+        .done
+        .extend(conversation_block(exhibit, "", root));
+}
+
+/// The calls of a recording, one turn after the other.
+pub(super) fn conversation_block<'a>(
+    exhibit: &Exhibit<'a>,
+    file: &str,
+    root: Node<'a>,
+) -> Option<Block<'a>> {
+    let calls = list_at(root, "interactions");
+    if calls.is_empty() {
+        return None;
+    }
+    let mut turns = Vec::new();
+    for (at, call) in calls.iter().enumerate().take(STEPS) {
+        let place = |member: &str| vec![About::place(file, format!("/interactions/{at}/{member}"))];
+        let asked = asked_turns(exhibit, *call);
+        let asked = asked.into_iter().map(|turn| Turn {
+            about: [place("prompt_hash"), place("i")].concat(),
+            ..turn
+        });
+        turns.extend(asked);
+        let note = note_of(*call);
+        let content = string_at(*call, "response_content");
+        let answered = content.map_or_else(Vec::new, answered_turns);
+        let answered = answered.into_iter().map(|turn| Turn {
+            about: [place("response_hash"), place("response_content")].concat(),
+            note: note.clone(),
+            ..turn
+        });
+        turns.extend(answered);
+    }
+    let mut block = Block::new(
+        "What was said to and by the model",
+        Body::Conversation(turns),
+    )
+    .about(About::file(file));
+    if calls.len() > STEPS {
+        block = block.remark(format!("the first {STEPS} of {} calls", calls.len()));
+    }
+    Some(block)
+}
+
+fn turn<'a>(role: impl Into<Cow<'a, str>>, said: Words<'a>) -> Turn<'a> {
+    Turn {
+        role: role.into(),
+        said,
+        note: String::new(),
+        about: Vec::new(),
+    }
+}
+
+/// What the model was asked: its messages where they were kept, otherwise that they were not.
+fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Vec<Turn<'a>> {
+    for member in [
+        "messages",
+        "request.messages",
+        "prompt.messages",
+        "request.input",
+    ] {
+        let messages = list_at(call, member);
+        if !messages.is_empty() {
+            let message = |message: Node<'a>| {
+                let role = text_at(message, "role").unwrap_or_else(|| "user".to_owned());
+                turn(role, content_words(message))
+            };
+            return messages.into_iter().map(message).collect();
+        }
+    }
+    for member in ["prompt", "prompt_content", "request", "input"] {
+        if let Some(text) = string_at(call, member) {
+            return vec![turn("user", Words::Plain(text))];
+        }
+    }
+    let hash = text_at(call, "prompt_hash").unwrap_or_default();
+    let said = match exhibit.content_of(&hash) {
+        Some((_, bytes)) => words_of(bytes),
+        None => Words::Missing(format!("the prompt was kept as its hash alone: {hash}")),
+    };
+    vec![turn("user", said)]
+}
+
+/// The content of a message: a text, or a list of parts.
+fn content_words<'a>(message: Node<'a>) -> Words<'a> {
+    let Some(content) = message.get("content") else {
+        return Words::Plain(text_of(message).into());
+    };
+    if let Some(text) = content.as_lossy_str() {
+        return Words::Plain(text);
+    }
+    let texts: Vec<String> = content.items().map(part_text).collect();
+    match texts.is_empty() {
+        true => Words::Plain(text_of(content).into()),
+        false => Words::Plain(texts.join("\n").into()),
+    }
+}
+
+/// A part of a message: what it says, or what it calls with what.
+fn part_text(part: Node<'_>) -> String {
+    if let Some(text) = string_at(part, "text") {
+        return text.into_owned();
+    }
+    let name = text_at(part, "name").or_else(|| text_at(part, "type"));
+    let input = ["input", "arguments", "content"];
+    let input = input.iter().find_map(|member| text_at(part, member));
+    match (name, input) {
+        (Some(name), Some(input)) => format!("{name}({input})"),
+        _ => text_of(part),
+    }
+}
+
+/// What the model answered. Answers in the shapes that model interfaces use are taken apart, any
+/// other text is shown as it is.
+fn answered_turns(content: Cow<'_, str>) -> Vec<Turn<'_>> {
+    if content.is_empty() {
+        return vec![turn(
+            "assistant",
+            Words::Missing("an empty answer".to_owned()),
+        )];
+    }
+    let is_json = content.len() <= 8 * TEXT && content.trim_start().starts_with('{');
+    let parsed = match is_json {
+        true => parse_document(content.as_bytes(), &ReadOptions::default()).ok(),
+        false => None,
+    };
+    let turns = parsed.map_or_else(Vec::new, |document| turns_of_answer(document.root()));
+    match turns.is_empty() {
+        false => turns,
+        true => vec![turn("assistant", Words::Markdown(content))],
+    }
+}
+
+fn turns_of_answer(root: Node<'_>) -> Vec<Turn<'static>> {
+    let mut turns = Vec::new();
+    let mut say = |text: String| {
+        if !text.is_empty() {
+            turns.push(turn("assistant", Words::Markdown(text.into())));
+        }
+    };
+    let parts = [list_at(root, "content"), list_at(root, "output")].concat();
+    let mut calls = Vec::new();
+    for part in parts {
+        match text_at(part, "type").as_deref() {
+            Some("tool_use" | "function_call") => calls.push(part_text(part)),
+            Some("message") => {
+                for inner in list_at(part, "content") {
+                    say(part_text(inner));
+                }
+            }
+            _ => say(part_text(part)),
+        }
+    }
+    for choice in list_at(root, "choices") {
+        if let Some(text) = string_at(choice, "message.content") {
+            say(text.into_owned());
+        }
+        for call in list_at(choice, "message.tool_calls") {
+            let function = call.get("function").filter(|f| f.kind() == Kind::Object);
+            calls.push(part_text(function.unwrap_or(call)));
+        }
+    }
+    turns.extend(
+        calls
+            .into_iter()
+            .map(|call| turn("tool call", Words::Plain(call.into()))),
+    );
+    turns
+}
+
+fn note_of(call: Node<'_>) -> String {
+    let number = |path| text_at(call, path);
+    let mut parts = Vec::new();
+    if let Some(tokens) = number("tokens_input") {
+        parts.push(format!("{tokens} tokens in"));
+    }
+    if let Some(tokens) = number("tokens_output") {
+        parts.push(format!("{tokens} tokens out"));
+    }
+    if let Some(latency) = number("latency_ms") {
+        parts.push(format!("{latency} ms"));
+    }
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(content: &str) -> Vec<(String, String)> {
+        let turns = answered_turns(content.to_owned().into());
+        let text = |words: &Words<'_>| match words {
+            Words::Plain(text) | Words::Markdown(text) => text.clone().into_owned(),
+            Words::Missing(reason) => format!("({reason})"),
+        };
+        let pair = |turn: &Turn<'_>| (turn.role.clone().into_owned(), text(&turn.said));
+        turns.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn answers_of_known_shapes_are_taken_apart_and_others_stay_whole() {
+        let one = |role: &str, text: &str| (role.to_owned(), text.to_owned());
+        assert_eq!(said("Yes."), [one("assistant", "Yes.")]);
+        assert_eq!(said("{\"a\":1}"), [one("assistant", "{\"a\":1}")]);
+        assert_eq!(said("{broken"), [one("assistant", "{broken")]);
+        let blocks = r#"{"content":[{"type":"text","text":"I look."},{"type":"tool_use","name":"read","input":{"path":"a"}}]}"#;
+        let wanted = [
+            one("assistant", "I look."),
+            one("tool call", r#"read({"path":"a"})"#),
+        ];
+        assert_eq!(said(blocks), wanted);
+        let choices = r#"{"choices":[{"message":{"content":"I look.","tool_calls":[{"function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]}}]}"#;
+        assert_eq!(said(choices), wanted);
+    }
+}

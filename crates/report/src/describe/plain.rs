@@ -1,0 +1,98 @@
+//! Records that are their members: the runner's and the ledger.
+
+use runseal_core::canon::Node;
+
+use super::members::{ListPlace, facts_of, list_at, table, text_at, text_of};
+use super::timeline::Timeline;
+use super::{About, Block, Body, Description, Tree};
+use crate::exhibit::Exhibit;
+
+/// Where a run ran, under which limits, and how it ended.
+pub(super) fn describe_runner<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let Some(root) = exhibit.document("") else {
+        return;
+    };
+    description.headline = text_at(root, "platform.os").map(|system| {
+        let arch = text_at(root, "platform.arch").unwrap_or_default();
+        let level = text_at(root, "sandbox.isolation_level").unwrap_or_default();
+        format!("A run on {system} {arch}, isolation {level}")
+    });
+    description.add_facts(
+        root,
+        &[("runner_id", "runner"), ("runner_version", "version")],
+    );
+    description.done.extend(runner_blocks("", root));
+    let mut timeline = Timeline::default();
+    timeline.add_runner(root);
+    description.done.extend(timeline.into_block());
+}
+
+/// What a runner record says, in a few facts.
+pub(super) fn runner_blocks<'a>(file: &str, runner: Node<'a>) -> Vec<Block<'a>> {
+    let facts = facts_of(
+        runner,
+        &[
+            ("platform.os", "system"),
+            ("platform.arch", "processor"),
+            ("platform.node_version", "node"),
+            ("sandbox.backend", "isolated by"),
+            ("sandbox.isolation_level", "isolation level"),
+            ("sandbox.network_blocked", "network blocked"),
+            ("sandbox.filesystem_readonly", "files read-only"),
+            ("limits.timeout_ms", "time limit in ms"),
+            ("limits.max_memory_bytes", "memory limit in bytes"),
+            ("commands.allowlist", "allowed commands"),
+            ("write_roots", "may write below"),
+            ("exit.code", "exit code"),
+            ("exit.signal", "ended by signal"),
+            ("exit.timeout_killed", "killed for its time"),
+            ("exit.oom_killed", "killed for its memory"),
+        ],
+    );
+    let mut blocks = Vec::new();
+    if !facts.is_empty() {
+        let block = Block::new("Where it ran", Body::Facts(facts));
+        blocks.push(block.about(About::file(file)));
+    }
+    let warnings = list_at(runner, "warnings");
+    if !warnings.is_empty() {
+        let lines = warnings.into_iter().map(text_of).collect();
+        let block = Block::new("What the runner warns of", Body::List(lines));
+        blocks.push(block.about(About::place(file, "/warnings")));
+    }
+    blocks
+}
+
+/// A whole document as a tree.
+pub(super) fn document_block<'a>(title: &str, file: &str, root: Node<'a>) -> Block<'a> {
+    let body = Body::Tree(Tree { root, schema: None });
+    Block::new(title, body).about(About::file(file))
+}
+
+/// One line a run.
+pub(super) fn describe_ledger<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let entries: Vec<_> = exhibit.documents.values().copied().collect();
+    description.headline = Some(format!("A ledger of {} runs", entries.len()));
+    let columns = [
+        ("run_id", "run"),
+        ("timestamp", "time"),
+        ("result_kind", "outcome"),
+        ("accepted", "accepted"),
+        ("policy", "policy"),
+        ("mode", "model calls"),
+        ("intent_sha256", "intent"),
+    ];
+    let list = ListPlace {
+        elements: &entries,
+        file: "",
+        pointer: "",
+    };
+    if let Some(mut block) = table("Runs", &list, &columns) {
+        if let Body::Table(table) = &mut block.body {
+            for (row, name) in table.rows.iter_mut().zip(exhibit.documents.keys()) {
+                row.about = vec![About::file(name)];
+            }
+        }
+        description.came_out.push(block);
+    }
+}

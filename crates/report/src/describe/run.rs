@@ -1,0 +1,392 @@
+//! The run bundle: contracts, inputs, the command and what it printed, outputs; and the engine alone.
+
+use runseal_core::canon::{Kind, Node};
+
+use super::content::{content_block, words_of};
+use super::members::{
+    ListPlace, at, facts_of, integer_at, list_at, string_at, table, text_at, text_of,
+};
+use super::picture::{Card, Lane, Mark, flow};
+use super::plain::document_block;
+use super::timeline::Timeline;
+use super::{About, Block, Body, Description, Step, Tree, Words};
+use crate::exhibit::Exhibit;
+use crate::limits::{CONTENTS, ROWS};
+
+const INDEX: &str = "ARTIFACT_INDEX.json";
+const INPUT: &str = "RUN_INPUT.json";
+const OUTPUT: &str = "RUN_OUTPUT.json";
+const META: &str = "RUN_META.json";
+const ENVIRONMENT: &str = "RUN_ENVIRONMENT.json";
+
+/// The engine code of a command that was recorded as it ran.
+const RECORDED: &str = "RECORDED_COMMAND";
+
+/// An entry of the bundle's index.
+struct Entry<'a> {
+    at: usize,
+    path: String,
+    role: String,
+    node: Node<'a>,
+}
+
+pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let entries = index_of(exhibit);
+    add_identity(description, exhibit);
+    add_inputs(description, exhibit, &entries);
+    add_doings(description, exhibit, &entries);
+    add_outputs(description, exhibit, &entries);
+    if let Some(environment) = exhibit.document(ENVIRONMENT) {
+        let gaps = ["observation.gaps", "capture_gaps", "gaps"];
+        let gaps = gaps
+            .iter()
+            .flat_map(|path| list_at(environment, path))
+            .take(ROWS);
+        description
+            .gaps
+            .extend(gaps.map(|gap| match text_at(gap, "detail") {
+                Some(detail) => match text_at(gap, "kind") {
+                    Some(kind) => format!("{kind}: {detail}"),
+                    None => detail,
+                },
+                None => text_of(gap),
+            }));
+    }
+}
+
+fn index_of<'a>(exhibit: &Exhibit<'a>) -> Vec<Entry<'a>> {
+    let entries = exhibit
+        .document(INDEX)
+        .map_or_else(Vec::new, |index| match index.kind() {
+            Kind::Array => index.items().collect(),
+            _ => list_at(index, "artifacts"),
+        });
+    let entry = |(at, node): (usize, Node<'a>)| Entry {
+        at,
+        path: text_at(node, "relative_path").unwrap_or_default(),
+        role: text_at(node, "role").unwrap_or_default(),
+        node,
+    };
+    entries.into_iter().enumerate().map(entry).collect()
+}
+
+fn add_identity<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let meta = exhibit.document(META);
+    let of_meta = |path| meta.and_then(|meta| text_at(meta, path));
+    let engine = of_meta("engine_code").unwrap_or_else(|| "an unknown engine".to_owned());
+    let argv = exhibit
+        .document(INPUT)
+        .and_then(|input| command_of(input, "argv"));
+    description.headline = Some(match argv {
+        Some(command) if engine == RECORDED => command,
+        _ => format!(
+            "Run of {engine} {}",
+            of_meta("engine_version").unwrap_or_default()
+        ),
+    });
+    if let Some(meta) = meta {
+        description.add_facts(
+            meta,
+            &[
+                ("run_id", "run"),
+                ("engine_code", "engine"),
+                ("engine_version", "engine version"),
+                ("sealed_at", "sealed at"),
+                ("core_orchestrator_version", "sealed by"),
+                ("canonicalization", "canonical form"),
+                ("hash_algo", "hash"),
+                ("engine_executable_sha256", "engine's executable"),
+            ],
+        );
+    }
+    if let Some(output) = exhibit.document(OUTPUT) {
+        description.add_facts(
+            output,
+            &[
+                ("semantics", "semantics"),
+                ("inputs_hash", "inputs hash"),
+                ("outputs_hash", "outputs hash"),
+            ],
+        );
+    }
+}
+
+/// A list of words as one command line.
+fn command_of(node: Node<'_>, path: &str) -> Option<String> {
+    let words: Vec<_> = list_at(node, path).into_iter().map(text_of).collect();
+    let word = |word: &String| match word.is_empty() || word.contains(char::is_whitespace) {
+        true => format!("'{word}'"),
+        false => word.clone(),
+    };
+    (!words.is_empty()).then(|| words.iter().map(word).collect::<Vec<_>>().join(" "))
+}
+
+fn tree<'a>(exhibit: &Exhibit<'a>, title: &str, file: &str, schema: &str) -> Option<Block<'a>> {
+    let root = exhibit.document(file)?;
+    let body = Body::Tree(Tree {
+        root,
+        schema: exhibit.document(schema),
+    });
+    Some(
+        Block::new(title, body)
+            .about(About::file(file))
+            .remark(file),
+    )
+}
+
+fn add_inputs<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entries: &[Entry<'a>]) {
+    if let Some(manifest) = exhibit.document("ENGINE_MANIFEST.json")
+        && let Some(text) = text_at(manifest, "description")
+    {
+        let body = Body::Words(Words::Plain(text.into()));
+        let block = Block::new("The engine", body).remark("in its maker's words");
+        description
+            .asked
+            .push(block.about(About::file("ENGINE_MANIFEST.json")));
+    }
+    description
+        .asked
+        .extend(tree(exhibit, "Parameters", "RUN_PARAMETERS.json", ""));
+    description
+        .asked
+        .extend(tree(exhibit, "Input", INPUT, "INPUT_SCHEMA.json"));
+    if let Some(stripped) = exhibit.document("RUN_CONTEXT_STRIPPED.json") {
+        let lines: Vec<_> = list_at(stripped, "stripped")
+            .into_iter()
+            .map(text_of)
+            .collect();
+        if !lines.is_empty() {
+            let block = Block::new("Taken out of the input before the run", Body::List(lines));
+            description
+                .asked
+                .push(block.about(About::file("RUN_CONTEXT_STRIPPED.json")));
+        }
+    }
+    let of_input = |entry: &&Entry<'a>| {
+        entry.role == "INPUT" && !entry.path.starts_with("RUN_") && !is_exact(&entry.path)
+    };
+    let inputs: Vec<_> = entries.iter().filter(of_input).collect();
+    for entry in inputs.iter().take(CONTENTS) {
+        description
+            .asked
+            .push(content_block(exhibit, &entry.path).folded());
+    }
+}
+
+/// Copies of JSON files byte for byte, which stand beside their canonical form.
+fn is_exact(path: &str) -> bool {
+    path.starts_with("exact/")
+}
+
+fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entries: &[Entry<'a>]) {
+    let picture = run_picture(exhibit, entries);
+    description
+        .done
+        .push(Block::new("The run", Body::Picture(picture)));
+    description.done.extend(command_step(exhibit, entries));
+    let mut timeline = Timeline::default();
+    if let Some(environment) = exhibit.document(ENVIRONMENT) {
+        for prefix in ["", "timing.", "execution.", "run."] {
+            for end in ["completed_at", "ended_at", "finished_at"] {
+                let from = format!("{prefix}started_at");
+                timeline.add_span("command", environment, &from, &format!("{prefix}{end}"));
+            }
+            let begin = text_at(environment, &format!("{prefix}started_at"));
+            let length = integer_at(environment, &format!("{prefix}duration_ms"));
+            timeline.push("command", begin, length);
+        }
+        description.done.extend(timeline.into_block());
+        let block = document_block("Where it ran", ENVIRONMENT, environment);
+        description.done.push(block.remark(ENVIRONMENT).folded());
+    }
+    let of_engine = |entry: &&Entry<'a>| entry.role == "ENGINE" && !is_exact(&entry.path);
+    for entry in entries.iter().filter(of_engine).take(CONTENTS) {
+        description
+            .done
+            .push(content_block(exhibit, &entry.path).folded());
+    }
+}
+
+/// The command with what it printed.
+fn command_step<'a>(exhibit: &Exhibit<'a>, entries: &[Entry<'a>]) -> Option<Block<'a>> {
+    let (input, output) = (exhibit.document(INPUT), exhibit.document(OUTPUT));
+    let manifest = exhibit.document("ENGINE_MANIFEST.json");
+    let command = (input.and_then(|input| command_of(input, "argv")))
+        .or_else(|| manifest.and_then(|manifest| command_of(manifest, "execution.command")))?;
+    let mut facts = Vec::new();
+    if let Some(manifest) = manifest {
+        facts.extend(facts_of(
+            manifest,
+            &[
+                ("execution.limits.timeout_seconds", "time limit in seconds"),
+                ("execution.limits.memory_bytes", "memory limit in bytes"),
+            ],
+        ));
+    }
+    let environment = exhibit.document(ENVIRONMENT);
+    for document in [output, environment].into_iter().flatten() {
+        facts.extend(facts_of(
+            document,
+            &[
+                ("exit_status", "exit status"),
+                ("exit_code", "exit code"),
+                ("signal", "ended by signal"),
+                ("duration_ms", "milliseconds"),
+                ("peak_memory_bytes", "peak memory in bytes"),
+            ],
+        ));
+    }
+    let status = output.and_then(|output| text_at(output, "exit_status"));
+    let mark = match output.and_then(|output| at(output, "failed")?.as_bool()) {
+        Some(true) => Mark::Bad,
+        Some(false) => Mark::Good,
+        None => Mark::Plain,
+    };
+    let logs = entries.iter().filter(|entry| entry.role == "LOG");
+    let texts = logs.map(|entry| {
+        let words = match exhibit.contents.get(&entry.path) {
+            Some(bytes) => words_of(bytes),
+            None => Words::Missing("too long to be shown".to_owned()),
+        };
+        let label = match entry.path.rsplit('/').next() {
+            Some("stdout.txt") => "standard output".to_owned(),
+            Some("stderr.txt") => "standard error".to_owned(),
+            _ => entry.path.clone(),
+        };
+        (label, words)
+    });
+    let about = entries.iter().filter(|entry| entry.role == "LOG");
+    let step = Step {
+        title: command,
+        state: status.map(|status| format!("exit status {status}")),
+        mark,
+        facts,
+        texts: texts.collect(),
+        about: about.map(|entry| About::file(&*entry.path)).collect(),
+    };
+    Some(Block::new("The command", Body::Steps(vec![step])))
+}
+
+fn run_picture(exhibit: &Exhibit<'_>, entries: &[Entry<'_>]) -> super::Picture {
+    let of_role = |role: &'static str| {
+        let is_role = move |entry: &&Entry<'_>| entry.role == role && !is_exact(&entry.path);
+        let card = |entry: &Entry<'_>| {
+            let detail = text_at(entry.node, "content_type").unwrap_or_default();
+            Card::new(entry.path.clone(), detail, Mark::Plain).about(About::file(&*entry.path))
+        };
+        entries.iter().filter(is_role).map(card)
+    };
+    let meta = exhibit.document(META);
+    let of_meta = |path| {
+        meta.and_then(|meta| text_at(meta, path))
+            .unwrap_or_default()
+    };
+    let engine = Card::new(
+        of_meta("engine_code"),
+        of_meta("engine_version"),
+        Mark::Plain,
+    )
+    .about(About::file(META));
+    let output = exhibit.document(OUTPUT).map(|output| {
+        let semantics = text_at(output, "semantics").unwrap_or_default();
+        Card::new(OUTPUT, semantics, Mark::Plain).about(About::file(OUTPUT))
+    });
+    flow(vec![
+        Lane::new("Contracts", of_role("CONTRACT")),
+        Lane::new("Inputs", of_role("INPUT")),
+        Lane::new("Engine", [engine].into_iter().chain(of_role("ENGINE"))),
+        Lane::new("Outputs", output.into_iter().chain(of_role("ARTIFACT"))),
+    ])
+}
+
+fn add_outputs<'a>(
+    description: &mut Description<'a>,
+    exhibit: &Exhibit<'a>,
+    entries: &[Entry<'a>],
+) {
+    description
+        .came_out
+        .extend(tree(exhibit, "Output", OUTPUT, "OUTPUT_SCHEMA.json"));
+    let of_artifact = |entry: &&Entry<'a>| entry.role == "ARTIFACT" && !is_exact(&entry.path);
+    let artifacts: Vec<_> = entries.iter().filter(of_artifact).collect();
+    for entry in artifacts.iter().take(CONTENTS) {
+        description
+            .came_out
+            .push(content_block(exhibit, &entry.path));
+    }
+    if artifacts.len() > CONTENTS {
+        let more = artifacts.len() - CONTENTS;
+        let text = format!("{more} more artifacts are listed below and not shown");
+        let body = Body::Words(Words::Missing(text));
+        description
+            .came_out
+            .push(Block::new("More artifacts", body));
+    }
+    // What the user made first, then what everybody's bundle has.
+    let mut ordered: Vec<&Entry<'a>> = entries.iter().collect();
+    let rank = |role: &str| match role {
+        "ARTIFACT" => 0,
+        "OUTPUT" => 1,
+        "LOG" => 2,
+        "INPUT" => 3,
+        "ENGINE" => 4,
+        _ => 5,
+    };
+    ordered.sort_by_key(|entry| (rank(&entry.role), entry.at));
+    let nodes: Vec<_> = ordered.iter().map(|entry| entry.node).collect();
+    let list = ListPlace {
+        elements: &nodes,
+        file: INDEX,
+        pointer: "/artifacts",
+    };
+    let columns = [
+        ("relative_path", "path"),
+        ("role", "role"),
+        ("content_type", "declared type"),
+        ("sha256", "sha256"),
+    ];
+    if let Some(mut block) = table("All artifacts", &list, &columns) {
+        if let Body::Table(table) = &mut block.body {
+            for (row, entry) in table.rows.iter_mut().zip(&ordered) {
+                let place = About::place(INDEX, format!("/artifacts/{}", entry.at));
+                row.about = vec![place, About::file(&*entry.path)];
+            }
+        }
+        description.came_out.push(block);
+    }
+}
+
+/// An engine's contracts.
+pub(super) fn describe_engine<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let is_manifest = |name: &&String| name.ends_with("ENGINE_MANIFEST.json");
+    let name = exhibit.documents.keys().find(is_manifest);
+    if let Some(manifest) = name.and_then(|name| exhibit.document(name)) {
+        let text = |path| text_at(manifest, path).unwrap_or_default();
+        description.headline = Some(format!(
+            "{} {}",
+            text("engine_code"),
+            text("engine_version")
+        ));
+        description.add_facts(
+            manifest,
+            &[
+                ("engine_code", "engine"),
+                ("engine_version", "version"),
+                ("execution.command", "command"),
+                ("compatibility.replay_versions", "replays versions"),
+            ],
+        );
+        if let Some(text) = string_at(manifest, "description") {
+            let body = Body::Words(Words::Plain(text));
+            let block = Block::new("The engine", body).remark("in its maker's words");
+            description.asked.push(block);
+        }
+    }
+    let is_shown = |path: &&str| path.ends_with(".json") || path.ends_with(".md");
+    let files = exhibit.files.iter().map(|file| file.path.as_str());
+    for path in files.filter(is_shown).take(CONTENTS) {
+        description
+            .came_out
+            .push(content_block(exhibit, path).folded());
+    }
+}

@@ -1,0 +1,84 @@
+//! When things happened: the moments that records name, as distances from the first.
+
+use runseal_core::canon::Node;
+use runseal_core::timestamp::parse_utc;
+
+use super::members::{integer_at, list_at, text_at};
+use super::{Block, Body, Moment, Words};
+
+/// Collects moments.
+#[derive(Debug, Default)]
+pub(super) struct Timeline {
+    moments: Vec<Moment>,
+}
+
+impl Timeline {
+    /// A span with a beginning and an end, or a length in milliseconds.
+    pub(super) fn add_span(&mut self, label: &str, node: Node<'_>, from: &str, to: &str) {
+        let (begin, end) = (text_at(node, from), text_at(node, to));
+        let millis = |text: &Option<String>| text.as_deref().and_then(parse_utc);
+        let length = millis(&end).zip(millis(&begin));
+        let length = length.map(|(end, begin)| end.saturating_sub(begin));
+        self.push(label, begin, length);
+    }
+
+    /// The phases that a runner record has.
+    pub(super) fn add_runner(&mut self, runner: Node<'_>) {
+        self.add_span("runner", runner, "timing.started_at", "timing.completed_at");
+        for phase in list_at(runner, "timing.phases") {
+            let name = text_at(phase, "name").unwrap_or_default();
+            let begin = text_at(phase, "started_at");
+            self.push(&name, begin, integer_at(phase, "duration_ms"));
+        }
+    }
+
+    /// Something that began and took so long.
+    pub(super) fn push(&mut self, label: &str, begin: Option<String>, length: Option<i64>) {
+        let (Some(begin), Some(length)) = (begin, length) else {
+            return;
+        };
+        if let Some(at) = parse_utc(&begin) {
+            self.moments.push(Moment {
+                label: label.to_owned(),
+                begin,
+                offset_ms: at,
+                length_ms: length.max(0),
+            });
+        }
+    }
+
+    /// The block, if there is anything. Spans that are the same are one, with the names of all; where
+    /// no time passed, because the clock was fixed, there is nothing to draw and that is said.
+    pub(super) fn into_block<'a>(self) -> Option<Block<'a>> {
+        let mut merged: Vec<Moment> = Vec::new();
+        for moment in self.moments {
+            let same = merged.iter_mut().find(|known| {
+                known.offset_ms == moment.offset_ms && known.length_ms == moment.length_ms
+            });
+            match same {
+                Some(known) if !known.label.split(", ").any(|label| label == moment.label) => {
+                    known.label = format!("{}, {}", known.label, moment.label);
+                }
+                Some(_) => {}
+                None => merged.push(moment),
+            }
+        }
+        let first = merged.iter().map(|moment| moment.offset_ms).min()?;
+        for moment in &mut merged {
+            moment.offset_ms = moment.offset_ms.saturating_sub(first);
+        }
+        merged.sort_by_key(|moment| (moment.offset_ms, -moment.length_ms));
+        let is_still = merged.iter().all(|m| m.offset_ms == 0 && m.length_ms == 0);
+        let body = if is_still {
+            let begin = merged.first().map(|moment| moment.begin.clone());
+            let text = format!(
+                "Every time in the record is {}: its clock was fixed, so it tells no durations.",
+                begin.unwrap_or_default()
+            );
+            Body::Words(Words::Missing(text))
+        } else {
+            Body::Timeline(merged)
+        };
+        Some(Block::new("When", body))
+    }
+}

@@ -1,0 +1,193 @@
+//! One self-contained HTML page about one thing: four answers, what was asked, what was done, what came
+//! out, what that proves, every rule, every hash.
+//!
+//! The page fetches nothing. Its policy names its one style sheet and its one small script by their
+//! hashes and forbids everything else; the script only filters, copies and unfolds, and the page says
+//! all there is without it. Every text from outside goes through the template's escaping, and the
+//! finished page through [`reveal`]. The same exhibit gives the same bytes.
+
+mod blocks;
+mod budget;
+mod csv;
+mod head;
+mod markdown;
+mod rules;
+mod svg;
+mod tree;
+
+use base64ct::{Base64, Encoding as _};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use runseal_core::digest::Digest;
+
+use crate::answers::Answers;
+use crate::describe::describe;
+use crate::exhibit::{Exhibit, Faults};
+use crate::limits::DIFFERENCES;
+use crate::proof::proof_of;
+use crate::reveal::{cut, reveal};
+
+use budget::Budget;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// One difference between two, as the page shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is about, such as `outputs`.
+    pub topic: &'static str,
+    /// The file and the place in it.
+    pub place: String,
+    /// What the other one has.
+    pub before: Option<String>,
+    /// What this one has.
+    pub after: Option<String>,
+    /// The lines that differ, of two texts.
+    pub lines: Option<String>,
+}
+
+/// Where this differs from another of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// The path of the other one.
+    pub other: String,
+    /// Whether the other one is intact.
+    pub is_other_intact: bool,
+    /// What differs, grouped by topic.
+    pub differences: Vec<Difference>,
+}
+
+/// The page about an exhibit, compared with another where that was asked for.
+pub fn render_page(exhibit: &Exhibit<'_>, comparison: Option<&Comparison>) -> String {
+    let answers = Answers::of(exhibit);
+    let faults = Faults::of(exhibit);
+    let description = describe(exhibit);
+    let mut budget = Budget::default();
+    let title = format!(
+        "{} · {}: {}",
+        answers.intact.word,
+        exhibit.format.title(),
+        cut(exhibit.path, 120)
+    );
+    let body = html! {
+        main {
+            (head::head(exhibit, &description, &answers))
+            (head::contents(&description, &faults, exhibit, comparison.is_some()))
+            (rules::findings(exhibit))
+            (head::authenticity(exhibit))
+            (blocks::chapter("asked", "What was asked", &description.asked, &faults, &mut budget))
+            (blocks::chapter("done", "What was done", &description.done, &faults, &mut budget))
+            (blocks::chapter("came-out", "What came out", &description.came_out, &faults, &mut budget))
+            (differences(comparison))
+            (head::proof(&proof_of(exhibit, &answers), &description.gaps))
+            (rules::rules(exhibit))
+            (rules::hashes(&description))
+            (rules::files(exhibit, &faults))
+            (budget.left_out())
+            (head::footer(exhibit))
+        }
+    };
+    finish(&title, body)
+}
+
+/// The whole page around its body.
+pub(crate) fn finish(title: &str, body: Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (body)
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    let page = page.into_string();
+    match reveal(&page) {
+        std::borrow::Cow::Borrowed(_) => page,
+        std::borrow::Cow::Owned(revealed) => revealed,
+    }
+}
+
+/// What the page may do: its own style sheet and script, pictures that are part of it, nothing else.
+fn policy() -> String {
+    let hash = |text: &str| {
+        let digest = Digest::of(text.as_bytes());
+        format!("'sha256-{}'", Base64::encode_string(digest.as_bytes()))
+    };
+    format!(
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
+         form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
+    )
+}
+
+fn differences(comparison: Option<&Comparison>) -> Markup {
+    let Some(comparison) = comparison else {
+        return html! {};
+    };
+    let shown = comparison.differences.iter().take(DIFFERENCES);
+    let shown: Vec<&Difference> = shown.collect();
+    html! {
+        section.chapter #differences {
+            h2 { "What differs from the other one" }
+            p { "Compared with " span.mono { (comparison.other) }
+                @if !comparison.is_other_intact {
+                    " " span.state.failed { "the other one is not intact" }
+                }
+            }
+            @if comparison.differences.is_empty() { p { "Nothing: they are the same." } }
+            @for of_topic in shown.chunk_by(|a, b| a.topic == b.topic) {
+                h3 { (of_topic[0].topic) " (" (of_topic.len()) ")" }
+                @for difference in of_topic {
+                    div.difference {
+                        div.mono.place { (cut(&difference.place, 300)) }
+                        @match &difference.lines {
+                            Some(lines) => (diff_lines(lines)),
+                            None => {
+                                @if let Some(before) = &difference.before {
+                                    div.mono.minus { span.sign { "−" } " " (cut(before, 600)) }
+                                }
+                                @if let Some(after) = &difference.after {
+                                    div.mono.plus { span.sign { "+" } " " (cut(after, 600)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if comparison.differences.len() > DIFFERENCES {
+                p.more { "… and " (comparison.differences.len() - DIFFERENCES) " more; "
+                    code { "runseal diff" } " lists them" }
+            }
+        }
+    }
+}
+
+fn diff_lines(lines: &str) -> Markup {
+    html! {
+        pre.diff tabindex="0" {
+            @for line in lines.lines() {
+                @match line.as_bytes().first() {
+                    Some(b'+') => span.plus { (line) },
+                    Some(b'-') => span.minus { (line) },
+                    Some(b'@') => span.hunk { (line) },
+                    _ => (line),
+                }
+                "\n"
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! The index of a site of many reports: one row a unit with the four answers, filters, and two runs
+//! side by side. Opens from disk: everything that is compared stands in the index itself.
+
+use maud::{Markup, html};
+use runseal_core::canon::{Dialect, Kind, Node, canonical_digest};
+use runseal_core::formats::Format;
+
+use crate::answers::{Answer, Answers, Tone};
+use crate::describe::describe;
+use crate::exhibit::Exhibit;
+use crate::limits::{SITE_ROWS, SITE_TEXT, SITE_VALUES};
+use crate::page::finish;
+use crate::reveal::cut;
+
+/// Characters of a value that is kept for comparing.
+const VALUE: usize = 200;
+
+/// One unit of a site.
+#[derive(Debug, Clone)]
+pub struct SiteEntry {
+    /// Its path.
+    pub path: String,
+    /// What it is, where that is known.
+    pub format: Option<Format>,
+    /// Its page, relative to the index; none where it could not be loaded.
+    pub page: Option<String>,
+    /// What it is about.
+    pub headline: String,
+    /// The four answers; none where it could not be loaded.
+    pub answers: Option<Answers>,
+    /// Who signed it, in a few words; empty where nobody did.
+    pub signer: String,
+    /// Why it could not be loaded.
+    pub reason: String,
+    /// Parameters, results and hashes, for comparing.
+    pub values: Vec<(String, String)>,
+}
+
+impl SiteEntry {
+    /// The row of an exhibit whose page has this name.
+    pub fn of(exhibit: &Exhibit<'_>, page: String) -> Self {
+        let signer = exhibit.authenticity.and_then(|found| {
+            let signature = found
+                .signatures
+                .iter()
+                .find(|one| one.state == found.signed)?;
+            signature.name.clone().or_else(|| signature.key.clone())
+        });
+        let description = describe(exhibit);
+        Self {
+            path: exhibit.path.to_owned(),
+            format: Some(exhibit.format),
+            page: Some(page),
+            headline: cut(description.headline.as_deref().unwrap_or_default(), 160).into_owned(),
+            answers: Some(Answers::of(exhibit)),
+            signer: cut(&signer.unwrap_or_default(), 80).into_owned(),
+            reason: String::new(),
+            values: values_of(exhibit),
+        }
+    }
+
+    /// The row of something that could not be loaded.
+    pub fn not_loaded(path: String, format: Option<Format>, reason: String) -> Self {
+        Self {
+            path,
+            format,
+            page: None,
+            headline: String::new(),
+            answers: None,
+            signer: String::new(),
+            reason,
+            values: Vec::new(),
+        }
+    }
+}
+
+/// What people compare runs by: parameters and results first, then what else the documents say.
+fn values_of(exhibit: &Exhibit<'_>) -> Vec<(String, String)> {
+    let mut values = Vec::new();
+    let mut add = |label: &str, node: Option<Node<'_>>| {
+        if let Some(node) = node {
+            add_leaves(&mut values, label, node, 0);
+        }
+    };
+    match exhibit.format {
+        Format::RunBundle => {
+            add("parameters", exhibit.document("RUN_PARAMETERS.json"));
+            add("output", exhibit.document("RUN_OUTPUT.json"));
+            add("input", exhibit.document("RUN_INPUT.json"));
+        }
+        Format::Pack => {
+            let run = exhibit.document("run.json");
+            add("decision", run.and_then(|run| run.get("decision")));
+            add("execution", run.and_then(|run| run.get("execution")));
+            add("policy", run.and_then(|run| run.get("policy")));
+        }
+        _ => {}
+    }
+    let description = describe(exhibit);
+    for fact in description.facts {
+        let is_new = values.iter().all(|(_, known)| *known != fact.value);
+        if is_new && values.len() < SITE_VALUES {
+            values.push((fact.label, cut(&fact.value, VALUE).into_owned()));
+        }
+    }
+    for file in exhibit
+        .files
+        .iter()
+        .filter(|file| file.path.starts_with("artifacts/"))
+    {
+        if values.len() >= SITE_VALUES {
+            break;
+        }
+        let digest = file.sha256.map(|digest| digest.to_string());
+        values.push((
+            cut(&file.path, VALUE).into_owned(),
+            digest.unwrap_or_default(),
+        ));
+    }
+    values
+}
+
+fn add_leaves(values: &mut Vec<(String, String)>, label: &str, node: Node<'_>, depth: usize) {
+    if values.len() >= SITE_VALUES || depth > 8 {
+        return;
+    }
+    match node.kind() {
+        Kind::Object => {
+            for (key, value) in node.members().take(SITE_VALUES) {
+                let label = format!("{label} · {}", cut(&key.to_lossy(), 60));
+                add_leaves(values, &label, value, depth + 1);
+            }
+        }
+        Kind::Array => {
+            // Two lists of the same length may still differ.
+            let digest = canonical_digest(node, Dialect::Jcs).map(|digest| digest.to_string());
+            let digest = digest.unwrap_or_default();
+            let short = digest.get(..12).unwrap_or_default();
+            values.push((
+                label.to_owned(),
+                format!("a list of {}, {short}…", node.len()),
+            ));
+        }
+        Kind::String => {
+            let text = node.as_lossy_str().unwrap_or_default();
+            values.push((label.to_owned(), cut(&text, VALUE).into_owned()));
+        }
+        Kind::Number => {
+            let text = node.as_number().map(|number| number.text().to_owned());
+            values.push((label.to_owned(), text.unwrap_or_default()));
+        }
+        Kind::Null => values.push((label.to_owned(), "null".to_owned())),
+        _ => values.push((
+            label.to_owned(),
+            format!("{:?}", node.as_bool().unwrap_or_default()),
+        )),
+    }
+}
+
+/// A site.
+#[derive(Debug, Clone, Copy)]
+pub struct SiteIndex<'a> {
+    /// What was searched, as given.
+    pub root: &'a str,
+    /// Its units, by path.
+    pub entries: &'a [SiteEntry],
+    /// Files that are of no known format.
+    pub passed_over: u64,
+    /// Units that were found beyond those that got a page.
+    pub left_out: usize,
+}
+
+/// The index page.
+pub fn render_index(site: &SiteIndex<'_>) -> String {
+    let mut text_left = SITE_TEXT;
+    let count = |wanted: fn(&SiteEntry) -> bool| site.entries.iter().filter(|e| wanted(e)).count();
+    let tone = |entry: &SiteEntry| entry.answers.as_ref().map(|answers| answers.intact.tone);
+    let good = site
+        .entries
+        .iter()
+        .filter(|entry| tone(entry) == Some(Tone::Good))
+        .count();
+    let bad = site
+        .entries
+        .iter()
+        .filter(|entry| tone(entry) == Some(Tone::Bad))
+        .count();
+    let lost = count(|entry| entry.answers.is_none());
+    let shown = site.entries.iter().take(SITE_ROWS);
+    let left_out = site.entries.len().saturating_sub(SITE_ROWS) + site.left_out;
+    let worst = match (bad + lost, good == site.entries.len()) {
+        (0, true) => "good",
+        (0, false) => "warning",
+        _ => "bad",
+    };
+    let body = html! {
+        main {
+            header class={ "top " (worst) } {
+                p.kind { "Evidence" }
+                h1 #verdict { (site.entries.len()) " units: " (good) " intact, " (bad) " not intact"
+                    @if lost > 0 { ", " (lost) " not checked" } }
+                dl.subject { dt { "Folder" } dd.mono { (cut(site.root, 300)) } }
+                @if site.passed_over > 0 {
+                    p.more { (site.passed_over) " other files were passed over: they are of no known format" }
+                }
+            }
+            section.chapter {
+                h2 { "Everything that was found" }
+                div.tools #filters {}
+                div.scroll tabindex="0" role="group" aria-label="units" {
+                    table.runs #runs {
+                        thead { tr {
+                            th scope="col" { span.what { "compare" } }
+                            th scope="col" { "unit" } th scope="col" { "format" }
+                            th scope="col" { "intact" } th scope="col" { "signed" }
+                            th scope="col" { "trusted" } th scope="col" { "outcome" }
+                        } }
+                        tbody { @for entry in shown { (row(entry, &mut text_left)) } }
+                    }
+                }
+                @if left_out > 0 { p.more { "… and " (left_out) " more units, which this index leaves out" } }
+            }
+            section.chapter #compare hidden {
+                h2 { "Two runs side by side" }
+                div #compared {}
+            }
+            footer { "Made by runseal " (env!("CARGO_PKG_VERSION")) ". An index is a picture of verdicts; "
+                code { "runseal verify " (cut(site.root, 200)) } " is the verdict." }
+        }
+    };
+    finish(&format!("Evidence in {}", cut(site.root, 120)), body)
+}
+
+fn row(entry: &SiteEntry, text_left: &mut usize) -> Markup {
+    let size: usize = entry
+        .values
+        .iter()
+        .map(|(name, value)| name.len() + value.len() + 20)
+        .sum();
+    let has_values = size <= *text_left && !entry.values.is_empty();
+    if has_values {
+        *text_left -= size;
+    }
+    let format = entry.format.map_or("unknown", Format::title);
+    let word = |answer: fn(&Answers) -> &Answer| {
+        let answer = entry.answers.as_ref().map(answer);
+        answer.map_or("not checked", |answer| answer.word.as_str())
+    };
+    html! {
+        tr data-path=(cut(&entry.path, 300)) data-format=(format) data-intact=(word(|a| &a.intact))
+            data-signer=(entry.signer) data-trusted=(word(|a| &a.trusted)) data-outcome=(word(|a| &a.outcome)) {
+            td {}
+            td.path {
+                @match &entry.page {
+                    Some(page) => a href=(page) { (cut(&entry.path, 300)) },
+                    None => (cut(&entry.path, 300)),
+                }
+                @if !entry.headline.is_empty() { p.what { (entry.headline) } }
+                @if has_values {
+                    details { summary.what { "values" }
+                        dl.facts { @for (name, value) in &entry.values { dt { (name) } dd { (value) } } }
+                    }
+                }
+            }
+            td { (format) }
+            @match &entry.answers {
+                Some(answers) => {
+                    td { (badge(&answers.intact)) }
+                    td { (badge(&answers.signed))
+                        @if !entry.signer.is_empty() { p.what { (entry.signer) } } }
+                    td { (badge(&answers.trusted)) }
+                    td { (badge(&answers.outcome)) }
+                }
+                None => td colspan="4" { span.state.bad { "✗ not checked" } p.what { (cut(&entry.reason, 400)) } },
+            }
+        }
+    }
+}
+
+fn badge(answer: &Answer) -> Markup {
+    html! {
+        span class={ "state " (answer.tone.name()) } {
+            @if answer.tone != Tone::Neutral { (answer.tone.sign()) " " }
+            (answer.word)
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! For people: what failed, where, expected and actual, what it means, and what to do.
+
+use std::fmt::Write as _;
+
+use runseal_core::formats::Format;
+use runseal_core::verify::answer::{meaning_of, named_place, rule_of, unlisted_note};
+use runseal_core::verify::{Checked, EXPECTED, Finding, Outcome, Survey, Verdict};
+
+use super::{Screen, columns, fit, pad, plain, wrap};
+use crate::answers::Tone;
+
+/// Valid things are listed one by one up to this number.
+const FEW: usize = 20;
+/// Findings of one rule that are shown.
+const SHOWN: usize = 10;
+
+/// The survey as text. Findings beyond the tenth of a rule are counted, not shown.
+pub fn render_survey_human(survey: &Survey, screen: Screen) -> String {
+    let mut text = Text {
+        out: String::new(),
+        screen,
+    };
+    let few = survey.results().len() <= FEW;
+    let layout = Layout::of(survey, few, screen);
+    for result in survey.results() {
+        let is_shown = few || !result.is_valid() || !survey.is_ok(result);
+        if is_shown {
+            write_result(&mut text, survey, result, &layout);
+        }
+        if few || !survey.is_ok(result) {
+            write_authenticity(&mut text, survey, result);
+            for gap in &result.identity.not_captured {
+                text.line(1, &format!("not captured: {}", plain(gap)));
+            }
+        }
+    }
+    let tone = match survey.outcome() {
+        Outcome::Valid => Tone::Good,
+        _ => Tone::Bad,
+    };
+    text.toned(tone, 0, &summary(survey));
+    if let Some(words) = survey.level().unchecked_words() {
+        text.line(0, words);
+    }
+    text.out
+}
+
+/// Lines for a screen: as wide as it is, in its colours.
+struct Text {
+    out: String,
+    screen: Screen,
+}
+
+impl Text {
+    fn line(&mut self, depth: usize, content: &str) {
+        self.toned(Tone::Neutral, depth, content);
+    }
+
+    fn toned(&mut self, tone: Tone, depth: usize, content: &str) {
+        let indent = "  ".repeat(depth);
+        let lines = wrap(content, self.screen.room(indent.len() + 2));
+        for (at, line) in lines.iter().enumerate() {
+            // What goes on stands a little further in.
+            let hanging = if at == 0 { "" } else { "  " };
+            // Writing into a string cannot fail.
+            let _ = writeln!(
+                self.out,
+                "{indent}{hanging}{}",
+                self.screen.tint(tone, line)
+            );
+        }
+    }
+}
+
+/// The widths of the columns, where there is a screen.
+struct Layout {
+    path: usize,
+    format: usize,
+    outcome: usize,
+}
+
+impl Layout {
+    fn of(survey: &Survey, few: bool, screen: Screen) -> Option<Self> {
+        let width = screen.width?;
+        let shown = survey
+            .results()
+            .iter()
+            .filter(|result| few || !survey.is_ok(result));
+        let shown = shown.take(10_000);
+        let widest = |cell: fn(&Checked) -> String| {
+            shown
+                .clone()
+                .map(|result| columns(&cell(result)))
+                .max()
+                .unwrap_or(0)
+        };
+        let format = widest(|result| title(result).to_owned());
+        let outcome =
+            widest(|result| plain(result.identity.outcome.as_deref().unwrap_or_default())).min(20);
+        let path = widest(|result| plain(&result.path));
+        // The state before, signatures behind, and two blanks between columns.
+        let room = width.saturating_sub(11 + format + outcome + 36).max(16);
+        Some(Self {
+            path: path.min(room),
+            format,
+            outcome,
+        })
+    }
+}
+
+fn write_result(text: &mut Text, survey: &Survey, result: &Checked, layout: &Option<Layout>) {
+    let is_refused = result.is_valid() && !survey.is_ok(result);
+    let (word, tone) = match &result.verdict {
+        Verdict::Valid if is_refused => ("REFUSED", Tone::Bad),
+        Verdict::Valid => ("ok", Tone::Good),
+        Verdict::Invalid { .. } => ("INVALID", Tone::Bad),
+        Verdict::NotChecked(reason) => {
+            let line = format!("NOT CHECKED  {}: {}", plain(&result.path), plain(reason));
+            text.toned(Tone::Bad, 0, &line);
+            return;
+        }
+    };
+    let path = plain(&result.path);
+    let answers = answers(survey, result);
+    match layout {
+        None => {
+            let about = format!("{}{}", title(result), ended(result));
+            let colon = if answers.is_empty() { "" } else { ": " };
+            text.line(
+                0,
+                &format!("{} {path} ({about}){colon}{answers}", pad(word, 8)),
+            );
+        }
+        Some(layout) => {
+            let screen = text.screen;
+            let outcome = plain(result.identity.outcome.as_deref().unwrap_or_default());
+            let line = format!(
+                "{}  {}  {}  {}  {}",
+                screen.tint(tone, &pad(word, 8)),
+                pad(&fit(&path, layout.path), layout.path),
+                screen.dim(&pad(title(result), layout.format)),
+                pad(&fit(&outcome, layout.outcome), layout.outcome),
+                answers,
+            );
+            // Writing into a string cannot fail.
+            let _ = writeln!(text.out, "{}", line.trim_end());
+        }
+    }
+    if let Verdict::Invalid { findings, not_run } = &result.verdict {
+        write_findings(text, result.format, findings);
+        for (rule, because) in not_run {
+            text.line(1, &format!("{rule} was not checked: {because}"));
+        }
+    }
+}
+
+/// The three answers in a few words, where signatures were looked for.
+fn answers(survey: &Survey, result: &Checked) -> String {
+    let Some(found) = survey.authenticity_of(result) else {
+        return String::new();
+    };
+    let intact = if result.is_valid() {
+        "intact"
+    } else {
+        "NOT intact"
+    };
+    let trusted = match &found.trusted {
+        None => "",
+        Some(trust) if trust.is_trusted => ", trusted",
+        Some(_) => ", NOT trusted",
+    };
+    format!("{intact}, {}{trusted}", found.signed.phrase())
+}
+
+/// Who signed, when by whose clock, and what the policy says; nothing where there is neither
+/// signature nor policy.
+fn write_authenticity(text: &mut Text, survey: &Survey, result: &Checked) {
+    let Some(found) = survey.authenticity_of(result) else {
+        return;
+    };
+    if found.signatures.is_empty() && found.trusted.is_none() {
+        return;
+    }
+    for content in found.lines() {
+        text.line(1, &plain(&content));
+    }
+}
+
+/// How what it records ended: a valid record of a failed run is still of a failed run.
+fn ended(result: &Checked) -> String {
+    let outcome = result.identity.outcome.as_deref();
+    outcome.map_or(String::new(), |outcome| format!(", {}", plain(outcome)))
+}
+
+fn title(result: &Checked) -> &'static str {
+    result.format.map_or("unknown format", Format::title)
+}
+
+fn write_findings(text: &mut Text, format: Option<Format>, findings: &[Finding]) {
+    for of_rule in findings.chunk_by(|a, b| a.rule_id == b.rule_id) {
+        let id = of_rule[0].rule_id;
+        let rule = rule_of(format, id);
+        match rule {
+            Some(rule) => text.toned(
+                Tone::Warning,
+                1,
+                &format!("{id}: {} ({})", rule.title, rule.section),
+            ),
+            None => text.toned(Tone::Warning, 1, &format!("{id}: {}", meaning_of(id).0)),
+        }
+        for finding in of_rule.iter().take(SHOWN) {
+            write_finding(text, finding);
+        }
+        if of_rule.len() > SHOWN {
+            text.line(2, &format!("… and {} more", of_rule.len() - SHOWN));
+        }
+        match rule {
+            Some(rule) => text.line(2, &format!("means: {}", rule.explanation)),
+            None => text.line(2, &format!("hint: {}", meaning_of(id).1)),
+        }
+    }
+    if let Some(advice) = advice(format, findings) {
+        text.line(1, &format!("hint: {advice}"));
+    }
+}
+
+fn write_finding(text: &mut Text, finding: &Finding) {
+    let place = named_place(finding);
+    text.line(2, &plain(&format!("{place}: {}", finding.headline())));
+    if let Some(difference) = &finding.difference {
+        let values = [
+            ("expected ", &difference.expected),
+            ("actual   ", &difference.actual),
+        ];
+        for (label, value) in values {
+            text.line(3, &plain(&format!("{label} {value}")));
+        }
+    }
+}
+
+/// What to do about broken rules.
+fn advice(format: Option<Format>, findings: &[Finding]) -> Option<String> {
+    if findings
+        .iter()
+        .all(|finding| finding.rule_id.starts_with("AR"))
+    {
+        let again = "get the archive again from whoever made it, or pack the folder anew";
+        return Some(again.to_owned());
+    }
+    if findings.iter().any(|finding| finding.rule_id == EXPECTED) {
+        return None;
+    }
+    let title = format?.title();
+    Some(format!(
+        "do not rely on this {title}; ask its maker for it, or make it again and compare with \
+         `runseal diff`"
+    ))
+}
+
+fn summary(survey: &Survey) -> String {
+    let checked = survey.checked();
+    let valid = checked - survey.invalid() - survey.refused();
+    let mut text = format!(
+        "{checked} checked: {valid} valid, {} invalid",
+        survey.invalid()
+    );
+    if survey.refused() > 0 {
+        let _ = write!(text, "; {} REFUSED", survey.refused());
+    }
+    if survey.not_checked() > 0 {
+        let _ = write!(text, "; {} NOT CHECKED", survey.not_checked());
+    }
+    if let Some(note) = unlisted_note(survey) {
+        let _ = write!(text, "; {note}");
+    }
+    if survey.passed_over() > 0 {
+        let _ = write!(text, "; {} other files passed over", survey.passed_over());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use runseal_core::formats::definition::Identity;
+    use runseal_core::limits::FINDINGS_A_SURVEY;
+    use runseal_core::verify::{Difference, Level, Place};
+
+    use super::*;
+
+    fn survey() -> Survey {
+        let difference = Difference {
+            subject: "the SHA-256 is not the declared one".to_owned(),
+            expected: "aa".to_owned(),
+            actual: "bb".to_owned(),
+        };
+        let finding = Finding {
+            rule_id: "JB4",
+            place: Place::file("artifacts/x.txt"),
+            message: "the SHA-256 is not the declared one: expected `aa`, actual `bb`".to_owned(),
+            difference: Some(difference),
+        };
+        let invalid = Checked {
+            path: "runs/<b> & c\u{1}\u{202e}".to_owned(),
+            format: Some(Format::JobBundle),
+            verdict: Verdict::Invalid {
+                findings: vec![finding],
+                not_run: vec![],
+            },
+            identity: Identity::default(),
+        };
+        let valid = Checked {
+            path: "runs/a".to_owned(),
+            format: Some(Format::Patch),
+            verdict: Verdict::Valid,
+            identity: Identity::default(),
+        };
+        let lost = Checked::not_checked("runs/c", None, "no permission");
+        Survey::new(Level::Integrity, vec![lost, invalid, valid], 3)
+    }
+
+    #[test]
+    fn survey_human_tells_what_where_expected_actual_meaning_and_advice() {
+        let text = render_survey_human(&survey(), Screen::default());
+        for wanted in [
+            "INVALID  runs/<b> & c\\u{1}\\u{202e} (job bundle)",
+            "  JB4: Every artifact has the content it declares (001 §3.2, §8 check 4)",
+            "      expected  aa",
+            "      actual    bb",
+            "    means: ",
+            "  hint: do not rely on this job bundle",
+            "ok       runs/a (patch set)",
+            "NOT CHECKED  runs/c: no permission",
+            "2 checked: 1 valid, 1 invalid; 1 NOT CHECKED; 3 other files passed over",
+        ] {
+            assert!(text.contains(wanted), "{wanted}\n{text}");
+        }
+    }
+
+    #[test]
+    fn survey_on_a_screen_is_aligned_coloured_and_no_wider_than_it() {
+        let screen = Screen {
+            width: Some(72),
+            has_colour: false,
+        };
+        let text = render_survey_human(&survey(), screen);
+        assert!(text.lines().all(|line| columns(line) <= 72), "{text}");
+        let column = |word: &str| {
+            let line = text
+                .lines()
+                .find(|line| line.contains(word))
+                .unwrap_or_default();
+            columns(&line[..line.find(word).unwrap_or(0)])
+        };
+        assert_eq!(column("job bundle"), column("patch set"), "{text}");
+        let screen = Screen {
+            has_colour: true,
+            ..screen
+        };
+        let text = render_survey_human(&survey(), screen);
+        assert!(text.contains("\u{1b}[1;31mINVALID"), "{text}");
+    }
+
+    #[test]
+    fn survey_findings_beyond_the_bound_are_told() {
+        let more = FINDINGS_A_SURVEY + 3;
+        let results =
+            (0..more).map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "what"));
+        let survey = Survey::new(Level::Document, results.collect(), 0);
+        let human = render_survey_human(&survey, Screen::default());
+        assert!(human.contains("3 more findings not listed: the limit is 20000"));
+        assert_eq!(human.matches("INVALID").count(), more);
+    }
+}

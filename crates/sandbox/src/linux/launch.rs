@@ -1,0 +1,252 @@
+//! Starts the processes of a run, follows them to their end and puts together what they tell.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, WaitOptions};
+
+use super::cgroup::Entrance;
+use super::observer::{Assignment, Observer};
+use super::report::{RECORD_BYTES, Record};
+use super::stage::{Wires, WorkWires};
+use super::{at, handover, ownership, pipe, sys, system};
+use crate::error::{Layer, Missing, SandboxError};
+use crate::observation::{Gap, Observation};
+use crate::outcome::{Captured, Ending, Limit};
+use crate::pump::{Pump, Stop};
+use crate::spec::Spec;
+
+/// What a run needs beside its specification.
+pub(super) struct Launch<'a> {
+    pub(super) spec: &'a Spec,
+    pub(super) began: Instant,
+    /// The user that the command runs as, where that is another.
+    pub(super) drop_to: Option<(u32, u32)>,
+    pub(super) group: Option<Entrance>,
+    pub(super) work: Option<WorkWires>,
+    /// Nothing where nothing is to be observed.
+    pub(super) observation: Option<(Assignment, Vec<Gap>)>,
+}
+
+/// How a run ended, as far as its processes tell.
+pub(super) struct Ended {
+    pub(super) records: Vec<Record>,
+    pub(super) limit: Option<Limit>,
+    pub(super) stdout: Captured,
+    pub(super) stderr: Captured,
+    pub(super) duration: Duration,
+    pub(super) observation: Option<Observation>,
+}
+
+impl Launch<'_> {
+    /// Forks the first process, which runs `supervise`, and waits until it and all others are
+    /// gone.
+    pub(super) fn go(self, supervise: impl FnOnce(Wires) -> i32) -> Result<Ended, SandboxError> {
+        let (stdout, stdout_end) = pipe()?;
+        let (stderr, stderr_end) = pipe()?;
+        let (report, report_end) = pipe()?;
+        let (control_end, control) = pipe()?;
+        if let Some(ids) = self.drop_to {
+            // So that the command may open /dev/stdout and /dev/stderr by name.
+            for end in [&stdout_end, &stderr_end] {
+                ownership::give_file(end.as_fd(), ids).map_err(at("give the pipes away"))?;
+            }
+        }
+        let (listener, observer) = match &self.observation {
+            Some(_) => {
+                let (listener, observer) = handover::make().map_err(at("make a socket"))?;
+                (Some(listener), Some(observer))
+            }
+            None => (None, None),
+        };
+        let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(at("open /dev/null"))?;
+        let wires = Wires {
+            stdin: sealed_input(&self.spec.stdin).map_err(at("prepare standard input"))?,
+            stdout: stdout_end,
+            stderr: stderr_end,
+            report: report_end,
+            control: control_end,
+            null,
+            group: self.group,
+            work: self.work,
+            observer,
+        };
+        let supervisor =
+            sys::spawn_child(|| supervise(wires)).map_err(system("start a process"))?;
+        let running = Running {
+            supervisor,
+            control: Some(control),
+            is_gone: false,
+        };
+        let (observer, gaps) = match (self.observation, listener) {
+            (Some((assignment, gaps)), Some(listener)) => {
+                (Some(Observer::start(listener, assignment)?), gaps)
+            }
+            _ => (None, Vec::new()),
+        };
+
+        let handle = rustix::process::pidfd_open(supervisor, PidfdFlags::empty())
+            .map_err(at("watch a process"))?;
+        let deadline = self.began + self.spec.limits.wall_time;
+        let reading = system("read the command's output");
+        let mut pump = Pump::new(stdout, stderr, self.spec, deadline).map_err(&reading)?;
+        let stop = pump
+            .run(Some(handle.as_fd()), || has_ended(handle.as_fd()))
+            .map_err(reading)?;
+        running.end()?;
+        let (stdout, stderr) = pump.finish();
+        let duration = self.began.elapsed();
+        let records = read_records(&report)?;
+        let observation = observer.map(|observer| observer.finish(gaps, unobserved(&records)));
+        let limit = match stop {
+            Stop::Ended => None,
+            Stop::Reached(limit) => Some(limit),
+            Stop::Cancelled => return Err(SandboxError::Cancelled),
+        };
+        Ok(Ended {
+            records,
+            limit,
+            stdout,
+            stderr,
+            duration,
+            observation,
+        })
+    }
+}
+
+fn unobserved(records: &[Record]) -> Option<String> {
+    records.iter().find_map(|record| match record {
+        Record::NotObserved(errno) => Some(io::Error::from_raw_os_error(*errno).to_string()),
+        _ => None,
+    })
+}
+
+/// The supervisor and the means to end it. Dropping it ends and reaps everything too, so that no
+/// early return leaves a process behind.
+struct Running {
+    supervisor: Pid,
+    control: Option<OwnedFd>,
+    is_gone: bool,
+}
+
+impl Running {
+    fn end(mut self) -> Result<(), SandboxError> {
+        self.end_now().map_err(at("wait for the sandbox"))
+    }
+
+    fn end_now(&mut self) -> Result<(), Errno> {
+        drop(self.control.take());
+        if self.is_gone {
+            return Ok(());
+        }
+        self.is_gone = true;
+        loop {
+            match rustix::process::waitpid(Some(self.supervisor), WaitOptions::empty()) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.end_now();
+    }
+}
+
+fn has_ended(handle: BorrowedFd<'_>) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&now)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn read_records(pipe: &OwnedFd) -> Result<Vec<Record>, SandboxError> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0_u8; 64 * RECORD_BYTES];
+    loop {
+        match rustix::io::read(pipe, &mut buffer) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(buffer.get(..count).unwrap_or_default()),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(at("read the sandbox's report")(errno)),
+        }
+    }
+    Ok(bytes
+        .chunks(RECORD_BYTES)
+        .filter_map(Record::parse)
+        .collect())
+}
+
+/// What happened, from what we saw ourselves and what the processes reported. A step that failed
+/// counts before everything else: then the command never ran.
+pub(super) fn judge(
+    spec: &Spec,
+    seen: Option<Limit>,
+    records: &[Record],
+) -> Result<Ending, SandboxError> {
+    for record in records {
+        match *record {
+            // The machine is not to blame for what the caller's folder holds.
+            Record::SetUpFailed(Layer::WorkFolder, errno) => {
+                return Err(SandboxError::System {
+                    what: "fill the work folder",
+                    source: io::Error::from_raw_os_error(errno),
+                });
+            }
+            Record::SetUpFailed(layer, errno) => {
+                let reason = io::Error::from_raw_os_error(errno).to_string();
+                return Err(Missing { layer, reason }.into());
+            }
+            Record::ExecuteFailed(errno) => {
+                let program = spec
+                    .command
+                    .first()
+                    .map(|program| program.to_string_lossy());
+                return Err(SandboxError::Execute {
+                    program: program.unwrap_or_default().into_owned(),
+                    source: io::Error::from_raw_os_error(errno),
+                });
+            }
+            _ => {}
+        }
+    }
+    if let Some(limit) = seen {
+        return Ok(Ending::Stopped(limit));
+    }
+    let ending = records.iter().find_map(|record| match *record {
+        Record::Exited(code) => Some(Ending::Exited(code)),
+        Record::Signaled(signal) => Some(Ending::Signaled(signal)),
+        Record::Stopped(limit) => Some(Ending::Stopped(limit)),
+        _ => None,
+    });
+    ending.ok_or(SandboxError::NoReport)
+}
+
+/// Standard input as a file in memory that nobody can change any more: unlike a pipe it needs no
+/// one to feed it.
+fn sealed_input(bytes: &[u8]) -> Result<OwnedFd, Errno> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = rustix::fs::memfd_create("stdin", flags)?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let written = rustix::io::write(&file, rest)?;
+        rest = rest.get(written..).unwrap_or_default();
+    }
+    rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
+    let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+    rustix::fs::fcntl_add_seals(&file, seals)?;
+    Ok(file)
+}

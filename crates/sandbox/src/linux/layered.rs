@@ -1,0 +1,304 @@
+//! The caller's side of a layered folder: the copy where there can be no layer, and the changes
+//! when the command's last process is gone.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::changes::{self, Comparison};
+use super::own_places::Showing;
+use super::{at, handover, system, transfer};
+use crate::error::{SandboxError, SpecError};
+use crate::layer::{FolderLayer, LayerKind};
+use crate::observation::Gap;
+use crate::outcome::Limit;
+use crate::spec::{Layered, Limits, MOST_IN_MEMORY};
+
+/// A folder in the caller's store; removed with all that is in it.
+#[derive(Debug)]
+pub(crate) struct Stored(PathBuf);
+
+impl Stored {
+    /// Makes it. `owner` gets it, where that is another user.
+    pub(super) fn make(
+        store: &Path,
+        name: &str,
+        owner: Option<(u32, u32)>,
+    ) -> Result<Stored, SandboxError> {
+        let made = Stored(store.join(name));
+        let failed = system("make a folder in the store");
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&made.0)
+            .map_err(&failed)?;
+        if let Some((uid, gid)) = owner {
+            std::os::unix::fs::chown(&made.0, Some(uid), Some(gid)).map_err(failed)?;
+        }
+        Ok(made)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(super) fn open(&self) -> Result<OwnedFd, SandboxError> {
+        open_folder(&self.0)
+    }
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        // Folders that their maker closed to everyone, the owner included, are opened first.
+        if fs::remove_dir_all(&self.0).is_err() {
+            open_all(&self.0, 0);
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+fn open_all(folder: &Path, depth: usize) {
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if depth < transfer::DEEPEST && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_all(&entry.path(), depth + 1);
+        }
+    }
+}
+
+/// A layered folder while its command runs.
+pub(super) struct LayeredFolder {
+    real: OwnedFd,
+    real_path: PathBuf,
+    /// Where the layer's files or the copy are, where that is on disk.
+    stored: Option<Stored>,
+    pub(super) showing: Showing,
+    /// The limits on the changes; those of a copy allow what was copied besides.
+    pub(super) limits: Limits,
+    started_ns: i128,
+    owner: u32,
+    group: u32,
+}
+
+impl LayeredFolder {
+    /// Prepares a layer. `owner` is the user that the command runs as, where that is another.
+    pub(super) fn with_layer(
+        layered: &Layered,
+        limits: &Limits,
+        owner: Option<(u32, u32)>,
+    ) -> Result<LayeredFolder, SandboxError> {
+        let mut folder = LayeredFolder::open(layered, limits)?;
+        if limits.work_bytes > MOST_IN_MEMORY {
+            let stored = Stored::make(&layered.store, "layer", owner)?;
+            folder.showing = Showing::DiskLayer(stored.path().to_owned());
+            folder.stored = Some(stored);
+        }
+        Ok(folder)
+    }
+
+    /// Makes a copy of the folder; what cannot be read is left out of it.
+    pub(super) fn with_copy(
+        layered: &Layered,
+        limits: &Limits,
+        owner: Option<(u32, u32)>,
+    ) -> Result<LayeredFolder, SandboxError> {
+        let mut folder = LayeredFolder::open(layered, limits)?;
+        let stored = Stored::make(&layered.store, "copy", owner)?;
+        let copy = stored.open()?;
+        let copied = transfer::copy_out(&folder.real, &copy, owner);
+        copied.map_err(at("copy the folder"))?;
+        let mode = fs::metadata(&layered.folder)
+            .map_err(system("look at the folder"))?
+            .mode();
+        // Whoever copies it may always enter it.
+        let mode = Mode::from_raw_mode(mode & 0o777) | Mode::RWXU;
+        rustix::fs::fchmod(&copy, mode).map_err(at("copy the folder"))?;
+        let usage = transfer::measure(&copy, u64::MAX, u64::MAX).map_err(at("copy the folder"))?;
+        folder.limits.work_files = limits.work_files.saturating_add(usage.entries);
+        let bytes = usage.apparent_bytes.max(usage.disk_bytes);
+        folder.limits.work_bytes = limits.work_bytes.saturating_add(bytes);
+        folder.showing = Showing::Copy(stored.path().to_owned());
+        folder.stored = Some(stored);
+        folder.started_ns = now_ns();
+        Ok(folder)
+    }
+
+    fn open(layered: &Layered, limits: &Limits) -> Result<LayeredFolder, SandboxError> {
+        check_store(layered)?;
+        let real = open_folder(&layered.folder)?;
+        let stat = rustix::fs::fstat(&real).map_err(at("look at the folder"))?;
+        Ok(LayeredFolder {
+            real,
+            real_path: layered.folder.clone(),
+            stored: None,
+            showing: Showing::MemoryLayer,
+            limits: limits.clone(),
+            started_ns: now_ns(),
+            owner: stat.st_uid,
+            group: stat.st_gid,
+        })
+    }
+
+    /// The ids that own the real folder.
+    pub(super) fn owner(&self) -> (u32, u32) {
+        (self.owner, self.group)
+    }
+
+    /// Where the copy is, where it is one.
+    pub(super) fn copy_path(&self) -> Option<&Path> {
+        match &self.showing {
+            Showing::Copy(path) => Some(path),
+            Showing::MemoryLayer | Showing::DiskLayer(_) => None,
+        }
+    }
+
+    /// Names the copy by a path without links, as the command's own calls will show it.
+    pub(super) fn resolve_store(&mut self) -> Result<(), SandboxError> {
+        if let Showing::Copy(path) = &mut self.showing {
+            *path = fs::canonicalize(&*path).map_err(system("look at the copy"))?;
+        }
+        Ok(())
+    }
+
+    /// File systems that are mounted below the real folder: neither a layer nor a copy has them.
+    pub(super) fn gaps(&self) -> Vec<Gap> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        mounts_below(&mounts, &self.real_path)
+            .into_iter()
+            .map(|path| Gap::MountBelow { path })
+            .collect()
+    }
+
+    /// What the command changed, or the limit that it exceeds. `socket` is where the layer's
+    /// folder arrived; `shown_at` is the path that the command saw.
+    pub(super) fn collect(
+        self,
+        socket: Option<&OwnedFd>,
+        shown_at: PathBuf,
+    ) -> Result<Result<FolderLayer, Limit>, SandboxError> {
+        let (files, kind) = match (&self.showing, &self.stored, socket) {
+            (Showing::Copy(_), Some(stored), _) => (stored.open()?, LayerKind::Copy),
+            (_, _, Some(socket)) => {
+                let taken = handover::take(socket).map_err(at("take the layer over"))?;
+                (taken.ok_or(SandboxError::NoReport)?, LayerKind::Overlay)
+            }
+            _ => return Err(SandboxError::NoReport),
+        };
+        let (most_files, most_bytes) = (self.limits.work_files, self.limits.work_bytes);
+        let usage = transfer::measure(&files, most_files, most_bytes)
+            .map_err(at("look at what the command changed"))?;
+        if usage.is_too_deep || usage.entries > most_files {
+            return Ok(Err(Limit::WorkFiles));
+        }
+        if usage.apparent_bytes > most_bytes {
+            return Ok(Err(Limit::WorkBytes));
+        }
+        let comparison = Comparison {
+            kind,
+            started_ns: self.started_ns,
+        };
+        let changes = changes::find(&files, &self.real, &comparison)
+            .map_err(at("look at what the command changed"))?;
+        Ok(Ok(FolderLayer {
+            kind,
+            shown_at,
+            changes,
+            files,
+            _stored: self.stored,
+        }))
+    }
+}
+
+fn check_store(layered: &Layered) -> Result<(), SandboxError> {
+    let refuse = |why| {
+        Err(SpecError::Place {
+            path: layered.store.clone(),
+            why,
+        }
+        .into())
+    };
+    if layered.store.starts_with(&layered.folder) {
+        return refuse("the store lies in the layered folder");
+    }
+    let mut entries = fs::read_dir(&layered.store).map_err(system("open the store"))?;
+    if entries.next().is_some() {
+        return refuse("the store is not empty");
+    }
+    Ok(())
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, SandboxError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::open(path, flags, Mode::empty())
+        .map_err(io::Error::from)
+        .map_err(system("open the folder"))
+}
+
+fn now_ns() -> i128 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i128::try_from(since.as_nanos()).ok())
+        .unwrap_or(0)
+}
+
+/// Mount points below a folder, from the text of mountinfo.
+fn mounts_below(mounts: &str, folder: &Path) -> Vec<PathBuf> {
+    mounts
+        .lines()
+        .filter_map(|line| line.split(' ').nth(4))
+        .map(|point| PathBuf::from(unescape(point)))
+        .filter(|point| point != folder && point.starts_with(folder))
+        .collect()
+}
+
+/// Blanks and their like are written as octal numbers there.
+fn unescape(text: &str) -> String {
+    [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (code, plain)| {
+        text.replace(code, plain)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_below_a_folder_are_found_and_others_are_not() {
+        let mounts = "\
+1 0 8:1 / / rw - ext4 a rw
+2 1 8:2 / /home/me rw - ext4 b rw
+3 2 8:3 / /home/me/my\\040disk rw - ext4 c rw
+4 1 8:4 / /home/meow rw - ext4 d rw";
+        let found = mounts_below(mounts, Path::new("/home/me"));
+        assert_eq!(found, [PathBuf::from("/home/me/my disk")]);
+    }
+
+    #[test]
+    fn store_in_the_folder_or_with_something_in_it_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("store");
+        fs::create_dir(&inner).unwrap();
+        let layered = |store: &Path| Layered {
+            folder: folder.path().to_owned(),
+            inside: folder.path().to_owned(),
+            store: store.to_owned(),
+        };
+        assert!(check_store(&layered(&inner)).is_err());
+        let other = tempfile::tempdir().unwrap();
+        assert!(check_store(&layered(other.path())).is_ok());
+        fs::write(other.path().join("x"), "").unwrap();
+        assert!(check_store(&layered(other.path())).is_err());
+    }
+}

@@ -1,0 +1,356 @@
+//! The thread that hears of the command's calls, notes them and lets them go on.
+//!
+//! It runs in the caller, outside the sandbox, for as long as the command has processes. A call
+//! waits while it is looked at, so paths are resolved in the state in which the call will find
+//! them. Everything read of a process counts only if the call still waits afterwards: otherwise
+//! the process may be another one with the same number.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+
+use super::handover;
+use super::notify::{self, Answer, Call};
+use super::resolve::{self, Root, Target};
+use super::seen::{Moved, Seen, Use};
+use crate::error::SandboxError;
+use crate::observation::{Gap, Observation, Observe};
+use crate::spec::SYSTEM_PLACES;
+
+/// What the observer needs to know beforehand.
+pub(super) struct Assignment {
+    pub(super) bounds: Observe,
+    /// Whether the command has a file system of its own, whose system folders never change.
+    pub(super) is_apart: bool,
+    /// Where the command works in a copy under another path.
+    pub(super) moved: Option<Moved>,
+}
+
+/// The running thread.
+pub(super) struct Observer {
+    thread: JoinHandle<Watch>,
+    /// Closed to end it.
+    stop: OwnedFd,
+}
+
+impl Observer {
+    /// Starts to wait for the descriptor that the command's process will send.
+    pub(super) fn start(socket: OwnedFd, assignment: Assignment) -> Result<Observer, SandboxError> {
+        let (stopped, stop) = super::pipe()?;
+        let thread = std::thread::Builder::new()
+            .name("observer".to_owned())
+            .spawn(move || {
+                let mut watch = Watch::new(assignment);
+                watch.run(&socket, &stopped);
+                watch
+            })
+            .map_err(super::system("start a thread"))?;
+        Ok(Observer { thread, stop })
+    }
+
+    /// What was seen, once no process of the command is left. `reason` says why nothing could
+    /// be, where that is so.
+    pub(super) fn finish(self, mut gaps: Vec<Gap>, reason: Option<String>) -> Observation {
+        drop(self.stop);
+        let watch = self.thread.join();
+        let reason = match &watch {
+            Ok(watch) => reason.or_else(|| watch.failure.clone()),
+            Err(_) => Some("the observing thread ended by itself".to_owned()),
+        };
+        gaps.extend(reason.map(|reason| Gap::NotObserved { reason }));
+        match watch {
+            Ok(watch) => watch.seen.finish(gaps),
+            Err(_) => Observation {
+                gaps,
+                ..Observation::default()
+            },
+        }
+    }
+}
+
+struct Watch {
+    seen: Seen,
+    is_apart: bool,
+    root: Option<Root>,
+    /// What paths of system folders lead to; nothing for those that lead nowhere.
+    known: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    failure: Option<String>,
+}
+
+/// Paths that are remembered. A command that asks for more is only watched more slowly.
+const MOST_KNOWN: usize = 50_000;
+/// Longer ones are not.
+const LONGEST_KNOWN: usize = 512;
+
+impl Watch {
+    fn new(assignment: Assignment) -> Watch {
+        Watch {
+            seen: Seen::new(assignment.bounds, assignment.moved),
+            is_apart: assignment.is_apart,
+            root: None,
+            known: BTreeMap::new(),
+            failure: None,
+        }
+    }
+
+    fn run(&mut self, socket: &OwnedFd, stop: &OwnedFd) {
+        let listener = match wait(socket.as_fd(), stop.as_fd()) {
+            Ok(true) => handover::take(socket),
+            Ok(false) => Ok(None),
+            Err(errno) => Err(errno),
+        };
+        let result = match listener {
+            Ok(Some(listener)) => {
+                notify::take_turns(listener.as_fd());
+                self.listen(listener.as_fd(), stop.as_fd())
+            }
+            // The command never came so far.
+            Ok(None) => Ok(()),
+            Err(errno) => Err(errno),
+        };
+        if let Err(errno) = result {
+            self.failure = Some(std::io::Error::from(errno).to_string());
+        }
+    }
+
+    fn listen(&mut self, listener: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> Result<(), Errno> {
+        while wait(listener, stop)? {
+            let Some(call) = notify::receive(listener)? else {
+                continue;
+            };
+            self.seen.notifications += 1;
+            let answer = self.look_at(listener, &call);
+            notify::answer(listener, call.id, answer);
+        }
+        Ok(())
+    }
+
+    fn look_at(&mut self, listener: BorrowedFd<'_>, call: &Call) -> Answer {
+        let [first, second, third, _, fifth, _] = call.arguments;
+        let here = libc::AT_FDCWD;
+        let folder = first as i32;
+        match call.number {
+            libc::SYS_openat => self.opened(listener, call, (folder, second), third as i32),
+            libc::SYS_openat2 => {
+                let mut flags = [0_u8; 8];
+                match notify::read_memory(call.pid, third, &mut flags) {
+                    Ok(8) => {
+                        let flags = u64::from_ne_bytes(flags) as i32;
+                        self.opened(listener, call, (folder, second), flags);
+                    }
+                    _ => self.seen.note_unresolved(),
+                }
+            }
+            libc::SYS_execve => self.executed(listener, call, (here, first), 0),
+            libc::SYS_execveat => self.executed(listener, call, (folder, second), fifth as i32),
+            libc::SYS_truncate => self.opened(listener, call, (here, first), libc::O_WRONLY),
+            libc::SYS_clone => self.seen.note_thread(resolve::program_of(call.pid)),
+            libc::SYS_clone3 => {
+                let mut flags = [0_u8; 8];
+                if let Ok(8) = notify::read_memory(call.pid, first, &mut flags)
+                    && u64::from_ne_bytes(flags) & libc::CLONE_THREAD as u64 != 0
+                {
+                    self.seen.note_thread(resolve::program_of(call.pid));
+                }
+            }
+            libc::SYS_getrandom => self.seen.note_random(resolve::program_of(call.pid)),
+            libc::SYS_connect => {
+                let target = resolve::address_of(call.pid, second, third);
+                let program = resolve::program_of(call.pid);
+                self.seen.note_network(program, target, false);
+            }
+            // The filter tells of sockets only to have them refused.
+            libc::SYS_socket => {
+                let target = resolve::family_name(folder);
+                let program = resolve::program_of(call.pid);
+                self.seen.note_network(program, target, true);
+                return Answer::Refuse(libc::EPERM);
+            }
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => self.opened(listener, call, (here, first), second as i32),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_creat => {
+                let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+                self.opened(listener, call, (here, first), flags);
+            }
+            _ => {}
+        }
+        Answer::Continue
+    }
+
+    fn opened(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64), flags: i32) {
+        if flags & libc::O_PATH != 0 {
+            return;
+        }
+        let access = flags & libc::O_ACCMODE;
+        let how = Use {
+            // Truncating it first leaves nothing of what it held.
+            reads: access == libc::O_RDONLY || access == libc::O_RDWR && flags & libc::O_TRUNC == 0,
+            writes: access != libc::O_RDONLY || flags & libc::O_TRUNC != 0,
+            executes: false,
+        };
+        let Some(asked) = self.path_of(listener, call, place, false) else {
+            return;
+        };
+        if let Some(known) = self.known.get(&asked) {
+            if let Some(path) = known {
+                let asked = resolve::is_plain(&asked).then_some(asked.as_slice());
+                self.seen.note_file(path.clone(), asked, how, || None);
+            }
+            return;
+        }
+        let Some(root) = self.find_root(call.pid) else {
+            self.seen.note_unresolved();
+            return;
+        };
+        match root.resolve(&asked, flags) {
+            Ok(target) => {
+                self.remember(&asked, Some(&target.path));
+                self.note(&asked, target, how);
+            }
+            Err(Errno::NOENT) => self.remember(&asked, None),
+            // Then the command's own call fails as well.
+            Err(Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG) => {}
+            Err(_) => self.seen.note_unresolved(),
+        }
+    }
+
+    fn note(&mut self, asked: &[u8], target: Target, how: Use) {
+        let asked = resolve::is_plain(asked).then_some(asked);
+        let Target { path, stat, .. } = target;
+        self.seen.note_file(path, asked, how, || stat);
+    }
+
+    fn executed(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64), flags: i32) {
+        let may_be_empty = flags & libc::AT_EMPTY_PATH != 0;
+        let Some(mut asked) = self.path_of(listener, call, place, may_be_empty) else {
+            return;
+        };
+        // A script's program may be a script, up to the kernel's own bound.
+        for _ in 0..5 {
+            let Some(root) = self.find_root(call.pid) else {
+                self.seen.note_unresolved();
+                return;
+            };
+            let Ok(target) = root.resolve(&asked, libc::O_RDONLY) else {
+                return;
+            };
+            if !target.is_executable() {
+                return;
+            }
+            let next = if self.is_stable(&target.path) && self.seen.was_executed(&target.path) {
+                None
+            } else {
+                target.interpreter()
+            };
+            let how = Use {
+                reads: false,
+                writes: false,
+                executes: true,
+            };
+            self.note(&asked, target, how);
+            match next {
+                Some(next) if next.starts_with(b"/") => asked = next,
+                _ => return,
+            }
+        }
+    }
+
+    /// The absolute path that a call names, links unresolved.
+    fn path_of(
+        &mut self,
+        listener: BorrowedFd<'_>,
+        call: &Call,
+        (folder, address): (i32, u64),
+        may_be_empty: bool,
+    ) -> Option<Vec<u8>> {
+        let path = resolve::read_path(call.pid, address).and_then(|path| {
+            if path.starts_with(b"/") {
+                return Some(path);
+            }
+            if path.is_empty() && !may_be_empty {
+                return Some(path);
+            }
+            let mut whole = resolve::folder_of(call.pid, folder)?;
+            if !path.is_empty() {
+                whole.push(b'/');
+                whole.extend_from_slice(&path);
+            }
+            Some(whole)
+        });
+        match path {
+            // The call fails by itself.
+            Some(path) if path.is_empty() => None,
+            Some(path) if notify::is_waiting(listener, call.id) => Some(path),
+            _ => {
+                self.seen.note_unresolved();
+                None
+            }
+        }
+    }
+
+    fn find_root(&mut self, pid: u32) -> Option<&Root> {
+        if self.root.is_none() {
+            self.root = if self.is_apart {
+                Root::of(pid)
+            } else {
+                Root::own()
+            };
+        }
+        self.root.as_ref()
+    }
+
+    /// Whether a path lies where the command cannot change anything.
+    fn is_stable(&self, path: &[u8]) -> bool {
+        self.is_apart
+            && SYSTEM_PLACES
+                .iter()
+                .any(|place| std::path::Path::new(OsStr::from_bytes(path)).starts_with(place))
+    }
+
+    fn remember(&mut self, asked: &[u8], path: Option<&Vec<u8>>) {
+        if self.known.len() < MOST_KNOWN
+            && asked.len() <= LONGEST_KNOWN
+            && resolve::is_plain(asked)
+            && self.is_stable(asked)
+            && path.is_none_or(|path| self.is_stable(path))
+        {
+            self.known.insert(asked.to_vec(), path.cloned());
+        }
+    }
+}
+
+/// Waits until there is something to read (true) or it is time to stop (false).
+fn wait(from: BorrowedFd<'_>, stop: BorrowedFd<'_>) -> Result<bool, Errno> {
+    loop {
+        let mut events = [
+            PollFd::new(&from, PollFlags::IN),
+            PollFd::new(&stop, PollFlags::IN),
+        ];
+        match rustix::event::poll(&mut events, None) {
+            Ok(_) => {
+                let [from, stop] = &events;
+                if from.revents().contains(PollFlags::IN) {
+                    return Ok(true);
+                }
+                // Its other end is gone: no process is left that could tell anything.
+                if !from.revents().is_empty() || !stop.revents().is_empty() {
+                    return Ok(false);
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// Where the program of a process could not be found.
+pub(super) fn unknown_program() -> PathBuf {
+    PathBuf::from("unknown")
+}

@@ -1,0 +1,343 @@
+//! From what a call says to the file it means, seen from outside the sandbox: memory of the
+//! process, its folders by way of /proc, and path lookup below its root.
+
+use std::ffi::OsStr;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use super::notify;
+use super::observer::unknown_program;
+
+/// The longest path that the kernel takes.
+const LONGEST_PATH: usize = 4096;
+/// Memory is read up to the end of a page: what comes behind it may not be there.
+const PAGE: u64 = 4096;
+/// Most paths are shorter.
+const FIRST_LOOK: u64 = 256;
+
+/// The path at an address of a process.
+pub(super) fn read_path(pid: u32, address: u64) -> Option<Vec<u8>> {
+    let mut path = Vec::new();
+    let mut at = address;
+    while path.len() < LONGEST_PATH {
+        let to_page_end = PAGE - at % PAGE;
+        let wanted = if path.is_empty() {
+            to_page_end.min(FIRST_LOOK)
+        } else {
+            to_page_end
+        };
+        let mut buffer = [0_u8; PAGE as usize];
+        let room = buffer.get_mut(..usize::try_from(wanted).ok()?)?;
+        let count = notify::read_memory(pid, at, room).ok()?;
+        let read = room.get(..count)?;
+        if let Some(end) = read.iter().position(|byte| *byte == 0) {
+            path.extend_from_slice(read.get(..end)?);
+            return Some(path);
+        }
+        if count == 0 {
+            return None;
+        }
+        path.extend_from_slice(read);
+        at = at.checked_add(u64::try_from(count).ok()?)?;
+    }
+    None
+}
+
+/// The folder that a relative path starts in: an open descriptor of the process, or its working
+/// directory.
+pub(super) fn folder_of(pid: u32, descriptor: i32) -> Option<Vec<u8>> {
+    let link = if descriptor == libc::AT_FDCWD {
+        format!("/proc/{pid}/cwd")
+    } else {
+        format!("/proc/{pid}/fd/{descriptor}")
+    };
+    let path = rustix::fs::readlinkat(CWD, link, Vec::new()).ok()?;
+    let path = path.into_bytes();
+    // "pipe:[7]" and its like are no folders, nor is one that was removed.
+    (path.starts_with(b"/") && !path.ends_with(b" (deleted)")).then_some(path)
+}
+
+/// The program that a process runs.
+pub(super) fn program_of(pid: u32) -> PathBuf {
+    std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_else(|_| unknown_program())
+}
+
+/// Whether a path holds no `..`, empty or `.` segment, so that it can be compared as it stands.
+pub(super) fn is_plain(path: &[u8]) -> bool {
+    let mut segments = path.split(|byte| *byte == b'/');
+    segments.next() == Some(b"")
+        && segments.all(|segment| !segment.is_empty() && segment != b"." && segment != b"..")
+}
+
+/// The root of the command's file system.
+pub(super) struct Root(OwnedFd);
+
+/// What a path led to.
+pub(super) struct Target {
+    /// Absolute below the root, links resolved.
+    pub(super) path: Vec<u8>,
+    /// Nothing for what does not exist yet, or lies in /proc.
+    pub(super) stat: Option<Stat>,
+    /// The thing itself, not opened.
+    file: Option<OwnedFd>,
+}
+
+impl Root {
+    /// The root of a process of the command. All of them have the same: none may change it.
+    pub(super) fn of(pid: u32) -> Option<Root> {
+        open_root(&format!("/proc/{pid}/root"))
+    }
+
+    /// Our own, for a command that has no other.
+    pub(super) fn own() -> Option<Root> {
+        open_root("/")
+    }
+
+    /// Follows an absolute path as the command's own call will.
+    pub(super) fn resolve(&self, path: &[u8], flags: i32) -> Result<Target, Errno> {
+        if is_virtual(path) {
+            // Entries of /proc mean the process that asks: they keep their names.
+            return Ok(Target {
+                path: path.to_vec(),
+                stat: None,
+                file: None,
+            });
+        }
+        let mut how = OFlags::PATH | OFlags::CLOEXEC;
+        if flags & libc::O_NOFOLLOW != 0 {
+            how |= OFlags::NOFOLLOW;
+        }
+        match self.open(path, how) {
+            Ok(file) => {
+                let path = name_of(&file)?;
+                let stat = rustix::fs::fstat(&file)?;
+                if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+                    return Err(Errno::LOOP);
+                }
+                Ok(Target {
+                    path,
+                    stat: Some(stat),
+                    file: Some(file),
+                })
+            }
+            Err(Errno::NOENT) if flags & libc::O_CREAT != 0 => {
+                let end = path.iter().rposition(|byte| *byte == b'/');
+                let (above, name) = path.split_at(end.ok_or(Errno::NOENT)?);
+                let above = if above.is_empty() { b"/" } else { above };
+                let folder = self.open(above, OFlags::PATH | OFlags::CLOEXEC)?;
+                let mut path = name_of(&folder)?;
+                if path == b"/" {
+                    path.clear();
+                }
+                path.extend_from_slice(name);
+                Ok(Target {
+                    path,
+                    stat: None,
+                    file: None,
+                })
+            }
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn open(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        let path = OsStr::from_bytes(path);
+        loop {
+            let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+            match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), within) {
+                // Something was renamed meanwhile.
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+fn open_root(path: &str) -> Option<Root> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).ok().map(Root)
+}
+
+fn is_virtual(path: &[u8]) -> bool {
+    let starts = |place: &[u8]| path.starts_with(place);
+    path == b"/proc"
+        || starts(b"/proc/")
+        || starts(b"/dev/fd/")
+        || [
+            &b"/dev/fd"[..],
+            b"/dev/stdin",
+            b"/dev/stdout",
+            b"/dev/stderr",
+        ]
+        .contains(&path)
+}
+
+/// Where an open file is, in the mount namespace that it belongs to.
+fn name_of(file: &OwnedFd) -> Result<Vec<u8>, Errno> {
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let path = rustix::fs::readlinkat(CWD, link, Vec::new())?;
+    Ok(path.into_bytes())
+}
+
+impl Target {
+    /// Whether the kernel could execute it.
+    pub(super) fn is_executable(&self) -> bool {
+        self.stat.as_ref().is_some_and(|stat| {
+            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+                && stat.st_mode & 0o111 != 0
+        })
+    }
+
+    /// The program that the kernel loads to execute this one: that of a `#!` line, or the loader
+    /// of shared libraries.
+    pub(super) fn interpreter(&self) -> Option<Vec<u8>> {
+        let file = self.file.as_ref()?;
+        let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = rustix::fs::open(link, flags, Mode::empty()).ok()?;
+        let mut head = [0_u8; 4096];
+        let count = rustix::io::pread(&opened, &mut head[..], 0).ok()?;
+        interpreter_in(head.get(..count)?)
+    }
+}
+
+/// The interpreter that the first bytes of a program name.
+fn interpreter_in(head: &[u8]) -> Option<Vec<u8>> {
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let line = line.split(|byte| *byte == b'\n').next()?;
+        let name = line
+            .split(|byte| *byte == b' ' || *byte == b'\t')
+            .find(|word| !word.is_empty())?;
+        return Some(name.to_vec());
+    }
+    if !head.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
+    let word = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| {
+        let value = u64::from_le_bytes(head.get(at..at.checked_add(8)?)?.try_into().ok()?);
+        usize::try_from(value).ok()
+    };
+    const LOADER: u32 = 3;
+    let (table, size, count) = (long(32)?, usize::from(half(54)?), usize::from(half(56)?));
+    for index in 0..count {
+        let entry = table.checked_add(index.checked_mul(size)?)?;
+        if word(entry)? == LOADER {
+            let (start, length) = (long(entry.checked_add(8)?)?, long(entry.checked_add(32)?)?);
+            let name = head.get(start..start.checked_add(length)?)?;
+            let end = name.iter().position(|byte| *byte == 0)?;
+            return Some(name.get(..end)?.to_vec());
+        }
+    }
+    None
+}
+
+/// A name for a family of sockets.
+pub(super) fn family_name(family: i32) -> String {
+    match family {
+        libc::AF_UNIX => "Unix".to_owned(),
+        libc::AF_INET => "IPv4".to_owned(),
+        libc::AF_INET6 => "IPv6".to_owned(),
+        libc::AF_NETLINK => "netlink".to_owned(),
+        other => format!("family {other}"),
+    }
+}
+
+/// The address that a connection goes to, as it stands in the process's memory.
+pub(super) fn address_of(pid: u32, address: u64, length: u64) -> String {
+    let mut buffer = [0_u8; 128];
+    let length = usize::try_from(length).unwrap_or(0).min(buffer.len());
+    let room = buffer.get_mut(..length).unwrap_or_default();
+    let count = notify::read_memory(pid, address, room).unwrap_or(0);
+    describe_address(buffer.get(..count).unwrap_or_default())
+}
+
+fn describe_address(bytes: &[u8]) -> String {
+    let Some(Ok(family)) = bytes.get(..2).map(TryInto::try_into) else {
+        return "an unknown address".to_owned();
+    };
+    let family = i32::from(u16::from_ne_bytes(family));
+    let name = family_name(family);
+    let port = |bytes: &[u8]| match bytes.get(2..4) {
+        Some([high, low]) => u16::from_be_bytes([*high, *low]),
+        _ => 0,
+    };
+    match family {
+        libc::AF_INET => match bytes.get(4..8).map(<[u8; 4]>::try_from) {
+            Some(Ok(ip)) => format!("{name} {}:{}", Ipv4Addr::from(ip), port(bytes)),
+            _ => name,
+        },
+        libc::AF_INET6 => match bytes.get(8..24).map(<[u8; 16]>::try_from) {
+            Some(Ok(ip)) => format!("{name} [{}]:{}", Ipv6Addr::from(ip), port(bytes)),
+            _ => name,
+        },
+        libc::AF_UNIX => {
+            let path = bytes.get(2..).unwrap_or_default();
+            let end = path.iter().skip(1).position(|byte| *byte == 0);
+            let path = path.get(..end.map_or(path.len(), |end| end + 1));
+            let path = std::ffi::OsString::from_vec(path.unwrap_or_default().to_vec());
+            format!("{name} {}", path.to_string_lossy().replace('\0', "@"))
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpreter_is_that_of_the_first_line_or_the_loader() {
+        let script = interpreter_in(b"#! /usr/bin/env python3\nrest");
+        assert_eq!(script.as_deref(), Some(&b"/usr/bin/env"[..]));
+        assert_eq!(interpreter_in(b"#!\n"), None);
+        assert_eq!(interpreter_in(b"\x7fELF\x02\x01"), None);
+        let mut own = std::fs::read("/proc/self/exe").unwrap();
+        own.truncate(4096);
+        let loader = String::from_utf8(interpreter_in(&own).unwrap()).unwrap();
+        assert!(loader.contains("ld-"), "{loader}");
+    }
+
+    #[test]
+    fn path_is_plain_without_dots_and_double_slashes() {
+        assert!(is_plain(b"/usr/lib"));
+        for path in [&b"usr"[..], b"/usr//lib", b"/usr/../lib", b"/usr/./x", b"/"] {
+            assert!(!is_plain(path), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn address_is_described_with_its_port() {
+        let mut address = vec![2, 0, 0, 80, 127, 0, 0, 1];
+        assert_eq!(describe_address(&address), "IPv4 127.0.0.1:80");
+        address.truncate(5);
+        assert_eq!(describe_address(&address), "IPv4");
+        let unix = b"\x01\x00/run/x\0\0";
+        assert_eq!(describe_address(unix), "Unix /run/x");
+        assert_eq!(describe_address(b"\x01\x00\0name"), "Unix @name");
+        assert_eq!(describe_address(b""), "an unknown address");
+    }
+
+    #[test]
+    fn path_is_resolved_below_the_root_and_new_files_by_their_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::fs::write(top.join("file"), "x").unwrap();
+        std::os::unix::fs::symlink("file", top.join("link")).unwrap();
+        let root = Root::own().unwrap();
+        let bytes = |name: &str| top.join(name).into_os_string().into_vec();
+        let found = root.resolve(&bytes("link"), 0).unwrap();
+        assert_eq!(found.path, bytes("file"));
+        let new = root.resolve(&bytes("new"), libc::O_CREAT).unwrap();
+        assert_eq!((new.path, new.stat.is_none()), (bytes("new"), true));
+        assert_eq!(root.resolve(&bytes("new"), 0).err(), Some(Errno::NOENT));
+        let nofollow = root.resolve(&bytes("link"), libc::O_NOFOLLOW);
+        assert_eq!(nofollow.err(), Some(Errno::LOOP));
+    }
+}

@@ -1,0 +1,318 @@
+//! Collects what the observer sees, each thing once and within bounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Stat};
+
+use crate::observation::{
+    FirstUse, Gap, NetworkAttempt, Observation, Observe, ObservedFile, ObservedKind,
+};
+
+/// Names over links that are kept for one file.
+const MOST_NAMES: usize = 16;
+/// Bytes of all names that are kept: a command can make up long ones for as long as it runs.
+const MOST_NAME_BYTES: usize = 64 << 20;
+
+/// A folder that the command worked in a copy of.
+#[derive(Debug, Clone)]
+pub(super) struct Moved {
+    /// Where the copy is.
+    pub(super) copy: PathBuf,
+    /// The folder that it stands for.
+    pub(super) real: PathBuf,
+}
+
+/// How a path was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Use {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    pub(super) executes: bool,
+}
+
+/// Everything seen so far.
+pub(super) struct Seen {
+    bounds: Observe,
+    moved: Option<Moved>,
+    files: BTreeMap<Vec<u8>, ObservedFile>,
+    name_bytes: usize,
+    not_kept: u64,
+    unresolved: u64,
+    network: BTreeSet<NetworkAttempt>,
+    randomness: BTreeMap<PathBuf, u64>,
+    threads: BTreeMap<PathBuf, u64>,
+    has_too_many_programs: bool,
+    pub(super) notifications: u64,
+}
+
+impl Seen {
+    pub(super) fn new(bounds: Observe, moved: Option<Moved>) -> Seen {
+        Seen {
+            bounds,
+            moved,
+            files: BTreeMap::new(),
+            name_bytes: 0,
+            not_kept: 0,
+            unresolved: 0,
+            network: BTreeSet::new(),
+            randomness: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            has_too_many_programs: false,
+            notifications: 0,
+        }
+    }
+
+    /// Notes one use of a resolved path. `asked` is the name that led there, where it is plain;
+    /// `look` is only called for a path that was not seen before, and answers nothing for one
+    /// that does not exist yet.
+    pub(super) fn note_file(
+        &mut self,
+        path: Vec<u8>,
+        asked: Option<&[u8]>,
+        how: Use,
+        look: impl FnOnce() -> Option<Stat>,
+    ) {
+        let path = self.translate(path);
+        if !self.files.contains_key(&path) {
+            // The name is kept twice: as the key and in the value.
+            let more = path.len().saturating_mul(2);
+            if self.files.len() >= self.bounds.most_files
+                || self.name_bytes.saturating_add(more) > MOST_NAME_BYTES
+            {
+                self.not_kept += 1;
+                return;
+            }
+            self.name_bytes += more;
+            let new = first_seen(&path, how, look());
+            self.files.insert(path.clone(), new);
+        }
+        let asked = asked.map(|asked| self.translate(asked.to_vec()));
+        let Some(file) = self.files.get_mut(&path) else {
+            return;
+        };
+        file.is_read |= how.reads;
+        file.is_written |= how.writes;
+        file.is_executed |= how.executes;
+        if let Some(asked) = asked
+            && asked != path
+            && file.also_as.len() < MOST_NAMES
+            && self.name_bytes.saturating_add(asked.len()) <= MOST_NAME_BYTES
+        {
+            self.name_bytes += asked.len();
+            let asked = PathBuf::from(OsString::from_vec(asked));
+            if let Err(place) = file.also_as.binary_search(&asked) {
+                file.also_as.insert(place, asked);
+            }
+        }
+    }
+
+    /// Whether the path was executed before.
+    pub(super) fn was_executed(&self, path: &[u8]) -> bool {
+        let path = self.translate(path.to_vec());
+        self.files.get(&path).is_some_and(|file| file.is_executed)
+    }
+
+    pub(super) fn note_unresolved(&mut self) {
+        self.unresolved += 1;
+    }
+
+    pub(super) fn note_random(&mut self, program: PathBuf) {
+        let program = self.translate_path(program);
+        self.has_too_many_programs |=
+            !count_one(&mut self.randomness, program, self.bounds.most_programs);
+    }
+
+    pub(super) fn note_thread(&mut self, program: PathBuf) {
+        let program = self.translate_path(program);
+        self.has_too_many_programs |=
+            !count_one(&mut self.threads, program, self.bounds.most_programs);
+    }
+
+    pub(super) fn note_network(&mut self, program: PathBuf, target: String, is_refused: bool) {
+        if self.network.len() >= self.bounds.most_programs {
+            self.has_too_many_programs = true;
+            return;
+        }
+        self.network.insert(NetworkAttempt {
+            program: self.translate_path(program),
+            target,
+            is_refused,
+        });
+    }
+
+    /// The result, with `gaps` that are known from elsewhere.
+    pub(super) fn finish(self, mut gaps: Vec<Gap>) -> Observation {
+        if self.not_kept > 0 {
+            gaps.push(Gap::TooManyFiles {
+                not_kept: self.not_kept,
+            });
+        }
+        if self.unresolved > 0 {
+            gaps.push(Gap::Unresolved {
+                count: self.unresolved,
+            });
+        }
+        if self.has_too_many_programs {
+            gaps.push(Gap::TooManyPrograms);
+        }
+        gaps.sort();
+        gaps.dedup();
+        Observation {
+            files: self.files.into_values().collect(),
+            network: self.network.into_iter().collect(),
+            randomness: self.randomness,
+            threads: self.threads,
+            gaps,
+            notifications: self.notifications,
+        }
+    }
+
+    /// What a path in a copy is in the real folder.
+    fn translate(&self, path: Vec<u8>) -> Vec<u8> {
+        let Some(moved) = &self.moved else {
+            return path;
+        };
+        match Path::new(std::ffi::OsStr::from_bytes(&path)).strip_prefix(&moved.copy) {
+            Ok(below) if below.as_os_str().is_empty() => moved.real.as_os_str().as_bytes().to_vec(),
+            Ok(below) => moved.real.join(below).into_os_string().into_vec(),
+            Err(_) => path,
+        }
+    }
+
+    fn translate_path(&self, path: PathBuf) -> PathBuf {
+        PathBuf::from(OsString::from_vec(
+            self.translate(path.into_os_string().into_vec()),
+        ))
+    }
+}
+
+/// Counts one more for the program; false where there is no room for another program.
+fn count_one(counts: &mut BTreeMap<PathBuf, u64>, program: PathBuf, most: usize) -> bool {
+    if counts.len() >= most && !counts.contains_key(&program) {
+        return false;
+    }
+    *counts.entry(program).or_default() += 1;
+    true
+}
+
+fn first_seen(path: &[u8], how: Use, stat: Option<Stat>) -> ObservedFile {
+    let (kind, bytes, modified_ns) = match stat {
+        None => (ObservedKind::New, 0, 0),
+        Some(stat) => {
+            let kind = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => ObservedKind::Folder,
+                FileType::Fifo => ObservedKind::Pipe,
+                FileType::Socket => ObservedKind::Socket,
+                FileType::CharacterDevice | FileType::BlockDevice => ObservedKind::Device,
+                _ => ObservedKind::File,
+            };
+            let bytes = if kind == ObservedKind::File {
+                u64::try_from(stat.st_size).unwrap_or(0)
+            } else {
+                0
+            };
+            let changed =
+                i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+            (kind, bytes, changed)
+        }
+    };
+    let first = if how.executes {
+        FirstUse::Execute
+    } else if how.reads {
+        FirstUse::Read
+    } else {
+        FirstUse::Write
+    };
+    ObservedFile {
+        path: PathBuf::from(OsString::from_vec(path.to_vec())),
+        kind,
+        is_read: false,
+        is_written: false,
+        is_executed: false,
+        first,
+        bytes,
+        modified_ns,
+        also_as: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: Use = Use {
+        reads: true,
+        writes: false,
+        executes: false,
+    };
+
+    fn bounds(most_files: usize) -> Observe {
+        Observe {
+            most_files,
+            most_programs: 1,
+        }
+    }
+
+    #[test]
+    fn paths_beyond_the_bound_are_a_gap() {
+        let mut seen = Seen::new(bounds(1), None);
+        for path in ["/a", "/b", "/c", "/a"] {
+            seen.note_file(path.into(), None, READ, || None);
+        }
+        seen.note_thread("/x".into());
+        seen.note_thread("/y".into());
+        let observation = seen.finish(Vec::new());
+        assert_eq!(observation.files.len(), 1);
+        assert_eq!(
+            observation.gaps,
+            [Gap::TooManyFiles { not_kept: 2 }, Gap::TooManyPrograms]
+        );
+    }
+
+    #[test]
+    fn long_names_are_kept_within_bounds() {
+        let mut seen = Seen::new(bounds(1 << 20), None);
+        for number in 0..20_000 {
+            let path = format!("/{number:04090}").into_bytes();
+            seen.note_file(path, None, READ, || None);
+        }
+        let observation = seen.finish(Vec::new());
+        let kept: usize = observation
+            .files
+            .iter()
+            .map(|file| 2 * file.path.as_os_str().len())
+            .sum();
+        assert!(kept <= MOST_NAME_BYTES);
+        assert!(matches!(observation.gaps[0], Gap::TooManyFiles { .. }));
+    }
+
+    #[test]
+    fn path_in_a_copy_is_the_real_one_and_links_are_kept() {
+        let moved = Moved {
+            copy: "/tmp/copy".into(),
+            real: "/home/me".into(),
+        };
+        let mut seen = Seen::new(bounds(9), Some(moved));
+        seen.note_file(
+            b"/tmp/copy/data".to_vec(),
+            Some(b"/tmp/copy/link"),
+            READ,
+            || None,
+        );
+        let write = Use {
+            reads: false,
+            writes: true,
+            executes: false,
+        };
+        seen.note_file(b"/tmp/copy/data".to_vec(), None, write, || None);
+        let observation = seen.finish(Vec::new());
+        let file = &observation.files[0];
+        assert_eq!(file.path, Path::new("/home/me/data"));
+        assert_eq!(file.also_as, [PathBuf::from("/home/me/link")]);
+        assert_eq!((file.is_read, file.is_written), (true, true));
+        assert_eq!(file.first, FirstUse::Read);
+    }
+}

@@ -1,0 +1,224 @@
+//! Which system calls the observer hears of, as a filter program.
+//!
+//! Written by hand, since the crate that compiles the other filters knows no notifications. The
+//! program sees numbers only: what a path is, the observer reads from memory.
+
+use libc::{c_long, sock_filter};
+
+/// What the observer is to hear of beside opening and executing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Network {
+    /// Making a socket, to refuse it.
+    Sockets {
+        /// Whether Unix sockets are none of its business.
+        but_unix: bool,
+    },
+    /// Connections, which go on: nothing is refused.
+    Connections,
+}
+
+const ALLOW: u32 = 0x7fff_0000;
+const NOTIFY: u32 = 0x7fc0_0000;
+
+/// Offsets in what a filter sees.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const fn argument(index: u32) -> u32 {
+    // The lower half; both architectures are little-endian.
+    16 + 8 * index
+}
+
+#[cfg(target_arch = "x86_64")]
+const NATIVE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const NATIVE: u32 = 0xc000_00b7;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const NATIVE: u32 = 0;
+
+const GRND_NONBLOCK: u32 = 1;
+/// What glibc takes for its allocator at every start.
+const ALLOCATOR_BYTES: u32 = 8;
+
+/// Calls whose flags, in the given argument, tell whether content can be read or written.
+const OPENING: &[(c_long, u32)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+
+/// Calls that are always told.
+const ALWAYS: &[c_long] = &[
+    libc::SYS_openat2,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_truncate,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+];
+
+/// The filter. Calls of another architecture are not told.
+pub(super) fn program(network: Network) -> Vec<sock_filter> {
+    let mut code = vec![
+        load(ARCHITECTURE),
+        // Skips the answer.
+        jump_if_equal(NATIVE, 1, 0),
+        answer(ALLOW),
+        load(NUMBER),
+    ];
+    for call in ALWAYS {
+        code.extend([jump_if_equal(number(*call), 0, 1), answer(NOTIFY)]);
+    }
+    for (call, flags) in OPENING {
+        // A descriptor that only names a place gives no content.
+        let block = [
+            load(argument(*flags)),
+            jump_if_set(libc::O_PATH.unsigned_abs(), 1, 0),
+            answer(NOTIFY),
+            answer(ALLOW),
+        ];
+        add_block(&mut code, *call, &block);
+    }
+    let threads = [
+        load(argument(0)),
+        jump_if_set(libc::CLONE_THREAD.unsigned_abs(), 0, 1),
+        answer(NOTIFY),
+        answer(ALLOW),
+    ];
+    add_block(&mut code, libc::SYS_clone, &threads);
+    let random = [
+        load(argument(1)),
+        jump_if_equal(ALLOCATOR_BYTES, 0, 2),
+        load(argument(2)),
+        jump_if_equal(GRND_NONBLOCK, 1, 0),
+        answer(NOTIFY),
+        answer(ALLOW),
+    ];
+    add_block(&mut code, libc::SYS_getrandom, &random);
+    match network {
+        Network::Sockets { but_unix: false } => {
+            add_block(&mut code, libc::SYS_socket, &[answer(NOTIFY)]);
+        }
+        Network::Sockets { but_unix: true } => {
+            let block = [
+                load(argument(0)),
+                jump_if_equal(libc::AF_UNIX.unsigned_abs(), 1, 0),
+                answer(NOTIFY),
+                answer(ALLOW),
+            ];
+            add_block(&mut code, libc::SYS_socket, &block);
+        }
+        Network::Connections => {
+            add_block(&mut code, libc::SYS_connect, &[answer(NOTIFY)]);
+            // Its flags lie in memory. Where a sandbox refuses it, this is never reached.
+            add_block(&mut code, libc::SYS_clone3, &[answer(NOTIFY)]);
+        }
+    }
+    code.push(answer(ALLOW));
+    code
+}
+
+fn add_block(code: &mut Vec<sock_filter>, call: c_long, block: &[sock_filter]) {
+    let length = u8::try_from(block.len()).unwrap_or(u8::MAX);
+    code.push(jump_if_equal(number(call), 0, length));
+    code.extend_from_slice(block);
+}
+
+fn number(call: c_long) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+const fn load(offset: u32) -> sock_filter {
+    step(
+        (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16,
+        0,
+        0,
+        offset,
+    )
+}
+
+const fn jump_if_equal(value: u32, yes: u8, no: u8) -> sock_filter {
+    step(
+        (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16,
+        yes,
+        no,
+        value,
+    )
+}
+
+const fn jump_if_set(bits: u32, yes: u8, no: u8) -> sock_filter {
+    step(
+        (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16,
+        yes,
+        no,
+        bits,
+    )
+}
+
+const fn answer(action: u32) -> sock_filter {
+    step((libc::BPF_RET | libc::BPF_K) as u16, 0, 0, action)
+}
+
+const fn step(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel would do with a call.
+    fn run(program: &[sock_filter], call: c_long, arguments: [u32; 6]) -> u32 {
+        let mut accumulator = 0;
+        let mut at = 0;
+        loop {
+            let step = program[at];
+            at += 1;
+            let class = u32::from(step.code & 0x07);
+            if class == libc::BPF_LD {
+                accumulator = match step.k {
+                    NUMBER => number(call),
+                    ARCHITECTURE => NATIVE,
+                    offset => arguments[(offset as usize - 16) / 8],
+                };
+            } else if class == libc::BPF_RET {
+                return step.k;
+            } else {
+                let is_set = u32::from(step.code & 0xf0) == libc::BPF_JSET;
+                let is_true = if is_set {
+                    accumulator & step.k != 0
+                } else {
+                    accumulator == step.k
+                };
+                at += usize::from(if is_true { step.jt } else { step.jf });
+            }
+        }
+    }
+
+    #[test]
+    fn program_tells_what_gives_content_and_nothing_else() {
+        let program = program(Network::Sockets { but_unix: true });
+        let told = |call, arguments| run(&program, call, arguments) == NOTIFY;
+        assert!(told(libc::SYS_openat, [0, 0, 0, 0, 0, 0]));
+        let place = libc::O_PATH.unsigned_abs();
+        assert!(!told(libc::SYS_openat, [0, 0, place, 0, 0, 0]));
+        assert!(told(libc::SYS_execve, [0; 6]));
+        assert!(!told(libc::SYS_read, [0; 6]));
+        assert!(!told(libc::SYS_clone, [17, 0, 0, 0, 0, 0]));
+        let thread = libc::CLONE_THREAD.unsigned_abs() | 0x100;
+        assert!(told(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]));
+        assert!(!told(libc::SYS_getrandom, [0, 8, 1, 0, 0, 0]));
+        assert!(told(libc::SYS_getrandom, [0, 8, 0, 0, 0, 0]));
+        assert!(told(libc::SYS_getrandom, [0, 24, 1, 0, 0, 0]));
+        assert!(!told(libc::SYS_socket, [1, 0, 0, 0, 0, 0]));
+        assert!(told(libc::SYS_socket, [2, 0, 0, 0, 0, 0]));
+        assert!(!told(libc::SYS_connect, [0; 6]));
+    }
+
+    #[test]
+    fn program_without_a_sandbox_tells_of_connections() {
+        let program = program(Network::Connections);
+        assert_eq!(run(&program, libc::SYS_connect, [0; 6]), NOTIFY);
+        assert_eq!(run(&program, libc::SYS_clone3, [0; 6]), NOTIFY);
+        assert_eq!(run(&program, libc::SYS_socket, [2; 6]), ALLOW);
+    }
+}

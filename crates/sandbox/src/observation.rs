@@ -1,0 +1,175 @@
+//! What a command was seen to do, as far as it can be seen. Pure data.
+//!
+//! A recorder, not a guard: the kernel tells of each call before it happens, the path is read
+//! from the caller's memory then, and nothing keeps the caller from changing it afterwards. What
+//! is not seen at all is in [`Observation::gaps`] where it depends on the run, and in
+//! [`NEVER_SEEN`] where it never is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::error::Missing;
+
+/// What no observation sees, one sentence each, for people.
+pub const NEVER_SEEN: [&str; 6] = [
+    "reading the clock: programs ask the kernel's shared page, not the kernel",
+    "reading environment variables and arguments",
+    "looking whether a file exists, its size, times, owner or the target of a link",
+    "instructions for random numbers, cycle counters and processor features (RDRAND, RDTSC, CPUID)",
+    "whether an open succeeded, and how much of a file was read",
+    "calls of programs for another architecture, such as 32-bit ones",
+];
+
+/// Bounds on what is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observe {
+    /// Distinct paths that are kept; more are counted and make a [`Gap::TooManyFiles`].
+    pub most_files: usize,
+    /// Distinct programs that are kept for each of network, randomness and threads.
+    pub most_programs: usize,
+}
+
+impl Default for Observe {
+    fn default() -> Self {
+        Observe {
+            most_files: 100_000,
+            most_programs: 1_000,
+        }
+    }
+}
+
+/// What kind of thing a path was when it was first opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObservedKind {
+    /// Regular file.
+    File,
+    /// Folder: opening one for reading lists it.
+    Folder,
+    /// Character or block device, /dev/urandom say.
+    Device,
+    /// Named pipe.
+    Pipe,
+    /// Unix socket.
+    Socket,
+    /// Nothing yet: the command made it by opening it.
+    New,
+}
+
+/// What was done first with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FirstUse {
+    /// Opened for reading (perhaps for writing too): the content from before the run counts.
+    Read,
+    /// Opened for writing only.
+    Write,
+    /// Executed, or loaded by the kernel to execute something else (the `#!` program, the
+    /// loader of shared libraries).
+    Execute,
+}
+
+/// One path that was opened or executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedFile {
+    /// Absolute path as the command's file system has it, links resolved. Below a layered folder
+    /// it is the path in the real folder, also where the command worked in a copy elsewhere.
+    pub path: PathBuf,
+    /// What it was when it was first opened.
+    pub kind: ObservedKind,
+    /// Whether it was opened for reading at least once.
+    pub is_read: bool,
+    /// Whether it was opened for writing at least once.
+    pub is_written: bool,
+    /// Whether it was executed at least once.
+    pub is_executed: bool,
+    /// What came first.
+    pub first: FirstUse,
+    /// Size when it was first opened; 0 for what is no file.
+    pub bytes: u64,
+    /// Time of last change then, in nanoseconds since 1970.
+    pub modified_ns: i128,
+    /// Further absolute names that lead to it over symbolic links, sorted; at most 16.
+    pub also_as: Vec<PathBuf>,
+}
+
+/// A socket that was asked for, or a connection where sockets are allowed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NetworkAttempt {
+    /// The program that asked.
+    pub program: PathBuf,
+    /// What it asked for: `IPv4`, `IPv6`, `Unix`, `netlink` or `family N`; for a connection with
+    /// the address behind it.
+    pub target: String,
+    /// Whether the sandbox refused it.
+    pub is_refused: bool,
+}
+
+/// What observation could not tell about this run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gap {
+    /// Nothing was observed at all.
+    NotObserved {
+        /// Why.
+        reason: String,
+    },
+    /// More distinct paths than are kept.
+    TooManyFiles {
+        /// How many opens and executions had a path that was not kept.
+        not_kept: u64,
+    },
+    /// More distinct programs than are kept used randomness, threads or the network.
+    TooManyPrograms,
+    /// Opens whose path could not be read or resolved, because the process ended or changed it.
+    Unresolved {
+        /// How many.
+        count: u64,
+    },
+    /// File systems that are mounted below the layered folder: they are not in it.
+    MountBelow {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The command ran in a copy of the folder, under another path.
+    CopiedFolder {
+        /// Where it was.
+        path: PathBuf,
+    },
+}
+
+/// Everything that was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Observation {
+    /// Every path that was opened or executed, sorted by its bytes.
+    pub files: Vec<ObservedFile>,
+    /// Sockets and connections, sorted, each once.
+    pub network: Vec<NetworkAttempt>,
+    /// Programs that asked the kernel for random bytes, with the number of calls. The eight
+    /// bytes that glibc takes for its allocator at every start do not count; reading
+    /// /dev/urandom is among the files.
+    pub randomness: BTreeMap<PathBuf, u64>,
+    /// Programs that started threads, with their number.
+    pub threads: BTreeMap<PathBuf, u64>,
+    /// What could not be told, sorted.
+    pub gaps: Vec<Gap>,
+    /// How many calls were looked at.
+    pub notifications: u64,
+}
+
+impl Observation {
+    /// An observation of nothing, with the reason.
+    pub fn none(missing: &Missing) -> Observation {
+        Observation {
+            gaps: vec![Gap::NotObserved {
+                reason: missing.to_string(),
+            }],
+            ..Observation::default()
+        }
+    }
+
+    /// Whether anything was observed.
+    pub fn is_there(&self) -> bool {
+        !self
+            .gaps
+            .iter()
+            .any(|gap| matches!(gap, Gap::NotObserved { .. }))
+    }
+}
