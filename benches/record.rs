@@ -32,10 +32,19 @@ fn main() {
     if wants("files") {
         fs::create_dir(folder.path().join("files")).unwrap();
         for n in 0..1000 {
-            fs::write(folder.path().join(format!("files/{n:04}")), vec![b'x'; 2048]).unwrap();
+            fs::write(
+                folder.path().join(format!("files/{n:04}")),
+                vec![b'x'; 2048],
+            )
+            .unwrap();
         }
         fs::write(folder.path().join("reader.py"), READER).unwrap();
-        compare("Python reads 1,000 files", folder.path(), &["python3", "reader.py"], 7);
+        compare(
+            "Python reads 1,000 files",
+            folder.path(),
+            &["python3", "reader.py"],
+            7,
+        );
     }
     if wants("artifacts") {
         artifacts();
@@ -46,11 +55,16 @@ fn main() {
 }
 
 fn quiet(command: &mut Command) -> &mut Command {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
 }
 
 fn has(program: &str) -> bool {
-    let found = quiet(Command::new(program).arg("--version")).status().is_ok();
+    let found = quiet(Command::new(program).arg("--version"))
+        .status()
+        .is_ok();
     if !found {
         println!("left out: {program} is not installed");
     }
@@ -67,21 +81,35 @@ fn compare(title: &str, folder: &Path, command: &[&str], rounds: usize) {
         number.get().to_string()
     };
     let mut names = vec!["bare", "runseal record"];
-    let bare = || succeed(quiet(Command::new(command[0]).args(&command[1..]).current_dir(folder)));
+    let bare = || {
+        succeed(quiet(
+            Command::new(command[0])
+                .args(&command[1..])
+                .current_dir(folder),
+        ))
+    };
     let record = || {
         let mut recording = Command::new(binary());
         recording.args(["record", "--run-id", &format!("r{}", next()), "--out"]);
-        recording.arg(bundles.path()).arg("--").args(command).current_dir(folder);
+        recording
+            .arg(bundles.path())
+            .arg("--")
+            .args(command)
+            .current_dir(folder);
         succeed(quiet(&mut recording));
     };
     let strace = || {
         let mut tracing = Command::new("strace");
-        tracing.args(["-f", "-e", "trace=file", "-o"]).arg(traces.path().join("strace"));
+        tracing
+            .args(["-f", "-e", "trace=file", "-o"])
+            .arg(traces.path().join("strace"));
         succeed(quiet(tracing.args(command).current_dir(folder)));
     };
     let reprozip = || {
         let mut tracing = Command::new("reprozip");
-        tracing.args(["trace", "--overwrite", "-d"]).arg(traces.path().join("reprozip"));
+        tracing
+            .args(["trace", "--overwrite", "-d"])
+            .arg(traces.path().join("reprozip"));
         succeed(quiet(tracing.args(command).current_dir(folder)));
     };
     let (mut bare, mut record, mut strace, mut reprozip) = (bare, record, strace, reprozip);
@@ -136,19 +164,33 @@ fn artifacts() {
     let mut by_hand = || {
         let target = folder.path().join(format!("copy{}", next()));
         let line = "cp -r \"$0\" \"$1\" && (cd \"$1\" && find . -type f -print0 | xargs -0 sha256sum > ../sums) && sync -f \"$1\"";
-        succeed(Command::new("sh").args(["-ec", line]).arg(&source).arg(&target));
+        succeed(
+            Command::new("sh")
+                .args(["-ec", line])
+                .arg(&source)
+                .arg(&target),
+        );
         fs::remove_dir_all(&target).unwrap();
     };
     let mut ours = || {
         let name = format!("run{}", next());
         let mut sealing = Command::new(binary());
-        sealing.arg("seal").args([&engine, &engine.join("input.json"), &output]);
-        sealing.args(["--run-id", &name, "--out"]).arg(folder.path().join("out"));
+        sealing
+            .arg("seal")
+            .args([&engine, &engine.join("input.json"), &output]);
+        sealing
+            .args(["--run-id", &name, "--out"])
+            .arg(folder.path().join("out"));
         succeed(quiet(sealing.arg("--artifacts").arg(&source)));
         fs::remove_dir_all(folder.path().join("out").join(&name)).unwrap();
     };
     let times = best(3, &mut [&mut by_hand, &mut ours]);
-    print("20,000 artifacts of 4 KB", &["cp -r, sha256sum, sync -f", "runseal seal"], &times, 0);
+    print(
+        "20,000 artifacts of 4 KB",
+        &["cp -r, sha256sum, sync -f", "runseal seal"],
+        &times,
+        0,
+    );
 }
 
 /// A small engine beside its bare command.
@@ -160,14 +202,26 @@ fn engine() {
     let mut bare = || {
         let input = fs::File::open(engine.join("input.json")).unwrap();
         let mut command = Command::new("sh");
-        command.arg("engine.sh").current_dir(&engine).env("RUNSEAL_ARTIFACTS", out.path());
-        succeed(command.stdin(input).stdout(Stdio::null()).stderr(Stdio::null()));
+        command
+            .arg("engine.sh")
+            .current_dir(&engine)
+            .env("RUNSEAL_ARTIFACTS", out.path());
+        succeed(
+            command
+                .stdin(input)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null()),
+        );
     };
     let mut ours = || {
         number.set(number.get() + 1);
         let mut running = Command::new(binary());
-        running.args(["engine", "run"]).args([&engine, &engine.join("input.json")]);
-        running.args(["--run-id", &format!("e{}", number.get()), "--out"]).arg(out.path());
+        running
+            .args(["engine", "run"])
+            .args([&engine, &engine.join("input.json")]);
+        running
+            .args(["--run-id", &format!("e{}", number.get()), "--out"])
+            .arg(out.path());
         succeed(quiet(&mut running));
     };
     let times = best(20, &mut [&mut bare, &mut ours]);

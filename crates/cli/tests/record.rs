@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use record_support::{Project, has_isolation, list};
-use rustix::process::{Pid, Signal, kill_process};
 use runseal_testkit::cli::Ran;
+use rustix::process::{Pid, Signal, kill_process};
 
 const SCRIPT: &str = "import csv, helper\n\
     rows = list(csv.reader(open('data/in.csv')))\n\
@@ -19,7 +19,10 @@ const SCRIPT: &str = "import csv, helper\n\
 
 fn python_project(project: &Project) {
     project.write("analyse.py", SCRIPT);
-    project.write("helper.py", "def add(rows):\n    return sum(int(row[1]) for row in rows)\n");
+    project.write(
+        "helper.py",
+        "def add(rows):\n    return sum(int(row[1]) for row in rows)\n",
+    );
     project.write("data/in.csv", "a,1\nb,2\n");
     project.write("data/unused.csv", "never read\n");
     fs::create_dir_all(project.path("out")).unwrap();
@@ -34,8 +37,17 @@ fn record_seals_what_was_read_written_and_printed_and_nothing_else() {
     python_project(&project);
     let before = list(&project.path(""));
     let ran = project.record("r1", &["--", "python3", "analyse.py"]);
-    assert!(ran.stdout.starts_with("{\"outputs_hash\":\""), "{}", ran.stdout);
-    assert!(ran.stdout.contains("\"path\":\"RUN_BUNDLE/r1\",\"run_id\":\"r1\""), "{}", ran.stdout);
+    assert!(
+        ran.stdout.starts_with("{\"outputs_hash\":\""),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout
+            .contains("\"path\":\"RUN_BUNDLE/r1\",\"run_id\":\"r1\""),
+        "{}",
+        ran.stdout
+    );
     let files = list(&project.bundle("r1"));
     for wanted in [
         "engine/analyse.py",
@@ -45,19 +57,41 @@ fn record_seals_what_was_read_written_and_printed_and_nothing_else() {
         "logs/stdout.txt",
         "RUN_ENVIRONMENT.json",
     ] {
-        assert!(files.iter().any(|file| file == wanted), "{wanted} of {files:?}");
+        assert!(
+            files.iter().any(|file| file == wanted),
+            "{wanted} of {files:?}"
+        );
     }
-    assert!(!files.iter().any(|file| file.contains("unused")), "{files:?}");
-    assert_eq!(fs::read_to_string(project.bundle("r1").join("artifacts/out/sum.txt")).unwrap(), "3");
+    assert!(
+        !files.iter().any(|file| file.contains("unused")),
+        "{files:?}"
+    );
+    assert_eq!(
+        fs::read_to_string(project.bundle("r1").join("artifacts/out/sum.txt")).unwrap(),
+        "3"
+    );
     // The folder itself has the bundle more, and nothing else.
     let after: Vec<_> = list(&project.path(""));
-    let after: Vec<_> = after.into_iter().filter(|it| !it.starts_with("RUN_BUNDLE")).collect();
+    let after: Vec<_> = after
+        .into_iter()
+        .filter(|it| !it.starts_with("RUN_BUNDLE"))
+        .collect();
     assert_eq!(after, before);
-    let environment = fs::read_to_string(project.bundle("r1").join("RUN_ENVIRONMENT.json")).unwrap();
+    let environment =
+        fs::read_to_string(project.bundle("r1").join("RUN_ENVIRONMENT.json")).unwrap();
     assert!(environment.contains("python3"), "{environment}");
-    assert!(environment.contains("\"level\":\"observed\""), "{environment}");
+    assert!(
+        environment.contains("\"level\":\"observed\""),
+        "{environment}"
+    );
     let verified = project.run(&["verify", "--strict", "RUN_BUNDLE/r1"]);
-    assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
+    assert_eq!(
+        verified.code,
+        Some(0),
+        "{}{}",
+        verified.stdout,
+        verified.stderr
+    );
     let sums = Command::new("sha256sum")
         .args(["--quiet", "-c", "SHA256SUMS.txt"])
         .current_dir(project.bundle("r1"))
@@ -125,7 +159,12 @@ fn script_replaced_by_one_that_copies_old_results_is_never_reproduced() {
     let ran = project.run(&["replay", "RUN_BUNDLE/r1", "--engine", "."]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("NOT REPLAYABLE"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("engine/analyse.py is another file here"), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains("engine/analyse.py is another file here"),
+        "{}",
+        ran.stdout
+    );
     // The script in the bundle is part of the seal.
     let sealed = project.bundle("r1").join("engine/analyse.py");
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o644)).unwrap();
@@ -171,12 +210,18 @@ fn json_of_the_users_is_kept_byte_by_byte_and_stored_as_jcs() {
     project.write("config.json", config);
     project.write("comments.json", "// no JSON at all\n{}");
     project.write("big.json", "[12345678901234567890]");
-    project.record_sh("r1", "cat config.json comments.json big.json > all.txt; cp config.json chat.json");
+    project.record_sh(
+        "r1",
+        "cat config.json comments.json big.json > all.txt; cp config.json chat.json",
+    );
     let bundle = project.bundle("r1");
     let read = |name: &str| fs::read_to_string(bundle.join(name)).unwrap();
     assert_eq!(read("engine/config.json"), "{\"big\":1,\"role\":\"user\"}");
     assert_eq!(read("exact/engine/config.json.bytes"), config);
-    assert_eq!(read("exact/engine/comments.json.raw"), "// no JSON at all\n{}");
+    assert_eq!(
+        read("exact/engine/comments.json.raw"),
+        "// no JSON at all\n{}"
+    );
     assert_eq!(read("exact/engine/big.json.raw"), "[12345678901234567890]");
     assert_eq!(read("artifacts/chat.json"), "{\"big\":1,\"role\":\"user\"}");
     let ran = project.run(&["verify", "--strict", "RUN_BUNDLE/r1"]);
@@ -233,12 +278,20 @@ fn inputs_elsewhere_are_shown_sealed_and_found_again() {
     project.write("own.csv", "3\n");
     let script = format!("cat {}/a.csv own.csv", data.display());
     let set = data.to_str().unwrap();
-    project.record("r1", &["--input", set, "--input", "own.csv", "--", "sh", "-c", &script]);
+    project.record(
+        "r1",
+        &[
+            "--input", set, "--input", "own.csv", "--", "sh", "-c", &script,
+        ],
+    );
     let files = list(&project.bundle("r1"));
     for wanted in ["inputs/set/a.csv", "inputs/own.csv"] {
         assert!(files.iter().any(|file| file == wanted), "{files:?}");
     }
-    assert!(!files.iter().any(|file| file.ends_with("b.csv")), "{files:?}");
+    assert!(
+        !files.iter().any(|file| file.ends_with("b.csv")),
+        "{files:?}"
+    );
     // Without it, the file is not there.
     let ran = project.run(&["record", "--run-id", "r2", "--", "sh", "-c", &script]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
@@ -255,11 +308,25 @@ fn large_inputs_are_referenced_and_asked_for() {
     }
     let project = Project::new();
     project.write("large.bin", vec![7; 300_000]);
-    project.record("r1", &["--reference-above", "100K", "--", "sh", "-c", "wc -c < large.bin"]);
+    project.record(
+        "r1",
+        &[
+            "--reference-above",
+            "100K",
+            "--",
+            "sh",
+            "-c",
+            "wc -c < large.bin",
+        ],
+    );
     assert!(!project.bundle("r1").join("engine/large.bin").exists());
     let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("`large.bin` is not in the bundle"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("`large.bin` is not in the bundle"),
+        "{}",
+        ran.stdout
+    );
     let ran = project.run(&["replay", "RUN_BUNDLE/r1", "--input", "large.bin"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     project.write("large.bin", vec![8; 300_000]);
@@ -294,7 +361,11 @@ fn another_interpreter_is_a_warning_and_same_environment_a_refusal() {
     write("two");
     let ran = run(&["replay", "RUN_BUNDLE/r1"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("REPRODUCED on another mytool"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("REPRODUCED on another mytool"),
+        "{}",
+        ran.stdout
+    );
     let ran = run(&["replay", "RUN_BUNDLE/r1", "--same-environment"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("NOT REPLAYABLE"), "{}", ran.stdout);
@@ -314,7 +385,16 @@ fn apply_copies_back_and_never_over_a_file_that_changed_meanwhile() {
     assert!(!project.path("old.txt").exists());
     // Somebody else writes while the command runs.
     let mut child = project
-        .command(&["record", "--run-id", "r2", "--apply", "--", "sh", "-c", "sleep 2; echo mine > notes.txt"])
+        .command(&[
+            "record",
+            "--run-id",
+            "r2",
+            "--apply",
+            "--",
+            "sh",
+            "-c",
+            "sleep 2; echo mine > notes.txt",
+        ])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -334,20 +414,43 @@ fn failure_is_shown_and_sealed_only_when_asked_for() {
         return;
     }
     let project = Project::new();
-    let script = "for i in $(seq 30); do echo line $i >&2; done; printf '\\033[31mred\\n' >&2; exit 3";
+    let script =
+        "for i in $(seq 30); do echo line $i >&2; done; printf '\\033[31mred\\n' >&2; exit 3";
     let ran = project.run(&["record", "--run-id", "r1", "--", "sh", "-c", script]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("FAILED: the command ended with exit status 3"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("line 30\n") && !ran.stderr.contains("line 11\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("FAILED: the command ended with exit status 3"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("line 30\n") && !ran.stderr.contains("line 11\n"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("\\u{1b}[31mred"), "{}", ran.stderr);
     assert!(!project.path("RUN_BUNDLE").exists());
-    let ran = project.run(&["record", "--run-id", "r1", "--keep-failed", "--", "sh", "-c", script]);
+    let ran = project.run(&[
+        "record",
+        "--run-id",
+        "r1",
+        "--keep-failed",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(ran.stdout.contains("\"failed\":true"), "{}", ran.stdout);
     let verified = project.run(&["verify", "RUN_BUNDLE/r1"]);
     assert_eq!(verified.code, Some(0), "{}", verified.stdout);
     let shown = project.run(&["inspect", "RUN_BUNDLE/r1"]);
-    assert!(shown.stdout.to_lowercase().contains("failed"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.to_lowercase().contains("failed"),
+        "{}",
+        shown.stdout
+    );
     let again = project.run(&["replay", "RUN_BUNDLE/r1"]);
     assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
     assert!(again.stdout.contains("FAILED"), "{}", again.stdout);
@@ -359,16 +462,35 @@ fn times_says_what_varies_and_why() {
         return;
     }
     let project = Project::new();
-    project.write("dice.py", "import random\nopen('n.csv','w').write('roll\\n%d\\n' % random.randrange(10**12))\n");
+    project.write(
+        "dice.py",
+        "import random\nopen('n.csv','w').write('roll\\n%d\\n' % random.randrange(10**12))\n",
+    );
     let ran = project.record("r1", &["--times", "2", "--", "python3", "dice.py"]);
-    assert!(ran.stderr.contains("2 runs did not give the same"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("row 2, column `roll`"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("2 runs did not give the same"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("row 2, column `roll`"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("random bytes"), "{}", ran.stderr);
     let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("DIVERGED") && ran.stdout.contains("why: python3"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("DIVERGED") && ran.stdout.contains("why: python3"),
+        "{}",
+        ran.stdout
+    );
     let ran = project.record("r2", &["--times", "3", "--", "sh", "-c", "echo same"]);
-    assert!(ran.stderr.contains("3 runs gave the same"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("3 runs gave the same"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -379,20 +501,33 @@ fn secrets_are_refused_or_passed_without_being_sealed() {
     let project = Project::new();
     let run = |arguments: &[&str]| -> Ran {
         let mut command = project.command(arguments);
-        command.env("MY_TOKEN", "hunter2hunter2").env("MODE", "fast");
+        command
+            .env("MY_TOKEN", "hunter2hunter2")
+            .env("MODE", "fast");
         command.output().unwrap().into()
     };
     let script = "echo $MODE ${#MY_TOKEN}";
-    let ran = run(&["record", "--run-id", "r1", "--env", "MY_TOKEN", "--", "sh", "-c", script]);
+    let ran = run(&[
+        "record", "--run-id", "r1", "--env", "MY_TOKEN", "--", "sh", "-c", script,
+    ]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("SECRET"), "{}", ran.stderr);
-    let ran = run(&["record", "--run-id", "r1", "--env", "MODE", "--secret", "MY_TOKEN", "--", "sh", "-c", script]);
+    let ran = run(&[
+        "record", "--run-id", "r1", "--env", "MODE", "--secret", "MY_TOKEN", "--", "sh", "-c",
+        script,
+    ]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let bundle = project.bundle("r1");
-    assert_eq!(fs::read_to_string(bundle.join("logs/stdout.txt")).unwrap(), "fast 14\n");
+    assert_eq!(
+        fs::read_to_string(bundle.join("logs/stdout.txt")).unwrap(),
+        "fast 14\n"
+    );
     for name in list(&bundle) {
         let bytes = fs::read(bundle.join(&name)).unwrap_or_default();
-        assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"), "{name}");
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains("hunter2"),
+            "{name}"
+        );
     }
 }
 
@@ -408,7 +543,10 @@ fn what_cannot_be_sealed_is_refused_and_leaves_nothing() {
         ("mkfifo pipe", "LEFT"),
         ("printf x > \"$(printf 'a\\377b')\"", "LEFT"),
         ("printf x > 'back\\slash'", "LEFT"),
-        ("python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"", "FAILED"),
+        (
+            "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"",
+            "FAILED",
+        ),
     ] {
         let ran = project.run(&["record", "--run-id", "r1", "--", "sh", "-c", script]);
         assert_eq!(ran.code, Some(1), "{script}: {}", ran.stderr);
@@ -425,8 +563,15 @@ fn what_cannot_be_sealed_is_refused_and_leaves_nothing() {
         (&["record"], "USAGE"),
     ] {
         let ran = project.run(arguments);
-        assert!(ran.code.is_some_and(|code| code >= 2), "{arguments:?} {ran:?}");
-        assert!(ran.stderr.starts_with(told), "{arguments:?}: {}", ran.stderr);
+        assert!(
+            ran.code.is_some_and(|code| code >= 2),
+            "{arguments:?} {ran:?}"
+        );
+        assert!(
+            ran.stderr.starts_with(told),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
         assert_eq!(list(&project.path("")), ["kept.txt"]);
     }
     project.record_sh("r1", "true");
@@ -441,7 +586,15 @@ fn command_that_writes_too_much_or_leaves_a_daemon_is_bounded() {
         return;
     }
     let project = Project::new();
-    let ran = project.run(&["record", "--artifact-bytes", "1M", "--", "sh", "-c", "head -c 9000000 /dev/zero > big"]);
+    let ran = project.run(&[
+        "record",
+        "--artifact-bytes",
+        "1M",
+        "--",
+        "sh",
+        "-c",
+        "head -c 9000000 /dev/zero > big",
+    ]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(!project.path("RUN_BUNDLE").exists());
     let began = Instant::now();
@@ -476,10 +629,17 @@ fn sealed_folder_can_be_deleted_by_its_owner() {
         return;
     };
     project.record_sh("r1", "mkdir -p a/b; echo x > a/b/c");
-    let mode = |name: &str| fs::metadata(project.bundle("r1").join(name)).unwrap().permissions().mode();
+    let mode = |name: &str| {
+        fs::metadata(project.bundle("r1").join(name))
+            .unwrap()
+            .permissions()
+            .mode()
+    };
     assert_eq!(mode("artifacts/a/b/c") & 0o222, 0);
     let mut remove = Command::new("rm");
-    remove.args(["-rf", "RUN_BUNDLE"]).current_dir(project.path(""));
+    remove
+        .args(["-rf", "RUN_BUNDLE"])
+        .current_dir(project.path(""));
     std::os::unix::process::CommandExt::uid(&mut remove, 65534);
     assert!(remove.status().unwrap().success());
     assert!(!project.path("RUN_BUNDLE").exists());
@@ -491,7 +651,10 @@ fn gaps_are_repeated_by_verify_inspect_replay_and_the_page() {
         return;
     }
     let project = Project::new();
-    project.write("net.py", "import socket\ntry:\n    socket.socket()\nexcept OSError as e:\n    print(e)\n");
+    project.write(
+        "net.py",
+        "import socket\ntry:\n    socket.socket()\nexcept OSError as e:\n    print(e)\n",
+    );
     project.record("r1", &["--", "python3", "net.py"]);
     for arguments in [
         &["verify", "RUN_BUNDLE/r1"][..],
@@ -501,7 +664,13 @@ fn gaps_are_repeated_by_verify_inspect_replay_and_the_page() {
         &["replay", "--format", "json", "RUN_BUNDLE/r1"],
     ] {
         let ran = project.run(arguments);
-        assert_eq!(ran.code, Some(0), "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            ran.code,
+            Some(0),
+            "{arguments:?}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
         assert!(ran.stdout.contains("IPv4"), "{arguments:?}: {}", ran.stdout);
     }
     let ran = project.run(&["report", "RUN_BUNDLE/r1", "-o", "page.html"]);
@@ -517,13 +686,31 @@ fn weaker_levels_are_named_in_the_bundle_and_in_the_verdict() {
     for level in ["landlock", "none"] {
         let project = Project::new();
         project.write("in.txt", "b\na\n");
-        project.record("r1", &["--sandbox", level, "--", "sh", "-c", "sort in.txt > out.txt"]);
-        let environment = fs::read_to_string(project.bundle("r1").join("RUN_ENVIRONMENT.json")).unwrap();
-        assert!(environment.contains(&format!("\"sandbox\":{{\"level\":\"{level}\"}}")), "{environment}");
+        project.record(
+            "r1",
+            &[
+                "--sandbox",
+                level,
+                "--",
+                "sh",
+                "-c",
+                "sort in.txt > out.txt",
+            ],
+        );
+        let environment =
+            fs::read_to_string(project.bundle("r1").join("RUN_ENVIRONMENT.json")).unwrap();
+        assert!(
+            environment.contains(&format!("\"sandbox\":{{\"level\":\"{level}\"}}")),
+            "{environment}"
+        );
         assert!(project.bundle("r1").join("engine/in.txt").exists());
         assert!(!project.path("out.txt").exists());
         let ran = project.run(&["replay", "RUN_BUNDLE/r1", "--sandbox", level]);
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains(&format!("sandbox level {level}")), "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains(&format!("sandbox level {level}")),
+            "{}",
+            ran.stdout
+        );
     }
 }

@@ -27,39 +27,174 @@ const RANDOM: &str = "random bytes";
 const PROGRAMS: [Row; 30] = [
     // Shell.
     ("sh-sort", "sh", "sort data.txt > sorted.txt", Same),
-    ("sh-pipeline", "sh", "tr a-z A-Z < data.txt | rev | head -n 2", Same),
-    ("sh-here-document", "sh", "cat > note.txt <<END\nline\nEND\nwc -l note.txt", Same),
-    ("sh-loop-over-files", "sh", "for f in *.txt; do echo $f; done; ls many | wc -l", Same),
-    ("sh-rename-and-remove", "sh", "cp data.txt new.txt; mv new.txt newer.txt; rm other.txt", Same),
+    (
+        "sh-pipeline",
+        "sh",
+        "tr a-z A-Z < data.txt | rev | head -n 2",
+        Same,
+    ),
+    (
+        "sh-here-document",
+        "sh",
+        "cat > note.txt <<END\nline\nEND\nwc -l note.txt",
+        Same,
+    ),
+    (
+        "sh-loop-over-files",
+        "sh",
+        "for f in *.txt; do echo $f; done; ls many | wc -l",
+        Same,
+    ),
+    (
+        "sh-rename-and-remove",
+        "sh",
+        "cp data.txt new.txt; mv new.txt newer.txt; rm other.txt",
+        Same,
+    ),
     ("sh-date", "sh", "date +%s%N", Varies(CLOCK)),
-    ("sh-urandom", "sh", "head -c 8 /dev/urandom | od -An -tx1", Varies("random")),
-    ("sh-uuid", "sh", "cat /proc/sys/kernel/random/uuid", Varies("running kernel")),
+    (
+        "sh-urandom",
+        "sh",
+        "head -c 8 /dev/urandom | od -An -tx1",
+        Varies("random"),
+    ),
+    (
+        "sh-uuid",
+        "sh",
+        "cat /proc/sys/kernel/random/uuid",
+        Varies("running kernel"),
+    ),
     // Awk.
-    ("awk-sum", "awk", "{ n += length($0) } END { print n }", Same),
-    ("awk-columns", "awk", "{ print NR, $1 > \"numbered.txt\" }", Same),
+    (
+        "awk-sum",
+        "awk",
+        "{ n += length($0) } END { print n }",
+        Same,
+    ),
+    (
+        "awk-columns",
+        "awk",
+        "{ print NR, $1 > \"numbered.txt\" }",
+        Same,
+    ),
     ("awk-sorted-words", "awk", "{ print | \"sort -r\" }", Same),
-    ("awk-seeded", "awk", "BEGIN { srand(7); print rand() }", Same),
-    ("awk-clock", "awk", "BEGIN { \"date +%T.%N\" | getline now; print now }", Varies(CLOCK)),
+    (
+        "awk-seeded",
+        "awk",
+        "BEGIN { srand(7); print rand() }",
+        Same,
+    ),
+    (
+        "awk-clock",
+        "awk",
+        "BEGIN { \"date +%T.%N\" | getline now; print now }",
+        Varies(CLOCK),
+    ),
     // Python.
-    ("py-csv", "python3", "import csv\nprint(list(csv.reader(open('data.txt'))))", Same),
-    ("py-json", "python3", "import json\njson.dump({'b':[1,2.5],'a':None}, open('o.json','w'), indent=1)", Same),
-    ("py-module", "python3", "import module\nprint(module.double(21))", Same),
-    ("py-set-order", "python3", "print(set('the order of strings in a set'.split()))", Same),
-    ("py-seeded", "python3", "import random\nrandom.seed(1)\nprint(random.random())", Same),
-    ("py-sqlite", "python3", "import sqlite3\nc=sqlite3.connect('x.db')\nc.execute('create table t(a)')\nc.execute('insert into t values(1)')\nc.commit()", Same),
-    ("py-zip", "python3", "import zlib\nopen('d.z','wb').write(zlib.compress(open('data.txt','rb').read()))", Same),
-    ("py-random", "python3", "import random\nprint(random.random())", Varies(RANDOM)),
-    ("py-now", "python3", "import datetime\nprint(datetime.datetime.now())", Varies(CLOCK)),
-    ("py-network", "python3", "import socket, os\ntry:\n    socket.create_connection(('127.0.0.1', 9))\nexcept OSError:\n    print(os.urandom(4).hex())", Varies("network")),
+    (
+        "py-csv",
+        "python3",
+        "import csv\nprint(list(csv.reader(open('data.txt'))))",
+        Same,
+    ),
+    (
+        "py-json",
+        "python3",
+        "import json\njson.dump({'b':[1,2.5],'a':None}, open('o.json','w'), indent=1)",
+        Same,
+    ),
+    (
+        "py-module",
+        "python3",
+        "import module\nprint(module.double(21))",
+        Same,
+    ),
+    (
+        "py-set-order",
+        "python3",
+        "print(set('the order of strings in a set'.split()))",
+        Same,
+    ),
+    (
+        "py-seeded",
+        "python3",
+        "import random\nrandom.seed(1)\nprint(random.random())",
+        Same,
+    ),
+    (
+        "py-sqlite",
+        "python3",
+        "import sqlite3\nc=sqlite3.connect('x.db')\nc.execute('create table t(a)')\nc.execute('insert into t values(1)')\nc.commit()",
+        Same,
+    ),
+    (
+        "py-zip",
+        "python3",
+        "import zlib\nopen('d.z','wb').write(zlib.compress(open('data.txt','rb').read()))",
+        Same,
+    ),
+    (
+        "py-random",
+        "python3",
+        "import random\nprint(random.random())",
+        Varies(RANDOM),
+    ),
+    (
+        "py-now",
+        "python3",
+        "import datetime\nprint(datetime.datetime.now())",
+        Varies(CLOCK),
+    ),
+    (
+        "py-network",
+        "python3",
+        "import socket, os\ntry:\n    socket.create_connection(('127.0.0.1', 9))\nexcept OSError:\n    print(os.urandom(4).hex())",
+        Varies("network"),
+    ),
     // Perl.
-    ("pl-reverse", "perl", "open F, 'data.txt'; print reverse <F>;", Same),
-    ("pl-regex", "perl", "open F, 'data.txt'; while (<F>) { print if /a/ }", Same),
-    ("pl-write", "perl", "open F, '>', 'p.txt'; print F 6*7; close F;", Same),
-    ("pl-time", "perl", "use Time::HiRes; printf \"%.0f\\n\", 1e6 * Time::HiRes::time();", Varies(CLOCK)),
+    (
+        "pl-reverse",
+        "perl",
+        "open F, 'data.txt'; print reverse <F>;",
+        Same,
+    ),
+    (
+        "pl-regex",
+        "perl",
+        "open F, 'data.txt'; while (<F>) { print if /a/ }",
+        Same,
+    ),
+    (
+        "pl-write",
+        "perl",
+        "open F, '>', 'p.txt'; print F 6*7; close F;",
+        Same,
+    ),
+    (
+        "pl-time",
+        "perl",
+        "use Time::HiRes; printf \"%.0f\\n\", 1e6 * Time::HiRes::time();",
+        Varies(CLOCK),
+    ),
     // Node.
-    ("js-read", "node", "console.log(require('fs').readFileSync('data.txt','utf8').length)", Same),
-    ("js-write", "node", "require('fs').writeFileSync('j.json', JSON.stringify({z:1,a:[true]}))", Same),
-    ("js-random", "node", "console.log(Math.random())", Varies(RANDOM)),
+    (
+        "js-read",
+        "node",
+        "console.log(require('fs').readFileSync('data.txt','utf8').length)",
+        Same,
+    ),
+    (
+        "js-write",
+        "node",
+        "require('fs').writeFileSync('j.json', JSON.stringify({z:1,a:[true]}))",
+        Same,
+    ),
+    (
+        "js-random",
+        "node",
+        "console.log(Math.random())",
+        Varies(RANDOM),
+    ),
 ];
 
 #[test]
@@ -71,7 +206,10 @@ fn thirty_programs_reproduce_or_are_told_why_not() {
     let mut ran = 0;
     for (name, program, text, fate) in &PROGRAMS {
         let places = ["/usr/local/bin", "/usr/bin", "/bin"];
-        if !places.iter().any(|place| Path::new(place).join(program).exists()) {
+        if !places
+            .iter()
+            .any(|place| Path::new(place).join(program).exists())
+        {
             assert!(std::env::var_os("CI").is_none(), "CI must have {program}");
             println!("SKIPPED: {name}: {program} is not installed");
             continue;
@@ -81,7 +219,12 @@ fn thirty_programs_reproduce_or_are_told_why_not() {
             wrong.push(format!("{name}: {told}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {ran}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {ran}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     println!("{ran} of {} programs", PROGRAMS.len());
 }
 

@@ -17,7 +17,10 @@ const MARK: &str = "<!-- walk: ";
 fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|entry| entry.join(program).exists());
-    assert!(found || std::env::var_os("CI").is_none(), "CI must have {program}");
+    assert!(
+        found || std::env::var_os("CI").is_none(),
+        "CI must have {program}"
+    );
     if !found {
         println!("SKIPPED: {program} is not installed");
     }
@@ -50,11 +53,17 @@ fn walks_of_the_page_run_as_shown() {
         let done = Command::new("sh")
             .args(["-eu", "-c", script])
             .current_dir(project.path(""))
-            .env("PATH", format!("{}:{path}", binary.parent().unwrap().display()))
+            .env(
+                "PATH",
+                format!("{}:{path}", binary.parent().unwrap().display()),
+            )
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let (out, err) = (
+            String::from_utf8_lossy(&done.stdout),
+            String::from_utf8_lossy(&done.stderr),
+        );
         assert!(done.status.success(), "{name}: {out}{err}");
         assert!(out.contains("REPRODUCED"), "{name}: {out}{err}");
     }
@@ -66,7 +75,12 @@ fn new_engine_of_every_language_is_checked_run_and_replayed_as_it_is() {
     if !has_isolation() {
         return;
     }
-    for (language, program) in [("sh", "sh"), ("python", "python3"), ("node", "node"), ("rust", "rustc")] {
+    for (language, program) in [
+        ("sh", "sh"),
+        ("python", "python3"),
+        ("node", "node"),
+        ("rust", "rustc"),
+    ] {
         if !has(program) {
             continue;
         }
@@ -75,24 +89,56 @@ fn new_engine_of_every_language_is_checked_run_and_replayed_as_it_is() {
             let mut command = project.command(arguments);
             // Building needs the user's own compiler.
             command.envs(std::env::vars().filter(|(name, _)| {
-                matches!(name.as_str(), "PATH" | "HOME" | "RUSTUP_HOME" | "CARGO_HOME" | "RUSTUP_TOOLCHAIN")
+                matches!(
+                    name.as_str(),
+                    "PATH" | "HOME" | "RUSTUP_HOME" | "CARGO_HOME" | "RUSTUP_TOOLCHAIN"
+                )
             }));
             let done = command.output().unwrap();
-            let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-            assert_eq!(done.status.code(), Some(code), "{language} {arguments:?}: {out}{err}");
+            let (out, err) = (
+                String::from_utf8_lossy(&done.stdout),
+                String::from_utf8_lossy(&done.stderr),
+            );
+            assert_eq!(
+                done.status.code(),
+                Some(code),
+                "{language} {arguments:?}: {out}{err}"
+            );
             out.into_owned()
         };
-        assert_eq!(run(&["engine", "init", "adder", "--lang", language], 0), "adder\n");
+        assert_eq!(
+            run(&["engine", "init", "adder", "--lang", language], 0),
+            "adder\n"
+        );
         run(&["engine", "check", "adder"], 0);
-        run(&["engine", "run", "adder", "adder/input.json", "--out", "RUN_BUNDLE", "--run-id", "first"], 0);
+        run(
+            &[
+                "engine",
+                "run",
+                "adder",
+                "adder/input.json",
+                "--out",
+                "RUN_BUNDLE",
+                "--run-id",
+                "first",
+            ],
+            0,
+        );
         let output = project.read("RUN_BUNDLE/first/RUN_OUTPUT.json");
         assert!(output.contains("\"sum\":42"), "{output}");
-        assert_eq!(project.read("RUN_BUNDLE/first/artifacts/running.csv").replace('\r', ""), "number,sum\n1,1\n2,3\n39,42\n");
+        assert_eq!(
+            project
+                .read("RUN_BUNDLE/first/artifacts/running.csv")
+                .replace('\r', ""),
+            "number,sum\n1,1\n2,3\n39,42\n"
+        );
         run(&["verify", "--strict", "RUN_BUNDLE/first"], 0);
         // The bundle holds what ran: neither the engine nor its folder is needed.
         std::fs::rename(project.path("adder"), project.path("moved")).unwrap();
         assert!(run(&["replay", "RUN_BUNDLE/first"], 0).contains("REPRODUCED"));
-        assert!(run(&["replay", "RUN_BUNDLE/first", "--engine", "moved"], 0).contains("REPRODUCED"));
+        assert!(
+            run(&["replay", "RUN_BUNDLE/first", "--engine", "moved"], 0).contains("REPRODUCED")
+        );
         run(&["engine", "init", "moved", "--lang", language], 2);
     }
 }
@@ -109,7 +155,16 @@ fn engine_whose_module_was_replaced_is_not_replayable() {
     let program = project.read("adder/engine.py");
     project.write("adder/work.py", &program);
     project.write("adder/engine.py", "import work\n");
-    let ran = run(&["engine", "run", "adder", "adder/input.json", "--out", "RUN_BUNDLE", "--run-id", "first"]);
+    let ran = run(&[
+        "engine",
+        "run",
+        "adder",
+        "adder/input.json",
+        "--out",
+        "RUN_BUNDLE",
+        "--run-id",
+        "first",
+    ]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(project.path("RUN_BUNDLE/first/engine/work.py").exists());
     let copier = "import os, shutil\nprint('{}')\n";
@@ -117,7 +172,11 @@ fn engine_whose_module_was_replaced_is_not_replayable() {
     let ran = run(&["replay", "RUN_BUNDLE/first", "--engine", "adder"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("NOT REPLAYABLE"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("engine/work.py is another file here"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("engine/work.py is another file here"),
+        "{}",
+        ran.stdout
+    );
     let ran = run(&["replay", "RUN_BUNDLE/first"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 }

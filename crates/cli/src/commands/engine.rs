@@ -6,11 +6,11 @@ use std::time::Duration;
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface};
 use runseal_engine::run::command::policy;
+use runseal_engine::run::contracts::{Program, check_engine};
 use runseal_engine::run::init::{InitError, Language, init_engine};
+use runseal_engine::run::seal::seal_run;
 use runseal_engine::run::warnings::find_warnings;
 use runseal_engine::staging::StagingError;
-use runseal_engine::run::contracts::{Program, check_engine};
-use runseal_engine::run::seal::seal_run;
 use runseal_sandbox::{Limits, MOST_IN_MEMORY};
 
 use super::sandbox_level::SandboxArgs;

@@ -10,11 +10,10 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
 use runseal_engine::record::apply::apply_changes;
-use runseal_engine::record::repeat::repeat_command;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
 use runseal_engine::record::secrets::find_secret;
-use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, Sandbox};
+use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount};
 
 use super::record_error::{apply_error, record_error};
 use super::replay_render::render_varying;
@@ -100,9 +99,15 @@ pub struct Args {
 /// A number of bytes with K, M, G or T behind it.
 fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
-    let shift = match unit.to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
+    let shift = match unit
+        .to_ascii_uppercase()
+        .trim_end_matches("IB")
+        .trim_end_matches('B')
+    {
         "" => 0,
         "K" => 10,
         "M" => 20,
@@ -110,7 +115,9 @@ fn parse_size(text: &str) -> Result<u64, String> {
         "T" => 40,
         _ => return Err(format!("`{text}` is no size, such as 500M")),
     };
-    let count: u64 = digits.parse().map_err(|_| format!("`{text}` is no size, such as 500M"))?;
+    let count: u64 = digits
+        .parse()
+        .map_err(|_| format!("`{text}` is no size, such as 500M"))?;
     let bytes = count.checked_mul(1 << shift).filter(|bytes| *bytes > 0);
     bytes.ok_or_else(|| format!("`{text}` is no size that can be had"))
 }
@@ -133,8 +140,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let outcome = args.finish(&request, &sealed, began)?;
     print_sealed(&sealed, args)?;
     warn_unseen(&sealed);
-    if args.times > 1 {
-        args.repeat(&request, &sealed, &sandbox, &watching)?;
+    match sealed.varying.is_steady() {
+        true if args.times > 1 => ui::note(&format!("{} runs gave the same", args.times)),
+        true => {}
+        false => ui::tell(&render_varying(&sealed.varying, args.times)),
     }
     Ok(outcome)
 }
@@ -143,13 +152,21 @@ impl Args {
     fn request(&self) -> Result<RecordRequest, CliError> {
         let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
         let folder = folder.map_err(|error| {
-            CliError::new(Outcome::Unreadable, "FOLDER", format!("the current folder cannot be read: {error}"))
-                .hint("change into a folder that is there and that you may read")
+            CliError::new(
+                Outcome::Unreadable,
+                "FOLDER",
+                format!("the current folder cannot be read: {error}"),
+            )
+            .hint("change into a folder that is there and that you may read")
         })?;
         std::fs::read_dir(&folder).map_err(|error| {
-            CliError::new(Outcome::Unreadable, "FOLDER", format!("the current folder cannot be read: {error}"))
-                .at(folder.display().to_string())
-                .hint("change into a folder that you may read")
+            CliError::new(
+                Outcome::Unreadable,
+                "FOLDER",
+                format!("the current folder cannot be read: {error}"),
+            )
+            .at(folder.display().to_string())
+            .hint("change into a folder that you may read")
         })?;
         let limits = Limits {
             wall_time: Duration::from_secs(self.timeout.into()),
@@ -162,10 +179,14 @@ impl Args {
         Ok(RecordRequest {
             command: Command {
                 argv: self.command.clone(),
-                inputs: self.input.iter().map(|input| Mount {
-                    host: folder.join(input),
-                    inside: folder.join(input),
-                }).collect(),
+                inputs: self
+                    .input
+                    .iter()
+                    .map(|input| Mount {
+                        host: folder.join(input),
+                        inside: folder.join(input),
+                    })
+                    .collect(),
                 appears_at: folder.clone(),
                 parameters: self.parameters()?,
                 variables,
@@ -181,6 +202,7 @@ impl Args {
             keep: self.keep_set()?,
             reference_above: self.reference_above,
             keep_failed: self.keep_failed,
+            times: self.times,
             now: clock::now()?,
         })
     }
@@ -201,7 +223,10 @@ impl Args {
                 ));
             }
             refuse_secret(name, value, "--param")?;
-            if parameters.insert(name.to_owned(), value.to_owned()).is_some() {
+            if parameters
+                .insert(name.to_owned(), value.to_owned())
+                .is_some()
+            {
                 return Err(CliError::usage(
                     format!("the parameter `{name}` is given twice"),
                     "give it once",
@@ -237,7 +262,10 @@ impl Args {
             return Ok(None);
         }
         let bad = |error: globset::Error| {
-            CliError::usage(format!("`--keep`: {error}"), "write it as `--keep 'results/*.csv'`")
+            CliError::usage(
+                format!("`--keep`: {error}"),
+                "write it as `--keep 'results/*.csv'`",
+            )
         };
         let mut set = GlobSetBuilder::new();
         for pattern in &self.keep {
@@ -258,11 +286,19 @@ impl Args {
         let mut bytes = Vec::new();
         let read = stdin.lock().take(LARGEST_STDIN + 1).read_to_end(&mut bytes);
         read.map_err(|error| {
-            CliError::new(Outcome::Unreadable, "STDIN", format!("standard input cannot be read: {error}"))
+            CliError::new(
+                Outcome::Unreadable,
+                "STDIN",
+                format!("standard input cannot be read: {error}"),
+            )
         })?;
         if bytes.len() as u64 > LARGEST_STDIN {
-            return Err(CliError::new(Outcome::Unreadable, "STDIN", "standard input has more than 512 MiB")
-                .hint("name the file as an argument of the command, or with `--input`"));
+            return Err(CliError::new(
+                Outcome::Unreadable,
+                "STDIN",
+                "standard input has more than 512 MiB",
+            )
+            .hint("name the file as an argument of the command, or with `--input`"));
         }
         Ok(bytes)
     }
@@ -290,27 +326,6 @@ impl Args {
             true => Outcome::Invalid,
             false => Outcome::Valid,
         })
-    }
-
-    fn repeat(
-        &self,
-        request: &RecordRequest,
-        sealed: &SealedCommand,
-        sandbox: &Sandbox,
-        watching: &Watching,
-    ) -> Result<(), CliError> {
-        let repeated = repeat_command(request, &sealed.run, sandbox, watching, self.times);
-        match repeated {
-            Ok(varying) if varying.is_steady() => {
-                ui::note(&format!("{} runs gave the same", self.times));
-                Ok(())
-            }
-            Ok(varying) => {
-                ui::tell(&render_varying(&varying, self.times));
-                Ok(())
-            }
-            Err(error) => record_error(error, self.keep_failed).map(drop),
-        }
     }
 }
 
@@ -351,7 +366,9 @@ fn refuse_secret(name: &str, value: &str, option: &str) -> Result<(), CliError> 
         "SECRET",
         format!("the value of `{name}` looks like a secret ({why}), and {option} would seal it"),
     )
-    .hint(format!("`--secret {name}` passes the variable on without sealing its value")))
+    .hint(format!(
+        "`--secret {name}` passes the variable on without sealing its value"
+    )))
 }
 
 fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
@@ -370,9 +387,16 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     }
     let outcome = &sealed.run.recorded.outcome;
     let (out, err) = (&outcome.stdout.bytes, &outcome.stderr.bytes);
-    let verdict = if has_failed { "sealed as a FAILED run" } else { "sealed" };
+    let verdict = if has_failed {
+        "sealed as a FAILED run"
+    } else {
+        "sealed"
+    };
     let mut text = format!("{verdict}: {path}\n");
-    text += &format!("  read     {} files, and {} of the machine\n", sealed.read, sealed.outside);
+    text += &format!(
+        "  read     {} files, and {} of the machine\n",
+        sealed.read, sealed.outside
+    );
     text += &format!("  wrote    {} files\n", sealed.written.len());
     for name in sealed.written.iter().take(10) {
         text += &format!("           artifacts/{name}\n");
@@ -380,7 +404,11 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     if sealed.written.len() > 10 {
         text += &format!("           and {} more\n", sealed.written.len() - 10);
     }
-    text += &format!("  printed  {} bytes, complained in {}\n", out.len(), err.len());
+    text += &format!(
+        "  printed  {} bytes, complained in {}\n",
+        out.len(),
+        err.len()
+    );
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
     ui::print_bytes(text.as_bytes())
 }
@@ -409,7 +437,15 @@ mod tests {
         for (text, bytes) in [("1", 1), ("2K", 2048), ("3MiB", 3 << 20), ("1gb", 1 << 30)] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
-        for text in ["", "K", "0", "-1", "1X", "99999999999999999999", "99999999T"] {
+        for text in [
+            "",
+            "K",
+            "0",
+            "-1",
+            "1X",
+            "99999999999999999999",
+            "99999999T",
+        ] {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }

@@ -24,21 +24,28 @@ pub fn record_error(error: RecordError, keeps_failed: bool) -> Result<Outcome, C
     Err(match error {
         RecordError::Failed { stderr, .. } => {
             show_end(&stderr);
-            let told = CliError::new(Outcome::Invalid, "FAILED", format!("{message}; nothing was sealed"));
+            let told = CliError::new(
+                Outcome::Invalid,
+                "FAILED",
+                format!("{message}; nothing was sealed"),
+            );
             match keeps_failed {
                 true => told.hint("a run that a limit stopped is never sealed; `--timeout` and `--artifact-bytes` give more room"),
                 false => told.hint("`--keep-failed` seals a failed run, marked as one"),
             }
         }
         RecordError::Interrupted
-        | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled { .. })) => {
-            CliError::new(Outcome::Interrupted, "INTERRUPTED", "the command was ended and nothing was sealed")
-        }
+        | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled { .. })) => CliError::new(
+            Outcome::Interrupted,
+            "INTERRUPTED",
+            "the command was ended and nothing was sealed",
+        ),
         RecordError::Run(error) => run_error(error),
         RecordError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message)
             .hint("record again while nothing else writes to the folder"),
-        RecordError::Left { .. } => CliError::new(Outcome::Invalid, "LEFT", message)
-            .hint("`--keep GLOB` chooses which of the files it writes are sealed; the rest is left out"),
+        RecordError::Left { .. } => CliError::new(Outcome::Invalid, "LEFT", message).hint(
+            "`--keep GLOB` chooses which of the files it writes are sealed; the rest is left out",
+        ),
         RecordError::Access(_) => CliError::new(Outcome::Invalid, "NAME", message)
             .hint("rename the file, or keep the command from reading it"),
         RecordError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
@@ -110,11 +117,16 @@ pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
     let told = match error {
         ApplyError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message),
         ApplyError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
-        ApplyError::Write(error) => {
-            CliError::new(Outcome::Unreadable, "WRITE", format!("{error}: {}", error.source))
-        }
+        ApplyError::Write(error) => CliError::new(
+            Outcome::Unreadable,
+            "WRITE",
+            format!("{error}: {}", error.source),
+        ),
     };
-    told.hint(format!("the run is sealed: `{}` has everything under artifacts/", bundle.display()))
+    told.hint(format!(
+        "the run is sealed: `{}` has everything under artifacts/",
+        bundle.display()
+    ))
 }
 
 #[cfg(test)]
@@ -123,6 +135,9 @@ mod tests {
 
     #[test]
     fn complaints_cannot_reach_the_terminal() {
-        assert_eq!(escape_controls("a\tb \u{1b}[31mred\u{7}"), "a\tb \\u{1b}[31mred\\u{7}");
+        assert_eq!(
+            escape_controls("a\tb \u{1b}[31mred\u{7}"),
+            "a\tb \\u{1b}[31mred\\u{7}"
+        );
     }
 }

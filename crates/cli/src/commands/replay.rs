@@ -13,7 +13,7 @@ use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
 use runseal_engine::record::bundle::{Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{self, Watching};
-use runseal_engine::record::unpack::{UnpackError, Unpacked, unpack_bundle};
+use runseal_engine::record::unpack::{UnpackError, unpack_bundle};
 use runseal_engine::run::replay::Verdict;
 use runseal_engine::survey::{detect_path, name_several};
 use runseal_sandbox::{CancelToken, Limits};
@@ -75,6 +75,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .at(args.path.display().to_string())
             .hint("name a run bundle, a job bundle, a pack or a context bundle")
     };
+    if !args.path.is_dir()
+        && let Some(unpacked) =
+            unpack_bundle(&args.path).map_err(|error| unpack_error(error, &args.path))?
+    {
+        return replay_run_bundle(args, unpacked.folder());
+    }
     let format = match detect_path(&args.path)? {
         Detected::Is(format) => format,
         Detected::Several(formats) => return Err(unknown(name_several(&formats))),
@@ -84,7 +90,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
     };
     match format {
-        Format::RunBundle => replay_run_bundle(args),
+        Format::RunBundle => replay_run_bundle(args, &args.path),
         Format::JobBundle => replay_job(&args.path),
         Format::Pack => {
             let sources = replay_pack::Sources {
@@ -129,12 +135,7 @@ fn replay_job(path: &Path) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-fn replay_run_bundle(args: &Args) -> Result<Outcome, CliError> {
-    let unpacked = match args.path.is_dir() {
-        true => None,
-        false => unpack_bundle(&args.path).map_err(|error| unpack_error(error, &args.path))?,
-    };
-    let folder = unpacked.as_ref().map_or(args.path.as_path(), Unpacked::folder);
+fn replay_run_bundle(args: &Args, folder: &Path) -> Result<Outcome, CliError> {
     let source = DirectorySource::open(folder, RootLink::Follow)?;
     let policy = args.policy.policy();
     let cancel = CancelToken::on_interrupt()
@@ -196,6 +197,7 @@ fn unpack_error(error: UnpackError, path: &Path) -> CliError {
                 .hint("`runseal verify` says more")
         }
         UnpackError::NoBundle => CliError::new(Outcome::Unreadable, "UNKNOWN_FORMAT", message)
-            .at(path.display().to_string()),
+            .at(path.display().to_string())
+            .hint("of archives, those with a run bundle are replayed; unpack others first"),
     }
 }

@@ -19,7 +19,10 @@ pub fn render_json(replay: &Replay) -> Value {
         let mut rule = Value::object([("rule", at + 1)]);
         rule.insert("title", *title);
         rule.insert("ok", faults.is_empty());
-        rule.insert("violations", Value::array(faults.iter().map(String::as_str)));
+        rule.insert(
+            "violations",
+            Value::array(faults.iter().map(String::as_str)),
+        );
         rule
     });
     let runs = replay.runs.iter().map(|run| {
@@ -37,7 +40,10 @@ pub fn render_json(replay: &Replay) -> Value {
     printed.insert("runs", Value::array(runs));
     if let Some(check) = &replay.environment {
         let differs = check.differs.iter().map(|file| {
-            let mut one = Value::object([("path", file.path.as_str()), ("sealed", file.sealed.as_str())]);
+            let mut one = Value::object([
+                ("path", file.path.as_str()),
+                ("sealed", file.sealed.as_str()),
+            ]);
             if let Some(here) = &file.here {
                 one.insert("here", here.as_str());
             }
@@ -54,7 +60,10 @@ pub fn render_json(replay: &Replay) -> Value {
         }
         printed.insert("environment", environment);
     }
-    printed.insert("reasons", Value::array(replay.reasons.iter().map(String::as_str)));
+    printed.insert(
+        "reasons",
+        Value::array(replay.reasons.iter().map(String::as_str)),
+    );
     let gap = |gap: &runseal_core::formats::run_bundle::recorded::CaptureGap| {
         Value::object([("kind", gap.kind.as_str()), ("detail", gap.detail.as_str())])
     };
@@ -89,7 +98,10 @@ pub fn render_human(replay: &Replay, shown: &str) -> String {
     // Writing into a string cannot fail.
     let _ = match replay.verdict() {
         Verdict::NotReplayable { rule } => {
-            writeln!(text, "{shown}: NOT REPLAYABLE: replay rule {rule} does not hold")
+            writeln!(
+                text,
+                "{shown}: NOT REPLAYABLE: replay rule {rule} does not hold"
+            )
         }
         _ => writeln!(text, "{shown}: {}", replay.verdict_text()),
     };
@@ -97,7 +109,11 @@ pub fn render_human(replay: &Replay, shown: &str) -> String {
         let _ = writeln!(text, "  the sealed run is one of a command that FAILED");
     }
     for (at, (title, faults)) in REPLAY_RULES.iter().zip(&replay.rules).enumerate() {
-        let state = if faults.is_empty() { "holds" } else { "DOES NOT HOLD" };
+        let state = if faults.is_empty() {
+            "holds"
+        } else {
+            "DOES NOT HOLD"
+        };
         let _ = writeln!(text, "  rule {} {state}: {title}", at + 1);
         for fault in faults {
             let _ = writeln!(text, "    {}", one_line(fault));
@@ -120,7 +136,10 @@ fn render_circumstances(text: &mut String, replay: &Replay) {
         }
         if check.differs.len() > SHOWN_FILES {
             let more = check.differs.len() - SHOWN_FILES;
-            let _ = writeln!(text, "  warning: and {more} more files of the machine differ");
+            let _ = writeln!(
+                text,
+                "  warning: and {more} more files of the machine differ"
+            );
         }
     }
     for note in &replay.notes {
@@ -129,7 +148,11 @@ fn render_circumstances(text: &mut String, replay: &Replay) {
     if let Some(isolation) = replay.isolation
         && isolation != Isolation::Full
     {
-        let _ = writeln!(text, "  sandbox level {isolation}: {}", isolation.weakness());
+        let _ = writeln!(
+            text,
+            "  sandbox level {isolation}: {}",
+            isolation.weakness()
+        );
     }
     let specific = replay.gaps.iter().filter(|gap| gap.kind != "never-seen");
     for gap in specific {
@@ -174,7 +197,8 @@ fn render_divergences(text: &mut String, divergences: &[Divergence]) {
 
 /// What several runs at once gave that is not always the same.
 pub fn render_varying(varying: &Varying, times: u32) -> String {
-    let mut text = format!("warning: {times} runs did not give the same; the first one is sealed\n");
+    let mut text =
+        format!("warning: {times} runs did not give the same; the first one is sealed\n");
     for (at, divergences) in varying.runs.iter().enumerate() {
         if !divergences.is_empty() {
             let _ = writeln!(text, "  run {} of {times}:", at + 2);

@@ -44,5 +44,6 @@ pub fn missing_layer(missing: &Missing) -> CliError {
             strongest.weakness()
         ));
     }
-    CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string()).hint(hint.join("\nhint: "))
+    CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string())
+        .hint(hint.join("\nhint: "))
 }

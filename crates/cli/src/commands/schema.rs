@@ -12,7 +12,7 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 32] = schemas![
+static SCHEMAS: [(&str, &str); 33] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",

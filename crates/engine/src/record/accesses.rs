@@ -109,8 +109,8 @@ pub(crate) struct Places<'a> {
     pub(crate) folder: &'a Path,
     /// The inputs that were named, as they are on the host: canonical.
     pub(crate) inputs: &'a [PathBuf],
-    /// Where bundles go: not part of what is listed.
-    pub(crate) out: &'a Path,
+    /// Where bundles go, where that was not there when the command ran.
+    pub(crate) out: Option<&'a Path>,
 }
 
 /// Sorts what `run` did.
@@ -124,10 +124,14 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
     }
     let weakness = run.isolation.weakness();
     if !weakness.is_empty() {
-        found.gap("sandbox", format!("sandbox level {}: {weakness}", run.isolation));
+        found.gap(
+            "sandbox",
+            format!("sandbox level {}: {weakness}", run.isolation),
+        );
     }
     if let Some(observation) = run.observation() {
         found.sort_files(observation, places)?;
+        found.add_sources(places)?;
         found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");
@@ -186,11 +190,17 @@ impl Accesses {
         }
         if !special.is_empty() {
             let names: Vec<String> = special.into_iter().collect();
-            self.gap("device", format!("read what only the running kernel has: {}", some_of(&names)));
+            self.gap(
+                "device",
+                format!("read what only the running kernel has: {}", some_of(&names)),
+            );
         }
         if !left_in_memory.is_empty() {
             let what = some_of(&left_in_memory);
-            self.gap("temporary", format!("files made outside the folder were not kept: {what}"));
+            self.gap(
+                "temporary",
+                format!("files made outside the folder were not kept: {what}"),
+            );
         }
         Ok(())
     }
@@ -221,6 +231,20 @@ impl Accesses {
         Ok(())
     }
 
+    /// Sources of Python modules whose compiled form was read: Python compares the two, and a replay
+    /// has to compile them anew, since times are not kept.
+    fn add_sources(&mut self, places: Places<'_>) -> Result<(), AccessError> {
+        let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
+        let sources: BTreeSet<PathBuf> = known
+            .iter()
+            .filter_map(|path| python_source(path))
+            .collect();
+        for source in sources.difference(&known) {
+            self.add_original(source, places, &known)?;
+        }
+        Ok(())
+    }
+
     /// The links below the folder over which `file` was reached.
     fn add_links(&mut self, file: &ObservedFile, places: Places<'_>) {
         for name in &file.also_as {
@@ -239,7 +263,10 @@ impl Accesses {
         let Ok(target) = fs::read_link(place) else {
             return;
         };
-        let path = place.strip_prefix(places.folder).ok().and_then(Path::to_str);
+        let path = place
+            .strip_prefix(places.folder)
+            .ok()
+            .and_then(Path::to_str);
         if let (Some(path), Some(target)) = (path, target.to_str()) {
             self.links.insert(Link {
                 path: path.to_owned(),
@@ -269,7 +296,9 @@ impl Accesses {
         let mut unnamed = 0;
         for entry in entries.flatten() {
             let place = entry.path();
-            if place == places.out || crate::unfinished::is_unfinished(entry.file_name().as_encoded_bytes()) {
+            if Some(place.as_path()) == places.out
+                || crate::unfinished::is_unfinished(entry.file_name().as_encoded_bytes())
+            {
                 continue;
             }
             let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
@@ -290,10 +319,16 @@ impl Accesses {
         if names.len() > MOST_LISTED {
             let count = names.len() - MOST_LISTED;
             names.truncate(MOST_LISTED);
-            self.gap("listing", format!("`{relative}` was listed and has {count} more names than are kept"));
+            self.gap(
+                "listing",
+                format!("`{relative}` was listed and has {count} more names than are kept"),
+            );
         }
         if unnamed > 0 {
-            self.gap("listing", format!("`{relative}` was listed and has {unnamed} names that are no UTF-8"));
+            self.gap(
+                "listing",
+                format!("`{relative}` was listed and has {unnamed} names that are no UTF-8"),
+            );
         }
         self.listed.insert(relative, names);
         Ok(())
@@ -367,7 +402,10 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
             true => "and was refused",
             false => "and got it",
         };
-        add("network", format!("{program} asked for {} {ending}", attempt.target));
+        add(
+            "network",
+            format!("{program} asked for {} {ending}", attempt.target),
+        );
     }
     for gap in &observation.gaps {
         let (kind, detail) = match gap {
@@ -384,15 +422,21 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
             ),
             Gap::Unresolved { count } => (
                 "unresolved",
-                format!("{count} opens could not be told: their process was gone or changed the name"),
+                format!(
+                    "{count} opens could not be told: their process was gone or changed the name"
+                ),
             ),
             Gap::MountBelow { path } => (
                 "mount",
-                format!("`{}` is another file system and was not shown", path.display()),
+                format!(
+                    "`{}` is another file system and was not shown",
+                    path.display()
+                ),
             ),
-            Gap::CopiedFolder { path } => (
+            // Where the copy was means nothing to anybody.
+            Gap::CopiedFolder { .. } => (
                 "copied-folder",
-                format!("the command ran in a copy of the folder, at `{}`", path.display()),
+                "the command ran in a copy of the folder, under another path".to_owned(),
             ),
         };
         add(kind, detail);
@@ -419,6 +463,17 @@ fn begins_with_file(mut now: fs::File, host: &Path) -> bool {
             _ => return false,
         }
     }
+}
+
+/// `a/b.py` for `a/__pycache__/b.cpython-311.pyc`.
+fn python_source(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".pyc")?;
+    let cache = path.parent()?;
+    if cache.file_name()? != OsStr::new("__pycache__") {
+        return None;
+    }
+    let module = name.split('.').next()?;
+    Some(cache.parent()?.join(format!("{module}.py")))
 }
 
 /// Which of the places that a run was to read a path lies in.
@@ -475,7 +530,9 @@ pub(crate) fn is_of_the_machine(path: &Path) -> bool {
 
 /// Devices that give everybody the same.
 fn is_harmless(path: &Path) -> bool {
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"].iter().any(|own| path == Path::new(own))
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"]
+        .iter()
+        .any(|own| path == Path::new(own))
         || path.starts_with("/proc")
 }
 
@@ -487,12 +544,21 @@ fn general_name(path: &Path) -> String {
         }
         _ => part.to_string_lossy().into_owned(),
     };
-    path.iter().map(part).collect::<Vec<_>>().join("/").replacen("//", "/", 1)
+    path.iter()
+        .map(part)
+        .collect::<Vec<_>>()
+        .join("/")
+        .replacen("//", "/", 1)
 }
 
 /// The first of some names, and how many more there are.
 fn some_of(names: &[String]) -> String {
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let shown = names
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
     match names.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown} and {more} more"),
@@ -501,7 +567,11 @@ fn some_of(names: &[String]) -> String {
 
 fn text_of(path: &Path) -> Result<&str, AccessError> {
     path.to_str().ok_or_else(|| AccessError::Name {
-        shown: path.as_os_str().as_encoded_bytes().escape_ascii().to_string(),
+        shown: path
+            .as_os_str()
+            .as_encoded_bytes()
+            .escape_ascii()
+            .to_string(),
         why: "it is no UTF-8".to_owned(),
     })
 }
@@ -524,7 +594,7 @@ mod tests {
         let places = Places {
             folder: Path::new("/p"),
             inputs: &inputs,
-            out: Path::new("/p/RUN_BUNDLE"),
+            out: None,
         };
         let place = |path: &'static str| {
             let found = input_of(Path::new(path), places);
@@ -537,8 +607,20 @@ mod tests {
     }
 
     #[test]
+    fn python_source_is_found_beside_its_cache() {
+        let source = |path: &str| python_source(Path::new(path));
+        let cached = "/p/lib/__pycache__/helper.cpython-311.opt-1.pyc";
+        assert_eq!(source(cached), Some("/p/lib/helper.py".into()));
+        assert_eq!(source("/p/lib/helper.pyc"), None);
+        assert_eq!(source("/p/__pycache__/helper.txt"), None);
+    }
+
+    #[test]
     fn general_name_has_no_process_numbers() {
-        assert_eq!(general_name(Path::new("/proc/17/stat")), "/proc/<process>/stat");
+        assert_eq!(
+            general_name(Path::new("/proc/17/stat")),
+            "/proc/<process>/stat"
+        );
         assert_eq!(general_name(Path::new("/sys/x1")), "/sys/x1");
     }
 }

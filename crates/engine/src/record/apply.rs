@@ -27,7 +27,11 @@ pub enum ApplyError {
 }
 
 fn list(paths: &[String]) -> String {
-    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+    let shown: Vec<String> = paths
+        .iter()
+        .take(5)
+        .map(|path| format!("`{path}`"))
+        .collect();
     match paths.len().saturating_sub(5) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -90,8 +94,11 @@ fn is_newer(target: &Path, existed: bool, began: SystemTime) -> bool {
     match fs::symlink_metadata(target) {
         // The time of the last change of anything, which no program can set back.
         Ok(metadata) if existed => {
-            let changed = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
-            let began = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+            let changed =
+                i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
+            let began = began
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_nanos());
             !metadata.is_dir() && changed > i128::try_from(began).unwrap_or(i128::MAX)
         }
         Ok(metadata) => !metadata.is_dir(),
@@ -107,7 +114,9 @@ fn put_file(mut file: fs::File, mode: u32, target: &Path) -> io::Result<()> {
         .tempfile_in(&folder)?;
     io::copy(&mut file, beside.as_file_mut())?;
     let mode = if mode & 0o111 != 0 { 0o755 } else { 0o644 };
-    beside.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+    beside
+        .as_file()
+        .set_permissions(fs::Permissions::from_mode(mode))?;
     beside.as_file().sync_all()?;
     beside.persist(target).map_err(|error| error.error)?;
     Ok(())

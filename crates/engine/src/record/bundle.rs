@@ -49,11 +49,16 @@ pub fn replay_bundle(
         replay.gaps = parse_gaps(environment.root());
     }
     if let Some(output) = run.document(RUN_OUTPUT)
-        && let Some(hash) = output.root().get("outputs_hash").and_then(|hash| hash.as_str())
+        && let Some(hash) = output
+            .root()
+            .get("outputs_hash")
+            .and_then(|hash| hash.as_str())
     {
         replay.outputs_hash = hash.into_owned();
     }
-    let recorded = run.document(MANIFEST).is_some_and(|manifest| is_recorded(manifest.root()));
+    let recorded = run
+        .document(MANIFEST)
+        .is_some_and(|manifest| is_recorded(manifest.root()));
     if recorded {
         let options = RecordedOptions {
             folder: engine,

@@ -44,7 +44,10 @@ fn make_manifest(argv: &[String]) -> Value {
     let mut manifest = Value::object([
         ("engine_code", RECORDED_COMMAND),
         ("engine_version", RECORDED_VERSION),
-        ("description", "a command that was run and observed as it stands"),
+        (
+            "description",
+            "a command that was run and observed as it stands",
+        ),
     ]);
     manifest.insert("execution", execution);
     manifest

@@ -20,7 +20,11 @@ pub(crate) fn describe_difference(path: &str, before: &[u8], now: &[u8]) -> Opti
     if before == now {
         return None;
     }
-    let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    let ending = path
+        .rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let told = match ending.as_str() {
         "json" => compare_json(before, now),
         "csv" => compare_tables(before, now, b','),
@@ -34,7 +38,11 @@ pub(crate) fn describe_difference(path: &str, before: &[u8], now: &[u8]) -> Opti
 
 fn compare_texts(path: &str, before: &[u8], now: &[u8]) -> Option<String> {
     let has_nul = before.contains(&0) || now.contains(&0);
-    let text = if has_nul { None } else { diff_lines(path, before, now) };
+    let text = if has_nul {
+        None
+    } else {
+        diff_lines(path, before, now)
+    };
     text.filter(|text| !text.is_empty())
 }
 
@@ -60,7 +68,12 @@ fn compare_json(before: &[u8], now: &[u8]) -> Option<String> {
     }
 }
 
-fn compare_values(before: Option<&Value>, now: Option<&Value>, place: &str, lines: &mut Vec<String>) {
+fn compare_values(
+    before: Option<&Value>,
+    now: Option<&Value>,
+    place: &str,
+    lines: &mut Vec<String>,
+) {
     if lines.len() > MOST {
         return;
     }
@@ -136,8 +149,14 @@ fn compare_tables(before: &[u8], now: &[u8], separator: u8) -> Option<String> {
                 Some(name) => format!("`{}`", shorten(name)),
                 None => format!("{}", at + 1),
             };
-            let cell = |cell: Option<&String>| cell.map_or("nothing".to_owned(), |cell| shorten(cell));
-            lines.push(format!("row {}, column {column}: {}, now {}", row + 1, cell(old), cell(new)));
+            let cell =
+                |cell: Option<&String>| cell.map_or("nothing".to_owned(), |cell| shorten(cell));
+            lines.push(format!(
+                "row {}, column {column}: {}, now {}",
+                row + 1,
+                cell(old),
+                cell(new)
+            ));
         }
     }
     (!lines.is_empty()).then(|| cut(lines))
@@ -176,7 +195,10 @@ fn parse_table(text: &str, separator: char) -> Vec<Vec<String>> {
 fn compare_images(before: &[u8], now: &[u8]) -> Option<String> {
     let (a, b) = (image_size(before)?, image_size(now)?);
     Some(match a == b {
-        true => format!("an image of {} × {} as before, with other content", a.0, a.1),
+        true => format!(
+            "an image of {} × {} as before, with other content",
+            a.0, a.1
+        ),
         false => format!("an image of {} × {}, now {} × {}", a.0, a.1, b.0, b.1),
     })
 }
@@ -185,13 +207,18 @@ fn compare_images(before: &[u8], now: &[u8]) -> Option<String> {
 fn image_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let big = |at: usize, count: usize| {
         let piece = bytes.get(at..at + count)?;
-        Some(piece.iter().fold(0_u32, |sum, byte| (sum << 8) | u32::from(*byte)))
+        Some(
+            piece
+                .iter()
+                .fold(0_u32, |sum, byte| (sum << 8) | u32::from(*byte)),
+        )
     };
     if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         return Some((big(16, 4)?, big(20, 4)?));
     }
     if bytes.starts_with(b"GIF8") {
-        let little = |at: usize| Some(u32::from(*bytes.get(at)?) | (u32::from(*bytes.get(at + 1)?) << 8));
+        let little =
+            |at: usize| Some(u32::from(*bytes.get(at)?) | (u32::from(*bytes.get(at + 1)?) << 8));
         return Some((little(6)?, little(8)?));
     }
     if !bytes.starts_with(&[0xff, 0xd8]) {
@@ -227,13 +254,20 @@ mod tests {
             told("x.csv", before, "name,price\n\"a, b\",1\n"),
             "3 rows before, 2 now"
         );
-        assert_eq!(told("x.tsv", "1\t2\n", "1\t3\n"), "row 1, column 2: 2, now 3");
+        assert_eq!(
+            told("x.tsv", "1\t2\n", "1\t3\n"),
+            "row 1, column 2: 2, now 3"
+        );
     }
 
     #[test]
     fn difference_of_json_names_pointers() {
         assert_eq!(
-            told("x.json", r#"{"a":[1,{"b":"x"}]}"#, r#"{"a":[1,{"b":"y"},2]}"#),
+            told(
+                "x.json",
+                r#"{"a":[1,{"b":"x"}]}"#,
+                r#"{"a":[1,{"b":"y"},2]}"#
+            ),
             "/a/1/b: \"x\", now \"y\"\n/a/2: nothing, now 2"
         );
         assert_eq!(
@@ -256,8 +290,14 @@ mod tests {
         );
         let mut other = png(3);
         other.push(1);
-        assert!(describe_difference("x", &png(3), &other).unwrap().contains("as before"));
-        let jpeg = [0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc0, 0, 9, 8, 0, 5, 0, 6];
+        assert!(
+            describe_difference("x", &png(3), &other)
+                .unwrap()
+                .contains("as before")
+        );
+        let jpeg = [
+            0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc0, 0, 9, 8, 0, 5, 0, 6,
+        ];
         assert_eq!(image_size(&jpeg), Some((6, 5)));
         assert_eq!(
             describe_difference("x", b"a\0b", b"a\0c").unwrap(),

@@ -61,16 +61,25 @@ pub(crate) struct TakenIn<'a> {
 /// RUN_INPUT.json.
 pub(crate) fn make_input(taken: &TakenIn<'_>) -> Value {
     let command = taken.command;
-    let mut input = Value::object([("argv", Value::array(command.argv.iter().map(String::as_str)))]);
+    let mut input = Value::object([(
+        "argv",
+        Value::array(command.argv.iter().map(String::as_str)),
+    )]);
     input.insert("environment", list_texts(&passed_variables(command)));
     input.insert("parameters", list_texts(&command.parameters));
     input.insert("files", list_files(taken.files));
     input.insert("inputs", list_files(taken.inputs));
     let link = |link: &&Link| {
-        Value::object([("path", link.path.as_str()), ("target", link.target.as_str())])
+        Value::object([
+            ("path", link.path.as_str()),
+            ("target", link.target.as_str()),
+        ])
     };
     input.insert("links", Value::array(taken.links.iter().map(link)));
-    let stdin = taken.stdin.as_ref().map_or(Value::Null, FileEntry::to_value);
+    let stdin = taken
+        .stdin
+        .as_ref()
+        .map_or(Value::Null, FileEntry::to_value);
     input.insert("stdin", stdin);
     if let Some(seconds) = command.fixed_time {
         input.insert("fixed_time", seconds);
@@ -110,7 +119,13 @@ pub(crate) fn make_output(given: &Given) -> Value {
     output.insert("stdout", given.stdout.to_value());
     output.insert("stderr", given.stderr.to_value());
     output.insert("outputs", list_files(&given.outputs));
-    output.insert("folders", Value::array(given.folders.iter().map(String::as_str)));
-    output.insert("deleted", Value::array(given.deleted.iter().map(String::as_str)));
+    output.insert(
+        "folders",
+        Value::array(given.folders.iter().map(String::as_str)),
+    );
+    output.insert(
+        "deleted",
+        Value::array(given.deleted.iter().map(String::as_str)),
+    );
     output
 }

@@ -75,11 +75,16 @@ pub(crate) fn list_machine(
         let (sha256, bytes) = match digest {
             Ok(digest) => digest,
             Err(error) => {
-                gap("unreadable", format!("`{path}` was read and could not be hashed: {error}"));
+                gap(
+                    "unreadable",
+                    format!("`{path}` was read and could not be hashed: {error}"),
+                );
                 continue;
             }
         };
-        let modified = fs::metadata(path).ok().map(|metadata| modified_ns(&metadata));
+        let modified = fs::metadata(path)
+            .ok()
+            .map(|metadata| modified_ns(&metadata));
         if bytes != file.bytes || modified != Some(file.modified_ns) {
             gap("changed", format!("`{path}` changed while the command ran"));
         }
@@ -95,7 +100,9 @@ pub(crate) fn list_machine(
         let count = listed.len();
         gap(
             "outside",
-            format!("{count} files outside the folder were read: their hashes are kept, not their bytes"),
+            format!(
+                "{count} files outside the folder were read: their hashes are kept, not their bytes"
+            ),
         );
     }
     (listed, gaps)
@@ -175,14 +182,20 @@ pub(crate) fn make_environment(seen: &Circumstances<'_>) -> Value {
     environment.insert("variables", list_texts(seen.variables));
     environment.insert("sandbox", Value::object([("level", seen.isolation.name())]));
     environment.insert("observation", describe_observation(seen));
-    environment.insert("files", Value::array(seen.machine.iter().map(machine_value)));
+    environment.insert(
+        "files",
+        Value::array(seen.machine.iter().map(machine_value)),
+    );
     if let Some(folder) = seen.folder.and_then(Path::to_str) {
         environment.insert("folder", folder);
     }
     if let Some(program) = seen.program.as_deref().and_then(Path::to_str) {
         environment.insert("program", program);
     }
-    let listed = seen.listed.iter().map(|(path, names)| listed_value(path, names));
+    let listed = seen
+        .listed
+        .iter()
+        .map(|(path, names)| listed_value(path, names));
     if seen.engine_files.is_none() {
         environment.insert("listed", Value::array(listed));
     }
@@ -197,7 +210,9 @@ fn kernel_release() -> String {
         let text = fs::read_to_string(format!("/proc/sys/kernel/{name}"));
         text.map(|text| text.trim().to_owned()).unwrap_or_default()
     };
-    format!("{} {}", read("ostype"), read("osrelease")).trim().to_owned()
+    format!("{} {}", read("ostype"), read("osrelease"))
+        .trim()
+        .to_owned()
 }
 
 fn machine_value(file: &MachineFile) -> Value {

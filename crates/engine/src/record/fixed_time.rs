@@ -72,10 +72,16 @@ mod tests {
     fn fixed_time_says_what_it_cannot_fix() {
         assert_eq!(fix_with(None, None), FixedTime::default());
         let bare = fix_with(Some(7), None);
-        assert_eq!(bare.variables, [("SOURCE_DATE_EPOCH".to_owned(), "7".to_owned())]);
+        assert_eq!(
+            bare.variables,
+            [("SOURCE_DATE_EPOCH".to_owned(), "7".to_owned())]
+        );
         assert!(bare.gap.unwrap().contains("not installed"));
         let full = fix_with(Some(7), Some(Path::new("/l/libfaketime.so.1")));
-        assert!(full.variables.contains(&("FAKETIME".to_owned(), "@7".to_owned())));
+        assert!(
+            full.variables
+                .contains(&("FAKETIME".to_owned(), "@7".to_owned()))
+        );
         assert!(full.gap.unwrap().contains("statically"));
     }
 }

@@ -31,7 +31,11 @@ impl fmt::Display for MachineDifference {
             None => write!(f, "`{path}` ")?,
         }
         match &self.here {
-            Some(here) => write!(f, "is another file here: expected sha256 {}, actual {here}", self.sealed),
+            Some(here) => write!(
+                f,
+                "is another file here: expected sha256 {}, actual {here}",
+                self.sealed
+            ),
             None => write!(f, "is not here: expected sha256 {}", self.sealed),
         }
     }
@@ -55,12 +59,19 @@ impl MachineCheck {
             name.escape_debug().to_string()
         };
         let is_loader = |difference: &&MachineDifference| name(difference).starts_with("ld-");
-        let mut executed = self.differs.iter().filter(|it| it.is_executed && !is_loader(it));
+        let mut executed = self
+            .differs
+            .iter()
+            .filter(|it| it.is_executed && !is_loader(it));
         match (executed.next(), self.differs.as_slice()) {
             (Some(program), _) => Some(name(program)),
             (None, []) => None,
             (None, [one]) => Some(name(one)),
-            (None, several) => Some(format!("{} and {} more files", name(&several[0]), several.len() - 1)),
+            (None, several) => Some(format!(
+                "{} and {} more files",
+                name(&several[0]),
+                several.len() - 1
+            )),
         }
     }
 }
@@ -68,7 +79,11 @@ impl MachineCheck {
 /// Compares every file of the machine that `environment` lists.
 pub(crate) fn compare_machine(environment: Node<'_>) -> MachineCheck {
     let list = environment.get("files");
-    let listed: Vec<MachineDifference> = list.iter().flat_map(|list| list.items()).filter_map(parse).collect();
+    let listed: Vec<MachineDifference> = list
+        .iter()
+        .flat_map(|list| list.items())
+        .filter_map(parse)
+        .collect();
     let paths: Vec<&str> = listed.iter().map(|file| file.path.as_str()).collect();
     let digests = digest_all(&paths);
     let compared = listed.len();
@@ -111,7 +126,10 @@ mod tests {
     #[test]
     fn machine_that_differs_is_named_by_its_interpreter() {
         let folder = tempfile::tempdir().unwrap();
-        let (python, library) = (folder.path().join("python3.11"), folder.path().join("libx.so"));
+        let (python, library) = (
+            folder.path().join("python3.11"),
+            folder.path().join("libx.so"),
+        );
         std::fs::write(&python, "other").unwrap();
         std::fs::write(&library, "same").unwrap();
         let text = format!(
@@ -128,7 +146,11 @@ mod tests {
         let check = compare_machine(document.root());
         assert_eq!((check.compared, check.differs.len()), (3, 2));
         assert_eq!(check.other_name().as_deref(), Some("python3.11"));
-        assert!(check.differs[0].to_string().contains("of python3.11 3 is another file here"));
+        assert!(
+            check.differs[0]
+                .to_string()
+                .contains("of python3.11 3 is another file here")
+        );
         assert!(check.differs[1].to_string().contains("is not here"));
         assert_eq!(MachineCheck::default().other_name(), None);
     }

@@ -115,7 +115,9 @@ impl<'a> Wanted<'a> {
         for path in paths {
             by_name.insert(path.as_bytes().to_vec(), *path);
             if let Some(short) = path.strip_prefix("/usr")
-                && ["/bin/", "/sbin/", "/lib"].iter().any(|top| short.starts_with(top))
+                && ["/bin/", "/sbin/", "/lib"]
+                    .iter()
+                    .any(|top| short.starts_with(top))
             {
                 by_name.insert(short.as_bytes().to_vec(), *path);
             }
@@ -136,7 +138,11 @@ impl<'a> Wanted<'a> {
 }
 
 fn glance(name: &[u8]) -> usize {
-    let last = |back: usize| name.len().checked_sub(back).map_or(0, |at| usize::from(name[at]));
+    let last = |back: usize| {
+        name.len()
+            .checked_sub(back)
+            .map_or(0, |at| usize::from(name[at]))
+    };
     (name.len() ^ (last(1) << 8) ^ (last(3) << 4) ^ (last(6) << 2)) & 0xffff
 }
 
@@ -168,7 +174,12 @@ fn ask_rpm(rpm: &Path, paths: &[&str]) -> BTreeMap<String, Package> {
     let mut found = BTreeMap::new();
     for some in paths.chunks(500) {
         let answer = Command::new(rpm)
-            .args(["-q", "--queryformat", "%{NAME} %{VERSION}-%{RELEASE}\\n", "-f"])
+            .args([
+                "-q",
+                "--queryformat",
+                "%{NAME} %{VERSION}-%{RELEASE}\\n",
+                "-f",
+            ])
             .args(some)
             .env_clear()
             .env("LC_ALL", "C")
@@ -212,7 +223,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let info = folder.path().join("info");
         fs::create_dir(&info).unwrap();
-        fs::write(info.join("libc6:amd64.list"), "/.\n/lib\n/lib/x/libc.so.6\n").unwrap();
+        fs::write(
+            info.join("libc6:amd64.list"),
+            "/.\n/lib\n/lib/x/libc.so.6\n",
+        )
+        .unwrap();
         fs::write(info.join("tool.list"), "/usr/bin/tool\n").unwrap();
         fs::write(info.join("gone.list"), "/usr/bin/gone\n").unwrap();
         fs::write(

@@ -13,7 +13,15 @@ use std::path::{Component, Path, PathBuf};
 
 /// What every sandbox shows of the system.
 const SYSTEM: [&str; 9] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
 ];
 
 /// Beside a folder of programs, what these programs read.
@@ -139,7 +147,9 @@ fn locate(program: &str, site: Site<'_>, entries: &[PathBuf]) -> Result<PathBuf,
                 .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
     };
     let mut places = entries.iter().map(|entry| entry.join(program));
-    places.find(is_program).ok_or(ProgramError::NotOnPath(shown))
+    places
+        .find(is_program)
+        .ok_or(ProgramError::NotOnPath(shown))
 }
 
 /// The path without `.` and `..`, as it is written: links stay.
@@ -227,7 +237,10 @@ impl<'a> Needs<'a> {
         if self.is_there(folder) || !fs::metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
             return;
         }
-        let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let name = folder
+            .file_name()
+            .and_then(OsStr::to_str)
+            .unwrap_or_default();
         if !matches!(name, "bin" | "sbin" | "shims") {
             return;
         }
@@ -248,7 +261,8 @@ impl<'a> Needs<'a> {
             let rustup = home.join(".rustup");
             self.show(&rustup);
             if let Some(text) = rustup.to_str().filter(|_| rustup.is_dir()) {
-                self.variables.push(("RUSTUP_HOME".to_owned(), text.to_owned()));
+                self.variables
+                    .push(("RUSTUP_HOME".to_owned(), text.to_owned()));
             }
         }
     }
@@ -305,8 +319,14 @@ fn read_interpreter(script: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
     let file = fs::File::open(script).ok()?;
     file.take(256).read_to_end(&mut head).ok()?;
-    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let name = line.trim_ascii().split(|byte| matches!(byte, b' ' | b'\t')).next()?;
+    let line = head
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let name = line
+        .trim_ascii()
+        .split(|byte| matches!(byte, b' ' | b'\t'))
+        .next()?;
     let path = PathBuf::from(OsString::from_vec(name.to_vec()));
     (path.is_absolute() && !name.contains(&0)).then_some(path)
 }
@@ -340,7 +360,10 @@ mod tests {
         program(&folder.join("run.sh"), "#!/bin/sh\n");
         program(&home.path().join("tools/bin/own"), "x");
         fs::write(folder.join("plain"), "x").unwrap();
-        let search = OsString::from(format!("{}:/usr/bin", home.path().join("tools/bin").display()));
+        let search = OsString::from(format!(
+            "{}:/usr/bin",
+            home.path().join("tools/bin").display()
+        ));
         let find = |name: &str| find(name, &folder, Some(&search));
         assert_eq!(find("./run.sh").unwrap().program, folder.join("run.sh"));
         let own = find("own").unwrap();
@@ -349,8 +372,14 @@ mod tests {
         assert_eq!(own.path.as_bytes(), search.as_bytes());
         assert!(matches!(find("run.sh"), Err(ProgramError::NotOnPath(_))));
         assert!(matches!(find("./none"), Err(ProgramError::Missing(_))));
-        assert!(matches!(find("./plain"), Err(ProgramError::NotExecutable(..))));
-        assert!(matches!(find("../project"), Err(ProgramError::NotExecutable(..))));
+        assert!(matches!(
+            find("./plain"),
+            Err(ProgramError::NotExecutable(..))
+        ));
+        assert!(matches!(
+            find("../project"),
+            Err(ProgramError::NotExecutable(..))
+        ));
     }
 
     #[test]
@@ -395,7 +424,10 @@ mod tests {
         // The environment may also lie elsewhere, and the program be a script of it.
         let other = home.path().join("other");
         let script = venv.join("bin/tool");
-        program(&script, &format!("#!{}\n", venv.join("bin/python").display()));
+        program(
+            &script,
+            &format!("#!{}\n", venv.join("bin/python").display()),
+        );
         let found = find(script.to_str().unwrap(), &other, None).unwrap();
         assert!(found.shown.contains(&venv), "{:?}", found.shown);
         assert!(found.shown.contains(&root.join("lib")));

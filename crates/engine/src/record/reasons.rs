@@ -12,7 +12,10 @@ use crate::run::replay::Divergence;
 const RANDOM: [&str; 2] = ["/dev/urandom", "/dev/random"];
 
 /// Says why what a run gave may vary.
-pub(crate) fn explain(observation: Option<&Observation>, divergences: &[Divergence]) -> Vec<String> {
+pub(crate) fn explain(
+    observation: Option<&Observation>,
+    divergences: &[Divergence],
+) -> Vec<String> {
     let mut reasons = Vec::new();
     if divergences.iter().any(looks_like_time) {
         reasons.push(
@@ -24,25 +27,47 @@ pub(crate) fn explain(observation: Option<&Observation>, divergences: &[Divergen
         reasons.push("nothing was observed, so nothing can be said about the cause".to_owned());
         return reasons;
     };
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
     let names = |paths: Vec<String>| {
         let mut paths = paths;
         paths.sort();
         paths.dedup();
         paths.join(", ")
     };
-    let random_file = observation.files.iter().any(|file| {
-        file.is_read && RANDOM.iter().any(|device| file.path == Path::new(device))
-    });
+    let random_file = observation
+        .files
+        .iter()
+        .any(|file| file.is_read && RANDOM.iter().any(|device| file.path == Path::new(device)));
     if !observation.randomness.is_empty() {
-        let programs = names(observation.randomness.keys().map(|path| name(path)).collect());
-        reasons.push(format!("{programs} asked the kernel for random bytes: fix the seed"));
+        let programs = names(
+            observation
+                .randomness
+                .keys()
+                .map(|path| name(path))
+                .collect(),
+        );
+        reasons.push(format!(
+            "{programs} asked the kernel for random bytes: fix the seed"
+        ));
     } else if random_file {
         reasons.push("the command read /dev/urandom: fix the seed".to_owned());
     }
     if !observation.network.is_empty() {
-        let targets = names(observation.network.iter().map(|attempt| attempt.target.clone()).collect());
-        reasons.push(format!("the command asked for the network ({targets}), which was refused"));
+        let targets = names(
+            observation
+                .network
+                .iter()
+                .map(|attempt| attempt.target.clone())
+                .collect(),
+        );
+        reasons.push(format!(
+            "the command asked for the network ({targets}), which was refused"
+        ));
     }
     let of_kernel: Vec<String> = observation
         .files
@@ -52,11 +77,16 @@ pub(crate) fn explain(observation: Option<&Observation>, divergences: &[Divergen
         .map(|file| name(&file.path))
         .collect();
     if !of_kernel.is_empty() {
-        reasons.push(format!("the command read what the running kernel says ({})", names(of_kernel)));
+        reasons.push(format!(
+            "the command read what the running kernel says ({})",
+            names(of_kernel)
+        ));
     }
     if !observation.threads.is_empty() {
         let programs = names(observation.threads.keys().map(|path| name(path)).collect());
-        reasons.push(format!("{programs} ran several threads, whose order may vary"));
+        reasons.push(format!(
+            "{programs} ran several threads, whose order may vary"
+        ));
     }
     if reasons.is_empty() {
         reasons.push(
@@ -71,12 +101,27 @@ pub(crate) fn explain(observation: Option<&Observation>, divergences: &[Divergen
 /// Files of /proc and /sys that say something else at every moment. Programs read others of them
 /// at every start, to no effect.
 fn is_of_the_moment(path: &Path) -> bool {
-    let last = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let last = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     path.starts_with("/proc")
         && matches!(
             last,
-            "stat" | "uptime" | "loadavg" | "meminfo" | "uuid" | "boot_id" | "random" | "statm" | "status" | "schedstat"
-                | "cpuinfo" | "version" | "diskstats" | "vmstat"
+            "stat"
+                | "uptime"
+                | "loadavg"
+                | "meminfo"
+                | "uuid"
+                | "boot_id"
+                | "random"
+                | "statm"
+                | "status"
+                | "schedstat"
+                | "cpuinfo"
+                | "version"
+                | "diskstats"
+                | "vmstat"
         )
 }
 
@@ -98,10 +143,13 @@ fn has_time(line: &str) -> bool {
     let bytes = line.as_bytes();
     let shape = |at: usize, pattern: &[u8]| {
         bytes.get(at..at + pattern.len()).is_some_and(|piece| {
-            piece.iter().zip(pattern).all(|(byte, wanted)| match wanted {
-                b'9' => byte.is_ascii_digit(),
-                other => byte == other,
-            })
+            piece
+                .iter()
+                .zip(pattern)
+                .all(|(byte, wanted)| match wanted {
+                    b'9' => byte.is_ascii_digit(),
+                    other => byte == other,
+                })
         })
     };
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -139,7 +187,12 @@ mod tests {
         ] {
             assert!(looks_like_time(&divergence(text)), "{text}");
         }
-        for text in ["-0.123\n+0.456", " at 12:00:01\n-a\n+b", "+12345", "--- 2026-11-16"] {
+        for text in [
+            "-0.123\n+0.456",
+            " at 12:00:01\n-a\n+b",
+            "+12345",
+            "--- 2026-11-16",
+        ] {
             assert!(!looks_like_time(&divergence(text)), "{text}");
         }
     }
@@ -152,7 +205,10 @@ mod tests {
             ..Observation::default()
         };
         let told = explain(Some(&observation), &[]).join("\n");
-        assert!(told.contains("python3.11 asked the kernel for random bytes"), "{told}");
+        assert!(
+            told.contains("python3.11 asked the kernel for random bytes"),
+            "{told}"
+        );
         assert!(told.contains("node ran several threads"), "{told}");
         let told = explain(Some(&Observation::default()), &[]);
         assert!(told[0].contains("nothing that was seen"), "{told:?}");

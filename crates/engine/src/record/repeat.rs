@@ -36,6 +36,9 @@ pub fn repeat_command(
     watching: &Watching,
     times: u32,
 ) -> Result<Varying, RecordError> {
+    if times <= 1 {
+        return Ok(Varying::default());
+    }
     let keep: Option<&GlobSet> = request.keep.as_ref();
     let before = Snapshot::of_run(first, keep)?;
     let mut varying = Varying::default();

@@ -13,7 +13,9 @@ use runseal_core::canon::Node;
 use runseal_core::formats::run_bundle::layout::{
     ENGINE_FOLDER, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT,
 };
-use runseal_core::formats::run_bundle::recorded::{ListedFile, parse_listed_file, parse_listed_files};
+use runseal_core::formats::run_bundle::recorded::{
+    ListedFile, parse_listed_file, parse_listed_files,
+};
 use runseal_core::path::SafePath;
 use runseal_sandbox::{Ending, FirstUse, Limits, Observation, Sandbox};
 
@@ -72,7 +74,8 @@ pub(crate) fn replay_recorded(
             replay.environment = Some(check);
         }
         None => replay.notes.push(
-            "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared".to_owned(),
+            "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared"
+                .to_owned(),
         ),
     }
     let restored = match restore(run, options.given) {
@@ -114,7 +117,13 @@ pub(crate) fn replay_recorded(
         };
         let comparison = sealed.compare(run, &again, &command)?;
         if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
-            replay.reasons = reasons_of(&restored, &again, &command, &comparison.divergences, &replay);
+            replay.reasons = reasons_of(
+                &restored,
+                &again,
+                &command,
+                &comparison.divergences,
+                &replay,
+            );
         }
         replay.runs.push(comparison);
     }
@@ -132,7 +141,9 @@ fn command_of(
     let input = input.as_ref().map(|document| document.root());
     let texts = |node: Option<Node<'_>>| -> Vec<String> {
         let items = node.iter().flat_map(|node| node.items());
-        items.filter_map(|item| Some(item.as_str()?.into_owned())).collect()
+        items
+            .filter_map(|item| Some(item.as_str()?.into_owned()))
+            .collect()
     };
     let map = |node: Option<Node<'_>>| -> BTreeMap<String, String> {
         let members = node.iter().flat_map(|node| node.members());
@@ -161,7 +172,10 @@ fn command_of(
         secrets: BTreeMap::new(),
         stdin: restored.stdin.clone(),
         fixed_time: member("fixed_time").and_then(|time| time.as_number()?.to_exact_i64()),
-        search: [path.map(|path| OsString::from(&*path)), options.search.clone()],
+        search: [
+            path.map(|path| OsString::from(&*path)),
+            options.search.clone(),
+        ],
         limits: options.limits.clone(),
     })
 }
@@ -186,7 +200,9 @@ impl SealedCommandRun {
         let number = |name: &str| member(name).and_then(|node| node.as_number()?.to_exact_i64());
         let ending = match (number("exit_status"), number("signal")) {
             (Some(code), _) => Ending::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
-            (None, signal) => Ending::Signaled(signal.and_then(|it| i32::try_from(it).ok()).unwrap_or(0)),
+            (None, signal) => {
+                Ending::Signaled(signal.and_then(|it| i32::try_from(it).ok()).unwrap_or(0))
+            }
         };
         let mut snapshot = Snapshot {
             ending,
@@ -248,7 +264,8 @@ impl SealedCommandRun {
         };
         if self.left_out {
             // What was not kept then is not missed now.
-            now.files.retain(|place, _| self.snapshot.files.contains_key(place));
+            now.files
+                .retain(|place, _| self.snapshot.files.contains_key(place));
             now.folders.clone_from(&self.snapshot.folders);
         }
         let read = |place: &str| (self.read_sealed(run, place), read_left(again, place));
@@ -274,7 +291,9 @@ impl SealedCommandRun {
 
 fn texts_of(node: Option<Node<'_>>) -> BTreeSet<String> {
     let items = node.iter().flat_map(|node| node.items());
-    items.filter_map(|item| Some(item.as_str()?.into_owned())).collect()
+    items
+        .filter_map(|item| Some(item.as_str()?.into_owned()))
+        .collect()
 }
 
 /// Which files of `folder` are not those that were sealed.
@@ -312,7 +331,9 @@ fn reasons_of(
     if let Some(observation) = observation {
         for name in &restored.placeholders {
             if was_read(observation, &command.appears_at.join(name)) {
-                reasons.push(format!("it read `{name}` now, which the recorded run did not read"));
+                reasons.push(format!(
+                    "it read `{name}` now, which the recorded run did not read"
+                ));
             }
         }
     }
@@ -320,19 +341,25 @@ fn reasons_of(
         && !check.differs.is_empty()
     {
         let count = check.differs.len();
-        reasons.push(format!("{count} files of the machine are not those of the recording"));
+        reasons.push(format!(
+            "{count} files of the machine are not those of the recording"
+        ));
     }
     let own = explain(observation, divergences);
     // That nothing explains it is not true where something does.
-    if reasons.is_empty() || !own.iter().any(|reason| reason.starts_with("nothing that was seen")) {
+    if reasons.is_empty()
+        || !own
+            .iter()
+            .any(|reason| reason.starts_with("nothing that was seen"))
+    {
         reasons.extend(own);
     }
     reasons
 }
 
 fn was_read(observation: &Observation, path: &Path) -> bool {
-    observation.files.iter().any(|file| {
-        file.path == path && file.is_read && file.first != FirstUse::Write
-    })
+    observation
+        .files
+        .iter()
+        .any(|file| file.path == path && file.is_read && file.first != FirstUse::Write)
 }
-

@@ -47,7 +47,10 @@ pub enum RestoreError {
 }
 
 fn list(files: &[ListedFile]) -> String {
-    let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.path)).collect();
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| format!("`{}`", file.path))
+        .collect();
     match names.as_slice() {
         [one] => format!("{one} is"),
         several => format!("{} are", several.join(", ")),
@@ -193,10 +196,20 @@ impl Unpacking<'_> {
     /// size, with nothing in them.
     fn put_listed(&self, environment: Node<'_>) -> Result<Vec<String>, RestoreError> {
         let mut placeholders = Vec::new();
-        for folder in environment.get("listed").iter().flat_map(|list| list.items()) {
-            let path = folder.get("path").and_then(|path| path.as_str()).unwrap_or_default();
+        for folder in environment
+            .get("listed")
+            .iter()
+            .flat_map(|list| list.items())
+        {
+            let path = folder
+                .get("path")
+                .and_then(|path| path.as_str())
+                .unwrap_or_default();
             for entry in folder.get("entries").iter().flat_map(|list| list.items()) {
-                let name = entry.get("name").and_then(|name| name.as_str()).unwrap_or_default();
+                let name = entry
+                    .get("name")
+                    .and_then(|name| name.as_str())
+                    .unwrap_or_default();
                 let relative = match path.is_empty() {
                     true => name.into_owned(),
                     false => format!("{path}/{name}"),
@@ -209,7 +222,9 @@ impl Unpacking<'_> {
                 if fs::symlink_metadata(&place).is_ok() {
                     continue;
                 }
-                let bytes = entry.get("bytes").and_then(|bytes| bytes.as_number()?.to_exact_i64());
+                let bytes = entry
+                    .get("bytes")
+                    .and_then(|bytes| bytes.as_number()?.to_exact_i64());
                 match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
                     Some(bytes) => {
                         let file = create(&place, 0o644).map_err(RestoreError::Write)?;
@@ -231,7 +246,11 @@ impl Unpacking<'_> {
         let place = self.folder.join(safe(&path)?.as_str());
         // A link through another one could be made outside of the folder.
         let mut above = self.folder.clone();
-        for part in Path::new(&path).parent().into_iter().flat_map(Path::components) {
+        for part in Path::new(&path)
+            .parent()
+            .into_iter()
+            .flat_map(Path::components)
+        {
             if let Component::Normal(part) = part {
                 above.push(part);
             }

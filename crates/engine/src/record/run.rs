@@ -11,9 +11,7 @@ use runseal_sandbox::{
 };
 
 use super::fixed_time::{FixedTime, fix_time};
-use super::program::{
-    ProgramError, Search, Site, Toolchain, find_toolchain, normalize,
-};
+use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain, normalize};
 
 /// What the names of parameters begin with in the command's environment.
 pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";

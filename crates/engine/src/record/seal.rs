@@ -15,9 +15,7 @@ use runseal_core::formats::run_bundle::layout::{
     RUN_META, RUN_OUTPUT, RunId, STDERR_LOG, STDIN, STDOUT_LOG,
 };
 use runseal_core::formats::run_bundle::outputs::{HashScope, compute_outputs_hash};
-use runseal_core::formats::run_bundle::recorded::{
-    CaptureGap, RECORDED_COMMAND, RECORDED_VERSION,
-};
+use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND, RECORDED_VERSION};
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
@@ -30,6 +28,7 @@ use super::documents::{FileEntry, Given, TakenIn, make_input, make_output};
 use super::environment::{
     Circumstances, PackageReader, list_machine, make_environment, modified_ns,
 };
+use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::open_regular;
@@ -52,6 +51,8 @@ pub struct RecordRequest {
     pub reference_above: Option<u64>,
     /// Whether a command that failed is sealed too.
     pub keep_failed: bool,
+    /// How often it is run; the first run is sealed.
+    pub times: u32,
     /// Now.
     pub now: Moment,
 }
@@ -75,6 +76,8 @@ pub struct SealedCommand {
     pub outside: usize,
     /// What was not seen.
     pub gaps: Vec<CaptureGap>,
+    /// What further runs gave beside it.
+    pub varying: Varying,
     /// The run, for what is done with it afterwards.
     pub run: CommandRun,
 }
@@ -147,6 +150,7 @@ pub fn record_command(
     if let Some(run_id) = &request.run_id {
         RunFiles::check_free(&request.out, run_id)?;
     }
+    let has_bundles = request.out.exists();
     let packages = PackageReader::start();
     let run = run_command(&request.command, sandbox, watching)?;
     let failure = describe_failure(run.recorded.outcome.ending, &request.command);
@@ -159,12 +163,15 @@ pub fn record_command(
             stderr: run.recorded.outcome.stderr.bytes,
         });
     }
+    // Before anything is written: further runs have to find the folder as the first one did.
+    let varying = repeat_command(request, &run, sandbox, watching, request.times)?;
     let sealing = Sealing {
         request,
+        has_bundles,
         cancel: watching.cancel.as_ref(),
         files: RunFiles::begin(&request.out)?,
     };
-    sealing.seal(run, packages)
+    sealing.seal(run, varying, packages)
 }
 
 /// How a command failed, if it did.
@@ -188,23 +195,35 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
 
 struct Sealing<'a> {
     request: &'a RecordRequest,
+    /// Whether the folder of bundles was there when the command ran.
+    has_bundles: bool,
     cancel: Option<&'a CancelToken>,
     files: RunFiles,
 }
 
 impl Sealing<'_> {
-    fn seal(mut self, run: CommandRun, packages: PackageReader) -> Result<SealedCommand, RecordError> {
+    fn seal(
+        mut self,
+        run: CommandRun,
+        varying: Varying,
+        packages: PackageReader,
+    ) -> Result<SealedCommand, RecordError> {
         let request = self.request;
         let command = &request.command;
         let inputs: Vec<PathBuf> = command
             .inputs
             .iter()
-            .map(|input| input.host.canonicalize().unwrap_or_else(|_| input.host.clone()))
+            .map(|input| {
+                input
+                    .host
+                    .canonicalize()
+                    .unwrap_or_else(|_| input.host.clone())
+            })
             .collect();
         let places = Places {
             folder: &command.folder,
             inputs: &inputs,
-            out: &request.out,
+            out: (!self.has_bundles).then_some(request.out.as_path()),
         };
         let mut accesses = sort_accesses(&run, places)?;
         let contracts = make_contracts(&command.argv, &command.parameters)?;
@@ -225,16 +244,23 @@ impl Sealing<'_> {
         let inputs_hash = Digest::of(&input);
         self.files.put_bytes(RUN_INPUT, &input)?;
         let nothing = Value::Array(Vec::new());
-        self.files.put_json(CONTEXT_STRIPPED, &Value::object([("stripped", nothing)]))?;
+        self.files
+            .put_json(CONTEXT_STRIPPED, &Value::object([("stripped", nothing)]))?;
         let given = self.put_outputs(&run, &mut accesses)?;
         let written: Vec<String> = given.outputs.iter().map(|file| file.path.clone()).collect();
         let mut output = make_output(&given);
         output.insert("inputs_hash", inputs_hash.to_string());
         let outputs_hash = compute_outputs_hash(&output, HashScope::Document)?;
-        let outputs_hash = outputs_hash.map(|hash| hash.to_string()).unwrap_or_default();
+        let outputs_hash = outputs_hash
+            .map(|hash| hash.to_string())
+            .unwrap_or_default();
         output.insert("outputs_hash", outputs_hash.as_str());
         self.files.put_json(RUN_OUTPUT, &output)?;
-        for file in files.iter().chain(&named).filter(|file| file.stored.is_none()) {
+        for file in files
+            .iter()
+            .chain(&named)
+            .filter(|file| file.stored.is_none())
+        {
             accesses.gaps.insert(CaptureGap {
                 kind: "referenced".to_owned(),
                 detail: format!("`{}` is not in the bundle, only its hash", file.path),
@@ -243,14 +269,19 @@ impl Sealing<'_> {
         for name in command.secrets.keys() {
             accesses.gaps.insert(CaptureGap {
                 kind: "secret".to_owned(),
-                detail: format!("the variable `{name}` was given and its value is not in the bundle"),
+                detail: format!(
+                    "the variable `{name}` was given and its value is not in the bundle"
+                ),
             });
         }
         let outside = self.put_environment(&run, &mut accesses, packages)?;
         let run_id = self.put_meta(&inputs_hash, &contracts)?;
         self.files.put_lists()?;
         self.check_interrupted()?;
-        let path = self.files.seal(&run_id, verify_staged).map_err(RecordError::from)?;
+        let path = self
+            .files
+            .seal(&run_id, verify_staged)
+            .map_err(RecordError::from)?;
         Ok(SealedCommand {
             run_id,
             path,
@@ -260,6 +291,7 @@ impl Sealing<'_> {
             written,
             outside,
             gaps: accesses.gaps.into_iter().collect(),
+            varying,
             run,
         })
     }
@@ -301,10 +333,16 @@ impl Sealing<'_> {
         };
         let before = look(&handle)?;
         let changed = || RecordError::Changed(file.path.clone());
-        if file.when_opened.is_some_and(|opened| opened != (before.0, before.1)) {
+        if file
+            .when_opened
+            .is_some_and(|opened| opened != (before.0, before.1))
+        {
             return Err(changed());
         }
-        let is_sealed = self.request.reference_above.is_none_or(|most| before.0 <= most);
+        let is_sealed = self
+            .request
+            .reference_above
+            .is_none_or(|most| before.0 <= most);
         let stored = match is_sealed {
             true => self.files.put_user_file(&handle, before.0, to)?,
             false => self.files.digest_user_file(&handle, before.0, to)?,

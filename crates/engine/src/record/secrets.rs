@@ -17,8 +17,22 @@ const NAMES: [&str; 11] = [
 
 /// What keys of well-known services begin with.
 const PREFIXES: [&str; 16] = [
-    "sk-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xoxb-",
-    "xoxp-", "AKIA", "ASIA", "AIza", "eyJ", "-----BEGIN",
+    "sk-",
+    "sk_live_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "eyJ",
+    "-----BEGIN",
 ];
 
 /// From this length on a text of letters and digits without a word in it may be a key.
@@ -54,7 +68,10 @@ fn looks_random(value: &str) -> bool {
     let is_hex = value.chars().all(|c| c.is_ascii_hexdigit());
     // A run of one kind ends after a character or two in a key, and after a word in a text.
     let runs = count_runs(value);
-    digits > 0 && upper + lower > 0 && (is_hex || (upper > 0 && lower > 0)) && runs * 3 > value.len()
+    digits > 0
+        && upper + lower > 0
+        && (is_hex || (upper > 0 && lower > 0))
+        && runs * 3 > value.len()
 }
 
 /// How often the kind of character (digit, upper, lower, other) changes, plus one.
@@ -81,7 +98,10 @@ mod tests {
             ("AWS_SECRET_ACCESS_KEY", "abc"),
             ("X", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"),
             ("X", "wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY9"),
-            ("X", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
+            (
+                "X",
+                "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            ),
             ("X", "-----BEGIN OPENSSH PRIVATE KEY-----"),
         ] {
             assert!(find_secret(name, value).is_some(), "{name}={value}");

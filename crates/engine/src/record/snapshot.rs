@@ -58,7 +58,11 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    fn add_layer(&mut self, layer: &FolderLayer, keep: Option<&GlobSet>) -> Result<(), RecordError> {
+    fn add_layer(
+        &mut self,
+        layer: &FolderLayer,
+        keep: Option<&GlobSet>,
+    ) -> Result<(), RecordError> {
         let mut buffer = vec![0; BUFFER];
         let changes = layer.changes();
         for (at, change) in changes.iter().enumerate() {
@@ -120,7 +124,9 @@ pub(crate) fn read_left(run: &CommandRun, place: &str) -> Option<Vec<u8>> {
 /// The whole of a file that is small enough to be compared.
 pub(crate) fn read_some(file: File) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(LARGEST_COMPARED + 1).read_to_end(&mut bytes).ok()?;
+    file.take(LARGEST_COMPARED + 1)
+        .read_to_end(&mut bytes)
+        .ok()?;
     (bytes.len() as u64 <= LARGEST_COMPARED).then_some(bytes)
 }
 
@@ -141,7 +147,12 @@ pub(crate) fn compare_snapshots(
         });
     };
     if before.ending != now.ending {
-        add("RUN_OUTPUT.json", show_ending(before.ending), show_ending(now.ending), None);
+        add(
+            "RUN_OUTPUT.json",
+            show_ending(before.ending),
+            show_ending(now.ending),
+            None,
+        );
     }
     let places: BTreeSet<&String> = before.files.keys().chain(now.files.keys()).collect();
     for place in places {

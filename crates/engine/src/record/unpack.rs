@@ -84,7 +84,9 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     fs::create_dir(&folder).map_err(fail)?;
     for (name, record) in archive.below(&top) {
         // What has no safe name or no content is found missing, or named, by the bundle's rules.
-        let name = str::from_utf8(name).ok().and_then(|name| SafePath::parse(name).ok());
+        let name = str::from_utf8(name)
+            .ok()
+            .and_then(|name| SafePath::parse(name).ok());
         let Some(name) = name else {
             continue;
         };

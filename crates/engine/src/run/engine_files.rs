@@ -13,7 +13,9 @@ use runseal_core::formats::run_bundle::recorded::{CaptureGap, ENGINE_LIST, parse
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Finding;
-use runseal_sandbox::{FirstUse, INSIDE_WORK, Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind};
+use runseal_sandbox::{
+    FirstUse, INSIDE_WORK, Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind,
+};
 
 use super::command::{INSIDE_ENGINE, command_files};
 use super::contracts::Engine;
@@ -47,13 +49,18 @@ pub(super) fn seal_what_was_read(
     let observation = ran.observation.as_ref().unwrap_or(&none);
     gaps.extend(observed_gaps(observation));
     // What the command names counts as read, so that a bundle always has its program's files.
-    let mut read: BTreeMap<SafePath, Option<&ObservedFile>> = command_files(engine.source(), engine.command())
-        .into_iter()
-        .map(|path| (path, None))
-        .collect();
+    let mut read: BTreeMap<SafePath, Option<&ObservedFile>> =
+        command_files(engine.source(), engine.command())
+            .into_iter()
+            .map(|path| (path, None))
+            .collect();
     let mut machine = Vec::new();
     for file in observation.files.iter().filter(|file| is_input(file)) {
-        let below = file.path.strip_prefix(INSIDE_ENGINE).ok().and_then(Path::to_str);
+        let below = file
+            .path
+            .strip_prefix(INSIDE_ENGINE)
+            .ok()
+            .and_then(Path::to_str);
         match below.map(SafePath::parse) {
             Some(Ok(path)) => {
                 read.insert(path, Some(file));
@@ -121,9 +128,12 @@ fn put_engine_file(
     let after = handle.metadata().map_err(fail)?;
     let now = (after.len(), modified_ns(&after));
     let opened = observed.map_or(now, |file| (file.bytes, file.modified_ns));
-    if stored.bytes != before.len() || (before.len(), modified_ns(&before)) != now || opened != now {
+    if stored.bytes != before.len() || (before.len(), modified_ns(&before)) != now || opened != now
+    {
         let message = format!("`{path}` changed while the engine ran");
-        return Err(SealError::Rejected(vec![Finding::about_whole(RUN, message)]));
+        return Err(SealError::Rejected(vec![Finding::about_whole(
+            RUN, message,
+        )]));
     }
     Ok(FileEntry {
         path: path.to_string(),
@@ -161,7 +171,8 @@ pub(crate) fn restore_engine(run: &VerifiedRun<'_>, folder: &Path) -> Result<boo
         let mut reader = run.source().open(&from)?;
         let mut copy = fs::File::create(&place).map_err(fail)?;
         io::copy(&mut reader, &mut copy).map_err(fail)?;
-        copy.set_permissions(Permissions::from_mode(mode)).map_err(fail)
+        copy.set_permissions(Permissions::from_mode(mode))
+            .map_err(fail)
     };
     for name in CONTRACTS {
         put(name, name, 0o644)?;

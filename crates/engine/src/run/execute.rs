@@ -11,8 +11,8 @@ use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, MANIFEST};
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_sandbox::{
-    Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, Recorded, Sandbox, SandboxError,
-    Spec,
+    Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, Recorded, Sandbox,
+    SandboxError, Spec,
 };
 
 use super::command::{INSIDE_ENGINE, command_inside, limits_within};

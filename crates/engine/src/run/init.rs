@@ -90,20 +90,30 @@ impl From<WriteError> for InitError {
 pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
     let place = Place::FreeOrEmptyFolder;
     check_place(target, place)?;
-    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let code = derive_code(&name).ok_or_else(|| InitError::Name(name.escape_debug().to_string()))?;
+    let name = target
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let code =
+        derive_code(&name).ok_or_else(|| InitError::Name(name.escape_debug().to_string()))?;
     let mut staging = Staging::begin_beside(target)?;
     let (file, text) = language.program();
     let text = text.replace("ENGINE_CODE", &code);
+    let readme = include_str!("templates/README.md").replace("ENGINE_NAME", &code);
+    let manifest = make_manifest(&code, language);
     for (name, text) in [
-        (MANIFEST, make_manifest(&code, language).as_str()),
+        (MANIFEST, manifest.as_str()),
         (INPUT_SCHEMA, include_str!("templates/INPUT_SCHEMA.json")),
         (OUTPUT_SCHEMA, include_str!("templates/OUTPUT_SCHEMA.json")),
-        (COUPLING_RULES, include_str!("../record/contracts/COUPLING_RULES.json")),
+        (
+            COUPLING_RULES,
+            include_str!("../record/contracts/COUPLING_RULES.json"),
+        ),
         (SEALING_SPEC, include_str!("templates/SEALING_SPEC.md")),
-        ("README.md", &include_str!("templates/README.md").replace("ENGINE_NAME", &code)),
+        ("README.md", readme.as_str()),
         ("input.json", include_str!("templates/input.json")),
-        (file, &text),
+        (file, text.as_str()),
     ] {
         staging.put(name, text.as_bytes())?;
     }
@@ -125,7 +135,13 @@ pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
 
 /// `my-engine 2` as `MY_ENGINE_2`.
 fn derive_code(name: &str) -> Option<String> {
-    let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let word = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_uppercase()
+        } else {
+            '_'
+        }
+    };
     let code: String = name.chars().map(word).collect();
     let code = code.trim_matches('_').to_owned();
     (!code.is_empty()).then_some(code)
@@ -152,9 +168,14 @@ fn build_rust(folder: &Path) -> Result<(), InitError> {
         .stdin(Stdio::null())
         .output();
     match built {
-        Err(error) => Err(InitError::Build(format!("rustc cannot be started: {error}"))),
+        Err(error) => Err(InitError::Build(format!(
+            "rustc cannot be started: {error}"
+        ))),
         Ok(output) if !output.status.success() => {
-            let said = String::from_utf8_lossy(&output.stderr).trim().escape_debug().to_string();
+            let said = String::from_utf8_lossy(&output.stderr)
+                .trim()
+                .escape_debug()
+                .to_string();
             Err(InitError::Build(said))
         }
         Ok(_) => Ok(()),
@@ -177,7 +198,10 @@ mod tests {
         let target = folder.path().join("adder");
         init_engine(&target, Language::Shell).unwrap();
         let again = init_engine(&target, Language::Shell);
-        assert!(matches!(again, Err(InitError::Staging(StagingError::Exists(_)))));
+        assert!(matches!(
+            again,
+            Err(InitError::Staging(StagingError::Exists(_)))
+        ));
         let (report, engine) = check_engine(&target, Program::NotAsked).unwrap();
         assert!(report.is_valid());
         assert_eq!(engine.unwrap().code(), "ADDER");

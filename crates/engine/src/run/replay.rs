@@ -333,7 +333,9 @@ fn compare_engine_files(environment: Node<'_>, engine: &Engine) -> Vec<String> {
                 "{ENGINE_FOLDER}/{shown} is another file here: expected sha256 {}, actual {digest}",
                 file.sha256
             )),
-            None => faults.push(format!("{ENGINE_FOLDER}/{shown} was sealed and is not here")),
+            None => faults.push(format!(
+                "{ENGINE_FOLDER}/{shown} was sealed and is not here"
+            )),
         }
     }
     faults

@@ -115,7 +115,13 @@ pub fn seal_run(
         return Err(rejected_run(ExecuteError::Ended(message)));
     }
     let mut prepared = prepared;
-    seal_what_was_read(&mut prepared.files, engine, &ran, sandbox.isolation(), packages)?;
+    seal_what_was_read(
+        &mut prepared.files,
+        engine,
+        &ran,
+        sandbox.isolation(),
+        packages,
+    )?;
     if ran.artifacts.is_empty() {
         return finish(prepared, &ran.stdout, None, Some(executable));
     }

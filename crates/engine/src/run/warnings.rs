@@ -41,7 +41,12 @@ pub fn find_warnings(engine: &Engine) -> Vec<String> {
             Err(_) => {}
         }
     }
-    warnings.extend(engine.command().first().and_then(|program| warn_about_program(program)));
+    warnings.extend(
+        engine
+            .command()
+            .first()
+            .and_then(|program| warn_about_program(program)),
+    );
     warnings.extend(warn_about_venv(folder, engine.command()));
     warnings
 }
@@ -55,7 +60,9 @@ fn warn_about_program(program: &str) -> Option<String> {
     let is_program = |place: &PathBuf| {
         fs::metadata(place).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
     };
-    let theirs = std::env::split_paths(&path).map(|entry| entry.join(program)).find(is_program)?;
+    let theirs = std::env::split_paths(&path)
+        .map(|entry| entry.join(program))
+        .find(is_program)?;
     let ours = find_program(program)?;
     let real = |place: &Path| place.canonicalize().unwrap_or_else(|_| place.to_owned());
     (real(&theirs) != real(&ours)).then(|| {
@@ -74,7 +81,8 @@ fn warn_about_venv(folder: &Path, command: &[String]) -> Option<String> {
     let venv = ["venv", ".venv", "env"]
         .into_iter()
         .find(|name| folder.join(name).join("pyvenv.cfg").exists())?;
-    let is_used = program.starts_with(&format!("{venv}/")) || program.starts_with(&format!("./{venv}/"));
+    let is_used =
+        program.starts_with(&format!("{venv}/")) || program.starts_with(&format!("./{venv}/"));
     (program.starts_with("python") && !is_used).then(|| {
         format!(
             "the virtual environment `{venv}` is not used: an engine's packages go into its folder \

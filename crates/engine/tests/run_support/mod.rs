@@ -239,6 +239,11 @@ impl Files {
             .collect()
     }
 
+    fn sorted_hashes(&self, skip: &[&str]) -> Vec<(Box<str>, Digest)> {
+        let hashes = self.hashes(skip).into_iter();
+        hashes.map(|(name, digest)| (name.into(), digest)).collect()
+    }
+
     /// Brings RUN_META's contract hashes, the index and the sums in line with the files.
     pub fn relist(mut self) -> Self {
         if let Some(Ok(mut meta)) = self.0.get("RUN_META.json").map(|bytes| {
@@ -263,13 +268,13 @@ impl Files {
 
     pub fn reindex(self) -> Self {
         let mut index = Vec::new();
-        let hashes = self.hashes(&["ARTIFACT_INDEX.json", "SHA256SUMS.txt"]);
+        let hashes = self.sorted_hashes(&["ARTIFACT_INDEX.json", "SHA256SUMS.txt"]);
         write_index(&hashes, &mut index).unwrap();
         self.put("ARTIFACT_INDEX.json", index)
     }
 
     pub fn resum(self) -> Self {
-        let sums = write_sums(&self.hashes(&["SHA256SUMS.txt"]));
+        let sums = write_sums(&self.sorted_hashes(&["SHA256SUMS.txt"]));
         self.put("SHA256SUMS.txt", sums)
     }
 

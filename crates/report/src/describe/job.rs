@@ -37,8 +37,6 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
             ("bundle_version", "version"),
         ],
     );
-    let inputs = ["symbols", "files"].map(|list| list_at(root, &format!("inputs.{list}")));
-    let inputs: Vec<_> = inputs.concat();
     let has = |member: &str| steps.iter().any(|step| text_at(*step, member).is_some());
     let mut columns = vec![("ordinal", "#"), ("op", "operation")];
     for (member, label) in [("refs.symbol_id", "symbol"), ("refs.section_id", "section")] {
@@ -49,6 +47,33 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
     columns.extend([("constraints.slice", "slice"), ("step_id", "step")]);
     let plan = table_at("The plan", (MANIFEST, root), "steps", &columns);
     description.asked.extend(plan);
+    description.done.push(job_picture(root, &steps, &artifacts));
+    let key = |artifact: &Node<'a>| {
+        let text = |member| text_at(*artifact, member).unwrap_or_default();
+        ((text("ref"), text("slice")), *artifact)
+    };
+    let by_ref: BTreeMap<_, _> = artifacts.iter().map(key).collect();
+    let read: Vec<_> = steps
+        .iter()
+        .enumerate()
+        .take(STEPS)
+        .map(|(at, step)| read_step(exhibit, at, *step, &by_ref))
+        .collect();
+    if !read.is_empty() {
+        let mut block = Block::new("What was read", Body::Steps(read));
+        if steps.len() > STEPS {
+            block = block.remark(format!("the first {STEPS} of {} steps", steps.len()));
+        }
+        description.done.push(block);
+    }
+    description
+        .came_out
+        .extend(artifact_table(root, &artifacts));
+}
+
+fn job_picture<'a>(root: Node<'_>, steps: &[Node<'_>], artifacts: &[Node<'_>]) -> Block<'a> {
+    let inputs = ["symbols", "files"].map(|list| list_at(root, &format!("inputs.{list}")));
+    let inputs: Vec<_> = inputs.concat();
     let lanes = vec![
         Lane::new(
             "Inputs",
@@ -68,26 +93,10 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
             artifacts.iter().map(|artifact| artifact_card(*artifact)),
         ),
     ];
-    let picture = Block::new("From inputs to artifacts", Body::Picture(flow(lanes)));
-    description.done.push(picture);
-    let key = |artifact: &Node<'a>| {
-        let text = |member| text_at(*artifact, member).unwrap_or_default();
-        ((text("ref"), text("slice")), *artifact)
-    };
-    let by_ref: BTreeMap<_, _> = artifacts.iter().map(key).collect();
-    let read: Vec<_> = steps
-        .iter()
-        .enumerate()
-        .take(STEPS)
-        .map(|(at, step)| read_step(exhibit, at, *step, &by_ref))
-        .collect();
-    if !read.is_empty() {
-        let mut block = Block::new("What was read", Body::Steps(read));
-        if steps.len() > STEPS {
-            block = block.remark(format!("the first {STEPS} of {} steps", steps.len()));
-        }
-        description.done.push(block);
-    }
+    Block::new("From inputs to artifacts", Body::Picture(flow(lanes)))
+}
+
+fn artifact_table<'a>(root: Node<'_>, artifacts: &[Node<'_>]) -> Option<Block<'a>> {
     let columns = [
         ("artifact_id", "artifact"),
         ("ref", "of"),
@@ -95,14 +104,13 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
         ("bytes", "bytes"),
         ("sha256", "sha256"),
     ];
-    if let Some(mut block) = table_at("Artifacts", (MANIFEST, root), "artifacts", &columns) {
-        if let Body::Table(table) = &mut block.body {
-            for (row, artifact) in table.rows.iter_mut().zip(&artifacts) {
-                row.about.push(About::file(path_of(*artifact)));
-            }
+    let mut block = table_at("Artifacts", (MANIFEST, root), "artifacts", &columns)?;
+    if let Body::Table(table) = &mut block.body {
+        for (row, artifact) in table.rows.iter_mut().zip(artifacts) {
+            row.about.push(About::file(path_of(*artifact)));
         }
-        description.came_out.push(block);
     }
+    Some(block)
 }
 
 fn count(number: usize, of: &str) -> String {

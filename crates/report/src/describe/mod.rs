@@ -13,6 +13,7 @@ mod model;
 mod pack;
 mod picture;
 mod plain;
+mod proposal;
 mod receipt;
 mod run;
 mod timeline;
@@ -258,8 +259,8 @@ pub fn describe<'a>(exhibit: &Exhibit<'a>) -> Description<'a> {
         Format::Pack => pack::describe_pack(&mut description, exhibit),
         Format::RunBundle => run::describe_run(&mut description, exhibit),
         Format::Receipt => receipt::describe_receipt(&mut description, exhibit),
-        Format::Proposal => pack::describe_proposal(&mut description, exhibit),
-        Format::Patch => pack::describe_patch(&mut description, exhibit),
+        Format::Proposal => proposal::describe_proposal(&mut description, exhibit),
+        Format::Patch => proposal::describe_patch(&mut description, exhibit),
         Format::ModelIo => model::describe_model_io(&mut description, exhibit),
         Format::Evidence => pack::describe_evidence(&mut description, exhibit),
         Format::Runner => plain::describe_runner(&mut description, exhibit),

@@ -455,7 +455,8 @@ fn end_all() {
     loop {
         // Mostly nothing is left, and there is no need to look for it.
         loop {
-            match rustix::process::waitpid(None, WaitOptions::NOHANG) {
+            // Any child, also one that has left this process's group.
+            match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => break,
                 Err(_) => return,

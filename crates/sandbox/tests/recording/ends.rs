@@ -75,11 +75,14 @@ fn cancelled_run_leaves_nothing() {
     }
 }
 
+/// A piece of output and where it came from.
+type Part = (Stream, Vec<u8>);
+
 #[test]
 fn output_is_passed_on_while_it_comes() {
     for sandbox in levels() {
         let project = Project::new();
-        let parts: Arc<Mutex<Vec<(Stream, Vec<u8>)>>> = Arc::default();
+        let parts: Arc<Mutex<Vec<Part>>> = Arc::default();
         let sink = Arc::clone(&parts);
         let mut spec = project.spec(&["sh", "-c", "echo one; sleep 0.2; echo two >&2"]);
         spec.on_output = Some(OnOutput::new(move |stream, bytes| {

@@ -44,7 +44,7 @@ fn identify(bytes: &[u8]) -> Option<Identity> {
     let ids = ["bundle_id", "run_id", "job_id"].into_iter();
     Some(Identity {
         ids: ids.filter_map(text).collect(),
-        outcome: None,
+        ..Identity::default()
     })
 }
 
