@@ -685,6 +685,8 @@ fn proxy_asks_over_tls_and_only_whom_this_machine_trusts() {
         .args([
             "-addext",
             "subjectAltName=DNS:localhost",
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
             "-keyout",
             "key.pem",
             "-out",

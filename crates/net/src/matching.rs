@@ -318,3 +318,94 @@ fn equal_leaves(left: &Value, right: &Value) -> usize {
         _ => usize::from(left == right),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(body: &str) -> Asked {
+        Asked {
+            method: "POST".to_owned(),
+            path: "/v1/x".to_owned(),
+            query: None,
+            body: BodyForm::parse("application/json", body.as_bytes()),
+        }
+    }
+
+    fn key(body: &str, volatile: &[&str]) -> ContentHash {
+        compute_key(&asked(body).form(&Volatile::parse(volatile).unwrap()))
+    }
+
+    #[test]
+    fn key_spelling_and_volatile_members_do_not_count_and_all_else_does() {
+        assert_eq!(
+            key(r#"{"a":1.0,"b":"é"}"#, &[]),
+            key("{ \"b\":\"\\u00e9\", \"a\":1 }", &[])
+        );
+        assert_ne!(key(r#"{"a":1}"#, &[]), key(r#"{"a":2}"#, &[]));
+        assert_ne!(key(r#"{"a":[1,2]}"#, &[]), key(r#"{"a":[2,1]}"#, &[]));
+        let (one, other) = (
+            r#"{"m":[{"id":1,"t":"x"},{"id":2,"t":"y"}],"n/o":3}"#,
+            r#"{"m":[{"id":8,"t":"x"},{"id":9,"t":"y"}],"n/o":4}"#,
+        );
+        assert_ne!(key(one, &["/m/*/id"]), key(other, &["/m/*/id"]));
+        assert_eq!(
+            key(one, &["/m/*/id", "/n~1o"]),
+            key(other, &["/m/*/id", "/n~1o"])
+        );
+        assert!(Volatile::parse(&["m"]).is_err() && Volatile::parse(&[""]).is_err());
+    }
+
+    #[test]
+    fn key_of_a_json_rpc_request_leaves_its_id_token_and_trace_out() {
+        let call = |id: &str, token: u32, a: u32| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{a}}},"_meta":{{"progressToken":{token},"traceparent":"00-{token}"}}}}}}"#
+            )
+        };
+        assert_eq!(key(&call("1", 1, 5), &[]), key(&call("\"x\"", 2, 5), &[]));
+        assert_ne!(key(&call("1", 1, 5), &[]), key(&call("1", 1, 6), &[]));
+        let reply = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+        assert_ne!(
+            key(&reply(1), &[]),
+            key(&reply(2), &[]),
+            "whose reply it is counts"
+        );
+    }
+
+    #[test]
+    fn key_placeholders_of_a_kind_are_alike_and_multipart_borders_do_not_count() {
+        let said = |placeholder: &str| format!(r#"{{"m":"my key is {placeholder} ok"}}"#);
+        let (one, other) = (said("[redacted:jwt:0011]"), said("[redacted:jwt:ffff]"));
+        assert_eq!(key(&one, &[]), key(&other, &[]));
+        assert_ne!(key(&one, &[]), key(&said("[redacted:age-key:0011]"), &[]));
+        let part = |border: &str| {
+            let body = format!("--{border}\r\nx\r\n--{border}--");
+            BodyForm::parse(
+                &format!("multipart/form-data; boundary={border}"),
+                body.as_bytes(),
+            )
+        };
+        assert_eq!(part("abc123"), part("zzzzzzz"));
+    }
+
+    #[test]
+    fn first_difference_is_a_pointer_that_leads_to_it() {
+        let value = |text: &str| match asked(text).body {
+            BodyForm::Json(value) => value,
+            other => panic!("{other:?}"),
+        };
+        let find = |recorded: &str, asked: &str| first_difference(&value(recorded), &value(asked));
+        assert_eq!(find(r#"{"a":1,"b":[2]}"#, r#"{"b":[2.0],"a":1e0}"#), None);
+        let found = find(r#"{"a":{"x/y":[1,2]}}"#, r#"{"a":{"x/y":[1,3,4]}}"#).unwrap();
+        assert_eq!(found.pointer, "/a/x~1y/1");
+        let found = find(r#"{"a":[1]}"#, r#"{"a":[1,2]}"#).unwrap();
+        assert_eq!((found.pointer.as_str(), found.recorded), ("/a/1", None));
+        let found = find(
+            r#"{"long":1}"#,
+            &format!(r#"{{"long":"{}"}}"#, "x".repeat(500)),
+        )
+        .unwrap();
+        assert!(found.asked.unwrap().len() < 200);
+    }
+}

@@ -52,6 +52,7 @@ fn verifier_crates_do_not_depend_on_the_network() {
         "runseal-archive",
         "runseal-kernel",
         "runseal-trust",
+        "runseal-report",
         "runseal-sandbox",
         "runseal-engine",
     ] {

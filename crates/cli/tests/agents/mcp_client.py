@@ -40,8 +40,8 @@ async def main():
             await call("add", {"a": 2, "b": 3})
             await call("add", {"a": 2, "b": 3})
             await call("count", {"upto": 3}, progress_callback=progress)
-            if mode == "legacy":
-                await call("greet", {})
+            # Each era has its own way for a server to ask back.
+            await call("greet" if mode == "legacy" else "introduce", {})
             await call("fail", {})
             await call("unknown", {})
         else:

@@ -2,6 +2,7 @@
 import sys
 
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import BaseModel
 
 server = MCPServer("tests")
@@ -30,6 +31,16 @@ async def greet(ctx: Context) -> str:
     """Asks the user for a name before it answers."""
     answer = await ctx.elicit("What is your name?", Name)
     return f"hello {answer.data.name}"
+
+
+@server.tool()
+async def introduce(ctx: Context) -> str | InputRequiredResult:
+    """Asks for a name as the later era does: with a result that wants more."""
+    if not ctx.input_responses:
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        question = ElicitRequest(params=ElicitRequestFormParams(message="Who is there?", requested_schema=schema))
+        return InputRequiredResult(input_requests={"name": question})
+    return f"pleased to meet {ctx.input_responses['name'].content['name']}"
 
 
 @server.tool()

@@ -75,3 +75,44 @@ impl Attribution {
         self.pending.values().copied().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> Message {
+        Message::parse(text.as_bytes()).0
+    }
+
+    #[test]
+    fn attribution_what_follows_a_reply_belongs_to_the_reply() {
+        let mut said = Attribution::default();
+        assert_eq!(said.server(&message(r#"{"method":"hello"}"#)), (None, None));
+        let call =
+            message(r#"{"id":7,"method":"tools/call","params":{"_meta":{"progressToken":"p"}}}"#);
+        assert_eq!(said.client(&call), 0);
+        let other = message(r#"{"id":8,"method":"tools/call","params":{}}"#);
+        assert_eq!(said.client(&other), 1);
+        // Progress names its request; a question does not, and is taken for the one that began last.
+        let progress =
+            message(r#"{"method":"notifications/progress","params":{"progressToken":"p"}}"#);
+        assert_eq!(said.server(&progress), (Some(0), None));
+        let question = message(r#"{"id":1,"method":"elicitation/create"}"#);
+        assert_eq!(said.server(&question), (Some(1), None));
+        assert_eq!(said.client(&message(r#"{"id":1,"result":{}}"#)), 2);
+        assert_eq!(
+            said.server(&message(r#"{"id":8,"result":{}}"#)),
+            (Some(2), Some(1))
+        );
+        assert_eq!(
+            said.server(&message(r#"{"id":7,"result":{}}"#)),
+            (Some(0), Some(0))
+        );
+        assert!(said.unanswered().is_empty());
+        // Word out of turn belongs to what was said last.
+        assert_eq!(
+            said.server(&message(r#"{"method":"notifications/x"}"#)),
+            (Some(2), None)
+        );
+    }
+}

@@ -1,5 +1,6 @@
 //! Passing answers on, piece by piece: from the upstream, or from a recording.
 
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -26,8 +27,24 @@ pub(super) fn milliseconds(begun: Instant) -> Option<u64> {
     u64::try_from(begun.elapsed().as_millis()).ok()
 }
 
-/// The client's side of a pump.
-struct Pieces(mpsc::Receiver<io::Result<Bytes>>);
+/// How long an answer that breaks off holds its end back, so that what came before is sent.
+const BEFORE_BREAK: Duration = Duration::from_millis(20);
+
+/// The client's side of a pump. An error closes the connection at once, with what was not sent yet;
+/// so it waits a moment, in which the connection sends what it has.
+struct Pieces {
+    receiver: mpsc::Receiver<io::Result<Bytes>>,
+    broken: Option<(io::Error, Pin<Box<tokio::time::Sleep>>)>,
+}
+
+impl Pieces {
+    fn new(receiver: mpsc::Receiver<io::Result<Bytes>>) -> Self {
+        Self {
+            receiver,
+            broken: None,
+        }
+    }
+}
 
 impl Body for Pieces {
     type Data = Bytes;
@@ -37,8 +54,22 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let piece = self.0.poll_recv(context);
-        piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
+        if self.broken.is_none() {
+            match self.receiver.poll_recv(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(Ok(piece))) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                Poll::Ready(Some(Err(error))) => {
+                    self.broken = Some((error, Box::pin(tokio::time::sleep(BEFORE_BREAK))));
+                }
+            }
+        }
+        if let Some((_, wait)) = &mut self.broken
+            && wait.as_mut().poll(context).is_pending()
+        {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.broken.take().map(|(error, _)| Err(error)))
     }
 }
 
@@ -68,7 +99,7 @@ impl Pumping {
                 }
             }
         });
-        Pieces(receiver).boxed_unsync()
+        Pieces::new(receiver).boxed_unsync()
     }
 
     async fn run(&self, mut upstream: Incoming, client: &mpsc::Sender<io::Result<Bytes>>) -> End {
@@ -204,7 +235,7 @@ pub(super) fn replay(
             }
         }
     });
-    *response.body_mut() = Pieces(receiver).boxed_unsync();
+    *response.body_mut() = Pieces::new(receiver).boxed_unsync();
     response
 }
 

@@ -256,8 +256,9 @@ fn named_value(bytes: &[u8], name: Range<usize>) -> Option<Range<usize>> {
     skip(b" \t", 8);
     let inner = skip(b"\\", 8);
     let is_quoted = skip(b"\"'", 1) == 1;
-    // `"secret": "…"` in JSON; `secret=…` in a form or an environment; `secret: a word` in prose is none.
-    if is_quoted_name != is_quoted && !bytes.get(name.end..at)?.contains(&b'=') {
+    // `"secret": "…"` in JSON; `secret=…` in a form or an environment, quoted or not.
+    let is_assigned = bytes.get(name.end..at)?.contains(&b'=');
+    if is_quoted_name != is_quoted && !is_assigned {
         return None;
     }
     if is_quoted && inner != slashes {
@@ -270,11 +271,13 @@ fn named_value(bytes: &[u8], name: Range<usize>) -> Option<Range<usize>> {
         .take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\&;,<>[]{}".contains(byte))
         .count();
     let value = rest.get(..length)?;
-    let is_one = value.len() >= LEAST_NAMED && !value.starts_with(b"[redacted");
+    // `secret: word` may be prose; `secret: 4f9a7c21` in a configuration is none.
+    let is_telling = value.len() >= 8 && value.iter().any(u8::is_ascii_digit);
+    let is_one = value.len() >= LEAST_NAMED && (is_quoted || is_assigned || is_telling);
     is_one.then_some(at..at + length)
 }
 
-fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize> {
+pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize> {
     let rest = bytes.get(from..)?;
     // The first byte of each needle here is rare in prose.
     let first = *needle.first()?;
@@ -423,6 +426,7 @@ mod tests {
             r#"{"password":{"type":"string"}}"#,
             r#"{"required":["password","secret"]}"#,
             "the password is: unknown to everybody",
+            "the secret: patience",
             r#"{"secret":""}"#,
             "https://example.org/path:with@sign",
             "task-scheduling-without-any-digits-in-it",

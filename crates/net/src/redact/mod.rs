@@ -148,6 +148,12 @@ impl Redactor {
             });
         }
         drop(state);
+        let placeholders = find_placeholders(bytes);
+        edits.retain(|edit| {
+            let is_within =
+                |place: &Range<usize>| edit.range.start < place.end && place.start < edit.range.end;
+            !placeholders.iter().any(is_within)
+        });
         merge(edits)
     }
 
@@ -317,6 +323,31 @@ struct Edit {
     is_new: bool,
 }
 
+/// Where placeholders stand, which are no secrets themselves. Only what is one to the letter counts.
+fn find_placeholders(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = find::position(bytes, PLACEHOLDER.as_bytes(), from) {
+        let inside = bytes.get(at + PLACEHOLDER.len()..).unwrap_or_default();
+        let is_kind =
+            |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
+        let kind = inside.iter().take_while(is_kind).count();
+        let rest = inside.get(kind..).unwrap_or_default();
+        let digits = rest.get(1..=DIGITS).unwrap_or_default();
+        let is_whole = rest.first() == Some(&b':')
+            && digits.len() == DIGITS
+            && digits.iter().all(u8::is_ascii_hexdigit)
+            && rest.get(DIGITS + 1) == Some(&b']');
+        from = at + PLACEHOLDER.len();
+        if is_whole && kind > 0 {
+            let end = from + kind + DIGITS + 2;
+            found.push(at..end);
+            from = end;
+        }
+    }
+    found
+}
+
 /// Sorts edits and joins those that touch each other's bytes: the first one's placeholder stands
 /// for all of them.
 fn merge(mut edits: Vec<Edit>) -> Vec<Edit> {
@@ -372,5 +403,76 @@ pub fn forget_digits(text: &str) -> Cow<'_, str> {
             out.push_str(rest);
             Cow::Owned(out)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "sk-proj-abcdefghijklmnop0123456789";
+
+    fn redactor() -> Redactor {
+        Redactor::with_key([7; 32], RedactionRules::default()).unwrap()
+    }
+
+    #[test]
+    fn redact_again_changes_nothing_and_what_only_looks_like_a_placeholder_hides_nothing() {
+        let redactor = redactor();
+        let header = redactor.redact_header("Authorization", format!("Bearer {SECRET}").as_bytes());
+        assert!(
+            header.starts_with("Bearer [redacted:authorization:"),
+            "{header}"
+        );
+        let once = redactor
+            .redact_text(&format!("authorization:{header} {SECRET}"))
+            .into_owned();
+        assert!(!once.contains("abcdef"), "{once}");
+        assert_eq!(redactor.redact_text(&once), once);
+        for forged in [
+            format!("[redacted:{SECRET}]"),
+            format!("[redacted:jwt:{SECRET}]"),
+            format!("[redacted:jwt:0011223344556677]{SECRET}"),
+        ] {
+            let redacted = redactor.redact_text(&forged);
+            assert!(!redacted.contains("abcdef"), "{forged}: {redacted}");
+        }
+    }
+
+    #[test]
+    fn redact_known_value_has_one_placeholder_in_every_form() {
+        let redactor = redactor();
+        redactor.learn("mine", b"opaque value/of+mine");
+        let plain = redactor
+            .redact_text("an opaque value/of+mine here")
+            .into_owned();
+        let placeholder = redactor.placeholder("mine", b"opaque value/of+mine");
+        assert!(plain.contains(&placeholder), "{plain}");
+        for text in [
+            "opaque%20value%2Fof%2Bmine",
+            "opaque%20value%2fof%2bmine",
+            "b3BhcXVlIHZhbHVlL29mK21pbmU=",
+            "eG9wYXF1ZSB2YWx1ZS9vZittaW5l",
+            "6f70617175652076616c75652f6f662b6d696e65",
+            "opaque value\\/of+mine",
+        ] {
+            let redacted = redactor.redact_text(text);
+            assert!(redacted.contains(&placeholder), "{text}: {redacted}");
+        }
+        assert_eq!(redactor.find_known(b"no secret here"), None);
+        assert_eq!(
+            redactor.find_known(b"x opaque value/of+mine"),
+            Some(("mine".to_owned(), 2))
+        );
+    }
+
+    #[test]
+    fn redact_different_keys_give_different_placeholders() {
+        let other = Redactor::with_key([8; 32], RedactionRules::default()).unwrap();
+        assert_ne!(redactor().redact_text(SECRET), other.redact_text(SECRET));
+        assert_eq!(
+            forget_digits(&redactor().redact_text(SECRET)),
+            forget_digits(&other.redact_text(SECRET))
+        );
     }
 }

@@ -62,6 +62,8 @@ pub struct Window {
     lanes: Lanes,
     /// Up to where events were looked at.
     looked: usize,
+    /// Up to where the end of the next one was searched for.
+    searched: usize,
     edits: Vec<Edit>,
 }
 
@@ -75,6 +77,7 @@ impl Window {
             released: 0,
             lanes: Lanes::default(),
             looked: 0,
+            searched: 0,
             edits: Vec::new(),
         }
     }
@@ -131,8 +134,15 @@ impl Window {
             BodyKind::Lines => line_length,
             _ => event_length,
         };
-        while let Some(length) = length_of(self.raw.get(self.looked..).unwrap_or_default()) {
+        loop {
             let from = self.looked;
+            // An end may begin before what was searched and reach into what is new.
+            let start = self.searched.saturating_sub(4).max(from);
+            let rest = self.raw.get(start..).unwrap_or_default();
+            let Some(length) = length_of(rest).map(|length| length + start - from) else {
+                self.searched = self.raw.len();
+                break;
+            };
             let event = self.raw.get(from..from + length).unwrap_or_default();
             let found = redactor.take_edits(event);
             let is_line = self.kind == BodyKind::Lines;
@@ -151,6 +161,7 @@ impl Window {
                 }
             }
             self.looked += length;
+            self.searched = self.looked;
         }
         if self.looked == 0 {
             if self.raw.len() > LONGEST_EVENT {
@@ -238,6 +249,7 @@ impl Window {
         self.cuts.iter_mut().for_each(|cut| cut.0 -= upto);
         self.raw.drain(..upto);
         self.looked = self.looked.saturating_sub(upto);
+        self.searched = self.searched.saturating_sub(upto);
         self.released += released.bytes.len() as u64;
         released
     }
