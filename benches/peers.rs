@@ -26,10 +26,13 @@ use runseal_benches::render_table;
 const OUTPUT: &str = r#"{"engine":{"engine_code":"RESONANCE_SWEEP","engine_version":"1.0.0"},
     "semantics":"DETERMINISTIC_TRANSFORM","outputs":{"peak_hz":440,"peak_gain":25,"samples":81}}"#;
 
+/// A name to ask for it by, and what measures it in a folder of its own.
+type Part = (&'static str, fn(&Path));
+
 fn main() {
     let wants = parts();
     let folder = tempfile::tempdir().unwrap();
-    let measure: [(&str, fn(&Path)); 5] = [
+    let measure: [Part; 5] = [
         ("archive", archive),
         ("many", many),
         ("small", small),

@@ -239,12 +239,12 @@ fn witnesses_cosign_what_only_grows_and_policies_count_them() {
         bench.write("proof", &proof);
         let ran = cosign("at3.txt", &["--proof", "proof"]);
         let witness = ran.stderr.rsplit(' ').next().unwrap().trim().to_owned();
-        bench.write(&format!("{name}.txt"), &ok(ran));
+        bench.write(&format!("{name}.txt"), ok(ran));
         policy.push_str(&format!("witness {name} {witness}\n"));
     }
     bench.write(
         "policy",
-        &format!("{policy}group two 2 w1 w2 w3\nquorum two\n"),
+        format!("{policy}group two 2 w1 w2 w3\nquorum two\n"),
     );
     ok(bench.run(&["log", "prove", "log", "out/r0"]));
     let ran = bench.run(&["verify", "out/r0", "--log", "log", "--log-policy", "policy"]);

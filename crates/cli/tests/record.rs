@@ -1,7 +1,12 @@
 //! `runseal record` as its users meet it: what is sealed, what is refused, what is left behind.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "test code, which says what it skips"
+)]
 
+#[allow(dead_code, reason = "each test program uses a part of it")]
 mod record_support;
 
 use std::fs;

@@ -1,8 +1,13 @@
 //! Thirty small programs in five languages, recorded and replayed: those that are deterministic
 //! reproduce, those that are not are told why.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "test code, which says what it skips"
+)]
 
+#[allow(dead_code, reason = "each test program uses a part of it")]
 mod record_support;
 
 use std::path::Path;

@@ -1,8 +1,13 @@
 //! Runs the walks of docs/record.md as they stand, and makes, checks, runs and replays a new engine
 //! in every language.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "test code, which says what it skips"
+)]
 
+#[allow(dead_code, reason = "each test program uses a part of it")]
 mod record_support;
 
 use std::path::Path;

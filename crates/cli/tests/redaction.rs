@@ -40,11 +40,11 @@ fn open_engine(bench: &Bench) {
     let manifest = canonical_bytes(&manifest, Dialect::Jcs).unwrap();
     bench.write(
         "engine/ENGINE_MANIFEST.json",
-        &String::from_utf8(manifest).unwrap(),
+        String::from_utf8(manifest).unwrap(),
     );
     bench.write("engine/INPUT_SCHEMA.json", "{}");
     bench.write("engine/OUTPUT_SCHEMA.json", "{}");
-    bench.write("engine/COUPLING_RULES.json", &read("COUPLING_RULES.json"));
+    bench.write("engine/COUPLING_RULES.json", read("COUPLING_RULES.json"));
     bench.write("engine/SEALING_SPEC.md", "as it is");
     // What the manifest's command names.
     for entry in fs::read_dir(&example).unwrap() {
@@ -456,7 +456,7 @@ fn value_disclosed_later_is_accepted_only_where_it_was_sealed() {
         ("/context/city", "/context/name"),
         ("/context/city", "/context/age"),
     ] {
-        bench.write("lie.json", &city.replace(from, to));
+        bench.write("lie.json", city.replace(from, to));
         let ran = bench.run(&["unredact", "two", "--with", "lie.json", "-o", "lied"]);
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
         assert!(ran.stderr.contains("DISCLOSURE: "), "{}", ran.stderr);
@@ -501,7 +501,7 @@ fn bad_input_is_told_and_nothing_is_written() {
         64,
         "no pattern",
     );
-    bench.write("bad.seed", &"0".repeat(64));
+    bench.write("bad.seed", "0".repeat(64));
     let with = |seed: &str| {
         bench.run(&[
             "redact",
@@ -640,7 +640,7 @@ fn plan_profile_patterns_and_default_id() {
         ok(command.output().unwrap().into())
     };
     let plain = run(&[]);
-    bench.write("my.seed", &"7".repeat(64));
+    bench.write("my.seed", "7".repeat(64));
     let blinded = run(&["--redactable", "--seed", "my.seed"]);
     let id = |said: &str| said.split("run_20231114T221320Z_").nth(1).unwrap()[..8].to_owned();
     assert_ne!(id(&plain), id(&blinded));

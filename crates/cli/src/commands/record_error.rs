@@ -35,7 +35,7 @@ pub fn record_error(error: RecordError, keeps_failed: bool) -> Result<Outcome, C
             }
         }
         RecordError::Interrupted
-        | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled { .. })) => CliError::new(
+        | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled)) => CliError::new(
             Outcome::Interrupted,
             "INTERRUPTED",
             "the command was ended and nothing was sealed",

@@ -1,7 +1,7 @@
 //! `runseal log append`: one more entry for each signed statement.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Level, Outcome};
@@ -39,7 +39,7 @@ pub struct Args {
     key: KeyArgs,
 }
 
-fn entries_of(args: &Args, path: &PathBuf) -> Result<Vec<LogEntry>, CliError> {
+fn entries_of(args: &Args, path: &Path) -> Result<Vec<LogEntry>, CliError> {
     let entries = entries_beside(path)?;
     if !entries.is_empty() {
         return Ok(entries);

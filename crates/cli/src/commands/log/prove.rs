@@ -1,6 +1,6 @@
 //! `runseal log prove`: that something is in a log, or that the log only grew.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
@@ -42,7 +42,7 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-fn find_entry(args: &Args, log: &LogStore, path: &PathBuf) -> Result<u64, CliError> {
+fn find_entry(args: &Args, log: &LogStore, path: &Path) -> Result<u64, CliError> {
     let mut entries = entries_beside(path)?;
     if entries.is_empty() {
         let signable = read_signable(path, Level::Integrity)
@@ -64,7 +64,7 @@ fn find_entry(args: &Args, log: &LogStore, path: &PathBuf) -> Result<u64, CliErr
     })
 }
 
-fn prove_growth(args: &Args, log: &LogStore, since: &PathBuf) -> Result<String, CliError> {
+fn prove_growth(args: &Args, log: &LogStore, since: &Path) -> Result<String, CliError> {
     let (note, new) = newest(args, log)?;
     let old = Checkpoint::parse(&read_note(since)?.text);
     let old = old.map_err(|error| {

@@ -1,9 +1,9 @@
 //! Redacted copies: a bundle of which parts are withheld, and which can still be verified.
 //!
-//! - [`commit`]: salts, keys and commitments.
-//! - [`documents`]: REDACTION.json and REDACTED.json.
-//! - [`stays`]: what a format never withholds.
-//! - [`rules`]: RD1-RD6.
+//! - [`commit`] has salts, keys and commitments.
+//! - [`documents`] has REDACTION.json and REDACTED.json.
+//! - [`stays`] has what a format never withholds.
+//! - [`rules`] has RD1-RD6.
 //!
 //! docs/redaction.md is the reference. What is hidden and how well is decided by [`commit`];
 //! which places must be hidden together is decided where copies are made.
