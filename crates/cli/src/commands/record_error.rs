@@ -34,12 +34,13 @@ pub fn record_error(error: RecordError, keeps_failed: bool) -> Result<Outcome, C
                 false => told.hint("`--keep-failed` seals a failed run, marked as one"),
             }
         }
-        RecordError::Interrupted
-        | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled)) => CliError::new(
-            Outcome::Interrupted,
-            "INTERRUPTED",
-            "the command was ended and nothing was sealed",
-        ),
+        RecordError::Interrupted | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled)) => {
+            CliError::new(
+                Outcome::Interrupted,
+                "INTERRUPTED",
+                "the command was ended and nothing was sealed",
+            )
+        }
         RecordError::Run(error) => run_error(error),
         RecordError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message)
             .hint("record again while nothing else writes to the folder"),
