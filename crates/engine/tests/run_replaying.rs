@@ -214,6 +214,7 @@ fn replay(bench: &Bench, bundle: &std::path::Path, times: u32) -> Replay {
     let options = ReplayOptions {
         times,
         policy: &policy,
+        same_environment: false,
     };
     replay_run(&source, &engine, options, || Ok(Sandbox::probe().unwrap())).unwrap()
 }
@@ -310,6 +311,7 @@ fn verdict_without_running(bench: &Bench, bundle: &std::path::Path) -> Verdict {
     let options = ReplayOptions {
         times: 1,
         policy: &policy,
+        same_environment: false,
     };
     let never = || Err(SealError::Rejected(Vec::new()));
     match replay_run(&source, &engine, options, never) {
@@ -393,6 +395,7 @@ fn replay_rule_6_asks_for_the_same_engine_or_a_permitted_version() {
     let options = ReplayOptions {
         times: 1,
         policy: &policy,
+        same_environment: false,
     };
     let found = replay_run(&source, &engine, options, || {
         Err(SealError::Rejected(Vec::new()))
