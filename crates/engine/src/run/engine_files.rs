@@ -11,7 +11,7 @@ use std::path::Path;
 use runseal_core::formats::run_bundle::layout::{CONTRACTS, ENGINE_FOLDER, RUN_ENVIRONMENT};
 use runseal_core::formats::run_bundle::recorded::{CaptureGap, ENGINE_LIST, parse_listed_files};
 use runseal_core::path::SafePath;
-use runseal_core::source::{Source, SourceError};
+use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
 use runseal_sandbox::{
     FirstUse, INSIDE_WORK, Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind,
