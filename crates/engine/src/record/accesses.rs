@@ -33,6 +33,9 @@ const NEVER_KEPT: [&str; 3] = [
 /// Names of one folder that are kept at the most.
 const MOST_LISTED: usize = 10_000;
 
+/// Files that are sealed at the most where nothing was seen, and all that may have been read are.
+const MOST_DECLARED: usize = 20_000;
+
 /// Examples that a gap names.
 const SHOWN: usize = 5;
 
@@ -92,6 +95,9 @@ pub enum AccessError {
         /// What is wrong with it.
         why: String,
     },
+    /// Nothing was seen, and the folder has too much to seal it all.
+    #[error("nothing was observed, and the folder has more than {0} files to seal instead")]
+    TooMany(usize),
     /// A folder that could not be listed again.
     #[error("`{}` could not be listed", .path.display())]
     List {
@@ -111,6 +117,14 @@ pub(crate) struct Places<'a> {
     pub(crate) inputs: &'a [PathBuf],
     /// Where bundles go, where that was not there when the command ran.
     pub(crate) out: Option<&'a Path>,
+    /// What else of the host the command saw: toolchains, wherever they lie.
+    pub(crate) shown: &'a [PathBuf],
+}
+
+impl Places<'_> {
+    fn shows(&self, path: &Path) -> bool {
+        self.shown.iter().any(|shown| path.starts_with(shown))
+    }
 }
 
 /// Sorts what `run` did.
@@ -135,6 +149,9 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");
+    }
+    if !run.observation().is_some_and(Observation::is_there) {
+        found.add_folder(places)?;
     }
     if let Some(layer) = &run.recorded.layer {
         found.add_originals(layer, places)?;
@@ -167,7 +184,9 @@ impl Accesses {
                 (ObservedKind::File, Some(input)) if is_input => {
                     self.add_read(file, input, places)?;
                 }
-                (ObservedKind::File, None) if is_input && is_of_the_machine(&file.path) => {
+                (ObservedKind::File, None)
+                    if is_input && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
+                {
                     self.outside.push(file.clone());
                 }
                 (ObservedKind::Folder, Some(_)) if file.is_read => {
@@ -331,6 +350,26 @@ impl Accesses {
             );
         }
         self.listed.insert(relative, names);
+        Ok(())
+    }
+
+    /// Everything below the folder: what may have been read, where nothing was seen.
+    fn add_folder(&mut self, places: Places<'_>) -> Result<(), AccessError> {
+        let entries = fs::read_dir(places.folder).map_err(|source| AccessError::List {
+            path: places.folder.to_owned(),
+            source,
+        })?;
+        let known = BTreeSet::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let is_history = entry.file_name() == OsStr::new(".git");
+            if Some(path.as_path()) != places.out && !is_history {
+                self.add_original(&path, places, &known)?;
+            }
+            if self.files.len() > MOST_DECLARED {
+                return Err(AccessError::TooMany(MOST_DECLARED));
+            }
+        }
         Ok(())
     }
 
@@ -595,6 +634,7 @@ mod tests {
             folder: Path::new("/p"),
             inputs: &inputs,
             out: None,
+            shown: &[],
         };
         let place = |path: &'static str| {
             let found = input_of(Path::new(path), places);

@@ -101,6 +101,8 @@ pub struct CommandRun {
     pub environment: BTreeMap<String, String>,
     /// The program that was started.
     pub program: PathBuf,
+    /// What of the host was shown at its own place, beside the system and the folder.
+    pub shown: Vec<PathBuf>,
     /// How far it was kept apart.
     pub isolation: Isolation,
     pub(crate) fixed_time: FixedTime,
@@ -178,6 +180,7 @@ pub fn run_command(
         recorded,
         environment,
         program: toolchain.program,
+        shown: spec.show,
         isolation: sandbox.isolation(),
         fixed_time,
         _store: store,

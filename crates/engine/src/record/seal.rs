@@ -224,6 +224,7 @@ impl Sealing<'_> {
             folder: &command.folder,
             inputs: &inputs,
             out: (!self.has_bundles).then_some(request.out.as_path()),
+            shown: &run.shown,
         };
         let mut accesses = sort_accesses(&run, places)?;
         let contracts = make_contracts(&command.argv, &command.parameters)?;

@@ -195,6 +195,12 @@ fn make_run_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> 
     say(&format!("sealed; outputs_hash {hash}"))?;
     shell.expect("replay good/runs/first --engine engine", 0)?;
     say("run again from the sealed input: the same bytes")?;
+    shell.expect(
+        "record --out good/runs --run-id recorded -- sort handbook/prices.md",
+        0,
+    )?;
+    shell.expect("replay good/runs/recorded", 0)?;
+    say("any command, sealed with what it read and printed, and replayed from its bundle alone")?;
     made.push(Made {
         name: "runs/first",
         title: "run bundle",
