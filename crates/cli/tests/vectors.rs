@@ -32,7 +32,7 @@ struct Subject {
 /// The receipt that trust policies are tried on.
 const RECEIPT: &str = "../../receipt/ok-signed/input.json";
 
-const SUBJECTS: [Subject; 14] = [
+const SUBJECTS: [Subject; 15] = [
     single(
         "context-bundle",
         &["bundle", "verify"],
@@ -90,6 +90,7 @@ const SUBJECTS: [Subject; 14] = [
         strict: None,
     },
     single("run-bundle", LENIENT, STRICT),
+    single("redacted-bundle", LENIENT, STRICT),
     single("archive", LENIENT, STRICT),
 ];
 
