@@ -1229,6 +1229,10 @@ def make_redacted():
     def link(folder):
         (folder / "more").symlink_to("/etc/hostname")
 
+    def bring_back(folder):
+        (folder / "artifacts").mkdir(exist_ok=True)
+        (folder / "artifacts/sweep.csv").write_text("x\n")
+
     marker = {"runseal.redacted": "0" * 64}
     case("rd1-commitment-missing", lambda f: (f / "REDACTION.json").unlink())
     case("rd1-root-of-other-files", member("REDACTION.json", put(["root"], sha("x"))))
@@ -1237,7 +1241,7 @@ def make_redacted():
     case("rd2-file-missing", lambda f: (f / "SEALING_SPEC.md").unlink())
     case("rd2-file-added", lambda f: (f / "SHA256SUMS.txt").write_text("x\n"))
     case("rd2-link", link)
-    case("rd2-withheld-file-is-here", lambda f: (f / "artifacts/sweep.csv").write_text("x\n"), base="ok-files")
+    case("rd2-withheld-file-is-here", bring_back, base="ok-files")
     case("rd3-value-changed", member("RUN_INPUT.json", put(["inputs", "steps"], 6)))
     case("rd3-member-added", member("RUN_INPUT.json", put(["inputs", "more"], 1)))
     case("rd3-file-changed", text("SEALING_SPEC.md", "a", "b"))
