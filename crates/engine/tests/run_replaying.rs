@@ -212,7 +212,6 @@ fn replay(bench: &Bench, bundle: &std::path::Path, times: u32) -> Replay {
     let source = DirectorySource::open(bundle, RootLink::Follow).unwrap();
     let policy = limits();
     let options = ReplayOptions {
-        same_environment: false,
         times,
         policy: &policy,
         same_environment: false,
@@ -310,7 +309,6 @@ fn verdict_without_running(bench: &Bench, bundle: &std::path::Path) -> Verdict {
     let source = DirectorySource::open(bundle, RootLink::Follow).unwrap();
     let policy = limits();
     let options = ReplayOptions {
-        same_environment: false,
         times: 1,
         policy: &policy,
         same_environment: false,
@@ -395,7 +393,6 @@ fn replay_rule_6_asks_for_the_same_engine_or_a_permitted_version() {
     let source = DirectorySource::open(&sealed.path, RootLink::Follow).unwrap();
     let policy = limits();
     let options = ReplayOptions {
-        same_environment: false,
         times: 1,
         policy: &policy,
         same_environment: false,
