@@ -3,7 +3,7 @@
 //! - [`commit`] has salts, keys and commitments.
 //! - [`documents`] has REDACTION.json and REDACTED.json.
 //! - [`stays`] has what a format never withholds.
-//! - [`rules`] has RD1-RD6.
+//! - `rules` has RD1-RD6.
 //!
 //! docs/redaction.md is the reference. What is hidden and how well is decided by [`commit`];
 //! which places must be hidden together is decided where copies are made.
