@@ -49,7 +49,7 @@ pub struct Args {
     /// reads of it is sealed under inputs/. May be repeated.
     #[arg(long, value_name = "PATH")]
     input: Vec<PathBuf>,
-    /// A parameter: the command finds it as the variable RUNSEAL_PARAM_<K>. May be repeated.
+    /// A parameter: the command finds it as the variable `RUNSEAL_PARAM_K`. May be repeated.
     #[arg(long, value_name = "K=V")]
     param: Vec<String>,
     /// Which of the files that it writes are kept, by their path below the folder; all where not
