@@ -1,7 +1,7 @@
 //! The proposed predicate `ai-agent-action` (in-toto/attestation#588): one tool call as whoever
 //! carried it saw it, with a hash chain of such records below it.
 //!
-//! [`record`] writes it for a run bundle; [`check`] judges a statement and the records that its
+//! `record` writes it for a run bundle; `check` judges a statement and the records that its
 //! chain is made of. The proposal is not settled: what is written and judged here is version 0.1 as
 //! of its commit a5dd509.
 
