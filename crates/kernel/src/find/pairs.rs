@@ -56,8 +56,9 @@ impl<'s, 't> Statements<'s, 't> {
         let numbers = list.iter().map(|(_, other)| *other as usize);
         let others = numbers.map(|other| (other, &self.all[other]));
         others
-            .filter(move |(_, other)| other.source != own.source && other.has_labels_of(own))
+            .filter(move |(_, other)| other.source != own.source)
             .take(MOST_CANDIDATES)
+            .filter(move |(_, other)| other.has_labels_of(own))
     }
 
     /// Statements of other constraints that share the rarest of these words that is shared at all.
