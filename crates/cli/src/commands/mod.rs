@@ -37,7 +37,6 @@ mod redact;
 mod replay;
 mod replay_intent;
 mod replay_pack;
-mod replay_render;
 mod report;
 mod rules;
 mod run;

@@ -5,15 +5,18 @@
 //! - [`contracts`], [`command`]: an engine's folder: its five contracts, what it executes.
 //! - [`upstream`], [`execute`], [`staging`], [`seal`]: from an input to a sealed bundle.
 //! - `engine_files`: what of its folder and of the machine an engine read.
-//! - [`replay`]: the same again, and where it differs.
+//! - [`declared`]: a run that a program describes itself, from within.
+//! - [`replay`], [`replay_render`]: the same again, and where it differs.
 
 pub mod command;
 mod complete;
 pub mod contracts;
+pub mod declared;
 pub(crate) mod engine_files;
 pub mod execute;
 pub mod init;
 pub mod replay;
+pub mod replay_render;
 pub mod schema;
 pub mod seal;
 mod shown;

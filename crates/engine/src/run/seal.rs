@@ -185,6 +185,18 @@ fn rejected_run(error: ExecuteError) -> SealError {
     }
 }
 
+/// Seals a run that its own program described: nothing was executed or observed by us.
+pub(super) fn seal_declared_output(
+    request: Request<'_>,
+    put_files: impl FnOnce(&mut RunFiles) -> Result<(), SealError>,
+    output: &[u8],
+    (artifacts, paths): (&dyn Source, Vec<SafePath>),
+) -> Result<Sealed, SealError> {
+    let mut prepared = prepare(request)?;
+    put_files(&mut prepared.files)?;
+    finish(prepared, output, Some((artifacts, paths)), None)
+}
+
 /// Everything that is known before there is an output.
 struct Prepared<'a> {
     engine: &'a Engine,

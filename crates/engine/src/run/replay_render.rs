@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use runseal_core::canon::Value;
 use runseal_core::verify::one_line;
-use runseal_engine::record::repeat::Varying;
-use runseal_engine::run::replay::{Comparison, Divergence, REPLAY_RULES, Replay, Verdict};
 use runseal_sandbox::Isolation;
+
+use super::replay::{Comparison, Divergence, REPLAY_RULES, Replay, Verdict};
+use crate::record::repeat::Varying;
 
 /// Files of the machine that differ, shown to people at the most.
 const SHOWN_FILES: usize = 20;
