@@ -154,7 +154,7 @@ def test_seal_and_replay_an_engine(tmp_path: pathlib.Path) -> None:
     engine = root / "examples/engines/resonance-sweep"
     made = tmp_path / "made"
     made.mkdir()
-    given = (engine / "input.json").read_bytes()
+    given = runseal.canon((engine / "input.json").read_bytes())
     ran = subprocess.run(
         ["sh", "engine.sh", "sweep.awk"], cwd=engine, input=given, capture_output=True, check=True,
         env={**os.environ, "RUNSEAL_ARTIFACTS": str(made)},

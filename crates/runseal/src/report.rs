@@ -35,7 +35,7 @@ pub fn verify_path(path: impl AsRef<Path>) -> Report {
 ///     .paths(&["evidence.zip", "more/"]);
 /// # Ok::<(), runseal::Error>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Verify {
     level: Level,
     threads: Option<usize>,
@@ -44,10 +44,22 @@ pub struct Verify {
     demands: Demands,
 }
 
+impl Default for Verify {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Verify {
-    /// As `runseal verify` does without options.
+    /// As `runseal verify` does without options: document and integrity rules.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            level: Level::Integrity,
+            threads: None,
+            policy: None,
+            is_signature_demanded: false,
+            demands: Demands::default(),
+        }
     }
 
     /// Up to which level rules must hold.

@@ -48,7 +48,10 @@ fn sealing_example_reproduces() {
     }
     let folder = tempfile::tempdir().unwrap();
     let engine = project_root().join("examples/engines/resonance-sweep");
-    let input = engine.join("input.json");
+    // An engine gets its input in canonical form.
+    let input = folder.path().join("input.json");
+    let text = fs::read(engine.join("input.json")).unwrap();
+    fs::write(&input, runseal::canon(&text).unwrap()).unwrap();
     let (output, artifacts) = (
         folder.path().join("output.json"),
         folder.path().join("made"),
