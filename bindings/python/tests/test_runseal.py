@@ -26,7 +26,7 @@ def test_verify_says_what_holds(bundle: pathlib.Path) -> None:
     report = runseal.verify(bundle, level="form")
     assert report and report.ok and report.exit_code == 0
     (unit,) = report.units
-    assert (unit.format, unit.ok, unit.findings) == ("run_bundle", True, ())
+    assert (unit.format, unit.ok, unit.findings) == ("run-bundle", True, ())
     assert "valid" in str(report)
 
 
@@ -181,7 +181,7 @@ def test_diff_canon_digest(bundle: pathlib.Path, tmp_path: pathlib.Path) -> None
 
 
 def test_notebooks_show_no_markup_of_others(tmp_path: pathlib.Path) -> None:
-    with runseal.record(tmp_path / "<script>", name="<b>BOLD</b>", script=False) as run:
+    with runseal.record(tmp_path / "<script>", version="<b>BOLD</b>", script=False) as run:
         run.param("<img src=x onerror=alert(1)>", "</pre><script>alert(1)</script>")
     for shown in (runseal.verify(run.path), runseal.inspect(run.path), runseal.diff(run.path, run.path), run):
         html = shown._repr_html_()

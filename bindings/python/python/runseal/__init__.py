@@ -7,7 +7,7 @@ Verify what you were handed:
 >>> report.ok
 True
 >>> [(unit.format, unit.ok) for unit in report.units]
-[('run_bundle', True)]
+[('run-bundle', True)]
 
 Describe a run while it goes on; leaving the block seals it:
 
