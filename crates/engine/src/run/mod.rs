@@ -1,6 +1,5 @@
 //! Run bundles: load an engine, run it in the sandbox, seal the run, verify it, replay it.
 //!
-//! - [`schema`]: JSON Schema, offline.
 //! - [`verify`]: a bundle's facts, and its report.
 //! - [`contracts`], [`command`]: an engine's folder: its five contracts, what it executes.
 //! - [`upstream`], [`execute`], [`staging`], [`seal`]: from an input to a sealed bundle.
@@ -17,10 +16,11 @@ pub mod execute;
 pub mod init;
 pub mod replay;
 pub mod replay_render;
-pub mod schema;
 pub mod seal;
 mod shown;
 pub mod staging;
 pub mod upstream;
 pub mod verify;
 pub mod warnings;
+
+pub use runseal_survey::schema;

@@ -8,7 +8,7 @@ use runseal_core::source::SourceError;
 use runseal_trust::check::{Found, FoundSignature, read_signatures};
 use runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;
 
-use crate::input::read_file;
+use crate::Files;
 
 /// How a signature is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,15 +52,15 @@ pub fn path_beside(path: &Path, form: SignatureForm) -> PathBuf {
 }
 
 /// Whether anything stands where signatures of `path` would, whatever it is.
-pub(super) fn has_beside(path: &Path) -> bool {
+pub(super) fn has_beside(files: &dyn Files, path: &Path) -> bool {
     BESIDE
         .iter()
-        .any(|form| std::fs::symlink_metadata(path_beside(path, *form)).is_ok())
+        .any(|form| files.is_there(&path_beside(path, *form)))
 }
 
 /// Reads all signatures beside `path`. A file that is there and cannot be used is a damaged
 /// signature, never none.
-pub fn read_beside(path: &Path) -> Vec<Found> {
+pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     for form in BESIDE {
         let file = path_beside(path, form);
@@ -69,7 +69,7 @@ pub fn read_beside(path: &Path) -> Vec<Found> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let fault = match read_file(&file, MAX_SIGNATURE_FILE_BYTES) {
+        let fault = match files.read(&file, MAX_SIGNATURE_FILE_BYTES) {
             Err(SourceError::NotFound { .. }) => continue,
             // Nothing can lie beside something that is in an archive.
             Err(SourceError::Io { source, .. }) if source.kind() == ErrorKind::NotADirectory => {

@@ -33,7 +33,8 @@ pub trait Onlooker: Sync {
 }
 
 /// An onlooker with no interest in anything.
-pub(super) struct Nobody;
+#[derive(Debug, Clone, Copy)]
+pub struct Nobody;
 
 impl Onlooker for Nobody {
     fn wants(&self, _: &Path) -> bool {

@@ -10,16 +10,14 @@ use runseal_core::formats::Format;
 use runseal_core::formats::redacted::documents::REDACTION;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
-use runseal_core::source::{Source, SourceError};
+use runseal_core::source::{EntryKind, SourceError};
 use runseal_core::verify::Level;
 use runseal_trust::facts::{read_facts, read_inputs};
 use runseal_trust::predicate::Facts;
 use runseal_trust::statement::Target;
 
-use crate::directory::{DirectorySource, RootLink};
-use crate::input::read_file;
-use crate::survey::Noted;
-use crate::survey::load::{LoadError, Loaded, load};
+use crate::load::{LoadError, Loaded, load};
+use crate::{Files, Noted};
 
 /// The manifest of a run bundle, which lists every other file.
 const SUMS: &str = "SHA256SUMS.txt";
@@ -45,8 +43,8 @@ pub struct Signable {
 ///
 /// # Errors
 /// When it cannot be read, or is of no known format.
-pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
-    let loaded = load(path, level)?;
+pub fn read_signable(files: &dyn Files, path: &Path, level: Level) -> Result<Signable, LoadError> {
+    let loaded = load(files, path, level)?;
     let documents = loaded.parse();
     let get = |name: &str| documents.get(name).map(Document::root);
     let mut facts = read_facts(loaded.format, get);
@@ -57,7 +55,7 @@ pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
     let inputs = read_inputs(loaded.format, get);
     let output = get("RUN_OUTPUT.json").filter(|_| loaded.format == Format::RunBundle);
     let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
-    let target = target_of(path, &loaded)?;
+    let target = target_of(files, path, &loaded)?;
     Ok(Signable {
         target,
         format: loaded.format,
@@ -73,6 +71,7 @@ pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
 /// # Errors
 /// When a part of it cannot be signed for.
 pub(super) fn signable_of(
+    files: &dyn Files,
     path: &Path,
     noted: Noted,
     is_valid: bool,
@@ -81,10 +80,10 @@ pub(super) fn signable_of(
         format,
         document,
         mut kept,
-        files,
+        files: digests,
         is_archived: _,
     } = noted;
-    let name = name_of(path);
+    let name = name_of(files, path);
     let parsed = ["RUN_META.json", "run.json"].map(|file| {
         let bytes = kept.get(file)?;
         Some((file, parse_document(bytes, &ReadOptions::default()).ok()?))
@@ -113,7 +112,7 @@ pub(super) fn signable_of(
                 })?;
             Target::of_file(&name, REDACTION, commitment)
         }
-        (None, _) => Target::of_folder(&name, all_digests(files)?),
+        (None, _) => Target::of_folder(&name, all_digests(digests)?),
     };
     Ok(Signable {
         target,
@@ -141,25 +140,31 @@ fn all_digests(
 }
 
 /// What people call the thing at `path`.
-fn name_of(path: &Path) -> String {
-    let resolved = path.file_name().map(ToOwned::to_owned).or_else(|| {
-        let whole = path.canonicalize().ok()?;
-        whole.file_name().map(ToOwned::to_owned)
-    });
-    resolved.unwrap_or_default().to_string_lossy().into_owned()
+fn name_of(files: &dyn Files, path: &Path) -> String {
+    let named = path.file_name();
+    let named = named.map(|name| name.to_string_lossy().into_owned());
+    named
+        .or_else(|| files.resolved_name(path))
+        .unwrap_or_default()
 }
 
-fn target_of(path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
-    let name = name_of(path);
-    let is_folder = path.is_dir();
+fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
+    let name = name_of(files, path);
+    let is_folder = files
+        .kind(path)
+        .is_ok_and(|kind| kind == EntryKind::Directory);
     let mut target = if let Some(bytes) = loaded.documents.get("") {
         Target::of_file(&name, &name, bytes.clone())
     } else if !is_folder && loaded.format == Format::Ledger {
-        Target::of_file(&name, &name, read_file(path, JsonLimits::LARGEST_DOCUMENT)?)
+        Target::of_file(
+            &name,
+            &name,
+            files.read(path, JsonLimits::LARGEST_DOCUMENT)?,
+        )
     } else if loaded.format == Format::RunBundle {
         let sums = match loaded.texts.get(SUMS) {
             Some(bytes) => bytes.clone(),
-            None => read_from_folder(path, SUMS)?,
+            None => read_from_folder(files, path, SUMS)?,
         };
         let mut target = Target::of_file(&name, SUMS, sums);
         // What its redacted copies will have in common with it.
@@ -174,7 +179,7 @@ fn target_of(path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
     } else if loaded.format == Format::Redacted {
         let commitment = match loaded.documents.get(REDACTION) {
             Some(bytes) => bytes.clone(),
-            None => read_from_folder(path, REDACTION)?,
+            None => read_from_folder(files, path, REDACTION)?,
         };
         Target::of_file(&name, REDACTION, commitment)
     } else {
@@ -185,24 +190,17 @@ fn target_of(path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
     let has_manifest = matches!(loaded.format, Format::RunBundle | Format::Redacted);
     let is_archive = !is_folder && (target.files.is_some() || has_manifest);
     if is_archive {
-        target.archive = Some(archive_digest(path)?);
+        target.archive = Some(archive_digest(files, path)?);
     }
     Ok(target)
 }
 
 /// An archive as a subject of its own.
-pub(super) fn archive_digest(path: &Path) -> Result<(String, Digest), SourceError> {
-    Ok((name_of(path), digest_file(path)?))
-}
-
-fn digest_file(path: &Path) -> Result<Digest, SourceError> {
-    let (mut file, _) = crate::input::open_regular(path)?;
-    let mut hasher = runseal_core::digest::Hasher::new();
-    io::copy(&mut file, &mut hasher).map_err(|source| SourceError::Io {
-        path: path.display().to_string(),
-        source,
-    })?;
-    Ok(hasher.finish())
+pub(super) fn archive_digest(
+    files: &dyn Files,
+    path: &Path,
+) -> Result<(String, Digest), SourceError> {
+    Ok((name_of(files, path), files.digest(path)?))
 }
 
 fn safe(name: &str) -> Result<SafePath, SourceError> {
@@ -211,7 +209,7 @@ fn safe(name: &str) -> Result<SafePath, SourceError> {
     })
 }
 
-fn read_from_folder(path: &Path, name: &str) -> Result<Vec<u8>, SourceError> {
-    let source = DirectorySource::open(path, RootLink::Follow)?;
+fn read_from_folder(files: &dyn Files, path: &Path, name: &str) -> Result<Vec<u8>, SourceError> {
+    let source = files.open_folder(path, true, None)?;
     source.read(&safe(name)?, JsonLimits::LARGEST_DOCUMENT)
 }

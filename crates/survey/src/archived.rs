@@ -13,7 +13,7 @@ use super::inside::InsidePath;
 use super::judge::{Judge, judge_source, judge_text, of_judged};
 use super::witness::Noted;
 use super::{Found, NOTHING_FOUND, UnitResults, display_path, name_several};
-use crate::archive::{Archive, ArchiveSource, Record};
+use runseal_archive::{Archive, ArchiveSource, Record};
 
 /// Judges everything in an archive.
 pub(super) fn judge_archive(
@@ -117,7 +117,7 @@ fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> 
 }
 
 /// The folder that stands for the archive and what it is; the documents in it where it is none.
-pub(crate) fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
+pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
     let mut search = Search {
         archive,
         path: "",

@@ -2,11 +2,10 @@
 //! files. What is shown is the bytes that were judged.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::{self, Read as _};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use runseal_archive::{Archive, ArchiveSource, HEAD, Record, sniff};
 use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
@@ -19,14 +18,10 @@ use runseal_core::verify::{Finding, Level, Report};
 
 use super::archived::{detect_in_archive, faults_of, find_in_archive};
 use super::inside::InsidePath;
-use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
+use super::judge::{NAME_THE_FOLDER, fill, judge_source, open_folder};
 use super::kept::KeptSource;
 use super::walk::list;
-use super::{NOTHING_FOUND, display_path, error_chain, name_several};
-use crate::archive::{
-    Archive, ArchiveSource, HEAD, Record, read_archive_file, read_archive_stream, sniff,
-};
-use crate::input::{fill, read_file};
+use super::{Files, NOTHING_FOUND, display_path, error_chain, name_several};
 
 /// Something that was read whole.
 #[derive(Debug)]
@@ -91,26 +86,37 @@ impl Loaded {
 
 /// Loads what is at `path`; standard input where it is `-`. What stands inside an archive is named as
 /// answers name it: `evidence.zip!/runs/one`.
-pub fn load(path: &Path, level: Level) -> Result<Loaded, LoadError> {
-    Loader::default().load(path, level)
+///
+/// # Errors
+/// When it cannot be read or judged.
+pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+    Loader::new(files).load(path, level)
 }
 
 /// Loads one thing after the other; the archive that several of them stand in is read once.
-#[derive(Debug, Default)]
-pub struct Loader {
+pub struct Loader<'a> {
+    files: &'a dyn Files,
     archive: Option<(PathBuf, Archive)>,
 }
 
-impl Loader {
+impl<'a> Loader<'a> {
+    /// One that loads out of these files.
+    pub fn new(files: &'a dyn Files) -> Self {
+        Self {
+            files,
+            archive: None,
+        }
+    }
+
     /// Loads what is at `path`, as [`load`] does.
     ///
     /// # Errors
     /// When it cannot be read or judged.
     pub fn load(&mut self, path: &Path, level: Level) -> Result<Loaded, LoadError> {
-        if let Some(inside) = InsidePath::of(path) {
+        if let Some(inside) = InsidePath::of(self.files, path) {
             let is_open = self.archive.as_ref().map(|(path, _)| path) == Some(&inside.archive);
             if !is_open {
-                let read = read_archive_file(&inside.archive)?;
+                let read = self.files.read_archive(&inside.archive)?;
                 let archive = read.ok_or_else(|| SourceError::NotFound {
                     path: display_path(path),
                 })?;
@@ -120,42 +126,45 @@ impl Loader {
                 return load_inside(&display_path(path), archive, &inside.name, level);
             }
         }
-        load_plain(path, level)
+        load_plain(self.files, path, level)
     }
 }
 
-fn load_plain(path: &Path, level: Level) -> Result<Loaded, LoadError> {
+fn load_plain(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
     if path == Path::new("-") {
-        return load_standard(level);
+        return load_standard(files, level);
     }
-    if path.is_dir() {
-        return load_folder(path, level);
+    if files
+        .kind(path)
+        .is_ok_and(|kind| kind == EntryKind::Directory)
+    {
+        return load_folder(files, path, level);
     }
-    if let Some(archive) = read_archive_file(path)? {
+    if let Some(archive) = files.read_archive(path)? {
         return load_archive(&display_path(path), &archive, level);
     }
-    let bytes = read_file(path, JsonLimits::LARGEST_DOCUMENT)?;
+    let bytes = files.read(path, JsonLimits::LARGEST_DOCUMENT)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let loaded = load_document(&display_path(path), &name, bytes, level)?;
     match (loaded, path.parent()) {
         (Some(loaded), _) => Ok(loaded),
         // The manifest stands for its bundle.
-        (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(parent, level),
-        (None, _) => load_folder(Path::new("."), level),
+        (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(files, parent, level),
+        (None, _) => load_folder(files, Path::new("."), level),
     }
 }
 
-fn load_standard(level: Level) -> Result<Loaded, LoadError> {
+fn load_standard(files: &dyn Files, level: Level) -> Result<Loaded, LoadError> {
     let fail = |source| SourceError::Io {
         path: "standard input".to_owned(),
         source,
     };
-    let mut input = io::stdin().lock();
+    let mut input = files.standard_input();
     let mut head = [0; HEAD];
     let filled = fill(&mut input, &mut head).map_err(fail)?;
-    let whole = head[..filled].chain(input);
+    let mut whole = head[..filled].chain(input);
     if let Some(container) = sniff(&head[..filled]) {
-        let archive = read_archive_stream(container, whole, "standard input")?;
+        let archive = files.read_archive_stream(container, &mut whole, "standard input")?;
         return load_archive("-", &archive, level);
     }
     let bytes = read_bounded(whole, "standard input", 0, JsonLimits::LARGEST_DOCUMENT)?;
@@ -240,19 +249,21 @@ fn load_document(
     }))
 }
 
-fn load_folder(path: &Path, level: Level) -> Result<Loaded, LoadError> {
+fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
     let fail = |source| SourceError::Io {
         path: display_path(path),
         source,
     };
-    let listed = list(path).map_err(fail)?;
-    let (detected, _) = listed.detect(path);
+    let listed = list(files, path).map_err(fail)?;
+    let (detected, _) = listed.detect(files, path);
     if let (Detected::Unknown, [only]) = (&detected, listed.candidates.as_slice()) {
-        return load(&path.join(OsStr::from_bytes(only)), level);
+        if let Some(only) = files.path_of(only) {
+            return load(files, &path.join(only), level);
+        }
     }
     let format = format_of(detected)?;
-    let source = open_folder(path, format)?;
-    judge_and_keep(&display_path(path), format, &source, level)
+    let source = open_folder(files, path, format, None)?;
+    judge_and_keep(&display_path(path), format, &*source, level)
 }
 
 fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {

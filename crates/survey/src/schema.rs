@@ -29,7 +29,7 @@ use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
 use serde_json::Value;
 
-use super::contracts::{Program, examine_engine};
+use super::engine::examine_engine;
 use instance::{Counted, Instance};
 use meter::{Budget, Exhausted};
 
@@ -242,7 +242,7 @@ impl SchemaJudge for LocalTools {
 
 impl Tools for LocalTools {
     fn judge_engine(&self, source: &dyn Source) -> Result<Report, SourceError> {
-        Ok(examine_engine(source, Program::NotAsked)?.0)
+        Ok(examine_engine(source, &|_| Ok(None))?.0)
     }
 }
 

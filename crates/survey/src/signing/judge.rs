@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use runseal_core::source::SourceError;
-use runseal_core::verify::authenticity::{Authenticity, SignedState, TrustNote};
+use runseal_core::verify::authenticity::{Authenticity, LogNote, SignedState, TrustNote};
 use runseal_core::verify::{Checked, Level, SignatureDemand, Survey};
 use runseal_trust::check::{Found, Known, check_signatures, summarize};
 use runseal_trust::keys::PublicKey;
@@ -16,13 +16,12 @@ use runseal_trust::policy::{
     read_chain,
 };
 use runseal_trust::sigstore::TrustedRoot;
+use runseal_trust::statement::Target;
 use thiserror::Error;
 
 use super::beside::{has_beside, read_beside};
 use super::target::{Signable, archive_digest, read_signable, signable_of};
-use crate::input::read_file;
-use crate::log::LogQuestion;
-use crate::survey::{Noted, Onlooker};
+use crate::{Files, Noted, Onlooker};
 
 /// A whole chain may be as long as many policies.
 const MAX_CHAIN_BYTES: u64 = 64 * MAX_POLICY_BYTES;
@@ -80,13 +79,13 @@ pub fn chain_beside(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When it cannot be read, is no policy, or its chain does not hold.
-pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
-    let bytes = read_file(path, MAX_POLICY_BYTES)?;
+pub fn load_policy(files: &dyn Files, path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
+    let bytes = files.read(path, MAX_POLICY_BYTES)?;
     let mut text = String::from_utf8(bytes).map_err(|_| PolicyFileError::NotText)?;
     let mut policy = Policy::parse(&text)?;
     let mut shown = path.display().to_string();
     let chain = chain_beside(path);
-    match read_file(&chain, MAX_CHAIN_BYTES) {
+    match files.read(&chain, MAX_CHAIN_BYTES) {
         Err(SourceError::NotFound { .. }) => {}
         Err(error) => return Err(error.into()),
         Ok(bytes) => {
@@ -127,8 +126,14 @@ pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
     })
 }
 
+/// A log, or a proof out of one, that can be asked whether it holds something.
+pub trait AskedLog: Sync {
+    /// What it says of something with these signatures; of what nobody signed, by its digests.
+    fn ask(&self, found: &[Found], target: Option<&Target>) -> LogNote;
+}
+
 /// What is asked about one path.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct TrustQuestion<'a> {
     /// The policy, where one was given.
     pub policy: Option<&'a LoadedPolicy>,
@@ -137,12 +142,13 @@ pub struct TrustQuestion<'a> {
     /// Now, in milliseconds since 1970.
     pub now: i64,
     /// The log that must hold it, where one was given.
-    pub log: LogQuestion<'a>,
+    pub log: Option<&'a dyn AskedLog>,
 }
 
 /// Answers the second and third question about everything that a survey judges, right after it
 /// was judged and from what was read for that.
 pub struct SignatureJudge<'a> {
+    files: &'a dyn Files,
     question: TrustQuestion<'a>,
     level: Level,
     answers: Mutex<BTreeMap<String, Authenticity>>,
@@ -150,8 +156,9 @@ pub struct SignatureJudge<'a> {
 
 impl<'a> SignatureJudge<'a> {
     /// One who asks `question`; what nothing was noted of is judged again at `level`.
-    pub fn new(question: TrustQuestion<'a>, level: Level) -> Self {
+    pub fn new(files: &'a dyn Files, question: TrustQuestion<'a>, level: Level) -> Self {
         Self {
+            files,
             question,
             level,
             answers: Mutex::default(),
@@ -169,7 +176,9 @@ impl<'a> SignatureJudge<'a> {
 impl Onlooker for SignatureJudge<'_> {
     fn wants(&self, path: &Path) -> bool {
         path != Path::new("-")
-            && (self.question.policy.is_some() || self.question.log.is_some() || has_beside(path))
+            && (self.question.policy.is_some()
+                || self.question.log.is_some()
+                || has_beside(self.files, path))
     }
 
     fn see(&self, result: &Checked, noted: Option<Noted>) {
@@ -178,8 +187,8 @@ impl Onlooker for SignatureJudge<'_> {
         }
         let path = Path::new(&result.path);
         let mut authenticity = match noted {
-            Some(noted) => judge_noted(path, noted, result.is_valid(), self.question),
-            None => judge_signatures(path, self.level, self.question).0,
+            Some(noted) => judge_noted(self.files, path, (noted, result.is_valid()), self.question),
+            None => judge_signatures(self.files, path, self.level, self.question).0,
         };
         // What did not hold when it was first looked at is not trusted for a second look.
         if let Some(trust) = &mut authenticity.trusted
@@ -196,14 +205,14 @@ impl Onlooker for SignatureJudge<'_> {
 
 /// The answers about something that was judged, from what was noted then.
 fn judge_noted(
+    files: &dyn Files,
     path: &Path,
-    noted: Noted,
-    is_valid: bool,
+    (noted, is_valid): (Noted, bool),
     question: TrustQuestion<'_>,
 ) -> Authenticity {
-    let found = read_beside(path);
+    let found = read_beside(files, path);
     let is_archived = noted.is_archived;
-    let mut signable = match signable_of(path, noted, is_valid) {
+    let mut signable = match signable_of(files, path, noted, is_valid) {
         Ok(signable) => signable,
         Err(error) => return refused(question, &unreadable(&error)),
     };
@@ -219,7 +228,7 @@ fn judge_noted(
                 signatures.all(|note| note.state == SignedState::Signed)
             });
     if !is_settled {
-        match archive_digest(path) {
+        match archive_digest(files, path) {
             Ok(archive) => signable.target.archive = Some(archive),
             Err(error) => return refused(question, &unreadable(&error)),
         }
@@ -248,6 +257,7 @@ fn refused(question: TrustQuestion<'_>, reason: &str) -> Authenticity {
 /// to check, `path` is read and judged here: what a signature must be over is the bytes that the
 /// rules held for, not what stands there a moment later.
 pub fn judge_signatures(
+    files: &dyn Files,
     path: &Path,
     level: Level,
     question: TrustQuestion<'_>,
@@ -257,13 +267,13 @@ pub fn judge_signatures(
     let found = if is_piped {
         Vec::new()
     } else {
-        read_beside(path)
+        read_beside(files, path)
     };
     let is_asked = question.policy.is_some() || question.log.is_some();
     if found.is_empty() && (!is_asked || is_piped) {
         return (refused(question, "it came through a pipe, unsigned"), None);
     }
-    match read_signable(path, level) {
+    match read_signable(files, path, level) {
         Ok(signable) => ask(path, &found, &signable, question),
         Err(error) => (refused(question, &unreadable(&error)), None),
     }

@@ -3,10 +3,7 @@
 //! Only the names of one folder after the other are held, packed into one buffer, so a million
 //! folders take a few megabytes. Order does not matter here: results are sorted at the end.
 
-use std::ffi::OsStr;
-use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{ReadOptions, parse_document};
@@ -16,13 +13,25 @@ use runseal_core::formats::detect::{
 };
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::limits::JsonLimits;
-use runseal_core::source::{EntryKind, SourceError, read_bounded};
+use runseal_core::source::{EntryKind, SourceError};
 use runseal_core::verify::{Checked, NO_FORMAT};
 
 use super::inside::InsidePath;
-use super::{Found, Unit, display_path, name_several};
-use crate::input::{open_regular, read_file};
-use crate::unfinished::{is_unfinished, names_unfinished};
+use super::{Files, Found, Item, Unit, display_path, name_several};
+
+/// What names of everything begin with that was being made when its process ended.
+const UNFINISHED: &[u8] = b".runseal-";
+
+/// Whether a file or folder of this name was being made and is no evidence, whatever it holds.
+pub fn is_unfinished(name: &[u8]) -> bool {
+    name.starts_with(UNFINISHED)
+}
+
+/// Whether a path names something unfinished.
+fn names_unfinished(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| is_unfinished(name.as_encoded_bytes()))
+}
 
 /// Where the search for one path begins.
 #[derive(Debug)]
@@ -42,43 +51,43 @@ pub(super) struct Search {
 
 impl Start {
     /// What stands at a path that a person named.
-    pub(super) fn at(path: &Path) -> Self {
+    pub(super) fn at(files: &dyn Files, path: &Path) -> Self {
         if path == Path::new("-") {
-            return Self::Unit(Unit::Standard);
+            return Self::Unit(Unit(Item::Standard));
         }
-        if let Some(inside) = InsidePath::of(path) {
-            return Self::Unit(Unit::Inside(inside));
+        if let Some(inside) = InsidePath::of(files, path) {
+            return Self::Unit(Unit(Item::Inside(inside)));
         }
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() && names_unfinished(path) => {
+        match files.kind(path) {
+            Ok(EntryKind::Directory) if names_unfinished(path) => {
                 let reason = "it was being made when its run ended, and is no evidence".to_owned();
                 let result = Checked::not_checked(display_path(path), None, reason);
-                Self::Unit(Unit::Known(result))
+                Self::Unit(Unit(Item::Known(result)))
             }
-            Ok(metadata) if metadata.is_dir() => enter(path, Found::ByName),
+            Ok(EntryKind::Directory) => enter(files, path, Found::ByName),
             // What is neither is refused when it is opened.
-            Ok(_) => Self::Unit(Unit::File(path.to_owned(), Found::ByName)),
+            Ok(_) => Self::Unit(Unit(Item::File(path.to_owned(), Found::ByName))),
             Err(error) => Self::Unit(lost(path, &error)),
         }
     }
 }
 
 /// Calls `each` with every unit from `start` on.
-pub(super) fn walk_below(start: Start, each: &mut dyn FnMut(Unit)) {
+pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(Unit)) {
     let mut frames: Vec<Frame> = Vec::new();
     let mut take = |start: Start, frames: &mut Vec<Frame>| match start {
         Start::Unit(unit) => each(unit),
         Start::Search(search) => {
             for path in search.candidates {
-                each(Unit::File(path, Found::BySearch));
+                each(Unit(Item::File(path, Found::BySearch)));
             }
             frames.push(search.below);
         }
     };
     take(start, &mut frames);
     while let Some(frame) = frames.last_mut() {
-        match frame.next() {
-            Some(folder) => take(enter(&folder, Found::BySearch), &mut frames),
+        match frame.next(files) {
+            Some(folder) => take(enter(files, &folder, Found::BySearch), &mut frames),
             None => {
                 frames.pop();
             }
@@ -91,7 +100,11 @@ fn lost(path: &Path, error: &io::Error) -> Unit {
         io::ErrorKind::NotFound => "there is nothing of this name".to_owned(),
         _ => error.to_string(),
     };
-    Unit::Known(Checked::not_checked(display_path(path), None, reason))
+    Unit(Item::Known(Checked::not_checked(
+        display_path(path),
+        None,
+        reason,
+    )))
 }
 
 /// A folder whose subfolders are being searched.
@@ -104,37 +117,39 @@ struct Frame {
 }
 
 impl Frame {
-    fn next(&mut self) -> Option<PathBuf> {
+    fn next(&mut self, files: &dyn Files) -> Option<PathBuf> {
         let rest = self.names.get(self.at..)?;
         let length = rest.iter().position(|byte| *byte == 0)?;
         self.at += length + 1;
-        Some(self.folder.join(OsStr::from_bytes(&rest[..length])))
+        Some(self.folder.join(files.path_of(&rest[..length])?))
     }
 }
 
 /// Looks at the names in one folder.
-fn enter(folder: &Path, found: Found) -> Start {
-    let listed = match list(folder) {
+fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
+    let listed = match list(files, folder) {
         Ok(listed) => listed,
         Err(error) => return Start::Unit(lost(folder, &error)),
     };
-    let (detected, claim) = listed.detect(folder);
+    let (detected, claim) = listed.detect(files, folder);
     match detected {
         // Other folders are called `artifacts` too.
         Detected::Is(format)
-            if found == Found::ByName || claim == Claim::Strong || holds_artifacts(folder) =>
+            if found == Found::ByName
+                || claim == Claim::Strong
+                || holds_artifacts(files, folder) =>
         {
-            Start::Unit(Unit::Folder(folder.to_owned(), format))
+            Start::Unit(Unit(Item::Folder(folder.to_owned(), format)))
         }
         Detected::Several(formats) => {
             let message = name_several(&formats);
             let result = Checked::invalid(display_path(folder), None, NO_FORMAT, message);
-            Start::Unit(Unit::Known(result))
+            Start::Unit(Unit(Item::Known(result)))
         }
         Detected::Is(_) | Detected::Unknown => {
-            let path = |name: Vec<u8>| folder.join(OsStr::from_bytes(&name));
+            let path = |name: Vec<u8>| Some(folder.join(files.path_of(&name)?));
             Start::Search(Search {
-                candidates: listed.candidates.into_iter().map(path).collect(),
+                candidates: listed.candidates.into_iter().filter_map(path).collect(),
                 below: Frame {
                     folder: folder.to_owned(),
                     names: listed.folders,
@@ -146,8 +161,11 @@ fn enter(folder: &Path, found: Found) -> Start {
 }
 
 /// What the folder or document at `path` is; nothing is judged, and archives are not looked into.
-pub fn detect_path(path: &Path) -> Result<Detected, SourceError> {
-    let (file, _) = match open_regular(path) {
+///
+/// # Errors
+/// When it cannot be read.
+pub fn detect_path(files: &dyn Files, path: &Path) -> Result<Detected, SourceError> {
+    let bytes = match files.read(path, JsonLimits::LARGEST_DOCUMENT) {
         Err(SourceError::NotAFile {
             kind: EntryKind::Directory,
             ..
@@ -156,11 +174,10 @@ pub fn detect_path(path: &Path) -> Result<Detected, SourceError> {
                 path: display_path(path),
                 source,
             };
-            return Ok(list(path).map_err(fail)?.detect(path).0);
+            return Ok(list(files, path).map_err(fail)?.detect(files, path).0);
         }
-        opened => opened?,
+        read => read?,
     };
-    let bytes = read_bounded(file, &display_path(path), 0, JsonLimits::LARGEST_DOCUMENT)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(match parse_document(&bytes, &ReadOptions::default()) {
         Ok(document) => detect_root(document.root(), &name),
@@ -169,12 +186,12 @@ pub fn detect_path(path: &Path) -> Result<Detected, SourceError> {
 }
 
 /// Whether `artifacts` holds a file with an artifact's name.
-fn holds_artifacts(folder: &Path) -> bool {
-    let is_artifact = |entry: io::Result<fs::DirEntry>| {
-        entry
-            .is_ok_and(|entry| ArtifactKey::parse_file_name(entry.file_name().as_bytes()).is_some())
-    };
-    fs::read_dir(folder.join("artifacts")).is_ok_and(|mut entries| entries.any(is_artifact))
+fn holds_artifacts(files: &dyn Files, folder: &Path) -> bool {
+    let mut is_found = false;
+    let listed = files.list(&folder.join("artifacts"), &mut |name, _| {
+        is_found |= ArtifactKey::parse_file_name(name).is_some();
+    });
+    listed.is_ok() && is_found
 }
 
 /// The names in a folder that matter.
@@ -188,29 +205,20 @@ pub(super) struct Listed {
 
 impl Listed {
     /// What the folder with these names is, and how sure that is.
-    pub(super) fn detect(&self, folder: &Path) -> (Detected, Claim) {
-        let read = |name: &str| read_file(&folder.join(name), JsonLimits::LARGEST_DOCUMENT).ok();
+    pub(super) fn detect(&self, files: &dyn Files, folder: &Path) -> (Detected, Claim) {
+        let limit = JsonLimits::LARGEST_DOCUMENT;
+        let read = |name: &str| files.read(&folder.join(name), limit).ok();
         detect_folder(&self.names, &read)
     }
 }
 
-pub(super) fn list(folder: &Path) -> io::Result<Listed> {
+pub(super) fn list(files: &dyn Files, folder: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let name = entry.file_name();
-        let name = name.as_bytes();
+    files.list(folder, &mut |name, kind| {
         // What a killed run left, or a running one makes, is no evidence.
         if is_unfinished(name) {
-            continue;
+            return;
         }
-        let kind = match (kind.is_dir(), kind.is_file(), kind.is_symlink()) {
-            (true, ..) => EntryKind::Directory,
-            (_, true, _) => EntryKind::File,
-            (_, _, true) => EntryKind::Symlink,
-            _ => EntryKind::Special,
-        };
         listed.names.note(name, kind);
         match kind {
             EntryKind::Directory => {
@@ -220,7 +228,7 @@ pub(super) fn list(folder: &Path) -> io::Result<Listed> {
             EntryKind::File if is_candidate(name) => listed.candidates.push(name.to_vec()),
             _ => {}
         }
-    }
+    })?;
     Ok(listed)
 }
 
@@ -229,23 +237,22 @@ mod tests {
     use runseal_core::formats::Format;
 
     use super::*;
+    use crate::MemoryFiles;
 
     #[test]
     fn detect_path_tells_folders_documents_and_what_is_not_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+        let mut files = MemoryFiles::default();
         let manifest = r#"{"bundle_version":"5.0.0"}"#;
-        for (name, file, text) in [
-            ("run", "RUN_META.json", ""),
-            ("pack", "run.json", ""),
-            ("job", "bundle.json", manifest),
-            ("none", "README.md", ""),
+        for (name, text) in [
+            ("run/RUN_META.json", ""),
+            ("pack/run.json", ""),
+            ("job/bundle.json", manifest),
+            ("none/README.md", ""),
+            ("context.json", r#"{"root_node":null}"#),
         ] {
-            fs::create_dir(path(name)).unwrap();
-            fs::write(path(name).join(file), text).unwrap();
+            files.add_file(name, text.as_bytes().into()).unwrap();
         }
-        fs::write(path("context.json"), r#"{"root_node":null}"#).unwrap();
-        let detect = |name: &str| detect_path(&path(name));
+        let detect = |name: &str| detect_path(&files, Path::new(name));
         for (name, format) in [
             ("run", Format::RunBundle),
             ("pack", Format::Pack),

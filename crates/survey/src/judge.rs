@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
+use runseal_archive::{HEAD, sniff};
 use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::Format;
 use runseal_core::formats::definition::{Judgement, Judging, REGISTRY, definition, judge_parsed};
@@ -14,16 +15,16 @@ use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 
 use super::archived::{judge_archive, judge_in_archive};
 use super::inside::InsidePath;
+use super::schema::LocalTools;
 use super::witness::{Noted, Onlooker, WitnessSource};
-use super::{Found, SurveyOptions, Unit, UnitResults, display_path, error_chain, name_several};
-use crate::archive::{HEAD, read_archive_file, read_archive_stream, sniff};
-use crate::directory::{DirectorySource, RootLink};
-use crate::input::{fill, read_file};
-use crate::run::schema::LocalTools;
+use super::{
+    Files, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain, name_several,
+};
 
 /// How units are judged.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
+    pub(super) files: &'a dyn Files,
     pub(super) options: SurveyOptions,
     /// How many threads work on one unit; as many as there are processors where not said.
     pub(super) threads: Option<usize>,
@@ -33,22 +34,22 @@ pub(super) struct Judge<'a> {
 impl Judge<'_> {
     /// Judges one unit.
     pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
-        match unit {
-            Unit::Known(result) => self.told(result, None),
-            Unit::Standard => self.judge_standard(),
-            Unit::Folder(path, format) => {
+        match unit.0 {
+            Item::Known(result) => self.told(result, None),
+            Item::Standard => self.judge_standard(),
+            Item::Folder(path, format) => {
                 let (result, noted) = self.judge_folder(&path, format);
                 self.told(result, noted)
             }
-            Unit::File(path, found) => self.judge_file(&path, found),
-            Unit::Inside(inside) => self.judge_inside(&inside),
+            Item::File(path, found) => self.judge_file(&path, found),
+            Item::Inside(inside) => self.judge_inside(&inside),
         }
     }
 
     fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
         let lost =
             |reason: String| self.told(Checked::not_checked(inside.shown(), None, reason), None);
-        match read_archive_file(&inside.archive) {
+        match self.files.read_archive(&inside.archive) {
             Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
             Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
             Err(error) => lost(error_chain(&error)),
@@ -64,7 +65,7 @@ impl Judge<'_> {
     fn judge_standard(&self) -> UnitResults {
         let path = "-";
         let lost = |message: String| self.told(Checked::not_checked(path, None, message), None);
-        let mut input = io::stdin().lock();
+        let mut input = self.files.standard_input();
         let mut head = [0; HEAD];
         let filled = match fill(&mut input, &mut head) {
             Ok(filled) => filled,
@@ -72,10 +73,14 @@ impl Judge<'_> {
         };
         let mut whole = head[..filled].chain(input);
         match sniff(&head[..filled]) {
-            Some(container) => match read_archive_stream(container, whole, "standard input") {
-                Ok(archive) => judge_archive(path, &archive, Found::ByName, self),
-                Err(error) => lost(error_chain(&error)),
-            },
+            Some(container) => {
+                let shown = "standard input";
+                let read = self.files.read_archive_stream(container, &mut whole, shown);
+                match read {
+                    Ok(archive) => judge_archive(path, &archive, Found::ByName, self),
+                    Err(error) => lost(error_chain(&error)),
+                }
+            }
             None => {
                 let limit = JsonLimits::LARGEST_DOCUMENT;
                 match read_bounded(&mut whole, "standard input", 0, limit) {
@@ -95,12 +100,12 @@ impl Judge<'_> {
                 None,
             )
         };
-        match read_archive_file(path) {
+        match self.files.read_archive(path) {
             Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
             Ok(None) => {}
             Err(error) => return lost(&error),
         }
-        let bytes = match read_file(path, JsonLimits::LARGEST_DOCUMENT) {
+        let bytes = match self.files.read(path, JsonLimits::LARGEST_DOCUMENT) {
             Ok(bytes) => bytes,
             Err(error) => return lost(&error),
         };
@@ -139,11 +144,11 @@ impl Judge<'_> {
     /// Judges a folder of a known format.
     fn judge_folder(&self, path: &Path, format: Format) -> (Checked, Option<Noted>) {
         let name = display_path(path);
-        let source = match open_folder(path, format) {
-            Ok(source) => source.with_threads(self.threads),
+        let source = match open_folder(self.files, path, format, self.threads) {
+            Ok(source) => source,
             Err(error) => return (of_judged(name, format, Err(error)), None),
         };
-        self.judge_witnessed(name, path, &source, format, false)
+        self.judge_witnessed(name, path, &*source, format, false)
     }
 
     /// Judges what a source holds, and notes what stands for it where somebody wants it.
@@ -244,13 +249,28 @@ fn unknown_message(root: Node<'_>) -> String {
 }
 
 /// Opens a folder of a known format, through a link only where the format allows it.
-pub(super) fn open_folder(path: &Path, format: Format) -> Result<DirectorySource, SourceError> {
+pub(super) fn open_folder<'a>(
+    files: &'a dyn Files,
+    path: &Path,
+    format: Format,
+    threads: Option<usize>,
+) -> Result<Box<dyn Source + 'a>, SourceError> {
     let follows = definition(format).is_none_or(|definition| definition.follows_root_link());
-    let root_link = match follows {
-        true => RootLink::Follow,
-        false => RootLink::Refuse,
-    };
-    DirectorySource::open(path, root_link)
+    files.open_folder(path, follows, threads)
+}
+
+/// Reads from `reader` until `buffer` is full or nothing is left; gives the bytes read.
+pub(super) fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 /// Judges what a source holds.

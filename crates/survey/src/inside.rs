@@ -1,10 +1,10 @@
 //! Names of things inside an archive, written as answers write them: `evidence.zip!/runs/one`.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::display_path;
+use runseal_core::source::EntryKind;
+
+use super::{Files, display_path};
 
 /// What stands between an archive and a name in it.
 const MARK: &[u8] = b"!/";
@@ -19,19 +19,22 @@ pub(super) struct InsidePath {
 impl InsidePath {
     /// Takes a path apart. `None` where something of the whole name exists, or no file stands before a
     /// `!/` of it: then it is a path like any other.
-    pub(super) fn of(path: &Path) -> Option<Self> {
-        let bytes = path.as_os_str().as_bytes();
-        if !bytes.windows(MARK.len()).any(|two| two == MARK) || path.symlink_metadata().is_ok() {
+    pub(super) fn of(files: &dyn Files, path: &Path) -> Option<Self> {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        if !bytes.windows(MARK.len()).any(|two| two == MARK) || files.is_there(path) {
             return None;
         }
         let marks = bytes.windows(MARK.len()).enumerate();
         let places = marks.filter(|(_, two)| *two == MARK).map(|(at, _)| at);
         places.into_iter().find_map(|at| {
-            let archive = Path::new(OsStr::from_bytes(&bytes[..at]));
+            let archive = files.path_of(&bytes[..at])?;
+            let is_file = files
+                .kind(&archive)
+                .is_ok_and(|kind| kind == EntryKind::File);
             let name = str::from_utf8(&bytes[at + MARK.len()..]).ok()?;
             let name = name.trim_end_matches('/');
-            (archive.is_file() && !name.is_empty()).then(|| Self {
-                archive: archive.to_owned(),
+            (is_file && !name.is_empty()).then(|| Self {
+                archive,
                 name: name.to_owned(),
             })
         })
@@ -49,17 +52,16 @@ mod tests {
 
     #[test]
     fn inside_path_needs_a_file_before_the_mark_and_nothing_of_the_whole_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        std::fs::write(path("a.zip"), "").unwrap();
-        std::fs::create_dir_all(path("b.zip!/run")).unwrap();
-        let inside = InsidePath::of(&path("a.zip!/ev/job/")).unwrap();
+        let mut files = crate::MemoryFiles::default();
+        files.add_file("a.zip", [].as_slice().into()).unwrap();
+        files.add_folder("b.zip!/run").unwrap();
+        let inside = InsidePath::of(&files, Path::new("a.zip!/ev/job/")).unwrap();
         assert_eq!(
             (inside.archive, inside.name.as_str()),
-            (path("a.zip"), "ev/job")
+            (PathBuf::from("a.zip"), "ev/job")
         );
         for other in ["a.zip", "a.zip!/", "b.zip!/run", "c.zip!/run"] {
-            assert_eq!(InsidePath::of(&path(other)), None, "{other}");
+            assert_eq!(InsidePath::of(&files, Path::new(other)), None, "{other}");
         }
     }
 }
