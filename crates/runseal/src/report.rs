@@ -11,7 +11,7 @@ use runseal_core::verify::{
 };
 use runseal_engine::clock::ClockError;
 use runseal_engine::signing::{SignatureJudge, TrustQuestion, load_policy};
-use runseal_engine::survey::{SurveyOptions, Tally, survey_paths_seen};
+use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths_seen};
 use runseal_report::terminal::{Screen, render_survey_human};
 
 use crate::{Error, json_text};
@@ -121,7 +121,7 @@ impl Verify {
             now: self.policy.as_ref().map_or(0, |(_, now)| *now),
             log: None,
         };
-        let judge = SignatureJudge::new(question, self.level);
+        let judge = SignatureJudge::new(&LocalFiles, question, self.level);
         let survey = survey_paths_seen(&paths, options, &Tally::default(), &judge);
         let demand = SignatureDemand {
             signed: self.is_signature_demanded,
