@@ -95,7 +95,11 @@ fn page(py: Python<'_>, path: PathBuf) -> PyResult<String> {
 fn diff(py: Python<'_>, a: PathBuf, b: PathBuf) -> PyResult<(bool, String, String)> {
     let compared = py.detach(|| {
         let compared = runseal::diff(a, b)?;
-        Ok((compared.is_same(), compared.to_json()?, compared.to_string()))
+        Ok((
+            compared.is_same(),
+            compared.to_json()?,
+            compared.to_string(),
+        ))
     });
     compared.map_err(|error| raise(py, error))
 }
