@@ -134,7 +134,7 @@ pub(crate) fn examine_engine(
             Ok(bytes) => {
                 found.insert(name, bytes);
             }
-            Err(why) => *missing = Some(why),
+            Err(reason) => *missing = Some(reason),
         }
     }
     let read = |name: &str| found.get(name).map(|bytes| read_json(bytes));
@@ -206,7 +206,7 @@ fn read_json(bytes: &[u8]) -> Result<(Document<'_>, Vec<u8>), String> {
 fn doc<'a>(document: &'a ReadJson<'_>) -> Doc<'a> {
     match document {
         None => Doc::Absent,
-        Some(Err(why)) => Doc::Broken(why),
+        Some(Err(reason)) => Doc::Broken(reason),
         Some(Ok((document, _))) => Doc::Read(document.root()),
     }
 }
@@ -230,10 +230,10 @@ fn locate(
     for place in &places {
         let path = match SafePath::parse(place) {
             Ok(path) => path,
-            Err(why) => {
+            Err(reason) => {
                 let member = pointed.as_ref().map_or("", |(member, _)| member);
                 let shown = place.escape_debug();
-                return Ok(Err(format!("{member} points to `{shown}`: {why}")));
+                return Ok(Err(format!("{member} points to `{shown}`: {reason}")));
             }
         };
         let limit = JsonLimits::LARGEST_DOCUMENT;

@@ -156,7 +156,7 @@ impl Replay {
 /// How to replay.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayOptions<'a> {
-    /// How often.
+    /// How many times the engine is run; each time must give the same.
     pub times: u32,
     /// What the engine may use.
     pub policy: &'a Limits,
@@ -286,9 +286,9 @@ fn check_engine(
             .document(MANIFEST)
             .is_some_and(|manifest| permits_version(manifest.root(), engine.version()));
     if !same_version && !permitted {
-        let why = differ("engine_version", &version, engine.version());
+        let difference = differ("engine_version", &version, engine.version());
         let hint = "the sealed compatibility.replay_versions does not permit it";
-        rules[5].push(format!("{why}; {hint}"));
+        rules[5].push(format!("{difference}; {hint}"));
     }
     if same_version && let Some(sealed) = text("engine_executable_sha256") {
         let here = compute_executable(engine.source(), engine.command())?.to_string();

@@ -34,11 +34,11 @@ impl Judge<'_> {
     /// Judges one unit.
     pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
         match unit {
-            Unit::Known(result) => self.told(result, None),
+            Unit::Known(result) => self.one_result(result, None),
             Unit::Standard => self.judge_standard(),
             Unit::Folder(path, format) => {
                 let (result, noted) = self.judge_folder(&path, format);
-                self.told(result, noted)
+                self.one_result(result, noted)
             }
             Unit::File(path, found) => self.judge_file(&path, found),
             Unit::Inside(inside) => self.judge_inside(&inside),
@@ -46,8 +46,9 @@ impl Judge<'_> {
     }
 
     fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
-        let lost =
-            |reason: String| self.told(Checked::not_checked(inside.shown(), None, reason), None);
+        let lost = |reason: String| {
+            self.one_result(Checked::not_checked(inside.shown(), None, reason), None)
+        };
         match read_archive_file(&inside.archive) {
             Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
             Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
@@ -56,14 +57,15 @@ impl Judge<'_> {
     }
 
     /// One result, of which the onlooker hears.
-    pub(super) fn told(&self, result: Checked, noted: Option<Noted>) -> UnitResults {
+    pub(super) fn one_result(&self, result: Checked, noted: Option<Noted>) -> UnitResults {
         self.onlooker.see(&result, noted);
         UnitResults::one(result)
     }
 
     fn judge_standard(&self) -> UnitResults {
         let path = "-";
-        let lost = |message: String| self.told(Checked::not_checked(path, None, message), None);
+        let lost =
+            |message: String| self.one_result(Checked::not_checked(path, None, message), None);
         let mut input = io::stdin().lock();
         let mut head = [0; HEAD];
         let filled = match fill(&mut input, &mut head) {
@@ -80,7 +82,9 @@ impl Judge<'_> {
                 let limit = JsonLimits::LARGEST_DOCUMENT;
                 match read_bounded(&mut whole, "standard input", 0, limit) {
                     Ok(bytes) => judge_text(path, "", &bytes, Found::ByName, self.options.level)
-                        .map_or_else(UnitResults::passed_over, |result| self.told(result, None)),
+                        .map_or_else(UnitResults::passed_over, |result| {
+                            self.one_result(result, None)
+                        }),
                     Err(error) => lost(error_chain(&error)),
                 }
             }
@@ -90,7 +94,7 @@ impl Judge<'_> {
     fn judge_file(&self, path: &Path, found: Found) -> UnitResults {
         let name = display_path(path);
         let lost = |error: &SourceError| {
-            self.told(
+            self.one_result(
                 Checked::not_checked(name.clone(), None, error_chain(error)),
                 None,
             )
@@ -119,7 +123,7 @@ impl Judge<'_> {
                     path: name,
                     ..result
                 };
-                self.told(result, None)
+                self.one_result(result, None)
             }
             Some(result) => {
                 let wanted = result.format.filter(|_| self.onlooker.wants(path));
@@ -130,7 +134,7 @@ impl Judge<'_> {
                     files: BTreeMap::new(),
                     is_archived: false,
                 });
-                self.told(result, noted)
+                self.one_result(result, noted)
             }
             None => UnitResults::passed_over(),
         }
