@@ -35,11 +35,11 @@ impl Judge<'_> {
     /// Judges one unit.
     pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
         match unit.0 {
-            Item::Known(result) => self.told(result, None),
+            Item::Known(result) => self.one_result(result, None),
             Item::Standard => self.judge_standard(),
             Item::Folder(path, format) => {
                 let (result, noted) = self.judge_folder(&path, format);
-                self.told(result, noted)
+                self.one_result(result, noted)
             }
             Item::File(path, found) => self.judge_file(&path, found),
             Item::Inside(inside) => self.judge_inside(&inside),
@@ -47,8 +47,9 @@ impl Judge<'_> {
     }
 
     fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
-        let lost =
-            |reason: String| self.told(Checked::not_checked(inside.shown(), None, reason), None);
+        let lost = |reason: String| {
+            self.one_result(Checked::not_checked(inside.shown(), None, reason), None)
+        };
         match self.files.read_archive(&inside.archive) {
             Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
             Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
@@ -57,14 +58,15 @@ impl Judge<'_> {
     }
 
     /// One result, of which the onlooker hears.
-    pub(super) fn told(&self, result: Checked, noted: Option<Noted>) -> UnitResults {
+    pub(super) fn one_result(&self, result: Checked, noted: Option<Noted>) -> UnitResults {
         self.onlooker.see(&result, noted);
         UnitResults::one(result)
     }
 
     fn judge_standard(&self) -> UnitResults {
         let path = "-";
-        let lost = |message: String| self.told(Checked::not_checked(path, None, message), None);
+        let lost =
+            |message: String| self.one_result(Checked::not_checked(path, None, message), None);
         let mut input = self.files.standard_input();
         let mut head = [0; HEAD];
         let filled = match fill(&mut input, &mut head) {
@@ -85,7 +87,9 @@ impl Judge<'_> {
                 let limit = JsonLimits::LARGEST_DOCUMENT;
                 match read_bounded(&mut whole, "standard input", 0, limit) {
                     Ok(bytes) => judge_text(path, "", &bytes, Found::ByName, self.options.level)
-                        .map_or_else(UnitResults::passed_over, |result| self.told(result, None)),
+                        .map_or_else(UnitResults::passed_over, |result| {
+                            self.one_result(result, None)
+                        }),
                     Err(error) => lost(error_chain(&error)),
                 }
             }
@@ -95,7 +99,7 @@ impl Judge<'_> {
     fn judge_file(&self, path: &Path, found: Found) -> UnitResults {
         let name = display_path(path);
         let lost = |error: &SourceError| {
-            self.told(
+            self.one_result(
                 Checked::not_checked(name.clone(), None, error_chain(error)),
                 None,
             )
@@ -124,7 +128,7 @@ impl Judge<'_> {
                     path: name,
                     ..result
                 };
-                self.told(result, None)
+                self.one_result(result, None)
             }
             Some(result) => {
                 let wanted = result.format.filter(|_| self.onlooker.wants(path));
@@ -135,7 +139,7 @@ impl Judge<'_> {
                     files: BTreeMap::new(),
                     is_archived: false,
                 });
-                self.told(result, noted)
+                self.one_result(result, noted)
             }
             None => UnitResults::passed_over(),
         }

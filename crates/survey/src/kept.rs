@@ -1,10 +1,11 @@
 //! A source that keeps what it hands out, so that what is shown is what was judged.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
 use runseal_core::digest::Digest;
+use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, Entry, Source, SourceError, read_bounded};
 
@@ -73,7 +74,9 @@ impl Source for KeptSource<'_> {
     }
 
     fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
-        self.inner.open(path)
+        // What is opened to be judged is to be shown, so it is kept like what is read whole.
+        let bytes = self.read(path, JsonLimits::LARGEST_DOCUMENT)?;
+        Ok(Box::new(io::Cursor::new(bytes)))
     }
 
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {

@@ -435,7 +435,7 @@ mod tests {
 
     fn bad(schema: &str) -> String {
         match verdict(schema, "{}") {
-            SchemaVerdict::BadSchema(why) => why,
+            SchemaVerdict::BadSchema(reason) => reason,
             other => format!("{other:?}"),
         }
     }
@@ -540,11 +540,11 @@ mod tests {
                 format!(r#"{{"$ref":"{reference}"}}"#),
                 format!(r#"{{"$defs":{{"unused":{{"$ref":"{reference}"}}}}}}"#),
             ] {
-                let why = bad(&schema);
+                let reason = bad(&schema);
                 let bare = without_fragment(reference);
                 assert!(
-                    why.contains(bare) && why.contains("outside"),
-                    "{schema}: {why}"
+                    reason.contains(bare) && reason.contains("outside"),
+                    "{schema}: {reason}"
                 );
             }
         }

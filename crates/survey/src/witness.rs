@@ -2,11 +2,11 @@
 //! time: what was signed is the bytes that the rules held for.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use runseal_core::digest::Digest;
+use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::Format;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
@@ -152,6 +152,30 @@ impl<'a> WitnessSource<'a> {
     }
 }
 
+/// A file that is read piece by piece; what it was is noted at its end.
+struct WitnessedReader<'a> {
+    witness: &'a WitnessSource<'a>,
+    path: SafePath,
+    inner: Box<dyn Read + Send + 'a>,
+    /// None once the end was seen.
+    hasher: Option<Hasher>,
+}
+
+impl Read for WitnessedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        match (&mut self.hasher, count) {
+            (Some(hasher), 1..) => hasher.update(&buffer[..count]),
+            (Some(_), 0) if !buffer.is_empty() => {
+                let digest = self.hasher.take().map(Hasher::finish);
+                self.witness.note(&self.path, None, digest);
+            }
+            _ => {}
+        }
+        Ok(count)
+    }
+}
+
 impl Source for WitnessSource<'_> {
     fn entries(&self) -> Result<Vec<Entry>, SourceError> {
         let entries = self.inner.entries()?;
@@ -163,7 +187,12 @@ impl Source for WitnessSource<'_> {
     }
 
     fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
-        self.inner.open(path)
+        Ok(Box::new(WitnessedReader {
+            witness: self,
+            path: path.clone(),
+            inner: self.inner.open(path)?,
+            hasher: Some(Hasher::new()),
+        }))
     }
 
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
@@ -202,14 +231,31 @@ mod tests {
         let inner = MemorySource::new([
             (path("run.json"), b"{}".to_vec()),
             (path("a"), b"1".to_vec()),
+            (path("opened"), b"3".to_vec()),
             (path("unread"), b"2".to_vec()),
         ]);
         let source = WitnessSource::new(&inner, Format::Pack);
         source.entries().unwrap();
         let wanted = [(path("run.json"), Want::Whole(9)), (path("a"), Want::Fact)];
         source.visit(&wanted, &|_, seen| assert!(seen.is_ok()));
+        let mut opened = source.open(&path("opened")).unwrap();
+        opened.read_to_end(&mut Vec::new()).unwrap();
+        drop(opened);
+        assert!(
+            source
+                .state
+                .lock()
+                .unwrap()
+                .digests
+                .contains_key(&path("opened"))
+        );
         let noted = source.into_noted(false).unwrap();
-        let expected = [("a", "1"), ("run.json", "{}"), ("unread", "2")];
+        let expected = [
+            ("a", "1"),
+            ("opened", "3"),
+            ("run.json", "{}"),
+            ("unread", "2"),
+        ];
         let expected =
             expected.map(|(name, text)| (name.to_owned(), Some(Digest::of(text.as_bytes()))));
         assert_eq!(noted.files, expected.into());

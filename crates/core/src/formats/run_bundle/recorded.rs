@@ -106,13 +106,13 @@ pub fn tell_gaps(environment: Node<'_>) -> Vec<String> {
     let gaps = parse_gaps(environment);
     let never = gaps.iter().filter(|gap| gap.kind == NEVER_SEEN).count();
     let specific = gaps.into_iter().filter(|gap| gap.kind != NEVER_SEEN);
-    let mut told: Vec<String> = specific.map(|gap| gap.detail).collect();
+    let mut details: Vec<String> = specific.map(|gap| gap.detail).collect();
     if never > 0 {
-        told.push(format!(
+        details.push(format!(
             "{never} kinds of things that no recording sees, named in RUN_ENVIRONMENT.json"
         ));
     }
-    told
+    details
 }
 
 /// Whether ENGINE_MANIFEST.json is that of a run that its own program described: it says
