@@ -33,6 +33,7 @@ mod proxy;
 mod receipt;
 mod record;
 mod record_error;
+mod record_variables;
 mod redact;
 mod replay;
 mod replay_intent;

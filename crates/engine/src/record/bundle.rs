@@ -9,9 +9,9 @@ use runseal_core::source::Source;
 use runseal_core::verify::Report;
 use runseal_sandbox::{Limits, Sandbox, SandboxError};
 
+use super::error::{RecordError, work_error};
 use super::replay::{RecordedOptions, replay_recorded};
 use super::run::RunError;
-use super::seal::{RecordError, work_error};
 use crate::run::contracts::{Program, check_engine};
 use crate::run::engine_files::restore_engine;
 use crate::run::replay::{Replay, ReplayOptions, replay_engine};

@@ -18,6 +18,7 @@ mod contracts;
 mod difference;
 pub(crate) mod documents;
 pub(crate) mod environment;
+pub mod error;
 mod fixed_time;
 pub mod machine;
 mod packages;

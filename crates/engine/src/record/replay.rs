@@ -95,7 +95,7 @@ pub(crate) fn replay_recorded(
             None
         }
         Err(RestoreError::Read(error)) => return Err(error.into()),
-        Err(RestoreError::Write(error)) => return Err(super::seal::work_error(error)),
+        Err(RestoreError::Write(error)) => return Err(super::error::work_error(error)),
     };
     let (Some(restored), false) = (
         restored,

@@ -18,7 +18,8 @@ use super::watch::Watched;
 use super::watched_calls::Network;
 use super::{fence, mounts, own_places, seccomp, watched_calls};
 use crate::error::{SandboxError, SpecError};
-use crate::spec::{INSIDE_TMP, INSIDE_WORK, Limits, Spec};
+use crate::limits::Limits;
+use crate::spec::{INSIDE_TMP, INSIDE_WORK, Spec};
 
 /// What the layers are put up for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
