@@ -17,6 +17,7 @@ use runseal_engine::log::LogStore;
 use runseal_sandbox::Isolation;
 
 use super::log::{append_target, log_error};
+use super::redact::RedactableArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::ui;
@@ -57,9 +58,12 @@ pub struct Args {
     /// Append the run to this ledger.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Append the pack to this transparency log, by its digests (docs/log.md).
+    /// Append the pack to this transparency log, by its digests, and its line in the ledger
+    /// (docs/log.md).
     #[arg(long, value_name = "LOG", requires = "pack")]
     log: Option<PathBuf>,
+    #[command(flatten)]
+    redactable: RedactableArgs,
     /// The run's id, where two runs should have the same.
     #[arg(long, value_name = "ID", value_parser = RunId::parse)]
     run_id: Option<RunId>,
@@ -116,8 +120,16 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     for note in &finished.notes {
         ui::note(note);
     }
+    if let Some(seed) = &finished.seed {
+        ui::note(&format!(
+            "the seed of the pack, for you alone: {}",
+            seed.display()
+        ));
+    }
     if let (Some(log), Some(pack)) = (&args.log, &args.pack) {
-        append_target(log, pack)?;
+        let run_id = finished.run.get("run_id").and_then(Value::as_str);
+        let ledger = args.ledger.as_deref().zip(run_id);
+        append_target(log, pack, ledger)?;
     }
     let on_terminal = match std::io::stdout().is_terminal() {
         true => FormatArg::Human,
@@ -178,6 +190,15 @@ fn options_of(args: &Args) -> Result<Options, CliError> {
         },
         model,
         model_io: args.model_io.clone(),
+        redactable: match (args.redactable.open()?, &args.pack) {
+            (Some(_), None) => {
+                return Err(CliError::usage(
+                    "--redactable is for a pack",
+                    "--pack DIR says where it goes",
+                ));
+            }
+            (redactable, _) => redactable,
+        },
     })
 }
 

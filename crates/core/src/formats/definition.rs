@@ -4,6 +4,7 @@
 //! `verify`, `inspect`, `report`, `diff` and detection walk the registry. A new format is one
 //! module with its definition and one line in [`REGISTRY`].
 
+use super::redacted::redactable::Redactable;
 use super::run_bundle::SchemaJudge;
 use super::{
     Format, archive, context_bundle, engine_contracts, evidence, job_bundle, ledger, model_io,
@@ -197,6 +198,11 @@ pub trait FormatDefinition: Sync {
         _source: &dyn Source,
         _judging: &Judging<'_>,
     ) -> Option<Result<Judgement, SourceError>> {
+        None
+    }
+
+    /// What redaction has to know of it, if it can be sealed for that.
+    fn redactable(&self) -> Option<&'static Redactable> {
         None
     }
 

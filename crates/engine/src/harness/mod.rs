@@ -38,6 +38,8 @@ use execute::{Executed, execute};
 use model::{Answers, Identity, ModelServer, parse_recording};
 use plan::{Planned, check_proposal, first_finding, plan, read_input, take_proposal};
 
+use crate::redact::SealingSeed;
+
 pub use error::HarnessError;
 pub use ledger::{LedgerError, LockedLedger};
 pub use policy_file::read_policy;
@@ -106,6 +108,8 @@ pub struct Options {
     pub model: ModelMode,
     /// The file of the model recording.
     pub model_io: Option<PathBuf>,
+    /// The seed of a pack of which parts may be withheld later.
+    pub redactable: Option<SealingSeed>,
 }
 
 /// What a run gave.
@@ -119,6 +123,8 @@ pub struct Finished {
     pub steps: Vec<StepSummary>,
     /// What a person should know besides.
     pub notes: Vec<String>,
+    /// Where the seed is kept that was made for the pack.
+    pub seed: Option<PathBuf>,
 }
 
 /// What an execution left.

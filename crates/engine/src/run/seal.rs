@@ -32,7 +32,7 @@ use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
 use crate::record::environment::PackageReader;
-use crate::redact::{SealingSeed, keep_seed, seed_beside};
+use crate::redact::{KeptSeed, SealingSeed};
 
 /// The rule id of a rejection that is no rule's: the engine itself failed.
 pub const RUN: &str = "RUN";
@@ -335,25 +335,14 @@ fn finish(
     let outputs_hash = completed.get("outputs_hash").and_then(Value::as_str);
     let outputs_hash = outputs_hash.unwrap_or_default().to_owned();
     // A bundle whose seed is lost can never be redacted, so the seed is on disk first.
-    let seed = redactable.filter(|redactable| redactable.is_new);
-    let seed = match seed {
-        None => None,
-        Some(redactable) => {
-            let place = seed_beside(&files.target(&run_id));
-            keep_seed(&place, &redactable.seed).map_err(RunFilesError::from)?;
-            Some(place)
-        }
-    };
-    let sealed = files.seal(&run_id, verify_staged);
-    if let (Err(_), Some(seed)) = (&sealed, &seed) {
-        // The seed of nothing.
-        let _ = std::fs::remove_file(seed);
-    }
+    let kept = redactable.map(|redactable| redactable.keep_beside(&files.target(&run_id)));
+    let kept = kept.transpose().map_err(RunFilesError::from)?;
+    let path = files.seal(&run_id, verify_staged)?;
     Ok(Sealed {
         run_id,
-        path: sealed?,
+        path,
         outputs_hash,
-        seed,
+        seed: kept.and_then(KeptSeed::stays),
     })
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use runseal_core::canon::{Dialect, Document, ReadOptions, canonical_bytes, parse_document};
+use runseal_core::canon::{Dialect, Document, Node, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::redacted::documents::REDACTION;
+use runseal_core::formats::redacted::redactable::redactable;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, SourceError};
@@ -48,14 +49,20 @@ pub fn read_signable(files: &dyn Files, path: &Path, level: Level) -> Result<Sig
     let documents = loaded.parse();
     let get = |name: &str| documents.get(name).map(Document::root);
     let mut facts = read_facts(loaded.format, get);
-    if loaded.files.iter().any(|file| file.path == REDACTION) {
-        // A statement outlives its bundle: it must not say digests of what may be withheld later.
-        facts.roots.clear();
-    }
     let inputs = read_inputs(loaded.format, get);
     let output = get("RUN_OUTPUT.json").filter(|_| loaded.format == Format::RunBundle);
     let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
-    let target = target_of(files, path, &loaded)?;
+    let mut target = target_of(files, path, &loaded)?;
+    if target.redaction.is_none() {
+        target.redaction = commitment_in(loaded.format, get);
+    }
+    if target.redaction.is_some() {
+        // A statement outlives its bundle: it must not say digests of what may be withheld later.
+        facts.roots.clear();
+        if loaded.format == Format::Pack {
+            facts.ids.remove("bundle_id");
+        }
+    }
     Ok(Signable {
         target,
         format: loaded.format,
@@ -122,6 +129,17 @@ pub(super) fn signable_of(
         output: None,
         is_valid,
     })
+}
+
+/// The commitment that a main document holds, by the name and digest that copies have it under.
+fn commitment_in<'a>(
+    format: Format,
+    get: impl Fn(&str) -> Option<Node<'a>>,
+) -> Option<(String, Digest)> {
+    let redactable = redactable(format.name())?;
+    let (file, _) = redactable.member()?;
+    let stored = redactable.commitment_in(&get(file)?.to_value())?;
+    Some((REDACTION.to_owned(), Digest::of(&stored)))
 }
 
 /// A link, a pipe, a name that cannot be listed: a digest over the rest would cover less than it

@@ -9,6 +9,7 @@ pub mod hashes;
 pub mod manifest;
 pub mod op;
 pub mod plan;
+pub mod redactable;
 mod rules;
 mod rules_files;
 mod rules_strict;
@@ -21,6 +22,7 @@ use crate::formats::definition::{
 };
 use crate::formats::detect::{Detected, detect_text};
 use crate::formats::pack::has_traces;
+use crate::formats::redacted::redactable::Redactable;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedJob, JudgedJob, VerifiedJob};
@@ -47,6 +49,10 @@ impl FormatDefinition for JobBundleFormat {
 
     fn rules(&self) -> Vec<&'static RuleInfo> {
         infos(&RULES)
+    }
+
+    fn redactable(&self) -> Option<&'static Redactable> {
+        Some(&redactable::REDACTABLE)
     }
 
     fn members(&self) -> &'static [&'static str] {

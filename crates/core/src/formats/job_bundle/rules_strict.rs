@@ -4,10 +4,14 @@ use super::facts::ArtifactKey;
 use super::hashes::{PlanHasher, STEP_FIELDS, derive_artifact_id};
 use super::manifest::{ARTIFACT_FIELDS, INPUT_LISTS, Manifest, Text};
 use super::op::Op;
+use super::redactable::REDACTION_MEMBER;
 use super::rules::{BundleView, NO_MANIFEST};
 use super::slice::parse_slice;
-use crate::canon::{Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, compare_canonical};
+use crate::canon::{
+    Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, Value, compare_canonical,
+};
 use crate::digest::Digest;
+use crate::formats::redacted::redactable::Redactable;
 use crate::verify::{Findings, Gate};
 
 const TOP_FIELDS: [&str; 11] = [
@@ -151,11 +155,11 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     }
     if outline
         .get("provenance")
-        .is_some_and(|provenance| !provenance.is_empty())
+        .is_some_and(|provenance| !provenance.is_empty() && !is_commitment(provenance))
     {
         findings.add(
             JsonPath::ROOT.then("provenance"),
-            "expected {}, actual members",
+            "expected {} or the commitment of a redactable bundle, actual other members",
         );
     }
     for (path, kind) in &view.facts.others {
@@ -174,6 +178,15 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
             );
         }
     }
+}
+
+/// Whether `provenance` holds the commitment of a redactable bundle, and nothing else.
+fn is_commitment(provenance: Node<'_>) -> bool {
+    let Value::Object(members) = provenance.to_value() else {
+        return false;
+    };
+    let member = members.get(&REDACTION_MEMBER.into());
+    members.len() == 1 && member.is_some_and(Redactable::is_member)
 }
 
 pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {

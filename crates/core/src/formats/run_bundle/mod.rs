@@ -5,6 +5,7 @@
 //! - [`sums`], [`index`]: the two lists of files, read leniently enough to report every fault.
 //! - [`outputs`]: what the two hashes of an output are over.
 //! - [`recorded`]: what a recorded command read and wrote, as its documents list it.
+//! - [`redactable`]: what redaction has to know of them.
 //! - [`facts`]: what was found on disk, and the documents, as the rules see them.
 //! - [`rules`]: the table.
 //!
@@ -18,6 +19,7 @@ pub mod layout;
 pub mod outputs;
 pub mod pointer;
 pub mod recorded;
+pub mod redactable;
 pub mod rules;
 mod rules_documents;
 mod rules_files;
@@ -31,7 +33,7 @@ use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
-use crate::formats::redacted::documents::REDACTED;
+use crate::formats::redacted::redactable::Redactable;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedRun, SchemaJudge};
@@ -64,15 +66,18 @@ impl FormatDefinition for RunBundleFormat {
         infos(&RULES)
     }
 
+    fn redactable(&self) -> Option<&'static Redactable> {
+        Some(&redactable::REDACTABLE)
+    }
+
     fn goes_by(&self, name: &str) -> bool {
         is_trace(name) || matches!(name, layout::SUMS | layout::MANIFEST)
     }
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         match has_trace(names) {
-            // A copy of which parts are withheld has these names too.
-            true if !names.has(REDACTED) => Claim::Strong,
-            _ => Claim::No,
+            true => Claim::Strong,
+            false => Claim::No,
         }
     }
 
