@@ -480,6 +480,90 @@ def make_model_recordings():
     case("mi7-response-is-null", put(["interactions", 0, "response_content"], None))
     case("mi8-call-twice", lambda r: r["interactions"].insert(1, copy.deepcopy(r["interactions"][0])))
     case("mi9-unsorted", lambda r: r["interactions"].reverse())
+    make_proxy_recordings()
+
+
+def make_proxy_recordings():
+    """What the proxy adds for people to read, and large bodies as files."""
+    def prompt_hash(request, body, volatile=()):
+        form = {"method": request["method"], "path": request["path"]}
+        if "query" in request:
+            form["query"] = request["query"]
+        if body is not None:
+            form["body"] = without(body, *volatile)
+        return content_hash(kernel(form))
+
+    def exchange(at, request, body, content, **response):
+        return {"i": at, "prompt_hash": prompt_hash(request, body, ["seed"]), "request": request,
+                "response_hash": content_hash(content), "response_content": content,
+                "response": {"status": 200, "end": "complete",
+                             "headers": [["content-type", "text/event-stream"]], **response}}
+
+    chat = {"model": "example-1", "seed": 7, "messages": [{"role": "user", "content": "Grüße"}]}
+    asked = {"method": "POST", "path": "/v1/chat/completions", "body": chat,
+             "headers": [["content-type", "application/json"]]}
+    listed = {"method": "GET", "path": "/v1/models", "query": "limit=2"}
+    stream = 'data: {"choices":[{"delta":{"content":"Hé"}}]}\n\ndata: [DONE]\n\n'
+    cut = len(stream.encode()) - 14
+    binary = "AAEC/w=="
+    recording = {
+        "model_io_schema_version": "1.1.0", "adapter_id": "http-proxy", "model_id": "example-1",
+        "mode": "record", "capture": {"gaps": [], "redacted": {}, "volatile": ["/seed"]},
+        "interactions": [exchange(0, asked, chat, stream, chunks=[cut, 14]),
+                         exchange(1, listed, None, binary, chunks=[4], encoding="base64")],
+    }
+    write_text("model-io", "ok-proxy", kernel(recording) + "\n")
+
+    def case(name, edit):
+        edit_document("model-io", "ok-proxy", name, edit)
+
+    first = ["interactions", 0]
+    said = [*first, "request", "body", "messages", 0, "content"]
+    case("ok-proxy-volatile-member-differs", put([*first, "request", "body", "seed"], 8))
+    case("mi13-request-says-something-else", put(said, "Good bye"))
+    case("mi13-request-to-another-path", put([*first, "request", "path"], "/v1/responses"))
+    case("mi13-request-with-another-query", put(["interactions", 1, "request", "query"], "limit=3"))
+    case("mi13-request-without-a-method", drop(*first, "request", "method"))
+    case("mi13-member-no-longer-volatile", put(["capture", "volatile"], []))
+    case("mi13-volatile-is-no-pointer", put(["capture", "volatile"], ["seed"]))
+    case("mi14-chunks-do-not-add-up", put([*first, "response", "chunks"], [cut, 13]))
+    case("mi14-chunk-is-negative", put([*first, "response", "chunks"], [cut + 15, -1]))
+    case("mi14-encoding-unknown", put(["interactions", 1, "response", "encoding"], "hex"))
+    case("mi14-not-base64", put([*first, "response", "encoding"], "base64"))
+
+    large = {"model": "example-1", "messages": [{"role": "user", "content": "long " * 20}]}
+    bodies = {sha(data): data for data in [kernel(large).encode(), bytes(range(200))]}
+    names = list(bodies)
+
+    def body_file(name):
+        return {"path": f"input.bodies/{name}", "sha256": name, "bytes": len(bodies[name])}
+
+    held = {"method": "POST", "path": "/v1/chat/completions", "body_file": body_file(names[0])}
+    with_files = {**recording, "interactions": [
+        exchange(0, held, large, f"sha256:{names[1]}", chunks=[200], body_file=body_file(names[1]))]}
+
+    def with_bodies(name, edit=lambda recording: None, **changed):
+        value = copy.deepcopy(with_files)
+        edit(value)
+        write_text("model-io", name, kernel(value) + "\n")
+        folder = HERE / "model-io" / name / "input.bodies"
+        folder.mkdir()
+        for at, (digest, data) in enumerate(bodies.items()):
+            data = changed.get(["request", "response"][at], data)
+            if data is not None:
+                (folder / digest).write_bytes(data)
+
+    with_bodies("ok-proxy-large-bodies")
+    with_bodies("mi15-body-changed", response=bytes(200))
+    with_bodies("mi15-body-missing", response=None)
+    with_bodies("mi15-size-differs", put([*first, "request", "body_file", "bytes"], 1))
+    with_bodies("mi15-request-changed", request=kernel(chat).encode())
+    with_bodies("mi13-large-request-of-another-hash", put([*first, "prompt_hash"], content_hash("x")))
+    with_bodies("mi14-body-is-another-file",
+                put([*first, "response", "body_file"], body_file(names[0])))
+    # A path of the document is never followed.
+    with_bodies("ok-proxy-path-is-not-followed",
+                put([*first, "response", "body_file", "path"], "../../../etc/passwd"))
 
 
 def make_runners():

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use runseal_core::formats::definition::FilesBeside;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
@@ -54,6 +55,38 @@ pub struct DirectorySource {
     root: OwnedFd,
     shown: String,
     threads: Option<usize>,
+}
+
+/// The folder that a document lies in, opened when a file of it is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct FolderFiles<'a> {
+    folder: &'a Path,
+}
+
+impl<'a> FolderFiles<'a> {
+    /// The folder of the document at `path`.
+    pub fn of_document(path: &'a Path) -> Self {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        Self { folder }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &'a Path {
+        self.folder
+    }
+}
+
+impl FilesBeside for FolderFiles<'_> {
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        DirectorySource::open(self.folder, RootLink::Follow)?.content(path)
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        DirectorySource::open(self.folder, RootLink::Follow)?.read(path, limit)
+    }
 }
 
 impl DirectorySource {

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::Format;
-use runseal_core::formats::definition::{Judgement, Judging, REGISTRY, definition, judge_parsed};
+use runseal_core::formats::definition::{
+    Beside, Judgement, Judging, REGISTRY, definition, judge_parsed,
+};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{Source, SourceError, read_bounded};
@@ -17,7 +19,7 @@ use super::inside::InsidePath;
 use super::witness::{Noted, Onlooker, WitnessSource};
 use super::{Found, SurveyOptions, Unit, UnitResults, display_path, error_chain, name_several};
 use crate::archive::{HEAD, read_archive_file, read_archive_stream, sniff};
-use crate::directory::{DirectorySource, RootLink};
+use crate::directory::{DirectorySource, FolderFiles, RootLink};
 use crate::input::{fill, read_file};
 use crate::run::schema::LocalTools;
 
@@ -79,7 +81,7 @@ impl Judge<'_> {
             None => {
                 let limit = JsonLimits::LARGEST_DOCUMENT;
                 match read_bounded(&mut whole, "standard input", 0, limit) {
-                    Ok(bytes) => judge_text(path, "", &bytes, Found::ByName, self.options.level)
+                    Ok(bytes) => judge_text(path, None, &bytes, Found::ByName, self.options.level)
                         .map_or_else(UnitResults::passed_over, |result| self.told(result, None)),
                     Err(error) => lost(error_chain(&error)),
                 }
@@ -105,16 +107,17 @@ impl Judge<'_> {
             Err(error) => return lost(&error),
         };
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        match judge_text(&name, &file_name, &bytes, found, self.options.level) {
+        let files = FolderFiles::of_document(path);
+        let beside = Beside {
+            name: &file_name,
+            files: &files,
+        };
+        match judge_text(&name, Some(beside), &bytes, found, self.options.level) {
             // The manifest stands for its bundle.
             Some(result)
                 if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
             {
-                let parent = match path.parent() {
-                    Some(parent) if !parent.as_os_str().is_empty() => parent,
-                    _ => Path::new("."),
-                };
-                let (result, _) = self.judge_folder(parent, Format::JobBundle);
+                let (result, _) = self.judge_folder(files.folder(), Format::JobBundle);
                 let result = Checked {
                     path: name,
                     ..result
@@ -170,15 +173,16 @@ impl Judge<'_> {
     }
 }
 
-/// Judges a document by its text. `None` where it is of no known format and was found by
+/// Judges a document by its text and where it lies. `None` where it is of no known format and was found by
 /// searching.
 pub(super) fn judge_text(
     path: &str,
-    file_name: &str,
+    beside: Option<Beside<'_>>,
     bytes: &[u8],
     found: Found,
     level: Level,
 ) -> Option<Checked> {
+    let file_name = beside.map_or("", |beside| beside.name);
     let parsed = parse_document(bytes, &ReadOptions::default());
     let detected = match &parsed {
         Ok(document) => detect_root(document.root(), file_name),
@@ -200,7 +204,7 @@ pub(super) fn judge_text(
             });
         }
     };
-    Some(match judge_parsed(format, &parsed, bytes, level) {
+    Some(match judge_parsed(format, &parsed, bytes, level, beside) {
         Some(Ok(judgement)) => Checked::of_judgement(path, judgement),
         Some(Err(error)) => broken(path, Some(format), &error),
         None => match parsed {
