@@ -1046,6 +1046,46 @@ def make_run_bundles():
     case("rb13-value-of-another", lambda f: (f / "engine/settings.json").write_text("{}"), **recorded)
     case("rb13-file-not-read", member("RUN_INPUT.json", lambda v: v["files"].pop(0)), **recorded)
 
+    def add_file(folder, name, text, role="INPUT", content_type="application/json"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        index_path = folder / "ARTIFACT_INDEX.json"
+        value = json.loads(index_path.read_text())
+        value["artifacts"].append({"artifact_name": path.name, "content_type": content_type,
+                                   "relative_path": name, "role": role, "sha256": sha(text)})
+        value["artifacts"].sort(key=lambda entry: entry["relative_path"])
+        index_path.write_text(kernel(value))
+        sums_path = folder / "SHA256SUMS.txt"
+        lines = sums_path.read_text().splitlines(keepends=True) + [f"{sha(text)}  {name}\n"]
+        sums_path.write_text("".join(sorted(lines, key=lambda line: line.split("  ", 1)[1])))
+
+    def list_calls(folder):
+        data = (folder / "model_io.json").read_bytes()
+        entry = {"bytes": len(data), "mode": "644", "path": "model_io.json", "sha256": sha(data),
+                 "stored": "model_io.json"}
+        member("RUN_INPUT.json", put(["model_io"], entry))(folder)
+
+    def with_calls(edit=lambda calls: None, then=list_calls):
+        def change(folder):
+            member("INPUT_SCHEMA.json", put(["properties", "model_io"], {"$ref": "#/$defs/file"}))(folder)
+            calls = read_json("model-io", "ok-proxy")
+            edit(calls)
+            add_file(folder, "model_io.json", kernel(calls))
+            then(folder)
+        return change
+
+    said = ["interactions", 0, "request", "body", "messages", 0, "content"]
+    case("ok-recorded-models", with_calls(), **recorded)
+    case("rb14-request-says-something-else", with_calls(put(said, "Good bye")), **recorded)
+    case("rb14-response-changed", with_calls(put(["interactions", 1, "response_content"], "AA==")), **recorded)
+    case("rb14-not-listed", with_calls(then=lambda folder: None), **recorded)
+    case("rb14-body-that-nobody-names", with_calls(then=lambda folder: (
+        list_calls(folder),
+        add_file(folder, "model_io.bodies/" + sha("x"), "x", content_type="application/octet-stream"))), **recorded)
+    case("rb14-recording-missing", with_calls(then=lambda folder: (
+        list_calls(folder), (folder / "model_io.json").unlink())), **recorded)
+
     index_of = json.loads((HERE / "run-bundle/ok-sealed/input/ARTIFACT_INDEX.json").read_text())
 
     def bare_index(folder):

@@ -429,6 +429,40 @@ fn proxy_without_a_body_and_with_a_query_is_matched_too() {
 }
 
 #[test]
+fn proxy_asks_its_upstream_whatever_address_a_client_names() {
+    let (folder, _bench) = folder();
+    let (own, other) = (Upstream::start(answer), Upstream::start(answer));
+    let proxy = Service::record(folder.path(), "r.json", &own.url);
+    let elsewhere = format!("{}/v1/models", other.url);
+    let host = format!("Host: {}\r\n", other.url.replace("http://", ""));
+    // The absolute form, another host, a tunnel, and a change of protocol.
+    ask(proxy.address(), "GET", &elsewhere, "", "");
+    ask(proxy.address(), "GET", "/v1/models", &host, "");
+    ask(
+        proxy.address(),
+        "CONNECT",
+        &other.url.replace("http://", ""),
+        "",
+        "",
+    );
+    ask(
+        proxy.address(),
+        "GET",
+        "/v1/models",
+        "Upgrade: h2c\r\nConnection: upgrade\r\n",
+        "",
+    );
+    assert!(proxy.stop().0.is_some());
+    assert_eq!(other.seen.lock().unwrap().len(), 0);
+    let heads = own.seen.lock().unwrap().join("\n").to_lowercase();
+    let port = own.url.rsplit(':').next().unwrap().to_owned();
+    for line in heads.lines().filter(|line| line.starts_with("host:")) {
+        assert!(line.ends_with(&port), "{heads}");
+    }
+    assert!(!heads.contains("upgrade"), "{heads}");
+}
+
+#[test]
 fn proxy_asks_over_tls_and_only_whom_this_machine_trusts() {
     let (folder, bench) = folder();
     let made = std::process::Command::new("openssl")
