@@ -16,6 +16,7 @@ pub mod input;
 pub mod job;
 pub mod keys;
 pub mod log;
+pub mod models;
 pub mod programs;
 pub mod record;
 pub mod redact;

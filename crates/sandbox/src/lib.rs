@@ -24,6 +24,7 @@ mod error;
 mod layer;
 mod level;
 mod limits;
+mod loopback;
 mod observation;
 mod outcome;
 #[cfg(unix)]
@@ -45,6 +46,7 @@ pub use error::{Layer, Missing, SandboxError, SpecError};
 pub use layer::{Change, Changed, FolderLayer, LayerKind};
 pub use level::Isolation;
 pub use limits::{Limits, MOST_IN_MEMORY};
+pub use loopback::Loopback;
 pub use observation::{
     FirstUse, Gap, NEVER_SEEN, NetworkAttempt, Observation, Observe, ObservedFile, ObservedKind,
 };

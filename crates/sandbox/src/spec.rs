@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::cancel::CancelToken;
 use crate::error::SpecError;
 use crate::limits::Limits;
+use crate::loopback::Loopback;
 use crate::observation::Observe;
 use crate::places::{
     check_host_path, check_inside_path, check_mount_point, check_own_place, check_shown,
@@ -66,6 +67,8 @@ pub struct Spec {
     pub stdin: Vec<u8>,
     /// Whether it may make Unix sockets at all (to reach one that was mounted for it).
     pub unix_sockets: bool,
+    /// The one address that it may connect to; without it there is no network at all.
+    pub loopback: Option<Loopback>,
     /// A folder of the host that appears inside at its own path with a writable layer over it,
     /// in place of [`Spec::work_folder`], which then means nothing; see [`Spec::in_folder`].
     pub layered: Option<Layered>,
@@ -147,6 +150,7 @@ impl Spec {
             env: BTreeMap::new(),
             stdin: Vec::new(),
             unix_sockets: false,
+            loopback: None,
             layered: None,
             show: Vec::new(),
             show_at: Vec::new(),
@@ -190,6 +194,11 @@ impl Spec {
             .collect();
         environment.extend(self.env.clone());
         environment
+    }
+
+    /// Whether TCP sockets may be made, to reach the one address.
+    pub(crate) fn has_loopback(&self) -> bool {
+        self.loopback.is_some()
     }
 
     /// What an inside path is on the host, where nothing is mounted anywhere.

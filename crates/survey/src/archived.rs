@@ -4,7 +4,9 @@ use std::path::Path;
 
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
-use runseal_core::formats::definition::{Claim, FolderNames, Identity, Judgement};
+use runseal_core::formats::definition::{
+    Beside, Claim, FolderNames, Identity, Judgement, SourceFiles,
+};
 use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
@@ -320,7 +322,13 @@ impl Search<'_> {
         let is_document = file_name.to_ascii_lowercase().contains(".json");
         let result = match file.kept {
             Some(bytes) if is_document => {
-                judge_text(&shown, file_name, bytes, Found::BySearch, level)
+                let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let source = ArchiveSource::new(self.archive, folder);
+                let beside = Beside {
+                    name: file_name,
+                    files: &SourceFiles(&source),
+                };
+                judge_text(&shown, Some(beside), bytes, Found::BySearch, level)
             }
             None if is_document => Some(Checked::not_checked(
                 shown,

@@ -14,6 +14,7 @@ use runseal_archive::{
 };
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
+use runseal_core::formats::definition::FilesBeside;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, Entry, EntryKind, EntryName, Source, SourceError};
@@ -86,6 +87,41 @@ pub trait Files: Sync {
     /// The last name of what a path such as `.` or `..` stands for.
     fn resolved_name(&self, _path: &Path) -> Option<String> {
         None
+    }
+}
+
+/// The folder that a document lies in, opened when a file of it is asked for.
+#[derive(Clone, Copy)]
+pub struct FolderFiles<'a> {
+    files: &'a dyn Files,
+    folder: &'a Path,
+}
+
+impl<'a> FolderFiles<'a> {
+    /// The folder of the document at `path`.
+    pub fn of_document(files: &'a dyn Files, path: &'a Path) -> Self {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        Self { files, folder }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &'a Path {
+        self.folder
+    }
+}
+
+impl FilesBeside for FolderFiles<'_> {
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let folder = self.files.open_folder(self.folder, true, Some(1))?;
+        folder.content(path)
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let folder = self.files.open_folder(self.folder, true, Some(1))?;
+        folder.read(path, limit)
     }
 }
 

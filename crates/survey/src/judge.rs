@@ -7,7 +7,9 @@ use std::path::Path;
 use runseal_archive::{HEAD, sniff};
 use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::Format;
-use runseal_core::formats::definition::{Judgement, Judging, REGISTRY, definition, judge_parsed};
+use runseal_core::formats::definition::{
+    Beside, Judgement, Judging, REGISTRY, definition, judge_parsed,
+};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{Source, SourceError, read_bounded};
@@ -18,7 +20,8 @@ use super::inside::InsidePath;
 use super::schema::LocalTools;
 use super::witness::{Noted, Onlooker, WitnessSource};
 use super::{
-    Files, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain, name_several,
+    Files, FolderFiles, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain,
+    name_several,
 };
 
 /// How units are judged.
@@ -86,7 +89,7 @@ impl Judge<'_> {
             None => {
                 let limit = JsonLimits::LARGEST_DOCUMENT;
                 match read_bounded(&mut whole, "standard input", 0, limit) {
-                    Ok(bytes) => judge_text(path, "", &bytes, Found::ByName, self.options.level)
+                    Ok(bytes) => judge_text(path, None, &bytes, Found::ByName, self.options.level)
                         .map_or_else(UnitResults::passed_over, |result| {
                             self.one_result(result, None)
                         }),
@@ -114,16 +117,17 @@ impl Judge<'_> {
             Err(error) => return lost(&error),
         };
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        match judge_text(&name, &file_name, &bytes, found, self.options.level) {
+        let files = FolderFiles::of_document(self.files, path);
+        let beside = Beside {
+            name: &file_name,
+            files: &files,
+        };
+        match judge_text(&name, Some(beside), &bytes, found, self.options.level) {
             // The manifest stands for its bundle.
             Some(result)
                 if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
             {
-                let parent = match path.parent() {
-                    Some(parent) if !parent.as_os_str().is_empty() => parent,
-                    _ => Path::new("."),
-                };
-                let (result, _) = self.judge_folder(parent, Format::JobBundle);
+                let (result, _) = self.judge_folder(files.folder(), Format::JobBundle);
                 let result = Checked {
                     path: name,
                     ..result
@@ -179,15 +183,16 @@ impl Judge<'_> {
     }
 }
 
-/// Judges a document by its text. `None` where it is of no known format and was found by
+/// Judges a document by its text and where it lies. `None` where it is of no known format and was found by
 /// searching.
 pub(super) fn judge_text(
     path: &str,
-    file_name: &str,
+    beside: Option<Beside<'_>>,
     bytes: &[u8],
     found: Found,
     level: Level,
 ) -> Option<Checked> {
+    let file_name = beside.map_or("", |beside| beside.name);
     let parsed = parse_document(bytes, &ReadOptions::default());
     let detected = match &parsed {
         Ok(document) => detect_root(document.root(), file_name),
@@ -209,7 +214,7 @@ pub(super) fn judge_text(
             });
         }
     };
-    Some(match judge_parsed(format, &parsed, bytes, level) {
+    Some(match judge_parsed(format, &parsed, bytes, level, beside) {
         Some(Ok(judgement)) => Checked::of_judgement(path, judgement),
         Some(Err(error)) => broken(path, Some(format), &error),
         None => match parsed {

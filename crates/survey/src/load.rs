@@ -10,7 +10,7 @@ use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
-use runseal_core::formats::definition::{Identity, Judgement, judge_parsed};
+use runseal_core::formats::definition::{Beside, Identity, Judgement, SourceFiles, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::{JsonLimits, max_ledger_lines};
 use runseal_core::source::{EntryKind, EntryName, MemberFile, Source, SourceError, read_bounded};
@@ -21,7 +21,7 @@ use super::inside::InsidePath;
 use super::judge::{NAME_THE_FOLDER, fill, judge_source, open_folder};
 use super::kept::KeptSource;
 use super::walk::list;
-use super::{Files, NOTHING_FOUND, display_path, error_chain, name_several};
+use super::{Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, name_several};
 
 /// Something that was read whole.
 #[derive(Debug)]
@@ -145,7 +145,11 @@ fn load_plain(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, Lo
     }
     let bytes = files.read(path, JsonLimits::LARGEST_DOCUMENT)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let loaded = load_document(&display_path(path), &name, bytes, level)?;
+    let beside = Beside {
+        name: &name,
+        files: &FolderFiles::of_document(files, path),
+    };
+    let loaded = load_document(&display_path(path), Some(beside), bytes, level)?;
     match (loaded, path.parent()) {
         (Some(loaded), _) => Ok(loaded),
         // The manifest stands for its bundle.
@@ -168,7 +172,7 @@ fn load_standard(files: &dyn Files, level: Level) -> Result<Loaded, LoadError> {
         return load_archive("-", &archive, level);
     }
     let bytes = read_bounded(whole, "standard input", 0, JsonLimits::LARGEST_DOCUMENT)?;
-    match load_document("-", "", bytes, level)? {
+    match load_document("-", None, bytes, level)? {
         Some(loaded) => Ok(loaded),
         None => Err(unknown(
             "this is the manifest of a job bundle; name its folder",
@@ -190,13 +194,31 @@ fn format_of(detected: Detected) -> Result<Format, LoadError> {
     }
 }
 
-/// Loads a document; `None` for the manifest of a job bundle.
-fn load_document(
+/// Loads the document of this name in an archive, as [`load_document`] does.
+fn load_archived_document(
     path: &str,
+    archive: &Archive,
     name: &str,
     bytes: Vec<u8>,
     level: Level,
 ) -> Result<Option<Loaded>, LoadError> {
+    let (folder, file_name) = name.rsplit_once('/').unwrap_or(("", name));
+    let source = ArchiveSource::new(archive, folder);
+    let beside = Beside {
+        name: file_name,
+        files: &SourceFiles(&source),
+    };
+    load_document(path, Some(beside), bytes, level)
+}
+
+/// Loads a document; `None` for the manifest of a job bundle.
+fn load_document(
+    path: &str,
+    beside: Option<Beside<'_>>,
+    bytes: Vec<u8>,
+    level: Level,
+) -> Result<Option<Loaded>, LoadError> {
+    let name = beside.map_or("", |beside| beside.name);
     let parsed = parse_document(&bytes, &ReadOptions::default());
     let detected = match &parsed {
         Ok(document) => detect_root(document.root(), name),
@@ -214,7 +236,8 @@ fn load_document(
     {
         return Err(LoadError::Json(error.clone()));
     }
-    let Judgement { report, identity } = match judge_parsed(format, &parsed, &bytes, level) {
+    let Judgement { report, identity } = match judge_parsed(format, &parsed, &bytes, level, beside)
+    {
         Some(Ok(judgement)) => judgement,
         Some(Err(error)) => return Err(LoadError::Json(error)),
         None => return Err(unknown(NOTHING_FOUND)),
@@ -274,8 +297,8 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
                 Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
                 _ => None,
             };
-            let name = only.rsplit('/').next().unwrap_or(only);
-            let loaded = load_document(path, name, kept.unwrap_or_default(), level)?;
+            let loaded =
+                load_archived_document(path, archive, only, kept.unwrap_or_default(), level)?;
             loaded.ok_or_else(|| unknown(NOTHING_FOUND))?
         }
         _ => {
@@ -310,8 +333,7 @@ fn load_inside(
                 path: path.to_owned(),
                 source: io::Error::other("it is longer than what is kept of an archive"),
             })?;
-            let file_name = name.rsplit('/').next().unwrap_or(name);
-            let loaded = load_document(path, file_name, bytes.to_vec(), level)?;
+            let loaded = load_archived_document(path, archive, name, bytes.to_vec(), level)?;
             let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
             (loaded.ok_or_else(|| unknown(NAME_THE_FOLDER))?, folder)
         }

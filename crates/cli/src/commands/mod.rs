@@ -25,6 +25,8 @@ mod man;
 #[cfg(feature = "net")]
 mod mcp;
 mod model_io;
+#[cfg(feature = "net")]
+mod models;
 mod pack;
 mod patch;
 mod proposal;

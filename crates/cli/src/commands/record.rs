@@ -29,7 +29,7 @@ const LARGEST_STDIN: u64 = 512 << 20;
 ///
 /// The command runs as it stands in the current folder, which it sees at its own path and can
 /// write to; what it writes becomes artifacts of the bundle and, without --apply, nothing else.
-/// It has no network. Every file that it reads below the folder is sealed, so that `runseal replay`
+/// It has no network but, with --proxy, models. Every file that it reads below the folder is sealed, so that `runseal replay`
 /// needs nothing but the bundle. What could not be seen is listed in it.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -88,6 +88,9 @@ pub struct Args {
     /// The bytes that it may write. With more than 1 GiB they are on disk instead of in memory.
     #[arg(long, value_name = "SIZE", default_value_t = MOST_IN_MEMORY, value_parser = parse_size)]
     artifact_bytes: u64,
+    #[cfg(feature = "net")]
+    #[command(flatten)]
+    models: super::models::ModelArgs,
     #[command(flatten)]
     sandbox: SandboxArgs,
     /// The command and its arguments, after `--`.
@@ -173,6 +176,16 @@ impl Args {
             work_bytes: self.artifact_bytes,
             ..policy()
         };
+        #[cfg(feature = "net")]
+        let models = self.models.start()?;
+        #[cfg(not(feature = "net"))]
+        let models = None;
+        if models.is_some() && self.times > 1 {
+            return Err(CliError::usage(
+                "--times and --proxy do not go together: a model answers otherwise every time",
+                "record once; `runseal replay --times N` shows what varies on the same answers",
+            ));
+        }
         let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
         let out = folder.join(&self.out);
         Ok(RecordRequest {
@@ -192,6 +205,7 @@ impl Args {
                 secrets,
                 stdin: self.read_stdin()?,
                 fixed_time: self.fixed_time,
+                models,
                 search: [std::env::var_os("PATH"), None],
                 limits,
                 folder,
@@ -304,6 +318,9 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         "  read     {} files, and {} of the machine\n",
         sealed.read, sealed.outside
     );
+    if let Some(calls) = sealed.calls {
+        text += &format!("  asked    models {calls} times\n");
+    }
     text += &format!("  wrote    {} files\n", sealed.written.len());
     for name in sealed.written.iter().take(10) {
         text += &format!("           artifacts/{name}\n");

@@ -32,6 +32,7 @@ use crate::ui;
   runseal run intent.json --mode execute-sandbox --policy default --pack out/pack
   runseal run intent.json --mode execute-sandbox --allow python3 --allow make
   runseal run intent.json --mode execute-sandbox --policy policy.toml --format json
+  runseal run intent.json --mode execute-sandbox --policy dev --proxy --pack out/pack
   runseal run intent.json --mode execute-sandbox --policy dev --model-mode replay \\
       --model-io model_io.json --pack out/pack")]
 pub struct Args {
@@ -73,12 +74,15 @@ pub struct Args {
     /// Where model calls of commands go.
     #[arg(long, value_enum, default_value_t = ModelArg::None)]
     model_mode: ModelArg,
-    /// The recording: written with `record`, read with `replay`.
+    /// The recording: written with `record` and --proxy, read with `replay`.
     #[arg(long, value_name = "FILE")]
     model_io: Option<PathBuf>,
     /// With `record`: the command that reads a prompt on standard input and writes the answer.
     #[arg(long, value_name = "COMMAND")]
     model_cmd: Option<String>,
+    #[cfg(feature = "net")]
+    #[command(flatten)]
+    models: super::models::ModelArgs,
     /// How to print; where not given, `human` on a terminal and `json` elsewhere.
     #[arg(long, value_enum)]
     format: Option<FormatArg>,
@@ -152,7 +156,18 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn options_of(args: &Args) -> Result<Options, CliError> {
+    #[cfg(feature = "net")]
+    let models = args.models.start()?;
+    #[cfg(not(feature = "net"))]
+    let models = None;
     let model = match (args.model_mode, &args.model_cmd) {
+        (ModelArg::None, None) if models.is_some() => ModelMode::Proxy,
+        _ if models.is_some() => {
+            return Err(CliError::usage(
+                "--proxy records what commands ask over HTTP, so --model-mode is left out",
+                "leave out --model-mode and --model-cmd, or --proxy",
+            ));
+        }
         (ModelArg::None, None) => ModelMode::None,
         (ModelArg::Replay, None) => ModelMode::Replay,
         (ModelArg::Record, Some(command)) => ModelMode::Record {
@@ -199,6 +214,8 @@ fn options_of(args: &Args) -> Result<Options, CliError> {
             }
             (redactable, _) => redactable,
         },
+        program_path: std::env::var_os("PATH"),
+        models,
     })
 }
 

@@ -11,7 +11,8 @@ use super::{
     pack, patch, proposal, receipt, redacted, run_bundle, runner,
 };
 use crate::canon::{Document, JsonError, Node, ReadOptions, parse_document};
-use crate::source::{EntryKind, Source, SourceError};
+use crate::path::SafePath;
+use crate::source::{ContentFact, EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
 /// Every format, in the order in which rules are listed.
@@ -189,6 +190,16 @@ pub trait FormatDefinition: Sync {
         None
     }
 
+    /// The same for a document that may have files beside it.
+    fn judge_beside(
+        &self,
+        document: &Document<'_>,
+        level: Level,
+        _beside: Beside<'_>,
+    ) -> Option<Judgement> {
+        self.judge_document(document, level)
+    }
+
     /// Judges a folder. `None` where the format is no folder.
     ///
     /// # Errors
@@ -218,17 +229,57 @@ pub fn definition(format: Format) -> Option<&'static dyn FormatDefinition> {
     REGISTRY.iter().find(of_format).copied()
 }
 
+/// Files that lie beside a document and belong to it.
+pub trait FilesBeside {
+    /// What the bytes of a file are.
+    ///
+    /// # Errors
+    /// When it is not there, no regular file, or cannot be read.
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError>;
+
+    /// Reads a file of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// As for its content, or when it is larger.
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError>;
+}
+
+/// The files of a source, for a document at its root.
+#[derive(Clone, Copy)]
+pub struct SourceFiles<'a>(pub &'a dyn Source);
+
+impl FilesBeside for SourceFiles<'_> {
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        self.0.content(path)
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        self.0.read(path, limit)
+    }
+}
+
+/// Where a document lies: its own name, and the files beside it.
+#[derive(Clone, Copy)]
+pub struct Beside<'a> {
+    /// The name of the document's file.
+    pub name: &'a str,
+    /// The files of its folder.
+    pub files: &'a dyn FilesBeside,
+}
+
 /// Judges a text that was parsed already, or is no JSON. `None` where the format is a folder.
 pub fn judge_parsed(
     format: Format,
     parsed: &Result<Document<'_>, JsonError>,
     text: &[u8],
     level: Level,
+    beside: Option<Beside<'_>>,
 ) -> Option<Result<Judgement, JsonError>> {
     let definition = definition(format)?;
-    let of_document = match parsed {
-        Ok(document) => definition.judge_document(document, level),
-        Err(_) => None,
+    let of_document = match (parsed, beside) {
+        (Ok(document), Some(beside)) => definition.judge_beside(document, level, beside),
+        (Ok(document), None) => definition.judge_document(document, level),
+        (Err(_), _) => None,
     };
     // What is no document may be lines of them.
     let of_text = || definition.judge_text(text, level);

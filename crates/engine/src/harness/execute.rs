@@ -7,7 +7,9 @@
 
 mod checks;
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use runseal_core::digest::{ContentHash, Hasher};
@@ -15,13 +17,17 @@ use runseal_core::formats::policy::Policy;
 use runseal_core::path::SafePath;
 use runseal_kernel::proposal::{Action, ActionKind, Proposal};
 use runseal_sandbox::{
-    Ending, Enforcement, INSIDE_WORK, Isolation, Limit, Mount, Sandbox, SandboxError, Spec,
+    Ending, Enforcement, FIXED_ENVIRONMENT, INSIDE_WORK, Isolation, Limit, Mount, Sandbox,
+    SandboxError, Spec,
 };
 
 use super::contents::Contents;
 use super::model::ModelServer;
 use super::words::split_command;
 use super::worktree::WorkTree;
+use crate::models::{ModelSession, connect};
+use crate::programs::find_program;
+use crate::record::program::{Search, Site, find_toolchain};
 
 /// What became of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +121,7 @@ pub(super) struct Executor<'a> {
     proposal: &'a Proposal,
     pub(super) policy: &'a Policy,
     sandbox: &'a Sandbox,
-    model: Option<&'a ModelServer>,
+    surroundings: Surroundings<'a>,
     pub(super) tree: WorkTree,
     deadline: Instant,
     /// Files and bytes that are there, as far as the harness wrote them or counted them.
@@ -131,12 +137,24 @@ pub(super) struct Executor<'a> {
     pub(super) contents: Contents,
 }
 
+/// What commands find around them beyond the sandbox.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Surroundings<'a> {
+    /// Who answers for models.
+    pub(super) model: Option<&'a ModelServer>,
+    /// Who answers for models that are asked over HTTP.
+    pub(super) session: Option<&'a Arc<dyn ModelSession>>,
+    /// Where programs are looked for that the policy names and the sandbox's PATH has not: the PATH
+    /// of whoever calls.
+    pub(super) programs: Option<&'a OsStr>,
+}
+
 /// Executes a proposal that was verified.
 pub(super) fn execute(
     proposal: &Proposal,
     policy: &Policy,
     sandbox: &Sandbox,
-    model: Option<&ModelServer>,
+    surroundings: Surroundings<'_>,
 ) -> Result<Executed, SandboxError> {
     let tree =
         WorkTree::new(&policy.allowed_write_roots).map_err(|source| SandboxError::System {
@@ -147,7 +165,7 @@ pub(super) fn execute(
         proposal,
         policy,
         sandbox,
-        model,
+        surroundings,
         tree,
         deadline: Instant::now() + Duration::from_millis(policy.timeout_ms),
         usage: (0, 0),
@@ -261,6 +279,46 @@ impl Executor<'_> {
         }
     }
 
+    /// Shows a program that the policy names by itself and that lies outside the sandbox's PATH, such
+    /// as a toolchain in a home folder: it alone, with what it needs, read-only.
+    fn show_toolchain(&self, program: &OsStr, spec: &mut Spec) {
+        let Some(name) = program.to_str().filter(|name| !name.contains('/')) else {
+            return;
+        };
+        let is_named = self
+            .policy
+            .allowed_commands
+            .iter()
+            .any(|known| known == name);
+        if !is_named || find_program(name).is_some() {
+            return;
+        }
+        let site = Site {
+            host: self.tree.path(),
+            inside: Path::new(INSIDE_WORK),
+        };
+        let entries = self.surroundings.programs.map(std::env::split_paths);
+        let found = entries.into_iter().flatten().find_map(|entry| {
+            let path = Some(entry.as_os_str()).filter(|_| entry.is_absolute())?;
+            find_toolchain(
+                name,
+                site,
+                Search {
+                    path: Some(path),
+                    fallback: None,
+                },
+            )
+            .ok()
+        });
+        let Some(toolchain) = found else { return };
+        spec.show = toolchain.shown_beside(Path::new(INSIDE_WORK));
+        let fixed = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH");
+        let fixed = fixed.map_or("", |(_, path)| path);
+        let path = format!("{fixed}:{}", toolchain.path);
+        spec.env.insert("PATH".to_owned(), path);
+        spec.env.extend(toolchain.variables);
+    }
+
     fn do_command(&mut self, target: &str) -> Result<Step, SandboxError> {
         let words = match split_command(target, &self.policy.allowed_commands) {
             Ok(words) => words,
@@ -282,7 +340,10 @@ impl Executor<'_> {
         spec.limits.work_files = self.policy.max_output_files.saturating_mul(4).max(10_000);
         spec.limits.work_bytes = self.policy.max_total_output_bytes.saturating_mul(2);
         spec.limits.file_bytes = self.policy.max_total_output_bytes.saturating_add(1);
-        if let Some(model) = self.model {
+        if let Some(program) = spec.command.first().cloned() {
+            self.show_toolchain(&program, &mut spec);
+        }
+        if let Some(model) = self.surroundings.model {
             spec.unix_sockets = true;
             spec.mounts.push(Mount {
                 host: model.folder().to_owned(),
@@ -296,6 +357,14 @@ impl Executor<'_> {
                 }
             };
             spec.env.insert("RUNSEAL_MODEL_IO".to_owned(), socket);
+        }
+        if let Some(session) = self.surroundings.session {
+            let told = connect(&mut spec, session, self.sandbox.isolation());
+            let told = told.map_err(|source| SandboxError::System {
+                what: "listen for models",
+                source,
+            })?;
+            spec.env.extend(told);
         }
         let outcome = match self.sandbox.run(&spec) {
             Ok(outcome) => outcome,
@@ -346,7 +415,7 @@ impl Executor<'_> {
             error,
         };
         // A call that was not answered explains whatever the command made of it.
-        if let Some(miss) = self.model.and_then(ModelServer::fault) {
+        if let Some(miss) = self.surroundings.model.and_then(ModelServer::fault) {
             step = Step {
                 error: Some(miss),
                 status: Status::Failure,
@@ -407,7 +476,7 @@ mod tests {
             return;
         };
         let proposal = proposal(&["sleep 30", "true"]);
-        let done = execute(&proposal, &short(), &sandbox, None).unwrap();
+        let done = execute(&proposal, &short(), &sandbox, Surroundings::default()).unwrap();
         let statuses: Vec<Status> = done.actions.iter().map(|step| step.status).collect();
         assert_eq!(statuses, [Status::Timeout, Status::Skipped]);
         assert_eq!(done.actions[0].exit_code, Some(124));

@@ -42,7 +42,8 @@ pub(super) fn finish(
         let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
         HarnessError::Internal(format!("{error}{}", source.unwrap_or_default()))
     };
-    let mut notes = Vec::new();
+    let unseen = outcome.iter().flat_map(|outcome| &outcome.gaps);
+    let mut notes: Vec<String> = unseen.map(|gap| format!("not seen: {gap}")).collect();
     // Held until the entry is written, so that times in the ledger never go back.
     let mut ledger = match &options.ledger {
         None => None,

@@ -25,7 +25,7 @@ pub(crate) use places::{Places, is_of_the_machine};
 /// What recording never sees or keeps, beside what no observation sees.
 const NEVER_KEPT: [&str; 3] = [
     "times, owners and extended attributes of files, and rights beyond the execute bit",
-    "what a service outside the sandbox does for the command; it cannot be reached",
+    "what a service outside the sandbox does for the command: none can be reached but, with --proxy, models",
     "what a process did that was still running when the command ended: it was ended with it",
 ];
 

@@ -55,6 +55,9 @@ pub enum RecordError {
     /// The command has a text without canonical form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
+    /// What models were asked and answered cannot be kept.
+    #[error("what models were asked cannot be sealed: {0}")]
+    Models(String),
     /// The bundle does not verify.
     #[error("the bundle would not verify")]
     Rejected(Vec<Finding>),

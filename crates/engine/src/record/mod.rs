@@ -22,7 +22,7 @@ pub mod error;
 mod fixed_time;
 pub mod machine;
 mod packages;
-mod program;
+pub(crate) mod program;
 pub(crate) mod reasons;
 pub mod repeat;
 pub mod replay;

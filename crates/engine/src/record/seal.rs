@@ -25,6 +25,7 @@ pub use super::error::RecordError;
 use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, Watching, run_command};
 use crate::directory::{DirectorySource, RootLink};
+use crate::models::ModelTraffic;
 use crate::run::command::compute_executable;
 use crate::run::seal::{make_meta, verify_staged};
 use crate::run::staging::RunFiles;
@@ -68,6 +69,8 @@ pub struct SealedCommand {
     pub written: Vec<String>,
     /// How many files of the machine it used.
     pub outside: usize,
+    /// How many calls to models it made, where they were recorded.
+    pub calls: Option<usize>,
     /// What was not seen.
     pub gaps: Vec<CaptureGap>,
     /// What further runs gave beside it.
@@ -98,6 +101,10 @@ pub fn record_command(
             stderr: run.recorded.outcome.stderr.bytes,
         });
     }
+    let models = match &request.command.models {
+        Some(session) => Some(session.finish().map_err(RecordError::Models)?),
+        None => None,
+    };
     // Before anything is written: further runs have to find the folder as the first one did.
     let varying = repeat_command(request, &run, sandbox, watching, request.times)?;
     let sealing = Sealing {
@@ -105,6 +112,7 @@ pub fn record_command(
         has_bundles,
         cancel: watching.cancel.as_ref(),
         files: RunFiles::begin(&request.out)?,
+        models,
     };
     sealing.seal(run, varying, packages)
 }
@@ -134,6 +142,8 @@ struct Sealing<'a> {
     has_bundles: bool,
     cancel: Option<&'a CancelToken>,
     files: RunFiles,
+    /// What models were asked, where that was recorded.
+    models: Option<ModelTraffic>,
 }
 
 impl Sealing<'_> {
@@ -169,12 +179,20 @@ impl Sealing<'_> {
         let files = self.put_all(&accesses.files, ENGINE_FOLDER)?;
         let named = self.put_all(&accesses.inputs, INPUTS_FOLDER)?;
         let stdin = self.put_stdin()?;
+        let (model_io, calls) = self.put_models()?.unzip();
+        for gap in self.models.iter().flat_map(|models| &models.gaps) {
+            accesses.gaps.insert(CaptureGap {
+                kind: "model-traffic".to_owned(),
+                detail: gap.clone(),
+            });
+        }
         let taken = TakenIn {
             command,
             files: &files,
             inputs: &named,
             links: accesses.links.iter().collect(),
             stdin,
+            model_io,
         };
         let input = canonical_bytes(&make_input(&taken), Dialect::Jcs)?;
         let inputs_hash = Digest::of(&input);
@@ -226,6 +244,7 @@ impl Sealing<'_> {
             read: files.len() + named.len(),
             written,
             outside,
+            calls,
             gaps: accesses.gaps.into_iter().collect(),
             varying,
             run,

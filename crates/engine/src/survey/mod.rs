@@ -14,7 +14,9 @@ use runseal_core::verify::{Finding, Survey};
 use runseal_survey::{Crew, Nobody, Unit, UnitResults, add_results};
 
 pub use local::LocalFiles;
-pub use runseal_survey::{Noted, Onlooker, SurveyOptions, Tally, find_in_archive, name_several};
+pub use runseal_survey::{
+    FolderFiles, Noted, Onlooker, SurveyOptions, Tally, find_in_archive, name_several,
+};
 
 /// Verifies everything at `paths`.
 pub fn survey_paths(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) -> Survey {

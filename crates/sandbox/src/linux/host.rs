@@ -30,8 +30,9 @@ use super::storage::Storage;
 use super::watch::{self, Watched};
 use super::watched_calls::{self, Network};
 use super::{ownership, put_together, system};
-use crate::error::SandboxError;
+use crate::error::{Layer, Missing, SandboxError};
 use crate::level::Isolation;
+use crate::loopback::Loopback;
 use crate::observation::Gap;
 use crate::outcome::{Ending, Enforcement, Enforcer, Recorded};
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, Spec};
@@ -192,6 +193,7 @@ fn make_plan(
         command.fence = Some(make_fence(spec, surroundings, purpose)?);
         command.filters = Some(seccomp::compile_filters(FilterOptions {
             unix_sockets: spec.unix_sockets,
+            tcp_sockets: spec.has_loopback(),
             nameless_files: false,
             is_observed: spec.observe.is_some(),
         })?);
@@ -211,6 +213,7 @@ fn make_plan(
             Isolation::None => Network::Connections,
             Isolation::Landlock | Isolation::Full => Network::Sockets {
                 but_unix: spec.unix_sockets,
+                but_tcp: spec.has_loopback(),
             },
         })
     });
@@ -276,9 +279,18 @@ fn make_fence(
             .iter()
             .map(|folder| folder.path().to_owned()),
     );
+    let abi = fence::find_version()?;
+    if spec.has_loopback() && !fence::holds_ports(abi) {
+        // Without namespaces nothing else keeps the command from the whole network.
+        return Err(SandboxError::Missing(Missing {
+            layer: Layer::Landlock,
+            reason: "this kernel's version of it does not restrict ports".to_owned(),
+        }));
+    }
     Ok(Fence {
-        abi: fence::find_version()?,
+        abi,
         unix_sockets: spec.unix_sockets,
+        port: spec.loopback.as_ref().map(Loopback::port),
         readable,
         writable,
     })

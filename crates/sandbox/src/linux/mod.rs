@@ -16,6 +16,7 @@ mod host;
 mod interrupts;
 mod launch;
 mod layered;
+mod loopback;
 mod mounts;
 mod notify;
 mod observer;
@@ -44,7 +45,7 @@ use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 
 use crate::Capabilities;
-use crate::error::{Layer, Missing, SandboxError};
+use crate::error::{Layer, Missing, SandboxError, SpecError};
 use crate::layer::FolderLayer;
 use crate::level::Isolation;
 use crate::outcome::{Ending, Enforcement, Enforcer, Limit, Outcome, Recorded};
@@ -115,6 +116,11 @@ pub(crate) fn run(
     let Some(capabilities) = capabilities else {
         return host::run(spec, Isolation::None, None, Purpose::Run);
     };
+    if let Some(loopback) = &spec.loopback
+        && loopback.is_inside() != (level == Isolation::Full)
+    {
+        return Err(SpecError::Loopback.into());
+    }
     let drop_to = ownership::find_unprivileged_ids(level)?;
     if drop_to.is_some() != capabilities.drops_root {
         return Err(SandboxError::System {

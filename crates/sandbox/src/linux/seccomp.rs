@@ -24,6 +24,8 @@ use crate::error::{Layer, Missing};
 pub(super) struct FilterOptions {
     /// Whether Unix sockets may be made.
     pub(super) unix_sockets: bool,
+    /// Whether TCP sockets of IPv4 may be made; where they may connect to, others decide.
+    pub(super) tcp_sockets: bool,
     /// Whether files may be made that never had a name: only where their size is bounded.
     pub(super) nameless_files: bool,
     /// Whether somebody is to hear of sockets that are refused.
@@ -91,12 +93,16 @@ fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendEr
         libc::SYS_socketpair,
         vec![SeccompRule::new(vec![not_unix.clone()])?],
     );
-    let socket = if options.unix_sockets {
-        vec![SeccompRule::new(vec![not_unix])?]
-    } else {
-        Vec::new()
+    let socket = match (options.unix_sockets, options.tcp_sockets) {
+        (false, false) => Vec::new(),
+        (true, false) => vec![SeccompRule::new(vec![not_unix])?],
+        (unix_sockets, true) => refused_sockets(unix_sockets)?,
     };
     rules.insert(libc::SYS_socket, socket);
+    if options.tcp_sockets {
+        // Whoever may connect need not be connected to.
+        rules.insert(libc::SYS_listen, Vec::new());
+    }
 
     // Every socket counts with the buffer that the kernel gives it; it must not hold more.
     let mut buffers = Vec::new();
@@ -180,6 +186,27 @@ fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendEr
     Ok(rules)
 }
 
+/// Every socket but those of TCP over IPv4, and Unix ones where they are allowed.
+fn refused_sockets(unix_sockets: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, MaskedEq, Ne};
+    // The kernel's own mask; the bits above it are flags.
+    const TYPE: u64 = 0xf;
+    let inet = || argument(0, Eq, libc::AF_INET);
+    let mut others = vec![argument(0, Ne, libc::AF_INET)?];
+    if unix_sockets {
+        others.push(argument(0, Ne, libc::AF_UNIX)?);
+    }
+    let mut rules = vec![SeccompRule::new(others)?];
+    for kind in (0..=15).filter(|kind| *kind != libc::SOCK_STREAM) {
+        let kind = argument(1, MaskedEq(TYPE), kind)?;
+        rules.push(SeccompRule::new(vec![inet()?, kind])?);
+    }
+    let protocol = [0, libc::IPPROTO_TCP].map(|known| argument(2, Ne, known));
+    let [unnamed, tcp] = protocol;
+    rules.push(SeccompRule::new(vec![inet()?, unnamed?, tcp?])?);
+    Ok(rules)
+}
+
 fn argument(
     index: u8,
     operator: SeccompCmpOp,
@@ -199,6 +226,7 @@ mod tests {
         for (unix_sockets, nameless_files) in [(false, true), (true, true), (true, false)] {
             let options = FilterOptions {
                 unix_sockets,
+                tcp_sockets: nameless_files,
                 nameless_files,
                 is_observed: unix_sockets,
             };

@@ -1,4 +1,4 @@
-//! Run bundles (document 004): the folder of one engine run, RB1-RB13.
+//! Run bundles (document 004): the folder of one engine run, RB1-RB14.
 //!
 //! - [`layout`]: which files there are, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
@@ -24,6 +24,7 @@ pub mod rules;
 mod rules_documents;
 mod rules_files;
 mod rules_meta;
+mod rules_models;
 mod rules_recorded;
 pub mod sums;
 pub mod time;

@@ -62,6 +62,9 @@ pub fn parse_listed_files(document: Node<'_>, name: &str) -> Vec<ListedFile> {
 /// The lists of files in RUN_INPUT.json of a recorded command: the folder's, and those given by name.
 pub const INPUT_LISTS: [&str; 2] = ["files", "inputs"];
 
+/// The member of RUN_INPUT.json that lists model_io.json, where models were asked.
+pub const MODEL_IO_MEMBER: &str = "model_io";
+
 /// The list in RUN_ENVIRONMENT.json of what an engine read below its folder.
 pub const ENGINE_LIST: &str = "engine_files";
 

@@ -7,13 +7,19 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
-use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, STDERR_LOG, STDIN, STDOUT_LOG};
+use runseal_core::formats::run_bundle::layout::{
+    ARTIFACTS_FOLDER, MODEL_BODIES_FOLDER, MODEL_IO, STDERR_LOG, STDIN, STDOUT_LOG,
+};
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
-use runseal_core::source::SourceError;
+use runseal_core::limits::JsonLimits;
+use runseal_core::path::SafePath;
+use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_sandbox::Changed;
 
 use super::Sealing;
+use crate::directory::{DirectorySource, RootLink};
 use crate::input::open_regular;
 use crate::record::accesses::{Accesses, ReadFile};
 use crate::record::documents::{FileEntry, Given};
@@ -76,6 +82,41 @@ impl Sealing<'_> {
             return Err(changed());
         }
         Ok(entry_of(file.path.clone(), stored, before.2))
+    }
+
+    /// Stores what models were asked and answered, with its large bodies; gives its entry and how many
+    /// calls there were.
+    pub(super) fn put_models(&mut self) -> Result<Option<(FileEntry, usize)>, RecordError> {
+        let recording = self
+            .models
+            .as_ref()
+            .and_then(|models| models.recording.clone());
+        let Some(recording) = recording else {
+            return Ok(None);
+        };
+        let folder = recording.parent().unwrap_or(Path::new("."));
+        let source = DirectorySource::open(folder, RootLink::Follow)?;
+        let malformed = |fault: &dyn std::fmt::Display| RecordError::Models(fault.to_string());
+        let path = SafePath::parse(MODEL_IO).map_err(|fault| malformed(&fault))?;
+        let bytes = source.read(&path, JsonLimits::LARGEST_DOCUMENT)?;
+        let document = parse_document(&bytes, &ReadOptions::default());
+        let document = document.map_err(|error| malformed(&error.kind))?;
+        let stored = canonical_bytes(document.root(), Dialect::Jcs)?;
+        self.files.put_bytes(MODEL_IO, &stored)?;
+        let calls = document
+            .root()
+            .get("interactions")
+            .map_or(0, |list| list.len());
+        for entry in source.entries()? {
+            let EntryName::Safe(path) = entry.name else {
+                continue;
+            };
+            let is_body = path.as_str().starts_with(MODEL_BODIES_FOLDER);
+            if entry.kind == EntryKind::File && is_body {
+                self.files.copy(&source, &path, path.as_str())?;
+            }
+        }
+        Ok(Some((log_entry(MODEL_IO, MODEL_IO, &stored), calls)))
     }
 
     pub(super) fn put_stdin(&mut self) -> Result<Option<FileEntry>, RecordError> {
@@ -185,7 +226,7 @@ pub(crate) fn output_path(path: &OsStr) -> Result<String, RecordError> {
     let Some(text) = path.to_str() else {
         return Err(left(shown, "its name is no UTF-8"));
     };
-    match runseal_core::path::SafePath::parse(text) {
+    match SafePath::parse(text) {
         Ok(path) => Ok(path.to_string()),
         Err(fault) => Err(left(shown, &format!("unsafe name: {fault}"))),
     }

@@ -4,9 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
-
-use crate::sse::{Event, parse_events};
+use super::events::{Event, parse_events};
+use crate::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 
 /// An API that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,8 +232,8 @@ impl Reading {
             Some("text") => self.text.push_str(&text(block, "text").unwrap_or_default()),
             Some("tool_use") => {
                 let arguments = block.get("input").and_then(|input| {
-                    let dialect = runseal_core::canon::Dialect::Kernel;
-                    let bytes = runseal_core::canon::canonical_bytes(input, dialect).ok()?;
+                    let dialect = Dialect::Kernel;
+                    let bytes = canonical_bytes(input, dialect).ok()?;
                     String::from_utf8(bytes).ok()
                 });
                 self.tool_calls.push(ToolCall {
