@@ -15,6 +15,6 @@ mod answer;
 mod audit;
 mod store;
 
-pub use answer::{LogQuestion, LogQuestionError, OpenLog, read_log_policy};
+pub use answer::{LogQuestionError, OpenLog, read_log_policy};
 pub use audit::{AuditReport, audit_log};
 pub use store::{Appender, LogError, LogStore};
