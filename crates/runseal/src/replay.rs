@@ -129,6 +129,8 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
     let folder = unpacked.as_ref().map_or(path, |unpacked| unpacked.folder());
     let source = DirectorySource::open(folder, RootLink::Follow)?;
     let recorded = RecordedOptions {
+        // This library opens no sockets: a run that asked models is not replayed by it.
+        models: None,
         times: options.times,
         same_environment: options.is_same_environment_demanded,
         given: &options.inputs,
