@@ -137,7 +137,6 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
         folder: None,
         search: std::env::var_os("PATH"),
         limits: recorded::policy(),
-        models: None,
         watching: Watching {
             cancel: None,
             on_output: None,
