@@ -15,7 +15,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use runseal_testkit::folders::{copy_folder, files_of, open_up};
+use runseal_testkit::cli::Ran;
+use runseal_testkit::folders::files_of;
 use runseal_testkit::project_root;
 
 use redaction_support::{INPUT, OUTPUT, redact, seal};
@@ -96,6 +97,12 @@ fn bad_input_is_told_and_nothing_is_written() {
         redact(&bench, "plain", &["RUN_INPUT.json"], "copy"),
         2,
         "NOT_REDACTABLE: ",
+    );
+    // What could be done instead, and what that would prove.
+    refused(
+        redact(&bench, "plain", &["RUN_INPUT.json"], "copy"),
+        2,
+        "the new seal proves what it holds from now on",
     );
     // A copy is not redacted again, and nothing is overwritten.
     ok(redact(&bench, "r1", &["artifacts/a.txt"], "done"));

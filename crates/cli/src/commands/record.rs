@@ -8,13 +8,16 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
+use runseal_engine::log::LogStore;
 use runseal_engine::record::apply::apply_changes;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount};
 
+use super::log::{append_target, log_error};
 use super::record_error::{apply_error, record_error};
 use super::record_variables::{parse_parameters, parse_variables};
+use super::redact::RedactableArgs;
 use super::replay_render::render_varying;
 use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
@@ -89,6 +92,11 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", default_value_t = MOST_IN_MEMORY, value_parser = parse_size)]
     artifact_bytes: u64,
     #[command(flatten)]
+    redactable: RedactableArgs,
+    /// Append the bundle to this transparency log, by its digests (docs/log.md).
+    #[arg(long, value_name = "LOG")]
+    log: Option<PathBuf>,
+    #[command(flatten)]
     sandbox: SandboxArgs,
     /// The command and its arguments, after `--`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -126,6 +134,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
     let request = args.request()?;
+    if let Some(log) = &args.log {
+        // Told before anything runs, not after.
+        LogStore::open(log).map_err(|error| log_error(&error, log))?;
+    }
     let sandbox = args.sandbox.open()?;
     let watching = Watching {
         cancel: Some(cancel.clone()),
@@ -136,6 +148,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Ok(sealed) => sealed,
         Err(error) => return record_error(error, args.keep_failed),
     };
+    if let Some(log) = &args.log {
+        append_target(log, &sealed.path, None)?;
+    }
     let outcome = args.finish(&request, &sealed, began)?;
     print_sealed(&sealed, args)?;
     warn_unseen(&sealed);
@@ -203,6 +218,7 @@ impl Args {
             keep_failed: self.keep_failed,
             times: self.times,
             now: clock::now()?,
+            redactable: self.redactable.open()?,
         })
     }
 
@@ -290,6 +306,9 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         if has_failed {
             printed.insert("failed", true);
         }
+        if let Some(seed) = &sealed.seed {
+            printed.insert("seed", shown_path(seed, args));
+        }
         return ui::print_json(&printed, Dialect::Kernel);
     }
     let outcome = &sealed.run.recorded.outcome;
@@ -316,6 +335,9 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         out.len(),
         err.len()
     );
+    if let Some(seed) = &sealed.seed {
+        text += &format!("  seed     {}, for you alone\n", shown_path(seed, args));
+    }
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
     ui::print_bytes(text.as_bytes())
 }
