@@ -38,7 +38,6 @@ mod redact;
 mod replay;
 mod replay_intent;
 mod replay_pack;
-mod replay_render;
 mod report;
 mod rules;
 mod run;
@@ -279,8 +278,11 @@ mod tests {
             (["runseal", "verify", "--strct"], "`--strict`"),
         ] {
             let error = CommandLine::try_parse_from(typed).unwrap_err();
-            let told = usage_error(&error, &[]).to_string();
-            assert!(told.contains(&format!("did you mean {meant}?")), "{told}");
+            let message = usage_error(&error, &[]).to_string();
+            assert!(
+                message.contains(&format!("did you mean {meant}?")),
+                "{message}"
+            );
         }
     }
 

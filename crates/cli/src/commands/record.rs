@@ -12,13 +12,13 @@ use runseal_engine::log::LogStore;
 use runseal_engine::record::apply::apply_changes;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
+use runseal_engine::run::replay_render::render_varying;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount};
 
 use super::log::{append_target, log_error};
 use super::record_error::{apply_error, record_error};
 use super::record_variables::{parse_parameters, parse_variables};
 use super::redact::RedactableArgs;
-use super::replay_render::render_varying;
 use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
 use crate::clock;

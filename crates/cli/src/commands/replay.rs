@@ -15,12 +15,12 @@ use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{self, Watching};
 use runseal_engine::record::unpack::{UnpackError, unpack_bundle};
 use runseal_engine::run::replay::Verdict;
+use runseal_engine::run::replay_render::{render_human, render_json};
 use runseal_engine::survey::{detect_path, name_several};
 use runseal_sandbox::{CancelToken, Limits};
 
 use super::engine::PolicyArgs;
 use super::record_error::record_error;
-use super::replay_render::{render_human, render_json};
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_pack};
 use crate::error::CliError;

@@ -170,10 +170,10 @@ pub fn seal_error(error: SealError) -> CliError {
 pub fn sandbox_error(error: &SandboxError) -> CliError {
     match error {
         SandboxError::Missing(missing) => {
-            let told = CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string());
+            let error = CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string());
             match missing.hint() {
-                "" => told,
-                hint => told.hint(hint),
+                "" => error,
+                hint => error.hint(hint),
             }
         }
         SandboxError::Execute { source, .. } => CliError::new(

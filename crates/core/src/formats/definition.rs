@@ -153,7 +153,7 @@ pub trait FormatDefinition: Sync {
     /// The format that this defines.
     fn format(&self) -> Format;
 
-    /// Its rules.
+    /// The descriptors of its rules, in the order in which they are listed.
     fn rules(&self) -> Vec<&'static RuleInfo>;
 
     /// Members that its documents have and those of other formats do not; none for folders.
@@ -244,13 +244,13 @@ pub fn infos<S: Subject>(table: &'static [Rule<S>]) -> Vec<&'static RuleInfo> {
 pub struct DocumentFormat {
     /// The format that this defines.
     pub format: Format,
-    /// Its rules.
+    /// The descriptors of its rules.
     pub rules: fn() -> Vec<&'static RuleInfo>,
     /// Members that only its documents have.
     pub members: &'static [&'static str],
     /// The name it commonly has.
     pub file_name: &'static str,
-    /// Judges it.
+    /// Runs its rules on the root, up to a level.
     pub judge: fn(Node<'_>, Level) -> Report,
     /// What it calls itself.
     pub identify: fn(Node<'_>) -> Identity,

@@ -18,7 +18,7 @@ mod files;
 mod index;
 mod store;
 
-pub use answer::{LogQuestion, LogQuestionError, OpenLog, read_log_policy};
+pub use answer::{LogQuestionError, OpenLog, read_log_policy};
 pub use append::Appender;
 pub use audit::{AuditReport, audit_log};
 pub use files::LogError;

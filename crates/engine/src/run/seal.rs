@@ -55,7 +55,7 @@ pub struct Request<'a> {
     pub out: &'a Path,
     /// The run's id, where it was given.
     pub run_id: Option<RunId>,
-    /// Now.
+    /// The time that `sealed_at` and a default run id take.
     pub now: Moment,
     /// The seed of a bundle of which parts may be withheld later.
     pub redactable: Option<SealingSeed>,
@@ -175,7 +175,7 @@ pub fn seal_output(
 fn rejected_run(error: ExecuteError) -> SealError {
     match error {
         ExecuteError::Ended(how) => SealError::Rejected(vec![Finding::about_whole(RUN, how)]),
-        ExecuteError::Left { path, why } => reject("RB2", &path, why),
+        ExecuteError::Left { path, reason } => reject("RB2", &path, reason),
         ExecuteError::Sandbox(error) => error.into(),
         ExecuteError::Work(source) => SealError::Read(SourceError::Io {
             path: "the work folder".to_owned(),
@@ -183,6 +183,18 @@ fn rejected_run(error: ExecuteError) -> SealError {
         }),
         ExecuteError::Read(error) => error.into(),
     }
+}
+
+/// Seals a run that its own program described: nothing was executed or observed by us.
+pub(super) fn seal_declared_output(
+    request: Request<'_>,
+    put_files: impl FnOnce(&mut RunFiles) -> Result<(), SealError>,
+    output: &[u8],
+    (artifacts, paths): (&dyn Source, Vec<SafePath>),
+) -> Result<Sealed, SealError> {
+    let mut prepared = prepare(request)?;
+    put_files(&mut prepared.files)?;
+    finish(prepared, output, Some((artifacts, paths)), None)
 }
 
 /// Everything that is known before there is an output.

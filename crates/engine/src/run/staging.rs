@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{CanonError, Dialect, NoCanonicalForm, Value, canonical_bytes};
-use runseal_core::digest::Digest;
+use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::redacted::commit::Seed;
 use runseal_core::formats::redacted::documents::{REDACTION, REDACTION_SALT};
 use runseal_core::formats::run_bundle::index::write_index;
@@ -293,13 +293,24 @@ impl RunFiles {
     /// Adds the index and the sums over everything stored so far.
     pub fn put_lists(&mut self) -> Result<(), RunFilesError> {
         self.files.sort_unstable();
-        let mut index = Vec::new();
-        write_index(&self.files, &mut index)?;
-        self.put_bytes(ARTIFACT_INDEX, &index)?;
-        drop(index);
+        self.put_index()?;
         self.files.sort_unstable();
         let sums = write_sums(&self.files);
         self.put_bytes(SUMS, sums.as_bytes())
+    }
+
+    /// Writes the index entry by entry: it is as long as there are files.
+    fn put_index(&mut self) -> Result<(), RunFilesError> {
+        let (file, place) = self.staging.create(ARTIFACT_INDEX)?;
+        let mut sink = HashedFile {
+            file: io::BufWriter::new(file),
+            hasher: Hasher::new(),
+        };
+        write_index(&self.files, &mut sink)?;
+        sink.flush().map_err(WriteError::at(&place))?;
+        self.files
+            .push((ARTIFACT_INDEX.into(), sink.hasher.finish()));
+        Ok(())
     }
 
     /// Where the bundle is to stand.
@@ -331,6 +342,24 @@ impl RunFiles {
             Ok(()) => Ok(target),
             Err(Failed(error)) => Err(error),
         }
+    }
+}
+
+/// A file that is hashed as it is written.
+struct HashedFile {
+    file: io::BufWriter<File>,
+    hasher: Hasher,
+}
+
+impl Write for HashedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

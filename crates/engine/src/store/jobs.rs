@@ -65,7 +65,7 @@ pub struct JobRecord {
 pub struct StepRecord {
     /// Its id.
     pub step_id: StepId,
-    /// Its place.
+    /// Its place among the job's steps, from the plan.
     pub ordinal: i64,
     /// PENDING, LEASED or COMMITTED, as stored.
     pub status: String,

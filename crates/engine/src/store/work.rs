@@ -37,7 +37,7 @@ pub struct ClaimedStep {
 /// What came of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was read.
+    /// The slice was read; only what it was is kept.
     Success {
         /// SHA-256 of the slice's text, in hex.
         content_hash: String,

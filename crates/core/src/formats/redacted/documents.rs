@@ -271,7 +271,7 @@ pub struct Withheld {
     pub path: String,
     /// The JSON Pointer in it, or `bytes=FIRST-LAST`; none where the whole file is withheld.
     pub pointer: Option<String>,
-    /// Why.
+    /// The reason that was given for withholding it.
     pub reason: String,
 }
 

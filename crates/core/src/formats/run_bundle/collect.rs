@@ -175,7 +175,7 @@ impl CollectedRun {
         }
     }
 
-    /// Judges it.
+    /// Runs the rules up to `level` on what was collected.
     pub fn judge(&self, level: Level, schemas: &dyn SchemaJudge) -> Report {
         let options = ReadOptions::default();
         let parsed: BTreeMap<&str, Document<'_>> = self
