@@ -293,7 +293,11 @@ fn inspect_and_page_show_bars_with_reasons() {
         "-o",
         "pack-copy",
     ]));
-    let drops = ["RUN_INPUT.json#/context/name", "artifacts/log.txt"];
+    let drops = [
+        "RUN_INPUT.json#/context/name",
+        "RUN_OUTPUT.json#/outputs/answer",
+        "artifacts/log.txt",
+    ];
     ok(redact(&bench, "r1", &drops, "run-copy"));
     for (copy, place, reason) in [
         ("pack-copy", "/root_node/goal", "a personal number"),
@@ -360,5 +364,5 @@ fn recorded_command_is_redacted_logged_and_gives_nothing_away() {
     let printed: [&[u8]; 2] = [b"PIN4711", b"PIN4711public\n"];
     let digests = digests_of(&bench.path(&path), "PIN4711", &printed);
     assert_eq!(count_left(&text, &digests), 0, "{text}");
-    assert!(count_left(&handed_over(&bench, &path), &digests) > 3);
+    assert!(count_left(&handed_over(&bench, &path), &digests) >= 2);
 }

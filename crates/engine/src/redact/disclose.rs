@@ -5,7 +5,9 @@ use std::path::Path;
 
 use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
 use runseal_core::digest::Digest;
-use runseal_core::formats::redacted::chunks::{CHUNK, ChunkOpening, chunk_place, parse_byte_range};
+use runseal_core::formats::redacted::chunks::{
+    CHUNK, ChunkOpening, ChunkedFile, chunk_place, parse_byte_range,
+};
 use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, read_marker};
 use runseal_core::formats::redacted::documents::{
     FileKind, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,

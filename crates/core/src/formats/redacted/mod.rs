@@ -31,7 +31,7 @@ use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 use crate::verify::{RuleInfo, run_rules};
 
-use chunks::{ChunkedFile, commit_whole, count_chunks, read_chunks};
+use chunks::{ChunkedFile, commit_whole, count_chunks, read_pieces};
 use documents::{
     CommittedFile, FileKind, Opened, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
 };
@@ -81,20 +81,22 @@ fn show_file(
         return got.map(|_| shown);
     };
     match (file.kind, got) {
-        (FileKind::Chunks, Ok(Got::Fact(fact))) => {
-            if let Opening::Large(key, pieces) = opening {
-                shown.opened.seen = count_chunks(fact.bytes);
-                let found = commit_whole(fact.bytes, &fact.sha256, pieces, key);
-                shown.commitment = Ok(found);
-            } else if let Opening::Pieces(opening) = opening {
+        (FileKind::Chunks, Err(SourceError::TooLarge { .. })) => {
+            if let Opening::Pieces(opening) = opening {
                 let chunked = reread()?;
                 let found = chunked.commit_shown(opening, &mut shown.opened.withheld);
                 let withheld = shown.opened.withheld.len() as u64;
                 shown.opened.seen = count_chunks(chunked.size).saturating_sub(withheld);
                 shown.commitment = found;
-            } else {
-                let fault = "what is shown has another shape than what was sealed";
-                shown.commitment = Err(fault.to_owned());
+            }
+        }
+        (FileKind::Chunks, Ok(Got::Fact(fact))) => {
+            let fault = "what is shown has another shape than what was sealed";
+            shown.commitment = Err(fault.to_owned());
+            if let Opening::Large(key, pieces) = opening {
+                shown.opened.seen = count_chunks(fact.bytes);
+                let found = commit_whole(fact.bytes, &fact.sha256, pieces, key);
+                shown.commitment = Ok(found);
             }
         }
         (_, Err(error)) => return Err(error),
@@ -139,7 +141,7 @@ fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, So
         }
         other => other?,
     };
-    read_chunks(&mut file, |_| ()).map_err(|source| SourceError::Io {
+    read_pieces(&mut file).map_err(|source| SourceError::Io {
         path: path.to_string(),
         source,
     })
@@ -194,7 +196,12 @@ impl RedactedView {
                 };
                 let want = match file.kind {
                     FileKind::Json | FileKind::Lines => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
-                    FileKind::Bytes | FileKind::Chunks => Want::Fact,
+                    FileKind::Bytes => Want::Fact,
+                    FileKind::Chunks => match redacted.openings.get(&name) {
+                        // Read piece by piece, and not here.
+                        Some(Opening::Pieces(_)) => Want::Whole(0),
+                        _ => Want::Fact,
+                    },
                 };
                 wanted.push((path, want));
                 files.push(file);
