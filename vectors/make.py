@@ -1326,6 +1326,15 @@ def make_bases(program):
         run(f"{redact} --drop artifacts/** -o files")
         keep("files", "redacted-bundle", "ok-files")
 
+        run("run questions.json --pack redactable-pack --run-id run_4 --redactable --seed seed", (1,))
+        run("redact redactable-pack --seed seed --reason secret --drop bundle.json#/root_node/goal -o pack-copy")
+        keep("pack-copy", "redacted-bundle", "ok-pack")
+        run(f"job build {posted['run_id']} {posted['job_id']} -o redactable-job --redactable --seed seed")
+        keep("redactable-job", "job-bundle", "ok-redactable")
+        first = sorted((work / "redactable-job/artifacts").iterdir())[0].name
+        run(f"redact redactable-job --seed seed --reason secret --drop artifacts/{first} -o job-copy")
+        keep("job-copy", "redacted-bundle", "ok-job")
+
 
 # Redacted copies
 
@@ -1375,6 +1384,8 @@ def make_redacted():
     case("rd4-place-listed-and-shown", member("REDACTED.json", lambda v: v["withheld"].insert(
         0, {"path": "RUN_INPUT.json", "pointer": "/context", "reason": "x"})), base="ok-files")
     case("rd5-id-withheld", member("RUN_META.json", put(["run_id"], marker)))
+    case("rd3-slice-changed", member("bundle.json", put(["inputs", "slices", 0], "head(9)")), base="ok-job")
+    case("rd5-job-withheld", member("bundle.json", put(["job_id"], marker)), base="ok-job")
     case("rd6-laid-out", lambda f: (f / "RUN_META.json").write_text(
         json.dumps(json.loads((f / "RUN_META.json").read_text()), indent=1)))
 

@@ -21,33 +21,8 @@ use runseal_core::digest::Digest;
 use runseal_testkit::cli::Bench;
 use runseal_testkit::folders::{copy_folder, files_of, open_up};
 
-use redaction_support::{INPUT, OUTPUT, redact, seal};
+use redaction_support::{INPUT, INTENT, OUTPUT, handed_over, pack, redact, seal};
 use signing_support::{bench, keygen, ok};
-
-const INTENT: &str = r#"{"goal":"Write a greeting file for the user PIN4711 with Python 3.11 in the command line tool; on failure exit with code 1 and print the error","constraints":["The file is named hello.txt","The output is UTF-8 text"],"context":{"proposal":{"files":[{"path":"hello.txt","content":"PIN4711"},{"path":"b.txt","content":"second\n"}],"commands":["cat hello.txt","cat b.txt"],"tests":[{"type":"file_exists","target":"hello.txt"}]}}}"#;
-
-/// Runs an intent with a secret in it, and gives whether commands could be executed.
-fn pack(bench: &Bench, more: &[&str]) -> bool {
-    bench.write("intent.json", INTENT);
-    let mut arguments = vec![
-        "run",
-        "intent.json",
-        "--policy",
-        "default",
-        "--approve",
-        "--pack",
-        "pack",
-        "--redactable",
-    ];
-    let executes = runseal_testkit::isolation::sandbox().is_some();
-    if executes {
-        arguments.extend(["--mode", "execute-sandbox", "--allow", "cat"]);
-    }
-    arguments.extend(more);
-    let ran = bench.run(&arguments);
-    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
-    executes
-}
 
 fn trusted(bench: &Bench, path: &str) {
     keygen(bench, "ada", "ed25519", "pem");
@@ -104,26 +79,6 @@ fn digests_of(folder: &Path, secret: &str, more: &[&[u8]]) -> BTreeSet<String> {
         }
     }
     found
-}
-
-/// Everything that somebody gets: the copy, the names in it, and what was signed.
-fn handed_over(bench: &Bench, copy: &str) -> String {
-    let mut text = String::new();
-    for (path, bytes) in files_of(&bench.path(copy)) {
-        text.push_str(&path.to_string_lossy());
-        text.push_str(&String::from_utf8_lossy(&bytes));
-        text.push('\n');
-    }
-    let beside = bench.path(&format!("{copy}.intoto.jsonl"));
-    for line in fs::read(beside)
-        .unwrap_or_default()
-        .split(|byte| *byte == b'\n')
-    {
-        if let Ok(envelope) = runseal_trust::dsse::Envelope::parse(line) {
-            text.push_str(&String::from_utf8_lossy(&envelope.payload));
-        }
-    }
-    text
 }
 
 /// Digests that are left, by their first eight digits.
@@ -318,87 +273,96 @@ fn job_bundle_is_redacted_and_gives_nothing_away() {
 }
 
 #[test]
-fn large_file_is_withheld_by_its_bytes_and_disclosed_piece_by_piece() {
+fn inspect_and_page_show_bars_with_reasons() {
     let (_folder, bench) = bench();
-    let line = |at: usize| format!("line {at:06} of a long log\n");
-    let mut log: String = (0..80_000).map(line).collect();
-    let secret = 1_000_000;
-    log.replace_range(secret..secret + 7, "PIN4711");
-    assert!(log.len() > 2_000_000);
-    seal(&bench, "r1", INPUT, OUTPUT, &[("long.log", &log)]);
-    let first = secret / 65_536;
-    let piece = format!("bytes={}-{}", first * 65_536, (first + 1) * 65_536 - 1);
-    ok(bench.run(&["redact", "out/r1", "--match", "PIN4711", "-o", "copy"]));
-    let said = ok(bench.run(&["verify", "copy", "--strict"]));
-    let place = format!("withheld: artifacts/long.log#{piece}");
-    assert!(said.contains(&place), "{said}");
-    let shown = fs::read(bench.path("copy/artifacts/long.log")).unwrap();
-    assert_eq!(shown.len(), log.len());
-    let (start, end) = (first * 65_536, (first + 1) * 65_536);
-    assert!(shown[start..end].iter().all(|byte| *byte == 0));
-    assert_eq!(&shown[..start], &log.as_bytes()[..start]);
-    assert_eq!(&shown[end..], &log.as_bytes()[end..]);
-    let text = handed_over(&bench, "copy");
-    let digest = Digest::of(log.as_bytes()).to_string();
-    assert!(!text.contains("PIN4711") && !text.contains(&digest[..8]));
-    // Bytes put where others are withheld, and bytes changed elsewhere.
-    open_up(&bench.path("copy"));
-    for at in [start + 5, 3] {
-        let mut forged = shown.clone();
-        forged[at] = b'X';
-        bench.write("copy/artifacts/long.log", &forged);
-        let ran = bench.run(&["verify", "copy"]);
-        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    pack(&bench, &[]);
+    seal(
+        &bench,
+        "r1",
+        INPUT,
+        OUTPUT,
+        &[("log.txt", "Mallory was here\n")],
+    );
+    ok(bench.run(&[
+        "redact",
+        "pack",
+        "--match",
+        "PIN4711",
+        "--reason",
+        "a personal number",
+        "-o",
+        "pack-copy",
+    ]));
+    let drops = [
+        "RUN_INPUT.json#/context/name",
+        "RUN_OUTPUT.json#/outputs/answer",
+        "artifacts/log.txt",
+    ];
+    ok(redact(&bench, "r1", &drops, "run-copy"));
+    for (copy, place, reason) in [
+        ("pack-copy", "/root_node/goal", "a personal number"),
+        ("run-copy", "/context/name", "personal"),
+    ] {
+        let said = ok(bench.run(&["inspect", copy]));
+        assert!(said.contains("What is withheld"), "{said}");
+        let line = said.lines().find(|line| line.contains(place)).unwrap();
+        assert!(line.contains("██████") && line.contains(reason), "{line}");
+        let page = format!("{copy}.html");
+        ok(bench.run(&["report", copy, "-o", &page]));
+        let html = fs::read_to_string(bench.path(&page)).unwrap();
+        let bars = html.matches("<span class=\"bar\"").count();
+        let reasons = html.matches(&format!("withheld: {reason}<")).count();
+        assert!(bars >= 1 && reasons >= 1, "{bars} bars, {reasons} reasons");
+        assert!(!html.contains("PIN4711") && !html.contains("Mallory"));
+        // No marker is shown as it is stored.
+        assert!(!html.contains("runseal.redacted"), "{copy}");
     }
-    bench.write("copy/artifacts/long.log", &shown);
-    // The same by a range, across a border; and in an archive.
-    let range = "artifacts/long.log#bytes=65530-65540";
-    ok(redact(&bench, "r1", &[range], "copy2"));
-    let said = ok(bench.run(&["verify", "copy2"]));
-    assert!(
-        said.contains("#bytes=0-65535") && said.contains("#bytes=65536-131071"),
-        "{said}"
-    );
-    let ran = std::process::Command::new("tar")
-        .args(["-czf", "copy2.tar.gz", "copy2"])
-        .current_dir(bench.path(""))
-        .status();
-    assert!(ran.unwrap().success());
-    ok(bench.run(&["verify", "copy2.tar.gz"]));
-    let beyond = format!("artifacts/long.log#bytes=0-{}", log.len());
-    let ran = redact(&bench, "r1", &[&beyond], "none");
-    assert!(ran.stderr.starts_with("FITS_NOTHING"), "{}", ran.stderr);
-    // One piece, later, with proof.
-    let place = format!("artifacts/long.log#{piece}");
-    ok(bench.run(&["redact", "out/r1", "--disclose", &place, "-o", "piece.json"]));
-    ok(bench.run(&["unredact", "copy", "--with", "piece.json", "-o", "copy3"]));
-    ok(bench.run(&["verify", "copy3", "--strict"]));
-    let shown = fs::read(bench.path("copy3/artifacts/long.log")).unwrap();
-    assert_eq!(shown, log.as_bytes());
-    let disclosed = fs::read_to_string(bench.path("piece.json")).unwrap();
-    bench.write(
-        "bad.json",
-        disclosed.replacen("base64\":\"", "base64\":\"AAAA", 1),
-    );
-    let ran = bench.run(&["unredact", "copy", "--with", "bad.json", "-o", "none"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(!bench.path("none").exists());
+    let said = ok(bench.run(&["inspect", "run-copy"]));
+    assert!(said.contains("the whole file"), "{said}");
 }
 
 #[test]
-fn lines_of_json_are_withheld_one_by_one() {
+fn recorded_command_is_redacted_logged_and_gives_nothing_away() {
     let (_folder, bench) = bench();
-    let lines = "{\"n\":1,\"who\":\"PIN4711\"}\n{\"n\":2,\"who\":\"all\"}\n";
-    let odd = "{\"n\": 1, \"who\": \"PIN4711\"}\n";
-    let artifacts = [("a.jsonl", lines), ("odd.jsonl", odd)];
-    seal(&bench, "r1", INPUT, OUTPUT, &artifacts);
-    ok(bench.run(&["redact", "out/r1", "--match", "PIN4711", "-o", "copy"]));
-    ok(bench.run(&["verify", "copy", "--strict"]));
-    let shown = fs::read_to_string(bench.path("copy/artifacts/a.jsonl")).unwrap();
-    assert!(
-        shown.starts_with("{\"n\":1,\"who\":{\"runseal.redacted\":\"")
-            && shown.ends_with("{\"n\":2,\"who\":\"all\"}\n"),
-        "{shown}"
-    );
-    assert!(!bench.path("copy/artifacts/odd.jsonl").exists());
+    if runseal_testkit::isolation::sandbox().is_none() {
+        eprintln!("SKIPPED: commands cannot be isolated here");
+        return;
+    }
+    keygen(&bench, "log.key", "ed25519", "pem");
+    ok(bench.run(&["log", "init", "log", "--origin", "example.com/runs"]));
+    bench.write("work/name.txt", "PIN4711");
+    bench.write("work/plain.txt", "public\n");
+    let mut command = bench.command(&[
+        "record",
+        "--redactable",
+        "--log",
+        "../log",
+        "--out",
+        "../out",
+        "--",
+        "sh",
+        "-c",
+        "cat name.txt plain.txt; cp name.txt copy.txt",
+    ]);
+    command.current_dir(bench.path("work"));
+    command.stdin(std::process::Stdio::null());
+    let said = ok(command.output().unwrap().into());
+    let id = said.split("\"run_id\":\"").nth(1).unwrap();
+    let id = id.split('"').next().unwrap().to_owned();
+    let path = format!("out/{id}");
+    let seed = fs::metadata(bench.path(&format!("{path}.seed"))).unwrap();
+    assert_eq!(seed.permissions().mode() & 0o777, 0o600);
+    ok(bench.run(&["log", "checkpoint", "log", "--key", "log.key"]));
+    let said = ok(bench.run(&["verify", &path, "--strict", "--log", "log"]));
+    assert!(said.contains("logged: entry 0 of 1"), "{said}");
+    ok(bench.run(&["sign", &path, "--key", "log.key"]));
+    ok(bench.run(&["redact", &path, "--match", "PIN4711", "-o", "copy"]));
+    let said = ok(bench.run(&["verify", "copy", "--strict"]));
+    assert!(said.contains("redacted "), "{said}");
+    let text = handed_over(&bench, "copy");
+    assert!(!text.contains("PIN4711") && text.contains("public"));
+    let printed: [&[u8]; 2] = [b"PIN4711", b"PIN4711public\n"];
+    let digests = digests_of(&bench.path(&path), "PIN4711", &printed);
+    assert_eq!(count_left(&text, &digests), 0, "{text}");
+    assert!(count_left(&handed_over(&bench, &path), &digests) >= 2);
 }

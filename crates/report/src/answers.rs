@@ -310,6 +310,11 @@ fn outcome_answer(exhibit: &Exhibit<'_>) -> Answer {
             answer(Tone::Good, "Replayed", "the replay read the same bytes")
         }
         (Format::Receipt, Some(_)) => answer(Tone::Bad, "Replay failed", "by its own word"),
+        (Format::Redacted, Some(counts)) => {
+            let word = counts.replacen("redacted", "Redacted", 1);
+            let detail = "parts are withheld, each with its reason; how it ended is shown below";
+            answer(Tone::Neutral, &word, detail)
+        }
         (Format::JobBundle, _) => answer(
             Tone::Neutral,
             "None recorded",

@@ -10,7 +10,7 @@ use runseal_core::source::MemberFile;
 use runseal_core::verify::authenticity::Authenticity;
 use runseal_core::verify::{Finding, Report};
 
-use crate::describe::About;
+use crate::describe::{About, split_place};
 
 /// The JSON documents of a bundle by name; a format that is one document has it under "".
 pub type Documents<'a> = BTreeMap<String, Node<'a>>;
@@ -89,12 +89,20 @@ pub struct Faults {
     places: BTreeMap<(String, String), String>,
     /// Rules by file, of findings about the file as a whole: then all that it says is in doubt.
     whole: BTreeMap<String, String>,
+    /// Why something is withheld, by file and JSON Pointer.
+    withheld: BTreeMap<(String, String), String>,
 }
 
 impl Faults {
     /// The faults of an exhibit.
     pub fn of(exhibit: &Exhibit<'_>) -> Self {
         let mut faults = Self::default();
+        for (place, reason) in &exhibit.identity.withheld {
+            if let (file, Some(pointer)) = split_place(place) {
+                let key = (file.to_owned(), pointer.to_owned());
+                faults.withheld.insert(key, reason.clone());
+            }
+        }
         for finding in exhibit.findings() {
             let place = &finding.place;
             let named = place.label().and_then(pointer_of_label);
@@ -130,6 +138,15 @@ impl Faults {
             }
         }
         faults
+    }
+
+    /// Why the value at a place of a document is withheld, if it is.
+    pub fn bar(&self, file: &str, pointer: &str) -> Option<&str> {
+        if self.withheld.is_empty() {
+            return None;
+        }
+        let key = (file.to_owned(), pointer.to_owned());
+        self.withheld.get(&key).map(String::as_str)
     }
 
     /// The rules that a file breaks.

@@ -90,6 +90,15 @@ impl Target {
         }
     }
 
+    /// The one digest that stands for the whole of it, as `algorithm:hex`.
+    pub fn digest_of_whole(&self) -> Option<String> {
+        match (&self.file, &self.files) {
+            (Some((_, digest)), _) => Some(format!("{SHA256}:{digest}")),
+            (None, Some(files)) => Some(format!("{DIR_HASH}:{}", compute_dir_hash(files))),
+            (None, None) => None,
+        }
+    }
+
     /// What a statement about it names.
     pub fn subjects(&self) -> Vec<Subject> {
         let subject = |name: String, algorithm: &str, digest: Digest| Subject {

@@ -8,14 +8,17 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
+use runseal_engine::log::LogStore;
 use runseal_engine::record::apply::apply_changes;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
 use runseal_engine::run::replay_render::render_varying;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount};
 
+use super::log::{append_target, log_error};
 use super::record_error::{apply_error, record_error};
 use super::record_variables::{parse_parameters, parse_variables};
+use super::redact::RedactableArgs;
 use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
 use crate::clock;
@@ -92,6 +95,11 @@ pub struct Args {
     #[command(flatten)]
     models: super::models::ModelArgs,
     #[command(flatten)]
+    redactable: RedactableArgs,
+    /// Append the bundle to this transparency log, by its digests (docs/log.md).
+    #[arg(long, value_name = "LOG")]
+    log: Option<PathBuf>,
+    #[command(flatten)]
     sandbox: SandboxArgs,
     /// The command and its arguments, after `--`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -129,6 +137,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
     let request = args.request()?;
+    if let Some(log) = &args.log {
+        // Told before anything runs, not after.
+        LogStore::open(log).map_err(|error| log_error(&error, log))?;
+    }
     let sandbox = args.sandbox.open()?;
     let watching = Watching {
         cancel: Some(cancel.clone()),
@@ -139,6 +151,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Ok(sealed) => sealed,
         Err(error) => return record_error(error, args.keep_failed),
     };
+    if let Some(log) = &args.log {
+        append_target(log, &sealed.path, None)?;
+    }
     let outcome = args.finish(&request, &sealed, began)?;
     print_sealed(&sealed, args)?;
     warn_unseen(&sealed);
@@ -217,6 +232,7 @@ impl Args {
             keep_failed: self.keep_failed,
             times: self.times,
             now: clock::now()?,
+            redactable: self.redactable.open()?,
         })
     }
 
@@ -304,6 +320,9 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         if has_failed {
             printed.insert("failed", true);
         }
+        if let Some(seed) = &sealed.seed {
+            printed.insert("seed", shown_path(seed, args));
+        }
         return ui::print_json(&printed, Dialect::Kernel);
     }
     let outcome = &sealed.run.recorded.outcome;
@@ -333,6 +352,9 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         out.len(),
         err.len()
     );
+    if let Some(seed) = &sealed.seed {
+        text += &format!("  seed     {}, for you alone\n", shown_path(seed, args));
+    }
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
     ui::print_bytes(text.as_bytes())
 }

@@ -113,6 +113,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Format::ContextBundle => {
             replay_intent::replay_bundle(&args.path, intent_of(args)?, json(args))
         }
+        Format::Redacted => Err(CliError::usage(
+            "a redacted copy is not replayed: parts of the run are withheld",
+            "`runseal verify` says which; whoever holds the bundle can replay it",
+        )),
         other => {
             let message = format!("a {} is not replayed by this command", other.title());
             Err(CliError::usage(

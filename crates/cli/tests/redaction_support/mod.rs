@@ -3,6 +3,7 @@
 #![allow(
     dead_code,
     unreachable_pub,
+    clippy::unwrap_used,
     reason = "each test binary uses a part of it"
 )]
 
@@ -11,6 +12,7 @@ use std::process::Stdio;
 
 use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
 use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::folders::files_of;
 use runseal_testkit::project_root;
 
 use crate::signing_support::ok;
@@ -90,3 +92,49 @@ pub fn redact(bench: &Bench, id: &str, drops: &[&str], out: &str) -> Ran {
 /// An input with a name in it.
 pub const INPUT: &str =
     r#"{"context":{"city":"Ulm","name":"Mallory","age":41},"prompt":"say the name"}"#;
+
+/// An intent with a secret in it.
+pub const INTENT: &str = r#"{"goal":"Write a greeting file for the user PIN4711 with Python 3.11 in the command line tool; on failure exit with code 1 and print the error","constraints":["The file is named hello.txt","The output is UTF-8 text"],"context":{"proposal":{"files":[{"path":"hello.txt","content":"PIN4711"},{"path":"b.txt","content":"second\n"}],"commands":["cat hello.txt","cat b.txt"],"tests":[{"type":"file_exists","target":"hello.txt"}]}}}"#;
+
+/// Runs an intent with a secret in it, and gives whether commands could be executed.
+pub fn pack(bench: &Bench, more: &[&str]) -> bool {
+    bench.write("intent.json", INTENT);
+    let mut arguments = vec![
+        "run",
+        "intent.json",
+        "--policy",
+        "default",
+        "--approve",
+        "--pack",
+        "pack",
+        "--redactable",
+    ];
+    let executes = runseal_testkit::isolation::sandbox().is_some();
+    if executes {
+        arguments.extend(["--mode", "execute-sandbox", "--allow", "cat"]);
+    }
+    arguments.extend(more);
+    let ran = bench.run(&arguments);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    executes
+}
+
+/// Everything that somebody gets: the copy, the names in it, and what was signed.
+pub fn handed_over(bench: &Bench, copy: &str) -> String {
+    let mut text = String::new();
+    for (path, bytes) in files_of(&bench.path(copy)) {
+        text.push_str(&path.to_string_lossy());
+        text.push_str(&String::from_utf8_lossy(&bytes));
+        text.push('\n');
+    }
+    let beside = bench.path(&format!("{copy}.intoto.jsonl"));
+    for line in fs::read(beside)
+        .unwrap_or_default()
+        .split(|byte| *byte == b'\n')
+    {
+        if let Ok(envelope) = runseal_trust::dsse::Envelope::parse(line) {
+            text.push_str(&String::from_utf8_lossy(&envelope.payload));
+        }
+    }
+    text
+}

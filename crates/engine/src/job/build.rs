@@ -3,38 +3,31 @@
 //! The sources are read again, and only if they still are what was indexed; so the same job
 //! gives the same bytes whoever builds it. The bundle is verified strictly before it appears.
 
+mod manifest;
+
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use runseal_core::canon::{
-    CanonError, Dialect, ListWriter, ObjectWriter, ReadOptions, Value, parse_document,
-};
-use runseal_core::digest::{Digest, Hasher};
+use runseal_core::canon::{CanonError, Dialect, ListWriter, ReadOptions, parse_document};
+use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
-use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
+use runseal_core::formats::job_bundle::hashes::derive_artifact_id;
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
-use runseal_core::formats::job_bundle::redactable::REDACTABLE;
-use runseal_core::formats::redacted::commit::Seed;
-use runseal_core::formats::redacted::documents::FileKind;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Level;
 use thiserror::Error;
 
+use manifest::{Scratch, write_manifest};
+
 use super::source::{SourceTree, cut_slice, resolve_step, section_range};
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
-use crate::atomic::{WriteError, folder_of};
-use crate::redact::{Committing, KeptSeed, RedactError, SealingSeed};
+use crate::redact::{KeptSeed, RedactError, SealingSeed};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
 use crate::store::{JobId, JobRecord, JobRunId, SectionRecord, StepId, StoreError, StoreReader};
-
-/// The version of the protocol that is written.
-const BUNDLE_VERSION: &str = "5.0.0";
-const MANIFEST: &str = "bundle.json";
 
 /// Why there is no bundle.
 #[derive(Debug, Error)]
@@ -378,172 +371,4 @@ fn write_artifact(staging: &mut Staging, name: &str, text: &str) -> Result<Writt
         sha256: Digest::of(content.as_bytes()),
         bytes: content.len() as u64,
     })
-}
-
-/// Writes bundle.json: canonical JSON and one LF (001 §2).
-fn write_manifest(
-    job: &JobRecord,
-    steps: &mut Scratch,
-    artifacts: &Artifacts,
-    staging: &mut Staging,
-    seed: Option<&Seed>,
-) -> Result<(), BuildError> {
-    let plan_hash = compute_plan_hash(job, steps)?;
-    let written = artifacts
-        .iter()
-        .filter_map(|(key, artifact)| Some((*key, artifact.written?.sha256)));
-    let root_hash = compute_root_hash(written).to_string();
-    let mut manifest = Manifest {
-        job,
-        artifacts,
-        plan_hash: plan_hash.to_string(),
-        provenance: Value::object::<Value>([]),
-    };
-    if let Some(seed) = seed {
-        manifest.provenance = manifest.commit(seed, &root_hash, steps, staging.path())?;
-    }
-    // The bundle's id is the hash of the manifest in which the two hashes are still empty.
-    let mut hasher = Hasher::new();
-    manifest.write(&mut hasher, "", "", steps)?;
-    let bundle_id = hasher.finish().to_string();
-    let (file, place) = staging.create(MANIFEST).map_err(StagingError::from)?;
-    let mut file = io::BufWriter::new(file);
-    manifest.write(&mut file, &bundle_id, &root_hash, steps)?;
-    let ended = file.write_all(b"\n").and_then(|()| file.flush());
-    ended.map_err(|error| StagingError::from(WriteError::at(&place)(error)))?;
-    Ok(())
-}
-
-/// The plan's hash: over the run and its steps as the manifest has them.
-fn compute_plan_hash(job: &JobRecord, steps: &mut Scratch) -> Result<Digest, BuildError> {
-    let mut hasher = Hasher::new();
-    let mut plan = ObjectWriter::begin(&mut hasher, Dialect::Job)?;
-    plan.member("run_id", &Value::from(job.run_id.as_str()))?;
-    plan.list("steps", |list| list.append(steps.rewound()?))?;
-    plan.end()?;
-    Ok(hasher.finish())
-}
-
-/// What bundle.json says, but for the two hashes that are made of it.
-struct Manifest<'a> {
-    job: &'a JobRecord,
-    artifacts: &'a Artifacts,
-    plan_hash: String,
-    provenance: Value,
-}
-
-impl Manifest<'_> {
-    /// What `provenance` holds: the commitment to the artifacts and to the rest of the manifest.
-    fn commit(
-        &self,
-        seed: &Seed,
-        root_hash: &str,
-        steps: &mut Scratch,
-        folder: &Path,
-    ) -> Result<Value, BuildError> {
-        let mut committing = Committing::begin(&REDACTABLE, seed);
-        for (key, artifact) in self.artifacts {
-            let Some(written) = artifact.written else {
-                continue;
-            };
-            let path = format!("artifacts/{}", key.file_name());
-            let file = folder.join(&path);
-            committing.add(&path, (written.sha256, written.bytes), || {
-                File::open(&file).map_err(|source| {
-                    let path = path.clone();
-                    RedactError::Source(SourceError::Io { path, source })
-                })
-            })?;
-        }
-        let mut text = Vec::new();
-        self.write(&mut text, "", root_hash, steps)?;
-        let fail = |fault| RedactError::NoCommitment(format!("the manifest: {fault}"));
-        let mut document = FileKind::Json.read(&text).map_err(fail)?;
-        committing.end_in(MANIFEST, &mut document)?;
-        let provenance = document.get("provenance").cloned();
-        Ok(provenance.unwrap_or(Value::Null))
-    }
-
-    fn write(
-        &self,
-        sink: &mut dyn Write,
-        bundle_id: &str,
-        root_hash: &str,
-        steps: &mut Scratch,
-    ) -> Result<(), CanonError> {
-        let text = |text: &str| Value::from(text);
-        let mut manifest = ObjectWriter::begin(sink, Dialect::Job)?;
-        manifest.list("artifacts", |list| {
-            for (key, artifact) in self.artifacts {
-                if let Some(value) = artifact.to_value(*key) {
-                    list.element(&value)?;
-                }
-            }
-            Ok::<_, CanonError>(())
-        })?;
-        manifest.member("bundle_id", &text(bundle_id))?;
-        manifest.member("bundle_version", &text(BUNDLE_VERSION))?;
-        manifest.member("hashes", &Value::object([("root_hash", root_hash)]))?;
-        manifest.member("inputs", &self.inputs())?;
-        manifest.member("job_id", &text(self.job.job_id.as_str()))?;
-        manifest.member("message_id", &text(self.job.message_id.as_str()))?;
-        manifest.member("plan_hash", &text(&self.plan_hash))?;
-        manifest.member("provenance", &self.provenance)?;
-        manifest.member("run_id", &text(self.job.run_id.as_str()))?;
-        manifest.list("steps", |list| list.append(steps.rewound()?))?;
-        manifest.end()?;
-        Ok(())
-    }
-
-    /// Everything that is read, each once and sorted.
-    fn inputs(&self) -> Value {
-        let artifacts = || self.artifacts.values();
-        let references = |are_symbols: bool| {
-            let references = artifacts().map(|artifact| &*artifact.section.reference);
-            let wanted = references.filter(|text| text.starts_with('@') == are_symbols);
-            Value::array(wanted.collect::<BTreeSet<_>>())
-        };
-        let slices: BTreeSet<_> = artifacts().map(|artifact| &*artifact.slice).collect();
-        Value::object([
-            ("files", references(false)),
-            ("slices", Value::array(slices)),
-            ("symbols", references(true)),
-        ])
-    }
-}
-
-impl Artifact {
-    /// As the manifest lists it, once it is written.
-    fn to_value(&self, key: ArtifactKey) -> Option<Value> {
-        let written = self.written?;
-        let mut value = Value::object([
-            ("artifact_id", key.to_string().as_str()),
-            ("kind", self.op.kind()),
-            ("ref", &*self.section.reference),
-            ("slice", &*self.slice),
-            ("path", format!("artifacts/{}", key.file_name()).as_str()),
-            ("sha256", written.sha256.to_string().as_str()),
-        ]);
-        value.insert("bytes", written.bytes);
-        Some(value)
-    }
-}
-
-/// A file without a name, for what is too long to be kept in memory.
-struct Scratch {
-    file: File,
-}
-
-impl Scratch {
-    /// Makes one on the disk that the bundle will be on.
-    fn beside(folder: &Path) -> Result<Self, StagingError> {
-        let file = tempfile::tempfile_in(folder_of(folder)).map_err(WriteError::at(folder))?;
-        Ok(Self { file })
-    }
-
-    /// To be read from its beginning.
-    fn rewound(&mut self) -> io::Result<&mut File> {
-        self.file.rewind()?;
-        Ok(&mut self.file)
-    }
 }

@@ -26,9 +26,10 @@ use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, Watching, run_command};
 use crate::directory::{DirectorySource, RootLink};
 use crate::models::ModelTraffic;
+use crate::redact::{KeptSeed, SealingSeed};
 use crate::run::command::compute_executable;
 use crate::run::seal::{make_meta, verify_staged};
-use crate::run::staging::RunFiles;
+use crate::run::staging::{RunFiles, RunFilesError};
 pub(crate) use files::output_path;
 
 /// What to record, and where to seal it.
@@ -50,6 +51,8 @@ pub struct RecordRequest {
     pub times: u32,
     /// Now.
     pub now: Moment,
+    /// The seed of a bundle of which parts may be withheld later.
+    pub redactable: Option<SealingSeed>,
 }
 
 /// A recorded command that was sealed.
@@ -61,6 +64,8 @@ pub struct SealedCommand {
     pub path: PathBuf,
     /// The output's hash.
     pub outputs_hash: String,
+    /// Where the seed is kept that was made for it.
+    pub seed: Option<PathBuf>,
     /// How the command ended.
     pub ending: Ending,
     /// How many files it read, in the folder and among the inputs.
@@ -230,8 +235,15 @@ impl Sealing<'_> {
         }
         let outside = self.put_environment(&run, &mut accesses, packages)?;
         let run_id = self.put_meta(&inputs_hash, &contracts)?;
+        if let Some(redactable) = &request.redactable {
+            self.files.put_commitment(&redactable.seed)?;
+        }
         self.files.put_lists()?;
         self.check_interrupted()?;
+        let target = self.files.target(&run_id);
+        let kept = request.redactable.as_ref();
+        let kept = kept.map(|redactable| redactable.keep_beside(&target));
+        let kept = kept.transpose().map_err(RunFilesError::from)?;
         let path = self
             .files
             .seal(&run_id, verify_staged)
@@ -240,6 +252,7 @@ impl Sealing<'_> {
             run_id,
             path,
             outputs_hash,
+            seed: kept.and_then(KeptSeed::stays),
             ending: run.recorded.outcome.ending,
             read: files.len() + named.len(),
             written,
@@ -289,7 +302,10 @@ impl Sealing<'_> {
     ) -> Result<RunId, RecordError> {
         let request = self.request;
         let default = || {
-            let hash = inputs_hash.hex_prefix(8);
+            // An id that every copy shows gives nothing away of what went in.
+            let redactable = request.redactable.as_ref();
+            let digits = redactable.map_or(*inputs_hash, |r| r.seed.blind(inputs_hash));
+            let hash = digits.hex_prefix(8);
             let id = format!("run_{}_{hash}", request.now.to_compact());
             RunId::parse(&id).map_err(|error| {
                 RecordError::Rejected(vec![Finding::about_whole("RB10", error.to_string())])

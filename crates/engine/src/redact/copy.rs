@@ -8,9 +8,7 @@ use runseal_core::canon::{JsonString, NoCanonicalForm, Value};
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::RULES;
 use runseal_core::formats::redacted::RedactedView;
-use runseal_core::formats::redacted::chunks::{
-    CHUNK, ChunkOpening, ChunkedFile, chunk_place, read_chunks,
-};
+use runseal_core::formats::redacted::chunks::{CHUNK, chunk_place, read_chunks};
 use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, marker};
 use runseal_core::formats::redacted::documents::{
     FileKind, Opening, REDACTED, REDACTION, Redacted, Redaction, Withheld, pointer_step,
@@ -264,29 +262,6 @@ pub struct CopiedFile {
     pub blank: BTreeSet<usize>,
 }
 
-/// What opens a large file, and which of its pieces are withheld.
-fn open_pieces(
-    chunked: &ChunkedFile,
-    key: &Key,
-    path: &str,
-    places: &Places,
-) -> (Opening, BTreeSet<usize>) {
-    let mut blank = BTreeSet::new();
-    let mut openings = Vec::with_capacity(chunked.chunks.len());
-    for (at, chunk) in chunked.chunks.iter().enumerate() {
-        let key = key.element(at);
-        let place = chunk_place(at, chunked.size);
-        openings.push(match places.covers(path, Some(&place)) {
-            true => {
-                blank.insert(at);
-                ChunkOpening::Withheld(commit_bytes(&chunk.sha256, &key.salt()))
-            }
-            false => ChunkOpening::Shown(key),
-        });
-    }
-    (Opening::Chunks(key.salt(), openings), blank)
-}
-
 /// What the copy that was planned holds.
 ///
 /// # Errors
@@ -316,9 +291,14 @@ pub fn render_copy(original: &Original, plan: &RedactionPlan) -> Result<CopyCont
                 continue;
             }
             (None, Content::Chunks(chunked)) if plan.places.touches(path) => {
-                let (opening, pieces) = open_pieces(chunked, &key, path, &plan.places);
-                blank = pieces;
-                opening
+                let place = |at: usize| chunk_place(at, chunked.size);
+                let covers = |at: &usize| plan.places.covers(path, Some(&place(*at)));
+                blank = (0..chunked.chunks.len()).filter(covers).collect();
+                Opening::Pieces(chunked.open_pieces(&key, |at| blank.contains(&at)))
+            }
+            (None, Content::Chunks(chunked)) => {
+                let pieces = chunked.commit_pieces(&key);
+                Opening::Large(key, pieces)
             }
             (None, _) => Opening::Whole(key),
         };

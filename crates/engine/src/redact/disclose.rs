@@ -5,7 +5,9 @@ use std::path::Path;
 
 use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
 use runseal_core::digest::Digest;
-use runseal_core::formats::redacted::chunks::{CHUNK, ChunkOpening, chunk_place, parse_byte_range};
+use runseal_core::formats::redacted::chunks::{
+    CHUNK, ChunkOpening, ChunkedFile, chunk_place, parse_byte_range,
+};
 use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, read_marker};
 use runseal_core::formats::redacted::documents::{
     FileKind, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
@@ -91,7 +93,7 @@ fn disclose_pieces(
                 ("path", name.clone()),
                 ("pointer", place),
                 ("base64", encode_base64(piece)),
-                ("key", key.element(at).to_hex()),
+                ("key", ChunkedFile::chunk_key(&key, at).to_hex()),
             ]));
         }
         at += 1;
@@ -231,8 +233,17 @@ impl Revealing {
                 if !is_sealed_file(&self.redaction, path, &key, &bytes) {
                     return Err(place("the file is not the one that was sealed".to_owned()));
                 }
+                let is_large = self.kind(path) == FileKind::Chunks;
+                let pieces = is_large.then(|| read_pieces(&mut bytes.as_slice(), path, |_| ()));
+                let pieces = pieces
+                    .transpose()?
+                    .map(|chunked| chunked.commit_pieces(&key));
                 self.files.insert(path.to_owned(), bytes);
-                self.show_whole(path, key);
+                self.show_whole(path, key.clone());
+                if let Some(pieces) = pieces {
+                    let opening = Opening::Large(key, pieces);
+                    self.redacted.openings.insert(path.to_owned(), opening);
+                }
             }
             _ => return Err(place("the place is not withheld".to_owned())),
         }
@@ -248,9 +259,10 @@ impl Revealing {
         key: Key,
     ) -> Result<(), String> {
         let withheld = || "the place is not withheld".to_owned();
-        let Some(Opening::Chunks(_, openings)) = self.redacted.openings.get_mut(path) else {
+        let Some(Opening::Pieces(opening)) = self.redacted.openings.get_mut(path) else {
             return Err(withheld());
         };
+        let openings = &mut opening.chunks;
         let at = parse_byte_range(range).map(|(first, _)| first / CHUNK);
         let at = at.and_then(|at| usize::try_from(at).ok());
         let at = at.ok_or_else(withheld)?;

@@ -2,6 +2,7 @@
 
 use runseal_core::canon::{Dialect, Kind, Node, canonical_bytes};
 
+use super::redacted::{BAR, is_bar};
 use super::{About, Block, Body, Fact, Row, Table, Words};
 use crate::limits::{CELL, COLUMNS, ROWS};
 use crate::reveal::cut;
@@ -10,6 +11,9 @@ use crate::reveal::cut;
 pub(super) fn text_of(node: Node<'_>) -> String {
     if let Some(text) = node.as_lossy_str() {
         return cut(&text, CELL).into_owned();
+    }
+    if is_bar(node) {
+        return BAR.to_owned();
     }
     // A list of texts reads better without its brackets.
     if node.kind() == Kind::Array && node.items().all(|item| item.is_string()) {

@@ -15,6 +15,7 @@ mod picture;
 mod plain;
 mod proposal;
 mod receipt;
+mod redacted;
 mod run;
 mod timeline;
 
@@ -27,6 +28,7 @@ use crate::exhibit::Exhibit;
 
 pub use content::{ImageKind, content_block, size_text};
 pub use picture::{Card, Lane, Mark, Picture, TreeNode};
+pub use redacted::{BAR, is_bar, split_place};
 
 /// One fact: a label and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -257,8 +259,8 @@ pub fn describe<'a>(exhibit: &Exhibit<'a>) -> Description<'a> {
         Format::ContextBundle => context::describe_context(&mut description, exhibit),
         Format::JobBundle => job::describe_job(&mut description, exhibit),
         Format::Pack => pack::describe_pack(&mut description, exhibit),
-        // What a copy shows reads like the bundle; markers stand where values are withheld.
-        Format::RunBundle | Format::Redacted => run::describe_run(&mut description, exhibit),
+        Format::RunBundle => run::describe_run(&mut description, exhibit),
+        Format::Redacted => redacted::describe_redacted(&mut description, exhibit),
         Format::Receipt => receipt::describe_receipt(&mut description, exhibit),
         Format::Proposal => proposal::describe_proposal(&mut description, exhibit),
         Format::Patch => proposal::describe_patch(&mut description, exhibit),

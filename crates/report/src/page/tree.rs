@@ -5,7 +5,7 @@ use runseal_core::canon::{Kind, Node};
 
 use super::blocks::{fault_mark, value};
 use super::budget::Budget;
-use crate::describe::Tree;
+use crate::describe::{BAR, Tree, is_bar};
 use crate::exhibit::Faults;
 use crate::limits::{DEPTH, NODES};
 use crate::reveal::cut;
@@ -115,6 +115,16 @@ impl Walk<'_, '_> {
             @if let Some(text) = &description { span.about { (cut(text, 160)) } }
         };
         let class = fault.as_ref().map(|_| "fault");
+        if is_bar(node) {
+            // A bar that nobody gave a reason for is no withheld place of a sound copy.
+            let reason = self.faults.bar(self.file, pointer);
+            return html! {
+                li class=[class] {
+                    span.key { (cut(name, 120)) }
+                    (bar(reason.unwrap_or("no reason is given"))) (mark)
+                }
+            };
+        }
         let is_inner = matches!(node.kind(), Kind::Object | Kind::Array) && !node.is_empty();
         if is_inner {
             let count = node.len();
@@ -195,6 +205,14 @@ impl Walk<'_, '_> {
                 @if rest > 0 { p.more { "… and " (rest) " more bytes" } }
             }
         }
+    }
+}
+
+/// What stands where a value is withheld.
+fn bar(reason: &str) -> Markup {
+    html! {
+        span.bar aria-hidden="true" { (BAR) }
+        span.about { "withheld: " (cut(reason, 160)) }
     }
 }
 

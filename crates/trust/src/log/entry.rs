@@ -63,14 +63,11 @@ impl LogEntry {
         })
     }
 
-    /// The entry of something that nobody signed: its subjects alone.
+    /// The entry of something that nobody signed: the digest that stands for the whole of it.
     pub fn of_target(target: &Target) -> Self {
-        let subjects = target.subjects();
-        let digests = subjects.iter().flat_map(|subject| &subject.digest);
-        let subjects = digests.map(|(algorithm, digest)| format!("{algorithm}:{digest}"));
         Self {
             statement: None,
-            subjects: subjects.take(MAX_SUBJECTS).collect(),
+            subjects: target.digest_of_whole().into_iter().collect(),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Large files that are no JSON: committed to piece by piece, so that a stretch of bytes can be
-//! withheld. In a copy zeros stand in place of withheld bytes, so that the rest keeps its place.
+//! withheld. In a copy zeros stand in place of withheld bytes, so that the rest keeps its place. One
+//! that is shown whole is opened by the digest of its bytes, like a small one.
 
 use std::io::{self, Read};
 
-use super::commit::{Key, Salt, commit_bytes, commit_chunks};
+use super::commit::{Key, Salt, commit_array, commit_bytes, commit_large};
 use crate::canon::Value;
 use crate::digest::{Digest, Hasher};
 
@@ -68,7 +69,23 @@ pub struct ChunkedFile {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn read_chunks(file: &mut dyn Read, mut see: impl FnMut(&[u8])) -> io::Result<ChunkedFile> {
+pub fn read_chunks(file: &mut dyn Read, see: impl FnMut(&[u8])) -> io::Result<ChunkedFile> {
+    read_hashed(file, true, see)
+}
+
+/// The same without the digest of all bytes at once, which then is that of none.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn read_pieces(file: &mut dyn Read) -> io::Result<ChunkedFile> {
+    read_hashed(file, false, |_| ())
+}
+
+fn read_hashed(
+    file: &mut dyn Read,
+    with_whole: bool,
+    mut see: impl FnMut(&[u8]),
+) -> io::Result<ChunkedFile> {
     let mut whole = Hasher::new();
     let (mut size, mut chunks) = (0, Vec::new());
     let mut piece = Vec::with_capacity(CHUNK as usize);
@@ -78,7 +95,9 @@ pub fn read_chunks(file: &mut dyn Read, mut see: impl FnMut(&[u8])) -> io::Resul
         if count == 0 {
             break;
         }
-        whole.update(&piece);
+        if with_whole {
+            whole.update(&piece);
+        }
         size += count as u64;
         chunks.push(Chunk {
             sha256: Digest::of(&piece),
@@ -93,12 +112,74 @@ pub fn read_chunks(file: &mut dyn Read, mut see: impl FnMut(&[u8])) -> io::Resul
     })
 }
 
+/// The keys of a large file's two halves: its bytes at once, and its pieces.
+fn halves(key: &Key) -> (Key, Key) {
+    (key.member(&"whole".into()), key.member(&"pieces".into()))
+}
+
+/// How many pieces a file of `size` bytes has.
+pub fn count_chunks(size: u64) -> u64 {
+    size.div_ceil(CHUNK)
+}
+
+/// The commitment of a large file that is shown whole, from the digest of its bytes and the
+/// commitment of its pieces.
+pub fn commit_whole(size: u64, sha256: &Digest, pieces: &Digest, key: &Key) -> Digest {
+    let (whole, _) = halves(key);
+    let whole = commit_bytes(sha256, &whole.salt());
+    commit_large(size, &whole, pieces, &key.salt())
+}
+
+/// What opens a large file of which pieces are withheld.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PiecesOpening {
+    /// The salt of the file.
+    pub salt: Salt,
+    /// The commitment of all its bytes at once, which cannot be opened.
+    pub whole: Digest,
+    /// The salt of its pieces.
+    pub pieces: Salt,
+    /// Each of them.
+    pub chunks: Vec<ChunkOpening>,
+}
+
 impl ChunkedFile {
-    /// The commitment of the file, where all of it can be seen.
-    pub fn commit(&self, key: &Key) -> Digest {
+    /// The key of a piece of the file with this key.
+    pub fn chunk_key(key: &Key, at: usize) -> Key {
+        halves(key).1.element(at)
+    }
+
+    /// The commitment of the pieces, where all of them can be seen.
+    pub fn commit_pieces(&self, key: &Key) -> Digest {
+        let pieces = halves(key).1;
         let chunks = self.chunks.iter().enumerate();
-        let parts = chunks.map(|(at, chunk)| commit_bytes(&chunk.sha256, &key.element(at).salt()));
-        commit_chunks(self.size, &parts.collect::<Vec<_>>(), &key.salt())
+        let parts =
+            chunks.map(|(at, chunk)| commit_bytes(&chunk.sha256, &pieces.element(at).salt()));
+        commit_array(&parts.collect::<Vec<_>>(), &pieces.salt())
+    }
+
+    /// The commitment of the file.
+    pub fn commit(&self, key: &Key) -> Digest {
+        commit_whole(self.size, &self.sha256, &self.commit_pieces(key), key)
+    }
+
+    /// What opens the file without the pieces for which `is_withheld` says so.
+    pub fn open_pieces(&self, key: &Key, is_withheld: impl Fn(usize) -> bool) -> PiecesOpening {
+        let (whole, pieces) = halves(key);
+        let chunks = self.chunks.iter().enumerate();
+        let chunks = chunks.map(|(at, chunk)| {
+            let key = pieces.element(at);
+            match is_withheld(at) {
+                true => ChunkOpening::Withheld(commit_bytes(&chunk.sha256, &key.salt())),
+                false => ChunkOpening::Shown(key),
+            }
+        });
+        PiecesOpening {
+            salt: key.salt(),
+            whole: commit_bytes(&self.sha256, &whole.salt()),
+            chunks: chunks.collect(),
+            pieces: pieces.salt(),
+        }
     }
 
     /// The commitment from what is shown; withheld pieces are added to `withheld` as places.
@@ -107,16 +188,15 @@ impl ChunkedFile {
     /// What is wrong with the file.
     pub fn commit_shown(
         &self,
-        salt: &Salt,
-        openings: &[ChunkOpening],
+        opening: &PiecesOpening,
         withheld: &mut Vec<String>,
     ) -> Result<Digest, String> {
-        if openings.len() != self.chunks.len() {
+        if opening.chunks.len() != self.chunks.len() {
             return Err("it has another number of pieces than what was sealed".to_owned());
         }
-        let mut parts = Vec::with_capacity(openings.len());
-        for (at, (opening, chunk)) in openings.iter().zip(&self.chunks).enumerate() {
-            parts.push(match opening {
+        let mut parts = Vec::with_capacity(self.chunks.len());
+        for (at, (how, chunk)) in opening.chunks.iter().zip(&self.chunks).enumerate() {
+            parts.push(match how {
                 ChunkOpening::Shown(key) => commit_bytes(&chunk.sha256, &key.salt()),
                 ChunkOpening::Withheld(commitment) => {
                     let place = chunk_place(at, self.size);
@@ -128,7 +208,9 @@ impl ChunkedFile {
                 }
             });
         }
-        Ok(commit_chunks(self.size, &parts, salt))
+        let pieces = commit_array(&parts, &opening.pieces);
+        let PiecesOpening { salt, whole, .. } = opening;
+        Ok(commit_large(self.size, whole, &pieces, salt))
     }
 }
 
@@ -165,34 +247,23 @@ mod tests {
         let sealed = whole.commit(&key);
         bytes[65_536..131_072].fill(0);
         let shown = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
-        let openings: Vec<_> = (0..4)
-            .map(|at| match at {
-                1 => {
-                    let salt = key.element(1).salt();
-                    ChunkOpening::Withheld(commit_bytes(&whole.chunks[1].sha256, &salt))
-                }
-                _ => ChunkOpening::Shown(key.element(at)),
-            })
-            .collect();
+        let openings = whole.open_pieces(&key, |at| at == 1);
         let mut withheld = Vec::new();
-        let found = shown.commit_shown(&key.salt(), &openings, &mut withheld);
+        let found = shown.commit_shown(&openings, &mut withheld);
         assert_eq!(found, Ok(sealed));
         assert_eq!(withheld, ["bytes=65536-131071"]);
         assert_eq!(chunk_place(3, 200_000), "bytes=196608-199999");
         // Bytes that are smuggled in where others are withheld.
         bytes[70_000] = 1;
         let forged = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
-        assert!(
-            forged
-                .commit_shown(&key.salt(), &openings, &mut withheld)
-                .is_err()
-        );
+        assert!(forged.commit_shown(&openings, &mut withheld).is_err());
         // Bytes that are taken off the end.
         let cut = read_chunks(&mut &bytes[..199_999], |_| ()).unwrap();
-        assert_ne!(
-            cut.commit_shown(&key.salt(), &openings, &mut withheld),
-            Ok(sealed)
-        );
+        assert_ne!(cut.commit_shown(&openings, &mut withheld), Ok(sealed));
+        // Shown whole it opens by one digest.
+        let pieces = whole.commit_pieces(&key);
+        assert_eq!(commit_whole(200_000, &whole.sha256, &pieces, &key), sealed);
+        assert_eq!(count_chunks(200_000), 4);
     }
 
     #[test]

@@ -12,10 +12,12 @@
 pub mod chunks;
 pub mod commit;
 pub mod documents;
+mod openings;
 pub mod redactable;
 mod rules;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Mutex;
 
 use crate::canon::Value;
@@ -29,7 +31,7 @@ use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 use crate::verify::{RuleInfo, run_rules};
 
-use chunks::{ChunkedFile, LARGE, read_chunks};
+use chunks::{ChunkedFile, commit_whole, count_chunks, read_pieces};
 use documents::{
     CommittedFile, FileKind, Opened, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
 };
@@ -79,21 +81,23 @@ fn show_file(
         return got.map(|_| shown);
     };
     match (file.kind, got) {
-        (FileKind::Chunks, got) => {
-            let chunked = match got {
-                Err(SourceError::TooLarge { .. }) => reread()?,
-                Err(error) => return Err(error),
-                Ok(Got::Whole(bytes)) => {
-                    read_chunks(&mut bytes.as_slice(), |_| ()).map_err(|source| {
-                        SourceError::Io {
-                            path: file.path.clone(),
-                            source,
-                        }
-                    })?
-                }
-                Ok(Got::Fact(_)) => return Ok(shown),
-            };
-            shown.open_chunks(&chunked, opening);
+        (FileKind::Chunks, Err(SourceError::TooLarge { .. })) => {
+            if let Opening::Pieces(opening) = opening {
+                let chunked = reread()?;
+                let found = chunked.commit_shown(opening, &mut shown.opened.withheld);
+                let withheld = shown.opened.withheld.len() as u64;
+                shown.opened.seen = count_chunks(chunked.size).saturating_sub(withheld);
+                shown.commitment = found;
+            }
+        }
+        (FileKind::Chunks, Ok(Got::Fact(fact))) => {
+            let fault = "what is shown has another shape than what was sealed";
+            shown.commitment = Err(fault.to_owned());
+            if let Opening::Large(key, pieces) = opening {
+                shown.opened.seen = count_chunks(fact.bytes);
+                let found = commit_whole(fact.bytes, &fact.sha256, pieces, key);
+                shown.commitment = Ok(found);
+            }
         }
         (_, Err(error)) => return Err(error),
         (_, Ok(Got::Fact(fact))) => match opening {
@@ -123,24 +127,21 @@ fn show_file(
     Ok(shown)
 }
 
-impl ShownFile {
-    fn open_chunks(&mut self, chunked: &ChunkedFile, opening: &Opening) {
-        let all = chunked.chunks.len() as u64;
-        self.commitment = match opening {
-            Opening::Whole(key) => Ok(chunked.commit(key)),
-            Opening::Chunks(salt, chunks) => {
-                chunked.commit_shown(salt, chunks, &mut self.opened.withheld)
-            }
-            _ => Err("what is shown has another shape than what was sealed".to_owned()),
-        };
-        self.opened.seen = all.saturating_sub(self.opened.withheld.len() as u64);
-    }
-}
-
 /// Reads a file of the source piece by piece.
 fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, SourceError> {
-    let mut file = source.open(path)?;
-    read_chunks(&mut file, |_| ()).map_err(|source| SourceError::Io {
+    let mut file = match source.open(path) {
+        // A stream that went by.
+        Err(SourceError::TooLarge { .. }) => {
+            let message =
+                "pieces of it are withheld, which can be checked in a folder only: unpack it";
+            return Err(SourceError::Io {
+                path: path.to_string(),
+                source: io::Error::other(message),
+            });
+        }
+        other => other?,
+    };
+    read_pieces(&mut file).map_err(|source| SourceError::Io {
         path: path.to_string(),
         source,
     })
@@ -196,7 +197,11 @@ impl RedactedView {
                 let want = match file.kind {
                     FileKind::Json | FileKind::Lines => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
                     FileKind::Bytes => Want::Fact,
-                    FileKind::Chunks => Want::Whole(LARGE),
+                    FileKind::Chunks => match redacted.openings.get(&name) {
+                        // Read piece by piece, and not here.
+                        Some(Opening::Pieces(_)) => Want::Whole(0),
+                        _ => Want::Fact,
+                    },
                 };
                 wanted.push((path, want));
                 files.push(file);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::RedactedView;
-use super::documents::{REDACTED, REDACTION};
+use super::documents::{REDACTED, REDACTION, find_value};
 use super::redactable::redactable;
 use crate::formats::Format;
 use crate::verify::{Findings, Gate, Level, Rule, RuleInfo, Subject};
@@ -214,6 +214,19 @@ fn check_staying(view: &RedactedView, findings: &mut Findings) {
     let Some(format) = redactable(&redaction.format) else {
         return;
     };
+    for (path, pointer) in format.ids {
+        let file = view.shown.get(*path);
+        let document = file.and_then(|file| file.document.as_ref());
+        let id = document.and_then(|document| find_value(document, pointer));
+        // Not there at all: then it is no copy of this format.
+        if id.is_none() {
+            let what = format.format.title();
+            findings.add(
+                *path,
+                format!("{pointer} is not there: it is no copy of a {what}"),
+            );
+        }
+    }
     for (path, places) in format.stays {
         if redaction.file(path).is_none() {
             continue;

@@ -1,0 +1,160 @@
+//! Large files and lines of JSON are withheld in parts; and copies are checked by an implementation
+//! that was written from the documentation.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+
+mod redaction_support;
+mod signing_support;
+
+use std::fs;
+
+use runseal_core::digest::Digest;
+use runseal_testkit::cli::Bench;
+use runseal_testkit::folders::open_up;
+
+use redaction_support::{INPUT, OUTPUT, handed_over, pack, redact, seal};
+use signing_support::{bench, ok};
+
+#[test]
+fn large_file_is_withheld_by_its_bytes_and_disclosed_piece_by_piece() {
+    let (_folder, bench) = bench();
+    let line = |at: usize| format!("line {at:06} of a long log\n");
+    let mut log: String = (0..80_000).map(line).collect();
+    let secret = 1_000_000;
+    log.replace_range(secret..secret + 7, "PIN4711");
+    assert!(log.len() > 2_000_000);
+    seal(&bench, "r1", INPUT, OUTPUT, &[("long.log", &log)]);
+    let first = secret / 65_536;
+    let piece = format!("bytes={}-{}", first * 65_536, (first + 1) * 65_536 - 1);
+    ok(bench.run(&["redact", "out/r1", "--match", "PIN4711", "-o", "copy"]));
+    let said = ok(bench.run(&["verify", "copy", "--strict"]));
+    let place = format!("withheld: artifacts/long.log#{piece}");
+    assert!(said.contains(&place), "{said}");
+    let shown = fs::read(bench.path("copy/artifacts/long.log")).unwrap();
+    assert_eq!(shown.len(), log.len());
+    let (start, end) = (first * 65_536, (first + 1) * 65_536);
+    assert!(shown[start..end].iter().all(|byte| *byte == 0));
+    assert_eq!(&shown[..start], &log.as_bytes()[..start]);
+    assert_eq!(&shown[end..], &log.as_bytes()[end..]);
+    let text = handed_over(&bench, "copy");
+    let digest = Digest::of(log.as_bytes()).to_string();
+    assert!(!text.contains("PIN4711") && !text.contains(&digest[..8]));
+    // Bytes put where others are withheld, and bytes changed elsewhere.
+    open_up(&bench.path("copy"));
+    for at in [start + 5, 3] {
+        let mut forged = shown.clone();
+        forged[at] = b'X';
+        bench.write("copy/artifacts/long.log", &forged);
+        let ran = bench.run(&["verify", "copy"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    }
+    bench.write("copy/artifacts/long.log", &shown);
+    // The same by a range, across a border; and in an archive.
+    let range = "artifacts/long.log#bytes=65530-65540";
+    ok(redact(&bench, "r1", &[range], "copy2"));
+    let said = ok(bench.run(&["verify", "copy2"]));
+    assert!(
+        said.contains("#bytes=0-65535") && said.contains("#bytes=65536-131071"),
+        "{said}"
+    );
+    // In an archive a large file that is shown whole is checked; one of which pieces are withheld is
+    // not, and that is said.
+    ok(redact(&bench, "r1", &["RUN_INPUT.json"], "copy3"));
+    for copy in ["copy2", "copy3"] {
+        let ran = std::process::Command::new("tar")
+            .args(["-czf", &format!("{copy}.tar.gz"), copy])
+            .current_dir(bench.path(""))
+            .status();
+        assert!(ran.unwrap().success());
+    }
+    ok(bench.run(&["verify", "copy3.tar.gz"]));
+    let ran = bench.run(&["verify", "copy2.tar.gz"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stdout.contains("unpack it"), "{}", ran.stdout);
+    let beyond = format!("artifacts/long.log#bytes=0-{}", log.len());
+    let ran = redact(&bench, "r1", &[&beyond], "none");
+    assert!(ran.stderr.starts_with("FITS_NOTHING"), "{}", ran.stderr);
+    // One piece, later, with proof.
+    let place = format!("artifacts/long.log#{piece}");
+    ok(bench.run(&["redact", "out/r1", "--disclose", &place, "-o", "piece.json"]));
+    ok(bench.run(&["unredact", "copy", "--with", "piece.json", "-o", "copy4"]));
+    ok(bench.run(&["verify", "copy4", "--strict"]));
+    let shown = fs::read(bench.path("copy4/artifacts/long.log")).unwrap();
+    assert_eq!(shown, log.as_bytes());
+    let disclosed = fs::read_to_string(bench.path("piece.json")).unwrap();
+    bench.write(
+        "bad.json",
+        disclosed.replacen("base64\":\"", "base64\":\"AAAA", 1),
+    );
+    let ran = bench.run(&["unredact", "copy", "--with", "bad.json", "-o", "none"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(!bench.path("none").exists());
+}
+
+#[test]
+fn lines_of_json_are_withheld_one_by_one() {
+    let (_folder, bench) = bench();
+    let lines = "{\"n\":1,\"who\":\"PIN4711\"}\n{\"n\":2,\"who\":\"all\"}\n";
+    let odd = "{\"n\": 1, \"who\": \"PIN4711\"}\n";
+    let artifacts = [("a.jsonl", lines), ("odd.jsonl", odd)];
+    seal(&bench, "r1", INPUT, OUTPUT, &artifacts);
+    ok(bench.run(&["redact", "out/r1", "--match", "PIN4711", "-o", "copy"]));
+    ok(bench.run(&["verify", "copy", "--strict"]));
+    let shown = fs::read_to_string(bench.path("copy/artifacts/a.jsonl")).unwrap();
+    assert!(
+        shown.starts_with("{\"n\":1,\"who\":{\"runseal.redacted\":\"")
+            && shown.ends_with("{\"n\":2,\"who\":\"all\"}\n"),
+        "{shown}"
+    );
+    assert!(!bench.path("copy/artifacts/odd.jsonl").exists());
+}
+
+/// What the checker in Python, which was written from the documentation, says of a copy.
+fn python_says(bench: &Bench, copy: &str) -> Option<String> {
+    let script = runseal_testkit::project_root().join("crates/cli/tests/outside/redacted_check.py");
+    let output = std::process::Command::new("python3")
+        .arg(script.canonicalize().unwrap())
+        .arg(copy)
+        .current_dir(bench.path(""))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    output.status.success().then(|| said.trim().to_owned())
+}
+
+#[test]
+fn copies_are_accepted_by_an_implementation_written_from_the_documentation() {
+    let (_folder, bench) = bench();
+    pack(&bench, &[]);
+    ok(bench.run(&["redact", "pack", "--match", "PIN4711", "-o", "pack-copy"]));
+    let large = "0123456789abcde\n".repeat(100_000);
+    let lines = "{\"n\":1.5,\"who\":\"é\\u0007\"}\n{\"n\":-2,\"who\":[]}\n";
+    let artifacts = [
+        ("large.txt", large.as_str()),
+        ("a.jsonl", lines),
+        ("b", "x"),
+    ];
+    seal(&bench, "r1", INPUT, OUTPUT, &artifacts);
+    let drops = [
+        "RUN_INPUT.json#/context/name",
+        "RUN_OUTPUT.json#/outputs/parts/1",
+        "artifacts/large.txt#bytes=70000-70001",
+        "artifacts/a.jsonl#/0/n",
+    ];
+    ok(redact(&bench, "r1", &drops, "run-copy"));
+    for copy in ["pack-copy", "run-copy"] {
+        let said = python_says(&bench, copy).unwrap();
+        let counts = said.strip_prefix("holds: ").unwrap().to_owned();
+        let ours = ok(bench.run(&["verify", copy]));
+        assert!(
+            ours.contains(&format!("redacted {counts}")),
+            "{said}: {ours}"
+        );
+    }
+    open_up(&bench.path("run-copy"));
+    let path = bench.path("run-copy/artifacts/large.txt");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[7] ^= 1;
+    fs::write(path, bytes).unwrap();
+    assert_eq!(python_says(&bench, "run-copy"), None);
+}
