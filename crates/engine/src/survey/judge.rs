@@ -16,7 +16,7 @@ use super::archived::{judge_archive, judge_in_archive};
 use super::inside::InsidePath;
 use super::witness::{Noted, Onlooker, WitnessSource};
 use super::{Found, SurveyOptions, Unit, UnitResults, display_path, error_chain, name_several};
-use crate::archive::{HEAD, read_archive_file, read_archive_stream, sniff};
+use crate::archive::{HEAD, judge_archive_file, read_archive_stream, sniff};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::{fill, read_file};
 use crate::run::schema::LocalTools;
@@ -49,7 +49,7 @@ impl Judge<'_> {
         let lost = |reason: String| {
             self.one_result(Checked::not_checked(inside.shown(), None, reason), None)
         };
-        match read_archive_file(&inside.archive) {
+        match judge_archive_file(&inside.archive) {
             Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
             Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
             Err(error) => lost(error_chain(&error)),
@@ -99,7 +99,7 @@ impl Judge<'_> {
                 None,
             )
         };
-        match read_archive_file(path) {
+        match judge_archive_file(path) {
             Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
             Ok(None) => {}
             Err(error) => return lost(&error),
