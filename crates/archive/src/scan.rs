@@ -33,6 +33,11 @@ pub trait ContentDigester {
         expected: u64,
         see: &mut dyn FnMut(&[u8]),
     ) -> io::Result<(Digest, u64)>;
+
+    /// Whether small files that no rule reads as a text are kept, to be shown. Who only judges has no use for them.
+    fn keeps_small_files(&self) -> bool {
+        true
+    }
 }
 
 /// Reads and hashes in turns.
@@ -108,7 +113,10 @@ impl<'d> Scan<'d> {
             faults: Vec::new(),
             packed,
             documents: 0,
-            others_left: ARCHIVE_KEPT_OTHERS,
+            others_left: match digester.keeps_small_files() {
+                true => ARCHIVE_KEPT_OTHERS,
+                false => 0,
+            },
             digester,
             scratch: Vec::new(),
         }

@@ -58,6 +58,10 @@ impl Digest {
 
     /// Parses 64 lower-case hex digits.
     pub fn parse_hex(text: &str) -> Result<Self, DigestError> {
+        if let Some(bytes) = decode_lower_hex(text) {
+            return Ok(Self(bytes));
+        }
+        // It is none; the slow way says what is wrong.
         if text.len() != 64 {
             return Err(DigestError::Length {
                 actual: text.chars().count(),

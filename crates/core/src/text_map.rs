@@ -50,6 +50,11 @@ impl<V> TextMap<V> {
         Some(&self.entries[at].1)
     }
 
+    /// To ask for texts that come in order, as those of another sorted list do.
+    pub fn seek(&self) -> Seek<'_, V> {
+        Seek { map: self, next: 0 }
+    }
+
     /// Whether there is an entry for `text`.
     pub fn contains_key(&self, text: &str) -> bool {
         self.get(text).is_some()
@@ -84,6 +89,27 @@ impl<V> TextMap<V> {
     }
 }
 
+/// Asks a map for one text after the other. A text that follows the one before takes one comparison, any other as
+/// many as [`TextMap::get`] does.
+#[derive(Debug)]
+pub struct Seek<'m, V> {
+    map: &'m TextMap<V>,
+    next: usize,
+}
+
+impl<'m, V> Seek<'m, V> {
+    /// What is kept for `text`.
+    pub fn get(&mut self, text: &str) -> Option<&'m V> {
+        let entries = &self.map.entries;
+        if entries.get(self.next).is_none_or(|(key, _)| **key != *text) {
+            self.next = entries.partition_point(|(key, _)| **key < *text);
+        }
+        let (_, value) = entries.get(self.next).filter(|(key, _)| **key == *text)?;
+        self.next += 1;
+        Some(value)
+    }
+}
+
 /// Of two entries with one text the first is kept.
 impl<V> FromIterator<(Box<str>, V)> for TextMap<V> {
     fn from_iter<I: IntoIterator<Item = (Box<str>, V)>>(entries: I) -> Self {
@@ -97,6 +123,21 @@ mod tests {
 
     fn entry(text: &str, value: u8) -> (Box<str>, u8) {
         (text.into(), value)
+    }
+
+    #[test]
+    fn seek_finds_what_get_finds_in_any_order() {
+        let map: TextMap<u8> = ["a", "c", "d", "f"]
+            .into_iter()
+            .zip(0..)
+            .map(|(t, v)| entry(t, v))
+            .collect();
+        let mut seek = map.seek();
+        for text in [
+            "a", "b", "c", "d", "e", "f", "g", "a", "f", "f", "", "c", "d",
+        ] {
+            assert_eq!(seek.get(text), map.get(text), "{text}");
+        }
     }
 
     #[test]

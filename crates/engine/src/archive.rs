@@ -24,7 +24,15 @@ use crate::stream::{BUFFER, digest_through};
 /// # Errors
 /// When the file cannot be read. An archive that breaks off is no error but a fault of it.
 pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
-    read_archive_with(path, &mut ThreadedDigester::default())
+    read_archive_with(path, &mut ThreadedDigester::new(Purpose::Show))
+}
+
+/// The same where nothing of it is shown: of what no rule reads as a text, only facts are kept.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn judge_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
+    read_archive_with(path, &mut ThreadedDigester::new(Purpose::Judge))
 }
 
 /// The same, with somebody who sees the content of every file.
@@ -89,19 +97,29 @@ pub fn read_archive_stream(
     reader: impl Read,
     shown: &str,
 ) -> Result<Archive, SourceError> {
-    read_stream(container, reader, shown, &mut ThreadedDigester::default())
+    let mut digester = ThreadedDigester::new(Purpose::Show);
+    read_stream(container, reader, shown, &mut digester)
+}
+
+/// What an archive is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Judge,
+    Show,
 }
 
 /// Hashes large files on a thread of their own.
 #[derive(Debug)]
 struct ThreadedDigester {
     buffer: Vec<u8>,
+    purpose: Purpose,
 }
 
-impl Default for ThreadedDigester {
-    fn default() -> Self {
+impl ThreadedDigester {
+    fn new(purpose: Purpose) -> Self {
         Self {
             buffer: vec![0; BUFFER],
+            purpose,
         }
     }
 }
@@ -117,6 +135,10 @@ impl ContentDigester for ThreadedDigester {
             see(piece);
             Ok(())
         })
+    }
+
+    fn keeps_small_files(&self) -> bool {
+        self.purpose == Purpose::Show
     }
 }
 

@@ -57,6 +57,14 @@ pub trait Files: Sync {
     /// When it cannot be read. An archive that breaks off is no error but a fault of it.
     fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError>;
 
+    /// The same where nothing of it is shown: of what no rule reads as a text, only facts need be kept.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn judge_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        self.read_archive(path)
+    }
+
     /// Opens a folder, through a link only where `follows_link`; on so many threads where it can.
     ///
     /// # Errors

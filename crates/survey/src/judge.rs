@@ -53,7 +53,7 @@ impl Judge<'_> {
         let lost = |reason: String| {
             self.one_result(Checked::not_checked(inside.shown(), None, reason), None)
         };
-        match self.files.read_archive(&inside.archive) {
+        match self.files.judge_archive(&inside.archive) {
             Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
             Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
             Err(error) => lost(error_chain(&error)),
@@ -107,7 +107,7 @@ impl Judge<'_> {
                 None,
             )
         };
-        match self.files.read_archive(path) {
+        match self.files.judge_archive(path) {
             Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
             Ok(None) => {}
             Err(error) => return lost(&error),

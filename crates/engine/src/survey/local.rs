@@ -11,7 +11,7 @@ use runseal_core::digest::{Digest, Hasher};
 use runseal_core::source::{EntryKind, Source, SourceError};
 use runseal_survey::Files;
 
-use crate::archive::{read_archive_file, read_archive_stream};
+use crate::archive::{judge_archive_file, read_archive_file, read_archive_stream};
 use crate::directory::{DirectorySource, RootLink, kind_of};
 use crate::input::{open_regular, read_file};
 
@@ -63,6 +63,10 @@ impl Files for LocalFiles {
 
     fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
         read_archive_file(path)
+    }
+
+    fn judge_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        judge_archive_file(path)
     }
 
     fn open_folder(

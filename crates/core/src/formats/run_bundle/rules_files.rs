@@ -36,6 +36,7 @@ pub(super) fn check_required(view: &RunBundleView<'_>, findings: &mut Findings) 
 }
 
 pub(super) fn check_unlisted(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let mut sums = view.sums.map(|sums| sums.files.seek());
     for (path, entry) in view.facts.entries.iter() {
         match entry {
             EntryFact::Folder => {}
@@ -47,8 +48,10 @@ pub(super) fn check_unlisted(view: &RunBundleView<'_>, findings: &mut Findings) 
             }
             EntryFact::UnsafeName(reason) => findings.add(path, format!("unsafe name: {reason}")),
             EntryFact::File(_) => {
-                let listed = |sums: &super::sums::Sums| sums.files.contains_key(path);
-                if path != SUMS && !view.sums.is_none_or(listed) {
+                if let Some(sums) = &mut sums
+                    && path != SUMS
+                    && sums.get(path).is_none()
+                {
                     findings.add(path, "the file is not listed in SHA256SUMS.txt");
                 }
             }
@@ -70,16 +73,20 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
         for fault in &sums.faults {
             findings.add(SUMS, fault);
         }
+        let mut found = view.facts.entries.seek();
         for (path, line) in sums.files.iter() {
-            check_hash(view, path, line.sha256, "SHA256SUMS.txt", findings);
+            let fact = found.get(path);
+            check_hash(fact, path, line.sha256, "SHA256SUMS.txt", findings);
         }
     }
     if let Some(index) = view.listed {
+        let mut sums = view.sums.map(|sums| sums.files.seek());
         for (path, entry) in index.entries() {
             // A file that both lists give wrongly is one finding.
-            let said = view.sums.and_then(|sums| sums.files.get(path));
-            if said.map(|line| line.sha256) != Some(entry.sha256) {
-                check_hash(view, path, entry.sha256, ARTIFACT_INDEX, findings);
+            let line = sums.as_mut().and_then(|sums| sums.get(path));
+            if line.map(|line| line.sha256) != Some(entry.sha256) {
+                let fact = view.facts.entries.get(path);
+                check_hash(fact, path, entry.sha256, ARTIFACT_INDEX, findings);
             }
         }
     }
@@ -92,14 +99,15 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
+/// Compares what was found at a path with what a list declares.
 fn check_hash(
-    view: &RunBundleView<'_>,
+    fact: Option<&EntryFact>,
     path: &str,
     declared: Digest,
     list: &str,
     findings: &mut Findings,
 ) {
-    match view.facts.entries.get(path) {
+    match fact {
         Some(EntryFact::File(fact)) => {
             if let Some(actual) = fact.sha256()
                 && actual != declared
@@ -133,8 +141,9 @@ pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
         findings.add(ARTIFACT_INDEX, fault);
     }
     let lines = view.sums.iter().flat_map(|sums| sums.files.keys());
+    let mut listed = index.listed.seek();
     for path in lines {
-        if path != ARTIFACT_INDEX && path != SUMS && !index.listed.contains_key(path) {
+        if path != ARTIFACT_INDEX && path != SUMS && listed.get(path).is_none() {
             findings.add(
                 path,
                 "the file is listed in SHA256SUMS.txt but not in the index",

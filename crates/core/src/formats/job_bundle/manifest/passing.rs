@@ -208,3 +208,113 @@ fn sound(node: Node<'_>, fields: usize, reading: &Reading) -> Result<(), NotPass
         false => Err(NotPassing),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::job_bundle::hashes::derive_artifact_id;
+
+    /// A manifest of three reads that is stored canonically; its hashes are made up.
+    fn stored() -> String {
+        let hex = "0123456789abcdef".repeat(4);
+        let reads = [("@a", "head(1)"), ("f", "lines[0:2]"), ("g", "tail(3)")];
+        let mut artifacts: Vec<String> = reads
+            .iter()
+            .map(|(reference, slice)| {
+                let id = derive_artifact_id(reference, slice);
+                format!(
+                    r#"{{"artifact_id":"{id}","bytes":7,"kind":"SECTION_SLICE","path":"artifacts/{id}.txt","ref":"{reference}","sha256":"{hex}","slice":"{slice}"}}"#
+                )
+            })
+            .collect();
+        artifacts.sort();
+        let steps = reads.iter().enumerate().map(|(at, (reference, slice))| {
+            format!(
+                r#"{{"constraints":{{"slice":"{slice}"}},"expected_outputs":{{}},"op":"READ_SECTION","ordinal":{at},"refs":{{"section_id":"{reference}"}},"step_id":"s{at}"}}"#
+            )
+        });
+        let steps: Vec<String> = steps.collect();
+        format!(
+            "{{\"artifacts\":[{}],\"bundle_id\":\"{hex}\",\"bundle_version\":\"5.0.0\",\"hashes\":{{\"root_hash\":\"{hex}\"}},\"inputs\":{{\"files\":[\"f\",\"g\"],\"slices\":[\"head(1)\",\"lines[0:2]\",\"tail(3)\"],\"symbols\":[\"@a\"]}},\"job_id\":\"j\",\"message_id\":\"m\",\"plan_hash\":\"{hex}\",\"provenance\":{{}},\"run_id\":\"r\",\"steps\":[{}]}}\n",
+            artifacts.join(","),
+            steps.join(",")
+        )
+    }
+
+    /// Everything that rules see of a manifest but places in its text.
+    fn shown(manifest: &Manifest<'_>) -> String {
+        let steps = manifest
+            .steps()
+            .map(|step| format!("{:?}", super::super::Step { start: 0, ..step }));
+        let artifacts = manifest.artifacts().map(|artifact| {
+            format!(
+                "{:?}",
+                super::super::Artifact {
+                    start: 0,
+                    ..artifact
+                }
+            )
+        });
+        let inputs =
+            (0..3).map(|list| format!("{:?}", manifest.input_texts(list).collect::<Vec<_>>()));
+        let lines: Vec<String> = steps.chain(artifacts).chain(inputs).collect();
+        let keys: Vec<_> = manifest.outline.keys().collect();
+        format!(
+            "{lines:#?} {keys:?} {:?} {:?} {:?} {:?} {:?}",
+            manifest.problems,
+            manifest.computed_id,
+            manifest.computed_root,
+            manifest.matching,
+            manifest.outline.is_stored_as_job("\n"),
+        )
+    }
+
+    #[test]
+    fn manifest_that_passed_by_says_what_the_whole_one_says() {
+        let text = stored();
+        let passed = PassedManifest::read(&mut text.as_bytes()).unwrap();
+        let manifest = passed.manifest().unwrap();
+        let whole = Manifest::parse(text.as_bytes()).unwrap();
+        assert_eq!(shown(&manifest), shown(&whole));
+        assert!(manifest.matching.is_some());
+        let run_id = whole.outline.get("run_id").unwrap();
+        let mut plan = PlanHasher::begin(run_id).unwrap();
+        let mut elements = whole.outline.elements();
+        for step in whole.steps() {
+            let added = elements.look(step.start, |node| plan.add(node));
+            added.unwrap().unwrap().unwrap();
+        }
+        assert_eq!(manifest.passed_plan_hash, Some(plan.finish()));
+    }
+
+    #[test]
+    fn manifest_with_any_fault_does_not_pass() {
+        let text = stored();
+        for (from, to) in [
+            ("\"ordinal\":1", "\"ordinal\":9"),
+            ("\"ordinal\":1", "\"ordinal\":1.0"),
+            ("\"ordinal\":1", "\"ordinal\": 1"),
+            ("\"bytes\":7", "\"bytes\":-7"),
+            ("\"bytes\":7", "\"bytes\":7,\"extra\":1"),
+            ("\"step_id\":\"s1\"", "\"step_id\":null"),
+            ("\"step_id\":\"s1\"", "\"step_id\":\"\\ud800\""),
+            ("\"op\":\"READ_SECTION\"", "\"op\":\"WRITE\""),
+            (
+                "\"bundle_version\":\"5.0.0\"",
+                "\"bundle_version\":\"4.0.0\"",
+            ),
+            ("\"run_id\":\"r\",", ""),
+            ("\"job_id\":\"j\",", "\"job_id\":\"j\",\"job_id\":\"j\","),
+            ("\"provenance\":{}", "\"provenance\":[]"),
+            ("]}\n", "]}"),
+            ("]}\n", "]}\n\n"),
+            ("]}\n", "]"),
+        ] {
+            let edited = text.replacen(from, to, 1);
+            assert_ne!(edited, text, "{from}");
+            let passed = PassedManifest::read(&mut edited.as_bytes());
+            let is_read = passed.is_some_and(|passed| passed.manifest().is_some());
+            assert!(!is_read, "{from} {to}");
+        }
+    }
+}
