@@ -1078,13 +1078,10 @@ def make_run_bundles():
     said = ["interactions", 0, "request", "body", "messages", 0, "content"]
     case("ok-recorded-models", with_calls(), **recorded)
     case("rb14-request-says-something-else", with_calls(put(said, "Good bye")), **recorded)
-    case("rb14-response-changed", with_calls(put(["interactions", 1, "response_content"], "AA==")), **recorded)
     case("rb14-not-listed", with_calls(then=lambda folder: None), **recorded)
     case("rb14-body-that-nobody-names", with_calls(then=lambda folder: (
         list_calls(folder),
         add_file(folder, "model_io.bodies/" + sha("x"), "x", content_type="application/octet-stream"))), **recorded)
-    case("rb14-recording-missing", with_calls(then=lambda folder: (
-        list_calls(folder), (folder / "model_io.json").unlink())), **recorded)
 
     index_of = json.loads((HERE / "run-bundle/ok-sealed/input/ARTIFACT_INDEX.json").read_text())
 

@@ -99,6 +99,8 @@ fn equal_leaves(left: &Value, right: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use runseal_core::digest::ContentHash;
+
     use super::*;
 
     fn asked(body: &str) -> Asked {
