@@ -39,6 +39,7 @@ mod replay_intent;
 mod replay_pack;
 mod replay_render;
 mod report;
+mod report_whole;
 mod rules;
 mod run;
 mod runner;
