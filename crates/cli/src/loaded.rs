@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::signing::judge_signatures;
+use runseal_engine::survey::LocalFiles;
 use runseal_engine::survey::load::{LoadError, Loaded, load};
 use runseal_report::{Documents, Exhibit};
+use runseal_survey::Files;
+use runseal_survey::signing::judge_signatures;
 
 use crate::error::CliError;
 use crate::signing::OpenTrust;
@@ -39,12 +41,24 @@ pub fn with_exhibit<T>(
     trust: &OpenTrust,
     show: impl FnOnce(&Exhibit<'_>) -> T,
 ) -> T {
+    with_exhibit_of(&LocalFiles, loaded, level, trust, show)
+}
+
+/// The same of something that was loaded from these files.
+pub fn with_exhibit_of<T>(
+    files: &dyn Files,
+    loaded: &Loaded,
+    level: Level,
+    trust: &OpenTrust,
+    show: impl FnOnce(&Exhibit<'_>) -> T,
+) -> T {
     let parsed = loaded.parse();
     let mut documents = Documents::new();
     for (name, document) in &parsed {
         documents.insert(name.clone(), document.root());
     }
-    let (authenticity, _) = judge_signatures(Path::new(&loaded.path), level, trust.question());
+    let path = Path::new(&loaded.path);
+    let (authenticity, _) = judge_signatures(files, path, level, trust.question());
     show(&Exhibit {
         path: &loaded.path,
         format: loaded.format,

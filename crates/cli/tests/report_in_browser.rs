@@ -322,6 +322,8 @@ fn pages_print_to_paper() {
     hostile_bundle(&bench, "hostile");
     page_of(&bench, "hostile", "page.html");
     if !std::path::Path::new("/usr/bin/chromium").exists() {
+        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!in_ci, "CI must have Chromium; .ci/page-tools installs it");
         println!("SKIPPED: there is no chromium");
         return;
     }

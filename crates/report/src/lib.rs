@@ -18,6 +18,9 @@ pub mod terminal;
 
 pub use answers::{Answer, Answers, Tone};
 pub use exhibit::{Documents, Exhibit, Faults};
-pub use page::{Comparison, Difference, render_page};
+pub use page::{
+    Carried, Comparison, Difference, SelfCheck, render_page, render_page_that_checks,
+    render_verifier,
+};
 pub use reveal::reveal;
 pub use site::{SiteEntry, SiteIndex, render_index};

@@ -43,3 +43,5 @@ pub const SITE_ROWS: usize = 10_000;
 pub const SITE_VALUES: usize = 60;
 /// Bytes of all such values of an index together.
 pub const SITE_TEXT: usize = 8 << 20;
+/// Bytes of the files that a page may carry to be checked again.
+pub const CARRIED: u64 = 32 << 20;

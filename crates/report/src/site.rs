@@ -228,7 +228,7 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
                 code { "runseal verify " (cut(site.root, 200)) } " is the verdict." }
         }
     };
-    finish(&format!("Evidence in {}", cut(site.root, 120)), body)
+    finish(&format!("Evidence in {}", cut(site.root, 120)), body, None)
 }
 
 fn row(entry: &SiteEntry, text_left: &mut usize) -> Markup {

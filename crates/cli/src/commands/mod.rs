@@ -41,6 +41,7 @@ mod replay;
 mod replay_intent;
 mod replay_pack;
 mod report;
+mod report_whole;
 mod rules;
 mod run;
 mod runner;

@@ -7,12 +7,18 @@ use runseal_engine::atomic::write_bytes;
 use runseal_engine::compare::compare;
 use runseal_engine::staging::{Place, Rights, Staging, StagingError};
 use runseal_engine::survey::load::{Loaded, Loader};
-use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
+use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths};
 use runseal_report::limits::SITE_ROWS;
-use runseal_report::{Comparison, Difference, SiteEntry, SiteIndex, render_index, render_page};
+use runseal_report::{
+    Carried, Comparison, Difference, SelfCheck, SiteEntry, SiteIndex, render_index, render_page,
+    render_page_that_checks, render_verifier,
+};
+use runseal_survey::Files;
+use runseal_survey::load::load as load_from;
 
+use super::report_whole::WholeFiles;
 use crate::error::CliError;
-use crate::loaded::{load_error, load_path, with_exhibit};
+use crate::loaded::{load_error, load_path, with_exhibit, with_exhibit_of};
 use crate::progress::with_progress;
 use crate::signing::{OpenTrust, TrustArgs};
 use crate::ui;
@@ -22,16 +28,18 @@ use crate::verdict::LevelArgs;
 /// done and came out; what that proves; every rule, file and hash.
 ///
 /// The page fetches nothing and opens from disk. It says all there is without its small script, which
-/// only filters, copies and unfolds. With --recursive everything below PATH gets a page, and the folder
+/// only filters, copies and unfolds. With --embed it also carries what it is about and the verifier, and checks
+/// itself again at a click. With --recursive everything below PATH gets a page, and the folder
 /// an index with filters and two runs side by side. Exit 0: it was written, whatever the verdict. Exit
 /// 2: something could not be read or written.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  runseal report out/bundle -o report.html\n  runseal report today/run --against yesterday/run -o report.html\n  runseal report -r evidence/ -o site/"
+    after_help = "Example:\n  runseal report out/bundle -o report.html\n  runseal report out/bundle --embed -o report.html\n  runseal report --verifier-only -o verify.html\n  runseal report today/run --against yesterday/run -o report.html\n  runseal report -r evidence/ -o site/"
 )]
 pub struct Args {
     /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`.
-    path: PathBuf,
+    #[arg(required_unless_present = "verifier_only")]
+    path: Option<PathBuf>,
     /// Where the page goes, standard output where `-`; with --recursive a folder that is new or empty.
     #[arg(long, short, value_name = "FILE.html|DIR")]
     output: PathBuf,
@@ -41,31 +49,76 @@ pub struct Args {
     /// Another of the same format: the page says where they differ.
     #[arg(long, value_name = "PATH", conflicts_with = "recursive")]
     against: Option<PathBuf>,
+    /// Put what the page is about into it, with the verifier: the page checks itself again, offline.
+    #[arg(long, conflicts_with = "recursive")]
+    embed: bool,
+    /// A page that is nothing but the verifier, to keep: it checks what is dropped on it.
+    #[arg(long, conflicts_with_all = ["path", "recursive", "against", "embed", "policy", "at", "strict", "lenient"])]
+    verifier_only: bool,
     #[command(flatten)]
     level: LevelArgs,
     #[command(flatten)]
     trust: TrustArgs,
 }
 
+/// The verifier as WebAssembly, packed by gzip, built by `crates/wasm/build`. It is kept here so that building runseal needs
+/// no compiler for it (docs/wasm.md); CI builds it again and compares.
+const MODULE: &[u8] = include_bytes!("../../module/runseal.wasm.gz");
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let level = args.level.level();
+    let Some(path) = &args.path else {
+        return write_page(&args.output, &render_verifier(MODULE));
+    };
     let trust = args.trust.open()?;
     if args.recursive {
-        return write_site(&args.path, &args.output, level, &trust);
+        return write_site(path, &args.output, level, &trust);
     }
-    let loaded = load_path(&args.path, level)?;
+    let whole = match args.embed {
+        true => Some(WholeFiles::read(path)?),
+        false => None,
+    };
+    // What is carried is what is judged.
+    let carried = whole.as_ref().and_then(WholeFiles::carried);
+    let loaded = match carried {
+        Some((files, path)) => {
+            load_from(files, Path::new(path), level).map_err(|error| load_error(error, path))?
+        }
+        None => load_path(path, level)?,
+    };
     let comparison = match &args.against {
         Some(other) => Some(compare_with(&loaded, other, level)?),
         None => None,
     };
-    let html = with_exhibit(&loaded, level, &trust, |exhibit| {
-        render_page(exhibit, comparison.as_ref())
+    let check = whole.as_ref().map(|whole| SelfCheck {
+        module: MODULE,
+        carried: whole.to_carried(),
     });
-    if args.output.as_os_str() == "-" {
+    if let Some(SelfCheck {
+        carried: Carried::TooLarge { bytes, limit },
+        ..
+    }) = &check
+    {
+        ui::note(&format!(
+            "{bytes} bytes are more than the {limit} that a page may carry; the page checks what is dropped on it"
+        ));
+    }
+    let files: &dyn Files = match carried {
+        Some((files, _)) => files,
+        None => &LocalFiles,
+    };
+    let html = with_exhibit_of(files, &loaded, level, &trust, |exhibit| {
+        render_page_that_checks(exhibit, comparison.as_ref(), check.as_ref())
+    });
+    write_page(&args.output, &html)
+}
+
+fn write_page(output: &Path, html: &str) -> Result<Outcome, CliError> {
+    if output.as_os_str() == "-" {
         ui::print_bytes(html.as_bytes())?;
     } else {
-        write_bytes(&args.output, html.as_bytes())?;
+        write_bytes(output, html.as_bytes())?;
     }
     Ok(Outcome::Valid)
 }

@@ -67,6 +67,28 @@ const look = async (browser, job) => {
       };
     }));
   }
+  if (job.check || job.choose || job.folder || job.drop) {
+    if (job.level) await page.locator('#check-level').selectOption(job.level);
+    if (job.policy) await page.locator('#check-policy').setInputFiles(job.policy);
+    if (job.check) await page.locator('#check-embedded').click();
+    if (job.choose) await page.locator('#check-file').setInputFiles(job.choose);
+    if (job.folder) await page.locator('#check-folder').setInputFiles(job.folder);
+    if (job.drop) {
+      const bytes = readFileSync(job.drop).toString('base64');
+      await page.evaluate(([name, text]) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name));
+        document.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true }));
+      }, [path.basename(job.drop), bytes]);
+    }
+    await page.locator('#check-result .checked').waitFor();
+    const textOf = async (name) => (await page.locator(name).count()) ? page.locator(name).textContent() : '';
+    seen.checked = await textOf('#check-result .checked');
+    seen.check_text = await textOf('#check-text');
+    seen.check_json = await textOf('#check-json');
+    seen.alert = await textOf('#check-alert');
+    seen.hacked = await page.evaluate(() => String(window.hacked || ''));
+  }
   if (job.axe) {
     await page.evaluate(axe);
     const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
@@ -79,6 +101,14 @@ const look = async (browser, job) => {
       for (const image of document.images) image.loading = 'eager';
     });
     await page.waitForFunction(() => [...document.images].every((image) => image.complete));
+    if (job.scroll) {
+      // The part that is asked for, as tall as the picture.
+      await page.setViewportSize({ width: job.width || 1280, height: job.height });
+      await page.locator(job.scroll).evaluate((node) => node.scrollIntoView());
+      await page.screenshot({ path: job.screenshot });
+      await context.close();
+      return seen;
+    }
     const clip = job.height ? { x: 0, y: 0, width: job.width || 1280, height: job.height } : undefined;
     await page.screenshot({ path: job.screenshot, fullPage: !clip, clip });
   }

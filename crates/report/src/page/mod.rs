@@ -8,6 +8,7 @@
 
 mod blocks;
 mod budget;
+mod check;
 mod csv;
 mod head;
 mod markdown;
@@ -27,6 +28,7 @@ use crate::proof::proof_of;
 use crate::reveal::{cut, reveal};
 
 use budget::Budget;
+pub use check::{Carried, SelfCheck, render_verifier};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -59,6 +61,15 @@ pub struct Comparison {
 
 /// The page about an exhibit, compared with another where that was asked for.
 pub fn render_page(exhibit: &Exhibit<'_>, comparison: Option<&Comparison>) -> String {
+    render_page_that_checks(exhibit, comparison, None)
+}
+
+/// The same, with the verifier in it where that was asked for.
+pub fn render_page_that_checks(
+    exhibit: &Exhibit<'_>,
+    comparison: Option<&Comparison>,
+    check: Option<&SelfCheck<'_>>,
+) -> String {
     let answers = Answers::of(exhibit);
     let faults = Faults::of(exhibit);
     let description = describe(exhibit);
@@ -79,6 +90,9 @@ pub fn render_page(exhibit: &Exhibit<'_>, comparison: Option<&Comparison>) -> St
             (blocks::chapter("done", "What was done", &description.done, &faults, &mut budget))
             (blocks::chapter("came-out", "What came out", &description.came_out, &faults, &mut budget))
             (differences(comparison))
+            @if let Some(check) = check {
+                (check::section(check, exhibit.report.level(), Some(exhibit.is_valid())))
+            }
             (head::proof(&proof_of(exhibit, &answers), &description.gaps))
             (rules::rules(exhibit))
             (rules::hashes(&description))
@@ -87,17 +101,17 @@ pub fn render_page(exhibit: &Exhibit<'_>, comparison: Option<&Comparison>) -> St
             (head::footer(exhibit))
         }
     };
-    finish(&title, body)
+    finish(&title, body, check)
 }
 
 /// The whole page around its body.
-pub(crate) fn finish(title: &str, body: Markup) -> String {
+pub(crate) fn finish(title: &str, body: Markup, check: Option<&SelfCheck<'_>>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta http-equiv="Content-Security-Policy" content=(policy(check.is_some()));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
@@ -106,7 +120,9 @@ pub(crate) fn finish(title: &str, body: Markup) -> String {
             }
             body {
                 (body)
+                @if let Some(check) = check { (check::blocks(check)) }
                 script { (PreEscaped(SCRIPT)) }
+                @if check.is_some() { script type="module" { (PreEscaped(check::SCRIPT)) } }
             }
         }
     };
@@ -118,16 +134,19 @@ pub(crate) fn finish(title: &str, body: Markup) -> String {
 }
 
 /// What the page may do: its own style sheet and script, pictures that are part of it, nothing else.
-fn policy() -> String {
+fn policy(checks: bool) -> String {
     let hash = |text: &str| {
         let digest = Digest::of(text.as_bytes());
         format!("'sha256-{}'", Base64::encode_string(digest.as_bytes()))
     };
+    let mut scripts = hash(SCRIPT);
+    if checks {
+        scripts = format!("{scripts} {} 'wasm-unsafe-eval'", hash(check::SCRIPT));
+    }
     format!(
-        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
+        "default-src 'none'; style-src {}; script-src {scripts}; img-src data:; base-uri 'none'; \
          form-action 'none'",
-        hash(STYLE),
-        hash(SCRIPT)
+        hash(STYLE)
     )
 }
 

@@ -1,0 +1,161 @@
+//! Everything that a page may carry of what it is about, read once into memory: what is carried is what is
+//! judged.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
+use runseal_core::verify::Outcome;
+use runseal_engine::directory::{DirectorySource, RootLink};
+use runseal_engine::input::read_file;
+use runseal_engine::signing::{BESIDE, path_beside};
+use runseal_report::Carried;
+use runseal_report::limits::CARRIED;
+use runseal_survey::MemoryFiles;
+
+use crate::error::CliError;
+
+/// The longest file of signatures that goes along.
+const SIGNATURES: u64 = 16 << 20;
+
+/// What was read.
+pub enum WholeFiles {
+    /// All of it, with the path that is verified.
+    Read {
+        /// For the verifier.
+        files: Box<MemoryFiles<'static>>,
+        /// For the page.
+        list: Vec<(String, Vec<u8>)>,
+        /// What is verified.
+        path: String,
+    },
+    /// There is more than a page may carry.
+    TooLarge(u64),
+}
+
+impl WholeFiles {
+    /// Reads the folder, archive or document at `path`, with the signatures beside it.
+    pub fn read(path: &Path) -> Result<Self, CliError> {
+        let shown = path.display().to_string();
+        if shown == "-" {
+            let hint = "name a file or folder, or leave --embed out";
+            return Err(CliError::usage("standard input cannot be carried", hint));
+        }
+        // Inside an archive, the archive is what is carried.
+        let (outer, inner) = match shown.split_once("!/") {
+            Some((outer, inner)) if !path.exists() => (Path::new(outer), Some(inner)),
+            _ => (path, None),
+        };
+        let whole = outer.canonicalize().map_err(|source| SourceError::Io {
+            path: shown.clone(),
+            source,
+        })?;
+        let name = whole.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| refusal(&shown, "its name is no text"))?;
+        let mut list = Vec::new();
+        let mut room = CARRIED;
+        let read = match whole.is_dir() {
+            true => read_folder(&whole, name, &mut list, &mut room),
+            false => read_file(&whole, room).map(|bytes| list.push((name.to_owned(), bytes))),
+        };
+        match read {
+            Err(SourceError::TooLarge { .. }) => {
+                return Ok(Self::TooLarge(folder_size(&whole)));
+            }
+            read => read?,
+        }
+        for form in BESIDE {
+            match read_file(&path_beside(&whole, form), SIGNATURES) {
+                Ok(bytes) => list.push((format!("{name}{}", form.ending()), bytes)),
+                Err(SourceError::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut files = MemoryFiles::default();
+        for (path, bytes) in &list {
+            let added = match path.ends_with('/') {
+                true => files.add_folder(path),
+                false => files.add_file(path, Cow::Owned(bytes.clone())),
+            };
+            added.map_err(|error| refusal(&shown, &error.to_string()))?;
+        }
+        let path = match inner {
+            Some(inner) => format!("{name}!/{inner}"),
+            None => name.to_owned(),
+        };
+        Ok(Self::Read {
+            files: Box::new(files),
+            list,
+            path,
+        })
+    }
+
+    /// The files to judge, and the path among them, where they are carried.
+    pub fn carried(&self) -> Option<(&MemoryFiles<'static>, &str)> {
+        match self {
+            Self::Read { files, path, .. } => Some((files, path)),
+            Self::TooLarge(_) => None,
+        }
+    }
+
+    /// What the page gets.
+    pub fn to_carried(&self) -> Carried<'_> {
+        match self {
+            Self::Read { list, path, .. } => Carried::Files {
+                paths: vec![path.clone()],
+                files: list
+                    .iter()
+                    .map(|(path, bytes)| (path.clone(), Cow::Borrowed(bytes.as_slice())))
+                    .collect(),
+            },
+            Self::TooLarge(bytes) => Carried::TooLarge {
+                bytes: *bytes,
+                limit: CARRIED,
+            },
+        }
+    }
+}
+
+fn refusal(shown: &str, why: &str) -> CliError {
+    let message = format!("it cannot be carried by a page: {why}");
+    CliError::new(Outcome::Unreadable, "EMBED", message)
+        .at(shown)
+        .hint("pack it into a .tar or .zip and report that, or leave --embed out")
+}
+
+/// Reads every file of a folder, as long as there is room.
+fn read_folder(
+    folder: &Path,
+    name: &str,
+    list: &mut Vec<(String, Vec<u8>)>,
+    room: &mut u64,
+) -> Result<(), SourceError> {
+    let source = DirectorySource::open(folder, RootLink::Follow)?;
+    for entry in source.entries()? {
+        let shown = format!("{name}/{}", entry.name.exact());
+        match (entry.kind, &entry.name) {
+            (EntryKind::Directory, _) => list.push((format!("{shown}/"), Vec::new())),
+            (EntryKind::File, EntryName::Safe(path)) => {
+                let bytes = source.read(path, *room)?;
+                *room = room.saturating_sub(bytes.len() as u64);
+                list.push((shown, bytes));
+            }
+            // A list of files cannot hold it, and leaving it out would be another bundle.
+            (kind, _) => return Err(SourceError::NotAFile { path: shown, kind }),
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of all files, as the folder says now.
+fn folder_size(folder: &Path) -> u64 {
+    let Ok(source) = DirectorySource::open(folder, RootLink::Follow) else {
+        return std::fs::metadata(folder).map_or(0, |metadata| metadata.len());
+    };
+    let entries = source.entries().unwrap_or_default();
+    let size = |entry: &runseal_core::source::Entry| match &entry.name {
+        EntryName::Safe(path) => source.open_file(path).map_or(0, |(_, size)| size),
+        EntryName::Unsafe { .. } => 0,
+    };
+    entries.iter().map(size).sum()
+}
