@@ -46,7 +46,8 @@ pub use layer::{Change, Changed, FolderLayer, LayerKind};
 pub use level::Isolation;
 pub use limits::{Limits, MOST_IN_MEMORY};
 pub use observation::{
-    FirstUse, Gap, NEVER_SEEN, NetworkAttempt, Observation, Observe, ObservedFile, ObservedKind,
+    FirstUse, Gap, LeftProcess, NEVER_SEEN, NetworkAttempt, Observation, Observe, ObservedFile,
+    ObservedKind,
 };
 #[cfg(unix)]
 pub use outcome::Recorded;

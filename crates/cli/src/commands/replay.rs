@@ -170,7 +170,7 @@ fn replay_run_bundle(args: &Args, folder: &Path) -> Result<Outcome, CliError> {
                 hint,
             ));
         }
-        Err(error) => return record_error(error, true),
+        Err(error) => return record_error(error, true, false),
     };
     if args.format == "json" {
         ui::print_json(&render_json(&replay), Dialect::Kernel)?;

@@ -56,6 +56,8 @@ pub(crate) struct TakenIn<'a> {
     pub(crate) inputs: &'a [FileEntry],
     pub(crate) links: Vec<&'a Link>,
     pub(crate) stdin: Option<FileEntry>,
+    /// Which of the files that it writes are kept; empty where all are.
+    pub(crate) keep: &'a [String],
 }
 
 /// RUN_INPUT.json.
@@ -81,6 +83,10 @@ pub(crate) fn make_input(taken: &TakenIn<'_>) -> Value {
         .as_ref()
         .map_or(Value::Null, FileEntry::to_value);
     input.insert("stdin", stdin);
+    if !taken.keep.is_empty() {
+        let keep = taken.keep.iter().map(String::as_str);
+        input.insert("keep", Value::array(keep));
+    }
     if let Some(seconds) = command.fixed_time {
         input.insert("fixed_time", seconds);
     }
@@ -94,6 +100,8 @@ pub(crate) struct Given {
     pub(crate) stdout: FileEntry,
     pub(crate) stderr: FileEntry,
     pub(crate) outputs: Vec<FileEntry>,
+    /// Files that it left and that were not to be kept; nothing where all were.
+    pub(crate) not_kept: Option<Vec<String>>,
     pub(crate) folders: Vec<String>,
     pub(crate) deleted: Vec<String>,
 }
@@ -123,6 +131,9 @@ pub(crate) fn make_output(given: &Given) -> Value {
         "folders",
         Value::array(given.folders.iter().map(String::as_str)),
     );
+    if let Some(names) = &given.not_kept {
+        output.insert("not_kept", Value::array(names.iter().map(String::as_str)));
+    }
     output.insert(
         "deleted",
         Value::array(given.deleted.iter().map(String::as_str)),
