@@ -110,6 +110,11 @@ pub fn tell(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
 }
 
+/// Whether only what was asked for is to be said.
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
 /// Tells a person something that changes no verdict; nothing under `--quiet`.
 pub fn note(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {

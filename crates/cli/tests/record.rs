@@ -421,7 +421,9 @@ fn failure_is_shown_and_sealed_only_when_asked_for() {
     let project = Project::new();
     let script =
         "for i in $(seq 30); do echo line $i >&2; done; printf '\\033[31mred\\n' >&2; exit 3";
-    let ran = project.run(&["record", "--run-id", "r1", "--", "sh", "-c", script]);
+    let ran = project.run(&[
+        "record", "--quiet", "--run-id", "r1", "--", "sh", "-c", script,
+    ]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(
         ran.stderr
@@ -441,6 +443,8 @@ fn failure_is_shown_and_sealed_only_when_asked_for() {
         "--run-id",
         "r1",
         "--keep-failed",
+        "--format",
+        "json",
         "--",
         "sh",
         "-c",

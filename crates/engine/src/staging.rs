@@ -7,7 +7,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::atomic::{WriteError, folder_of, sync_folder};
@@ -54,11 +54,18 @@ pub struct Staging {
     parents: MadeFolders,
     parent: PathBuf,
     files: u64,
+    rights: Rights,
 }
 
 impl Staging {
     /// Begins a folder that is to stand in `parent`, which is made where it is missing.
     pub fn begin(parent: &Path) -> Result<Self, WriteError> {
+        Self::begin_with(parent, Rights::AsUmask)
+    }
+
+    /// The same for a folder whose files get these rights as they are made, which saves going
+    /// over them once more.
+    pub fn begin_with(parent: &Path, rights: Rights) -> Result<Self, WriteError> {
         let parents = MadeFolders::make(parent)?;
         let folder = UnfinishedFolder::create_in(parent).map_err(WriteError::at(parent))?;
         Ok(Self {
@@ -66,6 +73,7 @@ impl Staging {
             parents,
             parent: parent.to_owned(),
             files: 0,
+            rights,
         })
     }
 
@@ -83,12 +91,22 @@ impl Staging {
     pub fn create(&mut self, name: &str) -> Result<(File, PathBuf), WriteError> {
         let place = self.path().join(name);
         let fail = WriteError::at(&place);
-        fs::create_dir_all(folder_of(&place)).map_err(fail)?;
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&place)
-            .map_err(fail)?;
+        let mode = match self.rights {
+            Rights::ReadOnly => 0o444,
+            Rights::AsUmask => 0o666,
+        };
+        let open = || {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(mode).open(&place)
+        };
+        let file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(folder_of(&place)).map_err(fail)?;
+                open()
+            }
+            other => other,
+        };
+        let file = file.map_err(fail)?;
         self.files += 1;
         Ok((file, place))
     }
@@ -99,8 +117,9 @@ impl Staging {
         file.write_all(bytes).map_err(WriteError::at(&place))
     }
 
-    /// Flushes everything, lets `verify` judge what is on disk, and puts the folder into its
-    /// place. There is no other way to publish: what does not verify never gets a name.
+    /// Flushes everything, lets `verify` judge it meanwhile, and puts the folder into its place
+    /// once both are done. There is no other way to publish: what does not verify, or is not on
+    /// disk, never gets a name.
     pub fn publish<T, E: From<StagingError>>(
         self,
         target: &Path,
@@ -112,13 +131,17 @@ impl Staging {
         check_place(target, place)?;
         let failed = |error| E::from(StagingError::from(fail(error)));
         self.folder.open_up().map_err(failed)?;
-        flush(&staged, self.files).map_err(failed)?;
-        let verified = verify(&staged)?;
         if rights == Rights::ReadOnly {
             set_rights(&staged, 0o755, 0o444).map_err(StagingError::from)?;
-            // The rights are on disk once what has them is.
-            flush(&staged, self.files).map_err(failed)?;
         }
+        let (verified, flushed) = std::thread::scope(|scope| {
+            let flushing = scope.spawn(|| flush(&staged, self.files));
+            let verified = verify(&staged);
+            let gone = |_| Err(io::Error::other("the thread that flushes ended by itself"));
+            (verified, flushing.join().unwrap_or_else(gone))
+        });
+        let verified = verified?;
+        flushed.map_err(failed)?;
         if place == Place::FreeOrEmptyFolder {
             // Fails, as it should, where something is in it, and where there is nothing.
             let _ = fs::remove_dir(target);
@@ -170,19 +193,40 @@ fn flush(path: &Path, files: u64) -> io::Result<()> {
         return Ok(rustix::fs::syncfs(File::open(path)?)?);
     }
     let _ = files;
-    let mut waiting = vec![path.to_owned()];
-    while let Some(folder) = waiting.pop() {
+    let mut folders = vec![path.to_owned()];
+    let mut files = Vec::new();
+    let mut at = 0;
+    while let Some(folder) = folders.get(at).cloned() {
+        at += 1;
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                waiting.push(entry.path());
+                folders.push(entry.path());
             } else {
-                File::open(entry.path())?.sync_all()?;
+                let file = File::open(entry.path())?;
+                begin_writing(&file);
+                files.push(file);
             }
         }
+    }
+    // A folder's flush writes the file system's journal, with all files that are on their way;
+    // theirs then have little left to do.
+    for folder in folders {
         sync_folder(&folder)?;
     }
+    for file in files {
+        file.sync_all()?;
+    }
     Ok(())
+}
+
+/// Asks the kernel to start writing what the file holds: that it is not needed any more makes it
+/// do so. Only a request: the flush that follows waits for it and is what counts.
+fn begin_writing(file: &File) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+    #[cfg(not(target_os = "linux"))]
+    let _ = file;
 }
 
 fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
@@ -223,6 +267,9 @@ pub fn set_rights(path: &Path, folder_mode: u32, file_mode: u32) -> Result<(), W
     } else {
         file_mode
     };
+    if metadata.permissions().mode() & 0o7777 == mode {
+        return Ok(());
+    }
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
 }
 

@@ -215,6 +215,7 @@ fn replay(bench: &Bench, bundle: &std::path::Path, times: u32) -> Replay {
         times,
         policy: &policy,
         same_environment: false,
+        cancel: None,
     };
     replay_run(&source, &engine, options, || Ok(Sandbox::probe().unwrap())).unwrap()
 }
@@ -312,6 +313,7 @@ fn verdict_without_running(bench: &Bench, bundle: &std::path::Path) -> Verdict {
         times: 1,
         policy: &policy,
         same_environment: false,
+        cancel: None,
     };
     let never = || Err(SealError::Rejected(Vec::new()));
     match replay_run(&source, &engine, options, never) {
@@ -396,6 +398,7 @@ fn replay_rule_6_asks_for_the_same_engine_or_a_permitted_version() {
         times: 1,
         policy: &policy,
         same_environment: false,
+        cancel: None,
     };
     let found = replay_run(&source, &engine, options, || {
         Err(SealError::Rejected(Vec::new()))

@@ -238,6 +238,7 @@ mod tests {
             files: BTreeMap::new(),
             whole: BTreeMap::new(),
             places: places.into_iter().map(place).collect(),
+            withheld: BTreeMap::new(),
         };
         assert_eq!(faults.at("", "/a"), Some("R1"));
         assert_eq!(faults.at("", "/a/b"), Some("R1"));

@@ -117,6 +117,7 @@ pub fn seal(
         run_id: options.parse_run_id()?,
         now: clock::now()?,
         redactable: options.make_seed()?,
+        cancel: None,
     };
     let sealed = seal_output(request, output, options.artifacts.as_deref())?;
     Ok(SealedRun(sealed))

@@ -48,7 +48,8 @@ pub use level::Isolation;
 pub use limits::{Limits, MOST_IN_MEMORY};
 pub use loopback::Loopback;
 pub use observation::{
-    FirstUse, Gap, NEVER_SEEN, NetworkAttempt, Observation, Observe, ObservedFile, ObservedKind,
+    FirstUse, Gap, LeftProcess, NEVER_SEEN, NetworkAttempt, Observation, Observe, ObservedFile,
+    ObservedKind,
 };
 #[cfg(unix)]
 pub use outcome::Recorded;

@@ -83,10 +83,15 @@ pub struct ObservedFile {
     pub is_executed: bool,
     /// What came first.
     pub first: FirstUse,
+    /// Whether what it held before the run counts: it was read, executed, or opened for writing
+    /// without being emptied, and nothing had emptied it by then.
+    pub needs_original: bool,
     /// Size when it was first opened; 0 for what is no file.
     pub bytes: u64,
     /// Time of last change then, in nanoseconds since 1970.
     pub modified_ns: i128,
+    /// Time of the last change of anything about it then, its name included.
+    pub status_changed_ns: i128,
     /// Further absolute names that lead to it over symbolic links, sorted; at most 16.
     pub also_as: Vec<PathBuf>,
 }
@@ -101,6 +106,15 @@ pub struct NetworkAttempt {
     pub target: String,
     /// Whether the sandbox refused it.
     pub is_refused: bool,
+}
+
+/// A process that a command left running.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftProcess {
+    /// Its name, as the kernel has it: 15 bytes at the most.
+    pub name: String,
+    /// The first word that it was started with.
+    pub started_as: String,
 }
 
 /// What observation could not tell about this run.
@@ -127,6 +141,11 @@ pub enum Gap {
     MountBelow {
         /// Where.
         path: PathBuf,
+    },
+    /// Processes that still ran when the command ended, and were ended with it.
+    LeftRunning {
+        /// Which, as far as they are named.
+        processes: Vec<LeftProcess>,
     },
     /// The command ran in a copy of the folder, under another path.
     CopiedFolder {

@@ -11,7 +11,7 @@ use runseal_engine::run::init::{InitError, Language, init_engine};
 use runseal_engine::run::seal::seal_run;
 use runseal_engine::run::warnings::find_warnings;
 use runseal_engine::staging::StagingError;
-use runseal_sandbox::{Limits, MOST_IN_MEMORY};
+use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY};
 
 use super::sandbox_level::SandboxArgs;
 use super::seal::{SealingArgs, print_sealed};
@@ -152,7 +152,10 @@ fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {
     let Some(engine) = args.sealing.engine(Program::MustExist)? else {
         return Ok(Outcome::Invalid);
     };
-    let request = args.sealing.request(&engine)?;
+    let mut request = args.sealing.request(&engine)?;
+    let cancel = CancelToken::on_interrupt()
+        .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
+    request.cancel = Some(cancel);
     let sandbox = args.sandbox.open()?;
     print_sealed(seal_run(request, &sandbox, &args.policy.policy()))
 }

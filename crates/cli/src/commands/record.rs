@@ -1,19 +1,19 @@
 //! `runseal record`: run any command as it stands, and seal what it read, wrote and printed.
 
-use std::io::{IsTerminal, Read};
+use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
 use runseal_engine::log::LogStore;
 use runseal_engine::record::apply::apply_changes;
+use runseal_engine::record::keep::Keep;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
 use runseal_engine::run::replay_render::render_varying;
-use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount};
+use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, OnOutput, Stream};
 
 use super::log::{append_target, log_error};
 use super::record_error::{apply_error, record_error};
@@ -83,7 +83,7 @@ pub struct Args {
     #[arg(long)]
     keep_failed: bool,
     /// Tell the command that it is this many seconds after 1970, where that is possible.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(0..=253_402_300_799))]
     fixed_time: Option<i64>,
     /// The seconds that the command may run.
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = clap::value_parser!(u32).range(1..=604800))]
@@ -99,6 +99,11 @@ pub struct Args {
     /// Append the bundle to this transparency log, by its digests (docs/log.md).
     #[arg(long, value_name = "LOG")]
     log: Option<PathBuf>,
+    /// How to print what was sealed: for people, on standard error, with the command's output on
+    /// standard output; or as JSON on standard output, with the command's output on standard
+    /// error. By default for people on a terminal, and as JSON elsewhere.
+    #[arg(long, value_parser = ["human", "json"])]
+    format: Option<String>,
     #[command(flatten)]
     sandbox: SandboxArgs,
     /// The command and its arguments, after `--`.
@@ -144,12 +149,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let sandbox = args.sandbox.open()?;
     let watching = Watching {
         cancel: Some(cancel.clone()),
-        on_output: None,
+        on_output: (!ui::is_quiet()).then(|| pass_on(args.is_json())),
     };
     let began = SystemTime::now();
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
-        Err(error) => return record_error(error, args.keep_failed),
+        Err(error) => return record_error(error, args.keep_failed, watching.on_output.is_some()),
     };
     if let Some(log) = &args.log {
         append_target(log, &sealed.path, None)?;
@@ -163,6 +168,21 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         false => ui::tell(&render_varying(&sealed.varying, args.times)),
     }
     Ok(outcome)
+}
+
+/// Shows the command's output while it comes, each stream where the command would have written
+/// it; all of it on standard error where standard output is for something else. A reader that is
+/// gone does not end the recording.
+fn pass_on(on_stderr: bool) -> OnOutput {
+    OnOutput::new(move |stream, bytes| {
+        let _ = match stream {
+            Stream::Stdout if !on_stderr => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+            Stream::Stdout | Stream::Stderr => std::io::stderr().lock().write_all(bytes),
+        };
+    })
 }
 
 impl Args {
@@ -236,21 +256,20 @@ impl Args {
         })
     }
 
-    fn keep_set(&self) -> Result<Option<GlobSet>, CliError> {
-        if self.keep.is_empty() {
-            return Ok(None);
-        }
-        let bad = |error: globset::Error| {
+    fn keep_set(&self) -> Result<Option<Keep>, CliError> {
+        Keep::parse(&self.keep).map_err(|error| {
             CliError::usage(
                 format!("`--keep`: {error}"),
                 "write it as `--keep 'results/*.csv'`",
             )
-        };
-        let mut set = GlobSetBuilder::new();
-        for pattern in &self.keep {
-            set.add(Glob::new(pattern).map_err(bad)?);
+        })
+    }
+
+    fn is_json(&self) -> bool {
+        match self.format.as_deref() {
+            Some(format) => format == "json",
+            None => !std::io::stdout().is_terminal(),
         }
-        set.build().map(Some).map_err(bad)
     }
 
     fn read_stdin(&self) -> Result<Vec<u8>, CliError> {
@@ -295,7 +314,7 @@ impl Args {
             && let Some(layer) = &sealed.run.recorded.layer
         {
             let is_kept = |path: &str| match &request.keep {
-                Some(keep) => keep.is_match(Path::new(path)),
+                Some(keep) => keep.keeps(Path::new(path)),
                 None => true,
             };
             apply_changes(layer, &request.command.folder, began, is_kept)
@@ -311,7 +330,7 @@ impl Args {
 fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     let has_failed = sealed.ending != runseal_sandbox::Ending::Exited(0);
     let path = shown_path(&sealed.path, args);
-    if !std::io::stdout().is_terminal() {
+    if args.is_json() {
         let mut printed = Value::object([
             ("run_id", sealed.run_id.as_str()),
             ("path", path.as_str()),
@@ -323,7 +342,10 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         if let Some(seed) = &sealed.seed {
             printed.insert("seed", shown_path(seed, args));
         }
-        return ui::print_json(&printed, Dialect::Kernel);
+        return ui::print_asked_json(&printed, Dialect::Kernel);
+    }
+    if ui::is_quiet() {
+        return Ok(());
     }
     let outcome = &sealed.run.recorded.outcome;
     let (out, err) = (&outcome.stdout.bytes, &outcome.stderr.bytes);
@@ -356,7 +378,8 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         text += &format!("  seed     {}, for you alone\n", shown_path(seed, args));
     }
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
-    ui::print_bytes(text.as_bytes())
+    ui::tell(&text);
+    Ok(())
 }
 
 /// The path of the bundle, as short as `--out` was given.

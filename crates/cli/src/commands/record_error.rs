@@ -19,11 +19,19 @@ use crate::ui;
 const SHOWN_LINES: usize = 20;
 
 /// Tells why nothing was sealed.
-pub fn record_error(error: RecordError, keeps_failed: bool) -> Result<Outcome, CliError> {
+///
+/// `was_shown` says that the command's output was, while it came.
+pub fn record_error(
+    error: RecordError,
+    keeps_failed: bool,
+    was_shown: bool,
+) -> Result<Outcome, CliError> {
     let message = error.to_string();
     Err(match error {
         RecordError::Failed { stderr, .. } => {
-            show_end(&stderr);
+            if !was_shown {
+                show_end(&stderr);
+            }
             let told = CliError::new(
                 Outcome::Invalid,
                 "FAILED",

@@ -190,7 +190,7 @@ fn replay_run_bundle(
                 hint,
             ));
         }
-        Err(error) => return record_error(error, true),
+        Err(error) => return record_error(error, true, false),
     };
     if args.format == "json" {
         ui::print_json(&render_json(&replay), Dialect::Kernel)?;

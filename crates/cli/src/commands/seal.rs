@@ -75,6 +75,7 @@ impl SealingArgs {
             run_id,
             now,
             redactable: self.redactable.open()?,
+            cancel: None,
         })
     }
 
@@ -187,6 +188,11 @@ pub fn sandbox_error(error: &SandboxError) -> CliError {
         SandboxError::System { source, .. } => {
             CliError::new(Outcome::Unreadable, "SANDBOX", format!("{error}: {source}"))
         }
+        SandboxError::Cancelled => CliError::new(
+            Outcome::Interrupted,
+            "INTERRUPTED",
+            "the command was ended, and nothing was made or left behind",
+        ),
         other => CliError::new(Outcome::Unreadable, "SANDBOX", other.to_string()),
     }
 }

@@ -90,7 +90,11 @@ impl Project {
 
     /// Records, which has to work.
     pub fn record(&self, run_id: &str, arguments: &[&str]) -> Ran {
-        let all = [&["record", "--run-id", run_id], arguments].concat();
+        let all = [
+            &["record", "--format", "json", "--run-id", run_id],
+            arguments,
+        ]
+        .concat();
         let ran = self.run(&all);
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         ran

@@ -3,6 +3,7 @@
 
 mod gaps;
 mod originals;
+mod own_files;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +13,10 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::path::SafePath;
-use runseal_sandbox::{FirstUse, NEVER_SEEN, Observation, ObservedFile, ObservedKind};
+use runseal_sandbox::{NEVER_SEEN, Observation, ObservedFile, ObservedKind};
 
 use self::gaps::{general_name, some_of};
+use self::own_files::OwnFiles;
 use self::places::{
     InputPlace, input_of, is_harmless, is_of_the_kernel, is_private, safe_path, text_of,
 };
@@ -118,7 +120,8 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         );
     }
     if let Some(observation) = run.observation() {
-        found.sort_files(observation, places)?;
+        let own = OwnFiles::of(run);
+        found.sort_files(observation, places, &own)?;
         found.add_sources(places)?;
         found.gaps.extend(observed_gaps(observation));
     } else {
@@ -148,18 +151,21 @@ impl Accesses {
         &mut self,
         observation: &Observation,
         places: Places<'_>,
+        own: &OwnFiles<'_>,
     ) -> Result<(), AccessError> {
         let mut left_in_memory = Vec::new();
         let mut special = BTreeSet::new();
         for file in &observation.files {
-            let is_input = (file.is_read || file.is_executed) && file.first != FirstUse::Write;
+            let is_input = file.needs_original && !own.made(file, places);
             let input = input_of(&file.path, places);
             match (file.kind, input) {
                 (ObservedKind::File, Some(input)) if is_input => {
                     self.add_read(file, input, places)?;
                 }
                 (ObservedKind::File, None)
-                    if is_input && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
+                    if is_input
+                        && (file.is_read || file.is_executed)
+                        && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
                 {
                     self.outside.push(file.clone());
                 }

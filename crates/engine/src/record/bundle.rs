@@ -94,6 +94,7 @@ pub fn replay_bundle(
         times: options.times,
         policy,
         same_environment: options.same_environment,
+        cancel: options.watching.cancel.as_ref(),
     };
     let sandbox = || sandbox().map_err(SealError::Sandbox);
     let replay = replay_engine(&run, &engine, options, sandbox, replay)?;

@@ -59,6 +59,8 @@ pub(crate) struct TakenIn<'a> {
     pub(crate) links: Vec<&'a Link>,
     pub(crate) stdin: Option<FileEntry>,
     pub(crate) model_io: Option<FileEntry>,
+    /// Which of the files that it writes are kept; empty where all are.
+    pub(crate) keep: &'a [String],
 }
 
 /// RUN_INPUT.json.
@@ -87,6 +89,10 @@ pub(crate) fn make_input(taken: &TakenIn<'_>) -> Value {
     if let Some(model_io) = &taken.model_io {
         input.insert(MODEL_IO_MEMBER, model_io.to_value());
     }
+    if !taken.keep.is_empty() {
+        let keep = taken.keep.iter().map(String::as_str);
+        input.insert("keep", Value::array(keep));
+    }
     if let Some(seconds) = command.fixed_time {
         input.insert("fixed_time", seconds);
     }
@@ -100,6 +106,8 @@ pub(crate) struct Given {
     pub(crate) stdout: FileEntry,
     pub(crate) stderr: FileEntry,
     pub(crate) outputs: Vec<FileEntry>,
+    /// Files that it left and that were not to be kept; nothing where all were.
+    pub(crate) not_kept: Option<Vec<String>>,
     pub(crate) folders: Vec<String>,
     pub(crate) deleted: Vec<String>,
 }
@@ -129,6 +137,9 @@ pub(crate) fn make_output(given: &Given) -> Value {
         "folders",
         Value::array(given.folders.iter().map(String::as_str)),
     );
+    if let Some(names) = &given.not_kept {
+        output.insert("not_kept", Value::array(names.iter().map(String::as_str)));
+    }
     output.insert(
         "deleted",
         Value::array(given.deleted.iter().map(String::as_str)),

@@ -8,8 +8,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
@@ -34,16 +35,33 @@ pub(crate) struct MachineFile {
     pub(crate) package: Option<Package>,
 }
 
-/// Reads the packages of this machine while the command runs.
-pub(crate) struct PackageReader(thread::JoinHandle<PackageLists>);
+/// Reads the packages of this machine while the command runs: all of them only for a command that
+/// takes its time, since those of a short one are mostly among the likely ones.
+pub(crate) struct PackageReader {
+    thread: thread::JoinHandle<PackageLists>,
+    /// Dropped when the command has ended.
+    running: mpsc::Sender<()>,
+}
+
+/// From when on a command counts as one that takes its time.
+const LONG: Duration = Duration::from_millis(30);
 
 impl PackageReader {
     pub(crate) fn start() -> Self {
-        Self(thread::spawn(PackageLists::load))
+        let (running, ended) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let mut lists = PackageLists::load();
+            if ended.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout) {
+                lists.read_all();
+            }
+            lists
+        });
+        Self { thread, running }
     }
 
     fn finish(self) -> PackageLists {
-        self.0.join().unwrap_or_default()
+        drop(self.running);
+        self.thread.join().unwrap_or_default()
     }
 }
 

@@ -38,11 +38,12 @@ fn fix_with(seconds: Option<i64>, library: Option<&Path>) -> FixedTime {
     let mut variables = vec![("SOURCE_DATE_EPOCH".to_owned(), seconds.to_string())];
     let gap = match library.and_then(Path::to_str) {
         Some(library) => {
-            let moment = format!("@{seconds}");
+            // Without a sign before it the time stands still; with one it would only be moved.
+            let moment = seconds.to_string();
             for (name, value) in [
                 ("LD_PRELOAD", library),
                 ("FAKETIME", moment.as_str()),
-                ("FAKETIME_FMT", "@%s"),
+                ("FAKETIME_FMT", "%s"),
                 ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
                 ("FAKETIME_NO_CACHE", "1"),
                 ("NO_FAKE_STAT", "1"),
@@ -80,7 +81,7 @@ mod tests {
         let full = fix_with(Some(7), Some(Path::new("/l/libfaketime.so.1")));
         assert!(
             full.variables
-                .contains(&("FAKETIME".to_owned(), "@7".to_owned()))
+                .contains(&("FAKETIME".to_owned(), "7".to_owned()))
         );
         assert!(full.gap.unwrap().contains("statically"));
     }

@@ -20,6 +20,7 @@ pub(crate) mod documents;
 pub(crate) mod environment;
 pub mod error;
 mod fixed_time;
+pub mod keep;
 pub mod machine;
 mod packages;
 pub(crate) mod program;

@@ -1,13 +1,14 @@
-//! Which package of the system a file belongs to: dpkg's lists, read once, or what `rpm` answers.
+//! Which package of the system a file belongs to: dpkg's lists, or what `rpm` answers.
 //!
 //! A file that no package knows, or a system with neither, is told as such: nothing is guessed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
-use memchr::memchr_iter;
+use memchr::{memchr_iter, memmem};
 
 const DPKG: &str = "/var/lib/dpkg";
 const RPM: &str = "/usr/bin/rpm";
@@ -21,12 +22,38 @@ pub(crate) struct Package {
     pub(crate) version: String,
 }
 
-/// What the system knows about packages, loaded but not looked through yet.
+/// Files that tools of the system make and no package holds.
+const GENERATED: [&str; 3] = [
+    "/etc/ld.so.cache",
+    "/usr/lib/locale/locale-archive",
+    "/usr/share/mime/mime.cache",
+];
+
+/// Where no package puts anything.
+const OF_USERS: [&str; 2] = ["/home", "/root"];
+
+/// Packages whose lists are looked at before any other: every command uses some of them.
+const LIKELY: [&str; 8] = [
+    "libc6",
+    "libc-bin",
+    "coreutils",
+    "dash",
+    "bash",
+    "perl-base",
+    "libgcc-s1",
+    "libstdc++6",
+];
+
+/// What the system knows about packages, read as far as it is needed.
 #[derive(Debug, Default)]
 pub(crate) struct PackageLists {
-    /// The names of dpkg's lists and what they hold.
-    lists: Vec<(String, Vec<u8>)>,
+    dpkg: PathBuf,
     status: String,
+    /// Files of one package that another one replaces: path and that other.
+    diversions: BTreeMap<String, String>,
+    /// What was read of dpkg's lists: their names and what they hold, nothing where there is none.
+    read: BTreeMap<String, Option<Vec<u8>>>,
+    has_all: bool,
     rpm: Option<PathBuf>,
 }
 
@@ -45,41 +72,124 @@ impl PackageLists {
                 ..Self::default()
             };
         }
-        let mut lists = Vec::new();
-        for entry in fs::read_dir(dpkg.join("info"))
+        let diversions = fs::read_to_string(dpkg.join("diversions")).unwrap_or_default();
+        let mut lists = Self {
+            dpkg: dpkg.to_owned(),
+            status,
+            diversions: read_diversions(&diversions),
+            ..Self::default()
+        };
+        for name in LIKELY {
+            lists.read_lists_of(name);
+        }
+        lists
+    }
+
+    /// Reads the rest, ahead of being asked: for when there is time.
+    pub(crate) fn read_all(&mut self) {
+        if self.has_all || self.status.is_empty() {
+            return;
+        }
+        self.has_all = true;
+        for entry in fs::read_dir(self.dpkg.join("info"))
             .into_iter()
             .flatten()
             .flatten()
         {
             let name = entry.file_name();
-            let Some(package) = name.to_str().and_then(|name| name.strip_suffix(".list")) else {
+            let Some(list) = name.to_str().and_then(|name| name.strip_suffix(".list")) else {
                 continue;
             };
-            if let Ok(bytes) = fs::read(entry.path()) {
-                lists.push((package.to_owned(), bytes));
+            if !matches!(self.read.get(list), Some(Some(_))) {
+                self.read
+                    .insert(list.to_owned(), fs::read(entry.path()).ok());
             }
         }
-        lists.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        Self {
-            lists,
-            status,
-            rpm: None,
+    }
+
+    /// Reads the lists of a package, under the two names that they may have.
+    fn read_lists_of(&mut self, package: &str) {
+        let with_architecture = match std::env::consts::ARCH {
+            "x86_64" => format!("{package}:amd64"),
+            "aarch64" => format!("{package}:arm64"),
+            other => format!("{package}:{other}"),
+        };
+        for list in [package.to_owned(), with_architecture] {
+            if !self.read.contains_key(&list) {
+                let place = self.dpkg.join("info").join(format!("{list}.list"));
+                self.read.insert(list, fs::read(place).ok());
+            }
         }
     }
 
-    /// The packages of those of `paths` that one owns.
-    pub(crate) fn find(&self, paths: &[&str]) -> BTreeMap<String, Package> {
-        match &self.rpm {
-            Some(rpm) => ask_rpm(rpm, paths),
-            None => self.find_in_lists(paths),
+    /// The packages of those of `paths` that one owns. Lists of packages that may hold them by
+    /// their names are looked at first, and all others only where something is still missing.
+    pub(crate) fn find(&mut self, paths: &[&str]) -> BTreeMap<String, Package> {
+        if let Some(rpm) = &self.rpm {
+            return ask_rpm(rpm, paths);
         }
+        if self.status.is_empty() {
+            return BTreeMap::new();
+        }
+        let may_be_owned = |path: &&str| {
+            !GENERATED.contains(path)
+                && !OF_USERS.iter().any(|top| Path::new(path).starts_with(top))
+        };
+        let wanted: Vec<&str> = paths.iter().copied().filter(may_be_owned).collect();
+        if !self.has_all {
+            for path in &wanted {
+                for name in guess_packages(path) {
+                    self.read_lists_of(&name);
+                }
+            }
+            let found = self.look_up(&wanted);
+            if wanted.iter().all(|path| found.contains_key(*path)) {
+                return found;
+            }
+            self.read_all();
+        }
+        self.look_up(&wanted)
     }
 
-    fn find_in_lists(&self, paths: &[&str]) -> BTreeMap<String, Package> {
+    /// Looks the paths up in the lists that were read.
+    fn look_up(&self, paths: &[&str]) -> BTreeMap<String, Package> {
         let wanted = Wanted::new(paths);
-        let versions = read_versions(&self.status);
+        let lists: Vec<(&String, &Vec<u8>)> = self
+            .read
+            .iter()
+            .filter_map(|(list, bytes)| Some((list, bytes.as_ref()?)))
+            .collect();
+        let halves = lists.split_at(lists.len() / 2);
+        let (mut owners, others) = thread::scope(|scope| {
+            let second = scope.spawn(|| self.find_owners(halves.1, &wanted));
+            let first = self.find_owners(halves.0, &wanted);
+            (first, second.join().unwrap_or_default())
+        });
+        // The first list that has it, as if there had been one thread.
+        for (path, list) in others {
+            owners.entry(path).or_insert(list);
+        }
         let mut found = BTreeMap::new();
-        for (list, bytes) in &self.lists {
+        for (path, list) in owners {
+            let name = list.split(':').next().unwrap_or(list);
+            if let Some(version) = find_version(&self.status, list) {
+                let package = Package {
+                    name: name.to_owned(),
+                    version: version.to_owned(),
+                };
+                found.insert(path.to_owned(), package);
+            }
+        }
+        found
+    }
+
+    fn find_owners<'a, 'p>(
+        &self,
+        lists: &[(&'a String, &Vec<u8>)],
+        wanted: &Wanted<'p>,
+    ) -> BTreeMap<&'p str, &'a str> {
+        let mut owners = BTreeMap::new();
+        for (list, bytes) in lists {
             let mut begin = 0;
             for end in memchr_iter(b'\n', bytes) {
                 let line = &bytes[begin..end];
@@ -88,17 +198,89 @@ impl PackageLists {
                     continue;
                 };
                 let name = list.split(':').next().unwrap_or(list);
-                if let Some(version) = versions.get(list.as_str()).or(versions.get(name)) {
-                    let package = Package {
-                        name: name.to_owned(),
-                        version: (*version).to_owned(),
-                    };
-                    found.entry(path.to_owned()).or_insert(package);
+                let line = str::from_utf8(line).unwrap_or_default();
+                let is_owner = self.diversions.get(line).is_none_or(|owner| owner == name);
+                if is_owner {
+                    owners.entry(path).or_insert(list.as_str());
                 }
             }
         }
-        found
+        owners
     }
+}
+
+/// The files of dpkg that one package has put in the place of another's: three lines each, the
+/// path, where the other's went, and the package; `:` for one that an administrator made.
+fn read_diversions(text: &str) -> BTreeMap<String, String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let three = lines.chunks_exact(3);
+    three
+        .map(|three| (three[0].to_owned(), three[2].to_owned()))
+        .collect()
+}
+
+/// Packages that a file may belong to, by its name: a library's, a program's, those that a folder
+/// on the way is named after. Only where to look first; the list decides.
+fn guess_packages(path: &str) -> BTreeSet<String> {
+    let mut guesses = BTreeSet::new();
+    let below = path.strip_prefix("/usr").unwrap_or(path);
+    let mut parts = below.split('/').filter(|part| !part.is_empty());
+    let _ = parts.next();
+    for part in parts.take(3).filter(|part| part.len() > 1) {
+        let python = part.strip_prefix("python3.").is_some();
+        if python {
+            for package in [
+                format!("{part}-minimal"),
+                format!("lib{part}-minimal"),
+                format!("lib{part}-stdlib"),
+                format!("lib{part}"),
+            ] {
+                guesses.insert(package);
+            }
+        }
+        match part.split_once(".so.") {
+            Some((library, version)) => {
+                let major = version.split('.').next().unwrap_or_default();
+                guesses.insert(format!("{library}{major}"));
+                guesses.insert(format!("{library}-{major}"));
+                guesses.insert(format!("{library}{major}t64"));
+            }
+            None => {
+                guesses.insert(part.to_ascii_lowercase());
+            }
+        }
+    }
+    guesses
+}
+
+/// The version of the installed package whose list has this name.
+fn find_version<'a>(status: &'a str, list: &str) -> Option<&'a str> {
+    let (name, architecture) = match list.split_once(':') {
+        Some((name, architecture)) => (name, Some(architecture)),
+        None => (list, None),
+    };
+    let line = format!("Package: {name}\n");
+    let mut rest = status;
+    let mut skipped = 0;
+    while let Some(at) = memmem::find(rest.as_bytes(), line.as_bytes()) {
+        let begins_line = skipped + at == 0 || status.as_bytes()[skipped + at - 1] == b'\n';
+        let paragraph = &rest[at..];
+        let paragraph = paragraph.split("\n\n").next().unwrap_or(paragraph);
+        let member = |name: &str| {
+            let mut lines = paragraph.lines();
+            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        };
+        let is_same = architecture.is_none_or(|wanted| member("Architecture") == Some(wanted));
+        if begins_line
+            && is_same
+            && let Some(version) = member("Version")
+        {
+            return Some(version);
+        }
+        skipped += at + line.len();
+        rest = &status[skipped..];
+    }
+    None
 }
 
 /// The paths that are looked for, under every name that dpkg may have for them: on systems where
@@ -144,28 +326,6 @@ fn glance(name: &[u8]) -> usize {
             .map_or(0, |at| usize::from(name[at]))
     };
     (name.len() ^ (last(1) << 8) ^ (last(3) << 4) ^ (last(6) << 2)) & 0xffff
-}
-
-/// The versions of installed packages, by name and by name with architecture.
-fn read_versions(status: &str) -> BTreeMap<String, &str> {
-    let mut versions = BTreeMap::new();
-    let (mut name, mut architecture, mut version) = ("", "", "");
-    for line in status.lines().chain([""]) {
-        if let Some(text) = line.strip_prefix("Package: ") {
-            name = text;
-        } else if let Some(text) = line.strip_prefix("Architecture: ") {
-            architecture = text;
-        } else if let Some(text) = line.strip_prefix("Version: ") {
-            version = text;
-        } else if line.is_empty() {
-            if !name.is_empty() && !version.is_empty() {
-                versions.insert(name.to_owned(), version);
-                versions.insert(format!("{name}:{architecture}"), version);
-            }
-            (name, architecture, version) = ("", "", "");
-        }
-    }
-    versions
 }
 
 /// Asks `rpm`, which answers a line a path, in their order; a path that no package owns is said
@@ -236,7 +396,8 @@ mod tests {
              Package: tool\nArchitecture: all\nVersion: 1.0\n\nPackage: gone\nStatus: x\n",
         )
         .unwrap();
-        let lists = PackageLists::load_from(folder.path(), Path::new("/nowhere"));
+        fs::write(folder.path().join("diversions"), "").unwrap();
+        let mut lists = PackageLists::load_from(folder.path(), Path::new("/nowhere"));
         let paths = [
             "/usr/lib/x/libc.so.6",
             "/usr/bin/tool",
@@ -254,6 +415,53 @@ mod tests {
                 ("/usr/bin/tool", "tool", "1.0"),
                 ("/usr/lib/x/libc.so.6", "libc6", "2.36-9"),
             ]
+        );
+    }
+
+    #[test]
+    fn lists_are_read_as_far_as_needed_and_a_diverted_file_is_its_diverters() {
+        let folder = tempfile::tempdir().unwrap();
+        let info = folder.path().join("info");
+        fs::create_dir(&info).unwrap();
+        fs::write(info.join("coreutils.list"), "/bin/true\n/bin/sh\n").unwrap();
+        fs::write(info.join("zdash.list"), "/bin/sh\n/opt/z/tool\n").unwrap();
+        fs::write(
+            folder.path().join("diversions"),
+            "/bin/sh\n/bin/sh.old\nzdash\n",
+        )
+        .unwrap();
+        fs::write(
+            folder.path().join("status"),
+            "Package: coreutils\nVersion: 9.1\n\nPackage: zdash\nVersion: 0.5\n",
+        )
+        .unwrap();
+        let mut lists = PackageLists::load_from(folder.path(), Path::new("/nowhere"));
+        let found = lists.find(&["/usr/bin/true", "/etc/ld.so.cache", "/root/own"]);
+        assert_eq!(found["/usr/bin/true"].version, "9.1");
+        assert!(
+            !lists.has_all,
+            "all lists were read for a file of a likely one"
+        );
+        let found = lists.find(&["/usr/bin/sh", "/opt/z/tool"]);
+        assert!(lists.has_all);
+        assert_eq!(found["/usr/bin/sh"].name, "zdash");
+        assert_eq!(found["/opt/z/tool"].version, "0.5");
+    }
+
+    #[test]
+    fn guesses_name_packages_of_libraries_programs_and_interpreters() {
+        let has = |path: &str, package: &str| {
+            assert!(guess_packages(path).contains(package), "{path}");
+        };
+        has("/usr/lib/x86_64-linux-gnu/libselinux.so.1", "libselinux1");
+        has(
+            "/usr/lib/x86_64-linux-gnu/libpcre2-8.so.0.11.2",
+            "libpcre2-8-0",
+        );
+        has("/usr/bin/git", "git");
+        has(
+            "/usr/lib/python3.11/json/__init__.py",
+            "libpython3.11-stdlib",
         );
     }
 

@@ -1,6 +1,5 @@
 //! Runs a recorded command again at once, so that whoever records it hears what varies.
 
-use globset::GlobSet;
 use runseal_sandbox::Sandbox;
 
 use super::reasons::explain;
@@ -39,7 +38,12 @@ pub fn repeat_command(
     if times <= 1 {
         return Ok(Varying::default());
     }
-    let keep: Option<&GlobSet> = request.keep.as_ref();
+    let keep = request.keep.as_ref();
+    // What the first run printed was shown; once is enough.
+    let watching = &Watching {
+        on_output: None,
+        ..watching.clone()
+    };
     let before = Snapshot::of_run(first, keep)?;
     let mut varying = Varying::default();
     for _ in 1..times {

@@ -17,14 +17,15 @@ use runseal_core::formats::run_bundle::recorded::{
     ListedFile, parse_listed_file, parse_listed_files,
 };
 use runseal_core::path::SafePath;
-use runseal_sandbox::{Ending, FirstUse, Limits, Observation, Sandbox};
+use runseal_sandbox::{Ending, Limits, Observation, Sandbox};
 
 use super::difference::LARGEST_COMPARED;
+use super::keep::Keep;
 use super::machine::compare_machine;
 use super::reasons::explain;
 use super::restore::{RestoreError, Restored, restore};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
-use super::seal::{RecordError, describe_failure};
+use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure};
 use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left};
 use crate::models::{ModelTraffic, StartReplay};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
@@ -209,8 +210,10 @@ struct SealedCommandRun {
     snapshot: Snapshot,
     /// Where the bytes of each place are.
     stored: BTreeMap<String, String>,
-    /// The paths that were kept; nothing where all were.
-    left_out: bool,
+    /// Which files were kept; nothing where all were.
+    keep: Option<Keep>,
+    /// Whether the names of those that were not are there.
+    names_left_out: bool,
 }
 
 impl SealedCommandRun {
@@ -232,6 +235,7 @@ impl SealedCommandRun {
             files: BTreeMap::new(),
             deleted: texts_of(member("deleted")),
             folders: texts_of(member("folders")),
+            not_kept: BTreeSet::new(),
         };
         let mut stored = BTreeMap::new();
         let mut add = |place: String, file: ListedFile| {
@@ -251,15 +255,21 @@ impl SealedCommandRun {
         for file in outputs {
             add(format!("artifacts/{}", file.path), file);
         }
-        let left_out = run.document(RUN_ENVIRONMENT).is_some_and(|environment| {
-            let gaps = runseal_core::formats::run_bundle::recorded::parse_gaps(environment.root());
-            gaps.iter().any(|gap| gap.kind == "not-kept")
+        let input = run.document(RUN_INPUT);
+        let patterns = input.and_then(|input| {
+            let texts = texts_of(input.root().get("keep"));
+            Keep::parse(&texts.into_iter().collect::<Vec<_>>()).ok()?
         });
+        let names = texts_of(member("not_kept"));
+        // Beyond that many names no one can tell which are missing.
+        let names_left_out = names.len() < MOST_LEFT_OUT;
+        snapshot.not_kept = names;
         Self {
             files,
             snapshot,
             stored,
-            left_out,
+            keep: patterns,
+            names_left_out,
         }
     }
 
@@ -269,7 +279,7 @@ impl SealedCommandRun {
         again: &CommandRun,
         command: &Command,
     ) -> Result<Comparison, RecordError> {
-        let mut now = match Snapshot::of_run(again, None) {
+        let mut now = match Snapshot::of_run(again, self.keep.as_ref()) {
             Ok(now) => now,
             Err(RecordError::Left { path, why }) => {
                 return Ok(Comparison {
@@ -285,11 +295,8 @@ impl SealedCommandRun {
             }
             Err(error) => return Err(error),
         };
-        if self.left_out {
-            // What was not kept then is not missed now.
-            now.files
-                .retain(|place, _| self.snapshot.files.contains_key(place));
-            now.folders.clone_from(&self.snapshot.folders);
+        if !self.names_left_out {
+            now.not_kept.clone_from(&self.snapshot.not_kept);
         }
         let read = |place: &str| (self.read_sealed(run, place), read_left(again, place));
         let mut divergences = compare_snapshots(&self.snapshot, &now, read);
@@ -406,5 +413,5 @@ fn was_read(observation: &Observation, path: &Path) -> bool {
     observation
         .files
         .iter()
-        .any(|file| file.path == path && file.is_read && file.first != FirstUse::Write)
+        .any(|file| file.path == path && file.needs_original)
 }

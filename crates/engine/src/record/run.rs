@@ -11,6 +11,7 @@ use runseal_sandbox::{
     SandboxError, Spec, SpecError, check_own_place,
 };
 
+use super::environment::modified_ns;
 use super::fixed_time::{FixedTime, fix_time};
 use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain};
 use crate::models::{ModelSession, connect};
@@ -113,6 +114,8 @@ pub struct CommandRun {
     /// How far it was kept apart.
     pub isolation: Isolation,
     pub(crate) fixed_time: FixedTime,
+    /// When it was started, in nanoseconds since 1970, as the kernel's times of files tell it.
+    pub(crate) began_ns: i128,
     /// Holds the layer's files where they are not in memory.
     _store: tempfile::TempDir,
 }
@@ -188,6 +191,7 @@ pub fn run_command(
     spec.observe = Some(Observe::default());
     spec.cancel.clone_from(&watching.cancel);
     spec.on_output.clone_from(&watching.on_output);
+    let began_ns = file_time_now(store.path());
     let recorded = sandbox.record(&spec)?;
     Ok(CommandRun {
         recorded,
@@ -196,8 +200,16 @@ pub fn run_command(
         shown: spec.show,
         isolation: sandbox.isolation(),
         fixed_time,
+        began_ns,
         _store: store,
     })
+}
+
+/// The time that a file would get that is changed now: coarser than the clock, so that only times
+/// of files can be compared with it.
+fn file_time_now(folder: &Path) -> i128 {
+    let probe = tempfile::tempfile_in(folder).and_then(|file| file.metadata());
+    probe.map_or(i128::MAX, |metadata| modified_ns(&metadata))
 }
 
 fn check_place(path: &Path) -> Result<(), RunError> {

@@ -4,7 +4,6 @@ mod files;
 
 use std::path::PathBuf;
 
-use globset::GlobSet;
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
@@ -22,6 +21,7 @@ use super::contracts::make_contracts;
 use super::documents::{TakenIn, make_input, make_output};
 use super::environment::{Circumstances, PackageReader, list_machine, make_environment};
 pub use super::error::RecordError;
+use super::keep::Keep;
 use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, Watching, run_command};
 use crate::directory::{DirectorySource, RootLink};
@@ -30,7 +30,7 @@ use crate::redact::{KeptSeed, SealingSeed};
 use crate::run::command::compute_executable;
 use crate::run::seal::{make_meta, verify_staged};
 use crate::run::staging::{RunFiles, RunFilesError};
-pub(crate) use files::output_path;
+pub(crate) use files::{MOST_LEFT_OUT, output_path};
 
 /// What to record, and where to seal it.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct RecordRequest {
     /// The run's id, where it was given.
     pub run_id: Option<RunId>,
     /// Which of the files that it writes become artifacts; all where nothing is said.
-    pub keep: Option<GlobSet>,
+    pub keep: Option<Keep>,
     /// Files that it read and that have more bytes than this are not sealed, only their hashes.
     pub reference_above: Option<u64>,
     /// Whether a command that failed is sealed too.
@@ -198,6 +198,7 @@ impl Sealing<'_> {
             links: accesses.links.iter().collect(),
             stdin,
             model_io,
+            keep: request.keep.as_ref().map_or(&[], Keep::patterns),
         };
         let input = canonical_bytes(&make_input(&taken), Dialect::Jcs)?;
         let inputs_hash = Digest::of(&input);

@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use globset::GlobSet;
 use runseal_core::digest::Digest;
 use runseal_sandbox::{Changed, Ending, FolderLayer};
 
 use super::difference::{LARGEST_COMPARED, describe_difference};
+use super::keep::Keep;
 use super::run::CommandRun;
 use super::seal::{RecordError, output_path};
 use crate::run::replay::Divergence;
@@ -33,11 +33,13 @@ pub(crate) struct Snapshot {
     pub(crate) files: BTreeMap<String, LeftFile>,
     pub(crate) deleted: BTreeSet<String>,
     pub(crate) folders: BTreeSet<String>,
+    /// Files that were left and are not to be kept.
+    pub(crate) not_kept: BTreeSet<String>,
 }
 
 impl Snapshot {
     /// Reads what `run` left.
-    pub(crate) fn of_run(run: &CommandRun, keep: Option<&GlobSet>) -> Result<Self, RecordError> {
+    pub(crate) fn of_run(run: &CommandRun, keep: Option<&Keep>) -> Result<Self, RecordError> {
         let outcome = &run.recorded.outcome;
         let log = |bytes: &[u8]| LeftFile {
             sha256: Digest::of(bytes),
@@ -51,6 +53,7 @@ impl Snapshot {
             ]),
             deleted: BTreeSet::new(),
             folders: BTreeSet::new(),
+            not_kept: BTreeSet::new(),
         };
         if let Some(layer) = &run.recorded.layer {
             snapshot.add_layer(layer, keep)?;
@@ -58,16 +61,16 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    fn add_layer(
-        &mut self,
-        layer: &FolderLayer,
-        keep: Option<&GlobSet>,
-    ) -> Result<(), RecordError> {
+    fn add_layer(&mut self, layer: &FolderLayer, keep: Option<&Keep>) -> Result<(), RecordError> {
         let mut buffer = vec![0; BUFFER];
         let changes = layer.changes();
         for (at, change) in changes.iter().enumerate() {
-            let is_kept = keep.is_none_or(|keep| keep.is_match(Path::new(&change.path)));
+            let is_kept = keep.is_none_or(|keep| keep.keeps(Path::new(&change.path)));
             if !is_kept && change.now != Changed::Deleted {
+                if !matches!(change.now, Changed::Folder { .. }) {
+                    let path = change.path.to_string_lossy().into_owned();
+                    self.not_kept.insert(path);
+                }
                 continue;
             }
             let path = output_path(&change.path)?;
@@ -177,6 +180,7 @@ pub(crate) fn compare_snapshots(
     for (what, old, new) in [
         ("deleted", &before.deleted, &now.deleted),
         ("an empty folder", &before.folders, &now.folders),
+        ("a file that is not kept", &before.not_kept, &now.not_kept),
     ] {
         for path in old.symmetric_difference(new) {
             let show = |set: &BTreeSet<String>| match set.contains(path) {

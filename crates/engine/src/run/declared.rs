@@ -211,6 +211,7 @@ impl DeclaredRun {
             run_id: sealing.run_id,
             now: sealing.now,
             redactable: sealing.redactable,
+            cancel: None,
         };
         let paths = self.artifacts.iter().cloned().collect();
         let put = |files: &mut RunFiles| self.put_files(files);

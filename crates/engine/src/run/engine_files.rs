@@ -14,7 +14,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
 use runseal_sandbox::{
-    FirstUse, INSIDE_WORK, Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind,
+    INSIDE_WORK, Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind,
 };
 
 use super::command::{INSIDE_ENGINE, command_files};
@@ -102,7 +102,7 @@ pub(super) fn seal_what_was_read(
 
 fn is_input(file: &ObservedFile) -> bool {
     let is_read = file.is_read || file.is_executed;
-    is_read && file.first != FirstUse::Write && file.kind == ObservedKind::File
+    is_read && file.needs_original && file.kind == ObservedKind::File
 }
 
 /// Whether a path is one that the engine was given by its run, so that it is sealed anyway.

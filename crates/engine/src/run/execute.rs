@@ -11,8 +11,8 @@ use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, MANIFEST};
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_sandbox::{
-    Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, Recorded, Sandbox,
-    SandboxError, Spec,
+    CancelToken, Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, Recorded,
+    Sandbox, SandboxError, Spec,
 };
 
 use super::command::{INSIDE_ENGINE, command_inside, limits_within};
@@ -36,6 +36,8 @@ pub struct Given<'a> {
     pub upstream: Option<&'a Path>,
     /// RUN_PARAMETERS.json.
     pub parameters: Option<&'a Path>,
+    /// Ends it early.
+    pub cancel: Option<&'a CancelToken>,
 }
 
 /// Why an engine's run did not count.
@@ -161,6 +163,7 @@ pub fn execute(
         spec.limits = limits_within(policy, manifest.root());
     }
     spec.observe = Some(Observe::default());
+    spec.cancel = given.cancel.cloned();
     let Recorded {
         outcome,
         observation,

@@ -8,7 +8,7 @@ use runseal_core::canon::Value;
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
-use runseal_sandbox::{Isolation, Limits, Sandbox};
+use runseal_sandbox::{CancelToken, Isolation, Limits, Sandbox};
 
 use self::compare::{SealedRun, compare, failed};
 use self::rules::{check_engine, rules_of_report};
@@ -150,6 +150,8 @@ pub struct ReplayOptions<'a> {
     pub policy: &'a Limits,
     /// Whether other interpreters and libraries than those of the run are refused.
     pub same_environment: bool,
+    /// Ends it early.
+    pub cancel: Option<&'a CancelToken>,
 }
 
 /// Replays the bundle in `source` with `engine`. The sandbox is asked for only once everything
@@ -197,6 +199,7 @@ pub(crate) fn replay_engine(
             input: &sealed.input,
             upstream: sealed.upstream.as_deref(),
             parameters: sealed.parameters.as_deref(),
+            cancel: options.cancel,
         };
         let comparison = match execute(&sandbox, engine, given, options.policy) {
             Ok(ran) => {

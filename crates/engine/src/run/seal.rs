@@ -20,7 +20,7 @@ use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::{Finding, Level};
-use runseal_sandbox::{Limits, Sandbox, SandboxError};
+use runseal_sandbox::{CancelToken, Limits, Sandbox, SandboxError};
 
 use super::command::compute_executable;
 use super::complete::{complete_input, complete_output, refuse_changed_integers, reject};
@@ -59,6 +59,8 @@ pub struct Request<'a> {
     pub now: Moment,
     /// The seed of a bundle of which parts may be withheld later.
     pub redactable: Option<SealingSeed>,
+    /// Ends it early, with nothing sealed.
+    pub cancel: Option<CancelToken>,
 }
 
 /// A bundle that was sealed.
@@ -110,6 +112,7 @@ pub fn seal_run(
         input: &prepared.input_bytes,
         upstream: Some(upstream.as_path()).filter(|path| path.exists()),
         parameters: Some(parameters.as_path()).filter(|path| path.exists()),
+        cancel: prepared.cancel.as_ref(),
     };
     let packages = PackageReader::start();
     let executable = compute_executable(engine.source(), engine.command())?;
@@ -208,6 +211,7 @@ struct Prepared<'a> {
     upstream: Vec<InputArtifact>,
     has_upstream: bool,
     redactable: Option<SealingSeed>,
+    cancel: Option<CancelToken>,
 }
 
 fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
@@ -277,6 +281,7 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
         upstream,
         has_upstream,
         redactable: request.redactable,
+        cancel: request.cancel,
     })
 }
 
@@ -294,6 +299,7 @@ fn finish(
         now,
         inputs_hash,
         redactable,
+        cancel,
         ..
     } = prepared;
     let completed = complete_output(
@@ -332,6 +338,9 @@ fn finish(
         }
     }
     files.put_lists()?;
+    if cancel.is_some_and(|cancel| cancel.is_cancelled()) {
+        return Err(SandboxError::Cancelled.into());
+    }
     let outputs_hash = completed.get("outputs_hash").and_then(Value::as_str);
     let outputs_hash = outputs_hash.unwrap_or_default().to_owned();
     // A bundle whose seed is lost can never be redacted, so the seed is on disk first.

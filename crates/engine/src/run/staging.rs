@@ -95,7 +95,7 @@ impl RunFiles {
     /// Begins a bundle below the folder `out`, which is made where it is missing.
     pub fn begin(out: &Path) -> Result<Self, RunFilesError> {
         Ok(Self {
-            staging: Staging::begin(out)?,
+            staging: Staging::begin_with(out, Rights::ReadOnly)?,
             out: out.to_owned(),
             files: Vec::new(),
             buffer: vec![0; BUFFER],

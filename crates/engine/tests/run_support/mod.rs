@@ -104,6 +104,7 @@ pub fn request<'a>(
         run_id: run_id.map(|id| RunId::parse(id).unwrap()),
         now: Moment::from_unix(1_700_000_000).unwrap(),
         redactable: None,
+        cancel: None,
     }
 }
 

@@ -30,6 +30,9 @@ pub(super) struct CommandPlan {
     pub(super) filters: Option<Filters>,
     /// The filter that tells the observer, where there is one.
     pub(super) watched_calls: Option<Vec<libc::sock_filter>>,
+    /// Whether the command may pass and read what its user could not. Only behind a fence, which
+    /// then alone says what it may read: for programs that root keeps in its own home.
+    pub(super) may_search: bool,
 }
 
 /// The filters that keep system calls away.
@@ -90,7 +93,7 @@ fn prepare(
         rustix::process::setrlimit(*resource, *limit).at(Layer::ResourceLimits)?;
     }
     if plan.filters.is_some() {
-        drop_capabilities()?;
+        drop_capabilities(plan.may_search && plan.fence.is_some())?;
     }
     if plan.filters.is_some() || plan.watched_calls.is_some() {
         rustix::thread::set_no_new_privs(true).at(Layer::Privileges)?;
@@ -136,19 +139,40 @@ fn start_observation(
     }
 }
 
-/// Leaves no capability in any set, nor a way to get one back. Until here the process has all of
+/// Leaves no capability in any set but the one to search and read, where that is kept, nor a way
+/// to get one back. Until here the process has all of
 /// its user namespace's: the change of uid takes none, since no id inside is root's.
-fn drop_capabilities() -> Result<(), Failure> {
-    let none = CapabilitySets {
-        effective: CapabilitySet::empty(),
-        permitted: CapabilitySet::empty(),
-        inheritable: CapabilitySet::empty(),
+fn drop_capabilities(may_search: bool) -> Result<(), Failure> {
+    let kept = match may_search {
+        true => CapabilitySet::DAC_READ_SEARCH,
+        false => CapabilitySet::empty(),
+    };
+    let left = CapabilitySets {
+        effective: kept,
+        permitted: kept,
+        inheritable: kept,
     };
     let held = rustix::thread::capabilities(None).at(Layer::Privileges)?;
     // An ordinary user outside a user namespace holds none, and may not even lock them away;
     // no_new_privs keeps them away.
     if held.permitted.is_empty() {
-        return rustix::thread::set_capabilities(None, none).at(Layer::Privileges);
+        let none = CapabilitySet::empty();
+        let nothing = CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        };
+        return rustix::thread::set_capabilities(None, nothing).at(Layer::Privileges);
+    }
+    if may_search {
+        // The change of uid has put them all to sleep; what is inherited has to be awake.
+        let awake = CapabilitySets {
+            effective: held.permitted,
+            permitted: held.permitted,
+            inheritable: kept,
+        };
+        rustix::thread::set_capabilities(None, awake).at(Layer::Privileges)?;
+        rustix::thread::configure_capability_in_ambient_set(kept, true).at(Layer::Privileges)?;
     }
     let locked = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED
@@ -163,5 +187,5 @@ fn drop_capabilities() -> Result<(), Failure> {
             other => other.at(Layer::Privileges)?,
         }
     }
-    rustix::thread::set_capabilities(None, none).at(Layer::Privileges)
+    rustix::thread::set_capabilities(None, left).at(Layer::Privileges)
 }

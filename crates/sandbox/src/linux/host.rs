@@ -191,6 +191,7 @@ fn make_plan(
     if level == Isolation::Landlock {
         command.resource_limits = resource_limits(spec, drop_to.is_some());
         command.fence = Some(make_fence(spec, surroundings, purpose)?);
+        command.may_search = drop_to.is_some() && spec.show.iter().any(|path| is_closed(path));
         command.filters = Some(seccomp::compile_filters(FilterOptions {
             unix_sockets: spec.unix_sockets,
             tcp_sockets: spec.has_loopback(),
@@ -294,6 +295,15 @@ fn make_fence(
         readable,
         writable,
     })
+}
+
+/// Whether only its owner gets through to a path: a folder on the way is closed to others.
+fn is_closed(path: &Path) -> bool {
+    let is_closed = |folder: &Path| {
+        let found = fs::metadata(folder);
+        found.is_ok_and(|it| it.is_dir() && it.permissions().mode() & 0o001 == 0)
+    };
+    path.ancestors().any(is_closed)
 }
 
 /// As in namespaces, but the processes that the caller's user has already count too where the

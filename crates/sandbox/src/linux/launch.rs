@@ -13,7 +13,7 @@ use super::loopback::{LoopbackWire, take_listener};
 use super::observer::{Assignment, Observer};
 use super::report::{RECORD_BYTES, Record};
 use super::stage::{Wires, WorkWires};
-use super::{at, handover, ownership, pipe, sys, system};
+use super::{at, handover, left_running, ownership, pipe, sys, system};
 use crate::error::{Layer, Missing, SandboxError};
 use crate::observation::{Gap, Observation};
 use crate::outcome::{Captured, Ending, Limit};
@@ -120,6 +120,11 @@ impl Launch<'_> {
         let (stdout, stderr) = pump.finish();
         let duration = self.began.elapsed();
         let records = read_records(&report)?;
+        let mut gaps = gaps;
+        let left = left_running::parse(&records);
+        if !left.is_empty() {
+            gaps.push(Gap::LeftRunning { processes: left });
+        }
         let observation = observer.map(|observer| observer.finish(gaps, unobserved(&records)));
         let limit = match stop {
             Stop::Ended => None,

@@ -16,6 +16,7 @@ mod host;
 mod interrupts;
 mod launch;
 mod layered;
+mod left_running;
 mod loopback;
 mod mounts;
 mod notify;

@@ -194,6 +194,7 @@ impl Watch {
             reads: access == libc::O_RDONLY || access == libc::O_RDWR && flags & libc::O_TRUNC == 0,
             writes: access != libc::O_RDONLY || flags & libc::O_TRUNC != 0,
             executes: false,
+            empties: flags & libc::O_TRUNC != 0,
         };
         let Some(asked) = self.path_of(listener, call, place, false) else {
             return;
@@ -253,6 +254,7 @@ impl Watch {
                 reads: false,
                 writes: false,
                 executes: true,
+                empties: false,
             };
             self.note(&asked, target, how);
             match next {

@@ -126,6 +126,7 @@ pub(super) fn plan_command(
         fence: None,
         filters: None,
         watched_calls: None,
+        may_search: false,
     })
 }
 

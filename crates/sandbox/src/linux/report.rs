@@ -27,13 +27,23 @@ pub(super) enum Record {
     InGroup,
     /// The command's calls cannot be heard of.
     NotObserved(i32),
+    /// A piece of the names of processes that the command left running; see
+    /// [`super::left_running`].
+    LeftRunning([u8; TEXT_BYTES]),
 }
 
 pub(super) const RECORD_BYTES: usize = 8;
+/// What of a record can be text.
+pub(super) const TEXT_BYTES: usize = RECORD_BYTES - 1;
 
 impl Record {
     fn encode(self) -> [u8; RECORD_BYTES] {
         let (kind, detail, value) = match self {
+            Record::LeftRunning(text) => {
+                let mut bytes = [8; RECORD_BYTES];
+                bytes[1..].copy_from_slice(&text);
+                return bytes;
+            }
             Record::SetUpFailed(layer, errno) => (1, layer as u8, errno),
             Record::ExecuteFailed(errno) => (2, 0, errno),
             Record::Exited(code) => (3, 0, i32::from(code)),
@@ -63,6 +73,7 @@ impl Record {
             (5, 3) => Some(Record::Stopped(Limit::WorkFiles)),
             (6, _) => Some(Record::InGroup),
             (7, _) => Some(Record::NotObserved(value)),
+            (8, _) => Some(Record::LeftRunning(bytes.get(1..8)?.try_into().ok()?)),
             _ => None,
         }
     }
@@ -106,6 +117,7 @@ mod tests {
             Record::Stopped(Limit::WorkFiles),
             Record::InGroup,
             Record::NotObserved(16),
+            Record::LeftRunning(*b"sleep\t\n"),
         ];
         for record in records {
             assert_eq!(Record::parse(&record.encode()), Some(record));

@@ -31,6 +31,8 @@ pub(super) struct Use {
     pub(super) reads: bool,
     pub(super) writes: bool,
     pub(super) executes: bool,
+    /// Whether the file is emptied by being opened.
+    pub(super) empties: bool,
 }
 
 /// Everything seen so far.
@@ -38,6 +40,8 @@ pub(super) struct Seen {
     bounds: Observe,
     moved: Option<Moved>,
     files: BTreeMap<Vec<u8>, ObservedFile>,
+    /// Files of which nothing from before the run was left at some time.
+    emptied: BTreeSet<Vec<u8>>,
     name_bytes: usize,
     not_kept: u64,
     unresolved: u64,
@@ -54,6 +58,7 @@ impl Seen {
             bounds,
             moved,
             files: BTreeMap::new(),
+            emptied: BTreeSet::new(),
             name_bytes: 0,
             not_kept: 0,
             unresolved: 0,
@@ -93,6 +98,11 @@ impl Seen {
         let Some(file) = self.files.get_mut(&path) else {
             return;
         };
+        if how.empties {
+            self.emptied.insert(path.clone());
+        } else if !file.needs_original && !self.emptied.contains(&path) {
+            file.needs_original = true;
+        }
         file.is_read |= how.reads;
         file.is_written |= how.writes;
         file.is_executed |= how.executes;
@@ -199,8 +209,8 @@ fn count_one(counts: &mut BTreeMap<PathBuf, u64>, program: PathBuf, most: usize)
 }
 
 fn first_seen(path: &[u8], how: Use, stat: Option<Stat>) -> ObservedFile {
-    let (kind, bytes, modified_ns) = match stat {
-        None => (ObservedKind::New, 0, 0),
+    let (kind, bytes, modified_ns, status_changed_ns) = match stat {
+        None => (ObservedKind::New, 0, 0, 0),
         Some(stat) => {
             let kind = match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory => ObservedKind::Folder,
@@ -216,7 +226,9 @@ fn first_seen(path: &[u8], how: Use, stat: Option<Stat>) -> ObservedFile {
             };
             let changed =
                 i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
-            (kind, bytes, changed)
+            let status_changed =
+                i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
+            (kind, bytes, changed, status_changed)
         }
     };
     let first = if how.executes {
@@ -233,8 +245,10 @@ fn first_seen(path: &[u8], how: Use, stat: Option<Stat>) -> ObservedFile {
         is_written: false,
         is_executed: false,
         first,
+        needs_original: false,
         bytes,
         modified_ns,
+        status_changed_ns,
         also_as: Vec::new(),
     }
 }
@@ -247,6 +261,7 @@ mod tests {
         reads: true,
         writes: false,
         executes: false,
+        empties: false,
     };
 
     fn bounds(most_files: usize) -> Observe {
@@ -306,6 +321,7 @@ mod tests {
             reads: false,
             writes: true,
             executes: false,
+            empties: false,
         };
         seen.note_file(b"/tmp/copy/data".to_vec(), None, write, || None);
         let observation = seen.finish(Vec::new());
@@ -314,5 +330,36 @@ mod tests {
         assert_eq!(file.also_as, [PathBuf::from("/home/me/link")]);
         assert_eq!((file.is_read, file.is_written), (true, true));
         assert_eq!(file.first, FirstUse::Read);
+    }
+
+    #[test]
+    fn original_counts_unless_the_file_was_emptied_first() {
+        let mut seen = Seen::new(bounds(9), None);
+        let write = Use {
+            reads: false,
+            writes: true,
+            executes: false,
+            empties: false,
+        };
+        let empty = Use {
+            empties: true,
+            ..write
+        };
+        for (path, uses) in [
+            ("/appended", vec![write]),
+            ("/emptied", vec![empty, write, READ]),
+            ("/read", vec![READ, empty]),
+        ] {
+            for how in uses {
+                seen.note_file(path.into(), None, how, || None);
+            }
+        }
+        let observation = seen.finish(Vec::new());
+        let counts: Vec<bool> = observation
+            .files
+            .iter()
+            .map(|it| it.needs_original)
+            .collect();
+        assert_eq!(counts, [true, false, true]);
     }
 }

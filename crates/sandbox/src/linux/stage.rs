@@ -289,7 +289,7 @@ fn try_init(
     }
     drop((ready, mapped, is_mapped));
     sys::close_all_but(&[wires.report.as_fd(), folder.as_fd()]).at(Layer::Process)?;
-    watch::watch(child, &plan.watched, &folder).at(Layer::Process)
+    watch::watch(child, &plan.watched, &folder, wires.report.as_fd()).at(Layer::Process)
 }
 
 /// Hands the work folder in memory (or the layer) over to the caller and puts in it what the

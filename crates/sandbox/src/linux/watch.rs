@@ -23,6 +23,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus};
 
+use super::left_running;
 use super::report::Record;
 use super::storage::{self, Storage};
 use super::usage;
@@ -42,14 +43,23 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits for the command and answers with how it ended, or with the limit it reached. `folder`
 /// is the one whose size is bounded.
-pub(super) fn watch(command: Pid, watched: &Watched, folder: &OwnedFd) -> Result<Record, Errno> {
+pub(super) fn watch(
+    command: Pid,
+    watched: &Watched,
+    folder: &OwnedFd,
+    report: BorrowedFd<'_>,
+) -> Result<Record, Errno> {
     let handle = rustix::process::pidfd_open(command, PidfdFlags::empty())?;
     let mut pause = PAUSE;
     loop {
         if wait_for(handle.as_fd(), pause)? {
             let record = reap_until(command)?;
+            let left = process_ids();
+            let own = rustix::process::getpid().as_raw_nonzero().get();
+            let others: Vec<i32> = left.iter().copied().filter(|pid| *pid != own).collect();
+            left_running::tell(&others, report);
             return Ok(watched
-                .work_breach(folder, &process_ids())
+                .work_breach(folder, &left)
                 .map_or(record, Record::Stopped));
         }
         reap_others(command)?;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
-use runseal_sandbox::{Gap, Observation};
+use runseal_sandbox::{Gap, LeftProcess, Observation};
 
 /// Examples that a gap names.
 const SHOWN: usize = 5;
@@ -56,6 +56,24 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
                     path.display()
                 ),
             ),
+            Gap::LeftRunning { processes } => {
+                let name = |process: &LeftProcess| match process.started_as.as_str() {
+                    "" => format!("`{}`", process.name.escape_debug()),
+                    word => format!(
+                        "`{}` (started as `{}`)",
+                        process.name.escape_debug(),
+                        word.escape_debug()
+                    ),
+                };
+                let names: Vec<String> = processes.iter().map(name).collect();
+                (
+                    "left-running",
+                    format!(
+                        "still running when the command ended, and ended with it: {}",
+                        some_of(&names)
+                    ),
+                )
+            }
             // Where the copy was means nothing to anybody.
             Gap::CopiedFolder { .. } => (
                 "copied-folder",

@@ -28,6 +28,9 @@ use crate::record::error::RecordError;
 use crate::record::run::CommandRun;
 use crate::run::staging::Stored;
 
+/// Names of files that are not kept that are listed at the most.
+pub(crate) const MOST_LEFT_OUT: usize = 10_000;
+
 impl Sealing<'_> {
     pub(super) fn put_all(
         &mut self,
@@ -53,7 +56,13 @@ impl Sealing<'_> {
 
     /// Seals a file that was read, if it still is what was read.
     fn put_read(&mut self, file: &ReadFile, to: &str) -> Result<FileEntry, RecordError> {
-        let (handle, _) = open_regular(&file.host)?;
+        let (handle, _) = match open_regular(&file.host) {
+            // It was there when the command opened it.
+            Err(SourceError::NotFound { .. }) => {
+                return Err(RecordError::Changed(file.path.clone()));
+            }
+            other => other?,
+        };
         let look = |handle: &File| {
             let metadata = handle.metadata().map_err(|source| SourceError::Io {
                 path: file.path.clone(),
@@ -141,6 +150,7 @@ impl Sealing<'_> {
             stdout: log_entry("stdout", STDOUT_LOG, &outcome.stdout.bytes),
             stderr: log_entry("stderr", STDERR_LOG, &outcome.stderr.bytes),
             outputs: Vec::new(),
+            not_kept: self.request.keep.as_ref().map(|_| Vec::new()),
             folders: Vec::new(),
             deleted: Vec::new(),
         };
@@ -152,7 +162,10 @@ impl Sealing<'_> {
         for (at, change) in changes.iter().enumerate() {
             self.check_interrupted()?;
             if self.is_left_out(&change.path) && change.now != Changed::Deleted {
-                left_out += usize::from(!matches!(change.now, Changed::Folder { .. }));
+                if !matches!(change.now, Changed::Folder { .. }) {
+                    left_out += 1;
+                    note_left_out(&change.path, &mut given);
+                }
                 continue;
             }
             let path = output_path(&change.path)?;
@@ -189,7 +202,16 @@ impl Sealing<'_> {
 
     fn is_left_out(&self, path: &OsStr) -> bool {
         let keep = self.request.keep.as_ref();
-        keep.is_some_and(|keep| !keep.is_match(Path::new(path)))
+        keep.is_some_and(|keep| !keep.keeps(Path::new(path)))
+    }
+}
+
+/// Keeps the name of a file that is not kept, so that a replay can tell one that is new.
+fn note_left_out(path: &OsStr, given: &mut Given) {
+    if let (Some(names), Some(path)) = (&mut given.not_kept, path.to_str())
+        && names.len() < MOST_LEFT_OUT
+    {
+        names.push(path.to_owned());
     }
 }
 

@@ -13,7 +13,7 @@ use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions};
 
 use super::super::report::{At, Failure, Record};
 use super::super::stage::Wires;
-use super::super::{command, sys, watch};
+use super::super::{command, left_running, sys, watch};
 use super::HostPlan;
 use crate::error::Layer;
 
@@ -48,15 +48,14 @@ fn try_supervise(plan: &HostPlan, wires: &Wires) -> Result<Option<Record>, Failu
         }
         None => None,
     };
-    let child =
-        sys::spawn_child(|| command::become_command(&plan.command, wires, || enter(plan.drop_to)));
+    let child = sys::spawn_child(|| command::become_command(&plan.command, wires, || enter(plan)));
     let child = child
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
         .at(Layer::Process)?;
     let mut kept = vec![wires.report.as_fd(), wires.control.as_fd()];
     kept.extend(folder.as_ref().map(AsFd::as_fd));
     sys::close_all_but(&kept).at(Layer::Process)?;
-    follow(plan, child, &wires.control, folder.as_ref()).at(Layer::Process)
+    follow(plan, child, wires, folder.as_ref()).at(Layer::Process)
 }
 
 fn own_pid() -> Pid {
@@ -64,12 +63,16 @@ fn own_pid() -> Pid {
 }
 
 /// Takes on the command's user, where that is another.
-fn enter(drop_to: Option<(u32, u32)>) -> Result<(), Failure> {
-    let Some((uid, gid)) = drop_to else {
+fn enter(plan: &HostPlan) -> Result<(), Failure> {
+    let Some((uid, gid)) = plan.drop_to else {
         return rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
             .at(Layer::Process);
     };
     rustix::thread::set_thread_groups(&[]).at(Layer::Privileges)?;
+    if plan.command.may_search {
+        // All but one go right after.
+        rustix::thread::set_keep_capabilities(true).at(Layer::Privileges)?;
+    }
     let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
     rustix::thread::set_thread_res_gid(gid, gid, gid).at(Layer::Privileges)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid).at(Layer::Privileges)
@@ -81,9 +84,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 fn follow(
     plan: &HostPlan,
     child: Pid,
-    control: &OwnedFd,
+    wires: &Wires,
     folder: Option<&OwnedFd>,
 ) -> Result<Option<Record>, Errno> {
+    let control = &wires.control;
     let handle = rustix::process::pidfd_open(child, PidfdFlags::empty())?;
     let mut pause = PAUSE;
     loop {
@@ -105,6 +109,8 @@ fn follow(
         }
         if !ended.revents().is_empty() {
             let record = watch::reap_until(child)?;
+            let left: Vec<i32> = descendants().into_iter().collect();
+            left_running::tell(&left, wires.report.as_fd());
             let breach = plan.watched.as_ref().zip(folder);
             let breach = breach.and_then(|(watched, folder)| watched.work_breach(folder, &[]));
             return Ok(Some(breach.map_or(record, Record::Stopped)));

@@ -1,0 +1,499 @@
+//! `runseal record`, `engine run` and `replay` where something goes wrong: full disks, interrupts,
+//! commands that write too much, files that change, folders that cannot be read.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "test code, which says what it skips"
+)]
+
+#[allow(dead_code, reason = "each test program uses a part of it")]
+mod record_support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use record_support::{Project, has_isolation, list};
+use runseal_testkit::cli::Ran;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// A command in a process group of its own, as a shell starts it, with its own temporary folder.
+fn start(project: &Project, arguments: &[&str]) -> Child {
+    fs::create_dir_all(project.path("../tmp")).unwrap();
+    project
+        .command(arguments)
+        .env("TMPDIR", project.path("../tmp"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap()
+}
+
+/// Whether a process runs whose command line holds `text`.
+fn is_running(text: &str) -> bool {
+    let own = std::process::id().to_string();
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    pids.filter(|pid| *pid != own && pid.bytes().all(|byte| byte.is_ascii_digit()))
+        .filter_map(|pid| fs::read(format!("/proc/{pid}/cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .any(|line| line.starts_with("sleep") && line.contains(text))
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Ctrl-C: the terminal sends the signal to the whole group.
+fn interrupt(child: Child) -> Ran {
+    kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+    let began = Instant::now();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert!(began.elapsed() < Duration::from_secs(30));
+    assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("INTERRUPTED"), "{}", ran.stderr);
+    ran
+}
+
+#[test]
+fn interrupt_of_the_group_ends_a_recording_and_leaves_nothing() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    project.write("in.txt", "x");
+    let script = "cat in.txt; echo made > out.txt; sleep 61.0625";
+    let child = start(&project, &["record", "--", "sh", "-c", script]);
+    wait_until("the command sleeps", || is_running("61.0625"));
+    let ran = interrupt(child);
+    assert!(ran.stderr.contains("nothing was sealed"), "{}", ran.stderr);
+    assert!(!is_running("61.0625"));
+    assert_eq!(list(&project.path("")), ["in.txt"]);
+    assert_eq!(list(&project.path("../tmp")), Vec::<String>::new());
+}
+
+#[test]
+fn interrupt_of_the_group_ends_a_replay_and_leaves_nothing() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    project.record_sh("r1", "test -e fast || sleep 2.0625; echo done");
+    let before = list(&project.path(""));
+    let child = start(&project, &["replay", "RUN_BUNDLE/r1", "--times", "1000"]);
+    wait_until("the command sleeps", || is_running("2.0625"));
+    interrupt(child);
+    assert!(!is_running("2.0625"));
+    assert_eq!(list(&project.path("")), before);
+    assert_eq!(list(&project.path("../tmp")), Vec::<String>::new());
+}
+
+#[test]
+fn interrupt_of_the_group_ends_an_engine_and_leaves_nothing() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let made = project.run(&["engine", "init", "own", "--lang", "sh"]);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let scripts: Vec<String> = list(&project.path("own"))
+        .into_iter()
+        .filter(|name| name.ends_with(".sh"))
+        .collect();
+    project.write(&format!("own/{}", scripts[0]), "sleep 63.0625\n");
+    let run = ["engine", "run", "own", "own/input.json", "--out", "RUNS"];
+    let child = start(&project, &run);
+    wait_until("the engine sleeps", || is_running("63.0625"));
+    let ran = interrupt(child);
+    assert!(ran.stderr.contains("nothing was made"), "{}", ran.stderr);
+    assert!(!is_running("63.0625"));
+    assert!(!project.path("RUNS").exists());
+    assert_eq!(list(&project.path("../tmp")), Vec::<String>::new());
+}
+
+#[test]
+fn output_is_shown_while_it_comes_and_kept_all_the_same() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let script = "echo first; echo complaint >&2; sleep 3.03125; echo last";
+    let mut child = start(
+        &project,
+        &["record", "--run-id", "r1", "--", "sh", "-c", script],
+    );
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "first");
+    wait_until("the command sleeps", || is_running("3.03125"));
+    assert_eq!(lines.next().unwrap().unwrap(), "last");
+    assert!(lines.next().is_none(), "only the command prints there");
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("complaint\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("sealed: RUN_BUNDLE/r1\n"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        project.read("RUN_BUNDLE/r1/logs/stdout.txt"),
+        "first\nlast\n"
+    );
+    assert_eq!(project.read("RUN_BUNDLE/r1/logs/stderr.txt"), "complaint\n");
+    // As JSON, standard output is for nothing else; quietly, there is no output at all.
+    let ran = project.record("r2", &["--", "sh", "-c", "echo out"]);
+    assert!(
+        ran.stdout.starts_with('{') && ran.stdout.lines().count() == 1,
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stderr.contains("out\n"), "{}", ran.stderr);
+    let ran = project.run(&[
+        "record", "--quiet", "--run-id", "r3", "--", "sh", "-c", "echo out",
+    ]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
+        (Some(0), "", "")
+    );
+}
+
+#[test]
+fn disk_that_is_full_is_told_and_nothing_is_left() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    project.write("run.sh", "head -c 900000 /dev/urandom > made.bin\n");
+    fs::create_dir(project.path("../small")).unwrap();
+    let small = project.path("../small");
+    // In a mount namespace of its own, so that nothing stays mounted.
+    let script = "mount -t tmpfs -o size=300k tmpfs \"$1\" || exit 99\n\
+         \"$0\" record --out \"$1\" --run-id r1 -- sh run.sh; code=$?\n\
+         ls -A \"$1\"; exit $code";
+    let done = Command::new("unshare")
+        .args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_runseal")])
+        .arg(&small)
+        .current_dir(project.path(""))
+        .output()
+        .unwrap();
+    let ran = Ran::from(done);
+    if ran.code == Some(99) || ran.stderr.contains("unshare failed") {
+        println!("SKIPPED: nothing can be mounted here");
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"));
+        return;
+    }
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains("No space left on device"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(ran.stdout, "", "something was left");
+}
+
+#[test]
+fn command_that_writes_without_end_is_stopped_at_its_limit() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let one = "head -c 10G /dev/zero > big";
+    let many = "i=0; while :; do i=$((i+1)); head -c 500000 /dev/zero > part$i; done";
+    for script in [one, many] {
+        let began = Instant::now();
+        let bounded = ["record", "--artifact-bytes", "4M", "--", "sh", "-c", script];
+        let ran = Ran::from(start(&project, &bounded).wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(1), "{script}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("4194304 bytes") || ran.stderr.contains("exit status"),
+            "{script}: {}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains("nothing was sealed"), "{}", ran.stderr);
+        assert!(began.elapsed() < Duration::from_secs(60));
+        assert_eq!(list(&project.path("")), Vec::<String>::new());
+        assert_eq!(list(&project.path("../tmp")), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn input_that_changes_while_it_is_read_is_refused() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    project.write("in.txt", "before\n");
+    let child = start(
+        &project,
+        &["record", "--", "sh", "-c", "cat in.txt; sleep 2.015625"],
+    );
+    wait_until("the command sleeps", || is_running("2.015625"));
+    project.write("in.txt", "another text\n");
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("CHANGED: `in.txt` changed while the command ran"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(list(&project.path("")), ["in.txt"]);
+}
+
+#[test]
+fn folder_that_cannot_be_read_is_told() {
+    let Some(project) = Project::of_ordinary_user().filter(|_| has_isolation()) else {
+        return;
+    };
+    let close = |path: &str, mode| {
+        fs::set_permissions(project.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    close("", 0o311);
+    let ran = project.run(&["record", "--", "true"]);
+    close("", 0o755);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("FOLDER"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Permission denied"), "{}", ran.stderr);
+    assert_eq!(list(&project.path("")), Vec::<String>::new());
+    // One below it only concerns a command that looks at it.
+    fs::create_dir(project.path("closed")).unwrap();
+    close("closed", 0o000);
+    project.record("r1", &["--", "true"]);
+    let ran = project.run(&["record", "--", "ls", "closed"]);
+    close("closed", 0o755);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Permission denied"), "{}", ran.stderr);
+}
+
+#[test]
+fn processes_that_are_left_running_are_named() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    for level in ["namespaces", "landlock"] {
+        let script = "(setsid sleep 300 > /dev/null 2>&1 &) ; sleep 0.3; echo started";
+        let ran = project.record(level, &["--sandbox", level, "--", "sh", "-c", script]);
+        let gap =
+            "still running when the command ended, and ended with it: `sleep` (started as `sleep`)";
+        assert!(ran.stderr.contains(gap), "{level}: {}", ran.stderr);
+        let shown = project.run(&["inspect", &format!("RUN_BUNDLE/{level}")]);
+        assert!(
+            shown.stdout.contains("`sleep` (started as `sleep`)"),
+            "{}",
+            shown.stdout
+        );
+    }
+    let ran = project.record_sh("clean", "sleep 0.1; echo done");
+    assert!(!ran.stderr.contains("still running"), "{}", ran.stderr);
+}
+
+#[test]
+fn replay_notices_a_file_that_was_not_left_before_also_among_those_not_kept() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    // What it writes depends on something that no recording holds.
+    let script = "echo 1 > kept.csv; echo 2 > scratch.tmp; n=$(cat /proc/sys/kernel/random/uuid); \
+        echo x > \"$EXTRA$n.tmp\"";
+    project.record(
+        "same",
+        &[
+            "--keep",
+            "*.csv",
+            "--",
+            "sh",
+            "-c",
+            "echo 1 > kept.csv; echo 2 > scratch.tmp",
+        ],
+    );
+    let ran = project.run(&["replay", "RUN_BUNDLE/same"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(
+        !project
+            .bundle("same")
+            .join("artifacts/scratch.tmp")
+            .exists()
+    );
+    project.record(
+        "other",
+        &[
+            "--keep", "*.csv", "--env", "EXTRA=e-", "--", "sh", "-c", script,
+        ],
+    );
+    let ran = project.run(&["replay", "RUN_BUNDLE/other"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("DIVERGED"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("e-") && !ran.stdout.contains("scratch.tmp"),
+        "{}",
+        ran.stdout
+    );
+    project.record("all", &["--env", "EXTRA=e-", "--", "sh", "-c", script]);
+    let ran = project.run(&["replay", "RUN_BUNDLE/all"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("artifacts/e-"), "{}", ran.stdout);
+}
+
+#[test]
+fn file_that_is_written_in_part_is_sealed_as_it_was() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    for name in ["part.bin", "grown.log", "both.bin", "new.txt"] {
+        project.write(name, "0123456789\n");
+    }
+    let script = "import os\n\
+        f = os.open('part.bin', os.O_WRONLY); os.pwrite(f, b'XY', 3)\n\
+        open('grown.log', 'a').write('more\\n')\n\
+        f = os.open('both.bin', os.O_RDWR); os.pwrite(f, b'Z', 0)\n\
+        open('new.txt', 'w').write('new\\n')\n";
+    project.write("write.py", script);
+    project.record("r1", &["--", "python3", "write.py"]);
+    for name in ["part.bin", "grown.log", "both.bin"] {
+        let sealed = fs::read_to_string(project.bundle("r1").join("engine").join(name));
+        assert_eq!(sealed.unwrap(), "0123456789\n", "{name}");
+    }
+    // Nothing of it was left before it was written.
+    assert!(!project.bundle("r1").join("engine/new.txt").exists());
+    let part = fs::read_to_string(project.bundle("r1").join("artifacts/part.bin"));
+    assert_eq!(part.unwrap(), "012XY56789\n");
+    fs::remove_file(project.path("part.bin")).unwrap();
+    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn fixed_time_stands_still_for_dynamic_programs_and_says_which_see_the_true_one() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let script = "date -u +%FT%TZ; sleep 1.1; date +%s.%N; python3 -c 'import time; print(time.time())'; \
+        echo $SOURCE_DATE_EPOCH";
+    let fixed = ["--fixed-time", "1000000000", "--", "sh", "-c", script];
+    let ran = project.record("r1", &fixed);
+    let printed = project.read("RUN_BUNDLE/r1/logs/stdout.txt");
+    assert!(printed.ends_with("1000000000\n"), "{printed}");
+    if ran.stderr.contains("libfaketime is not installed") {
+        println!("SKIPPED: libfaketime is not installed");
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"));
+        return;
+    }
+    assert_eq!(
+        printed,
+        "2001-09-09T01:46:40Z\n1000000000.000000000\n1000000000.0\n1000000000\n"
+    );
+    assert!(ran.stderr.contains("linked statically"), "{}", ran.stderr);
+    std::thread::sleep(Duration::from_millis(1100));
+    let again = project.run(&["replay", "RUN_BUNDLE/r1"]);
+    assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
+    for bad in ["-5", "soon", "99999999999999"] {
+        let ran = project.run(&["record", &format!("--fixed-time={bad}"), "--", "true"]);
+        assert_ne!(ran.code, Some(0), "{bad}");
+        assert!(!project.bundle("r2").exists());
+    }
+}
+
+#[test]
+fn landlock_as_root_reaches_a_program_in_a_closed_home_and_nothing_else_there() {
+    if !has_isolation() || !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: needs isolation and root");
+        return;
+    }
+    let project = Project::new();
+    let set = |path: &str, mode| {
+        fs::set_permissions(project.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let lines = "#!/bin/sh\ncat \"${0%/*}/../lib/words.txt\"\n\
+        cat \"${0%/*}/../secret.txt\" && exit 3\ncat /etc/shadow && exit 4\n\
+        grep CapEff /proc/self/status\n: > \"${0%/*}/../lib/words.txt\" && exit 5\nexit 0\n";
+    project.write("../closed/bin/tool", lines);
+    set("../closed/bin/tool", 0o755);
+    project.write("../closed/lib/words.txt", "found\n");
+    project.write("../closed/secret.txt", "hidden\n");
+    set("../closed", 0o700);
+    let path = format!(
+        "{}:/usr/bin:/bin",
+        project
+            .path("../closed/bin")
+            .canonicalize()
+            .unwrap()
+            .display()
+    );
+    let arguments = [
+        "record",
+        "--sandbox",
+        "landlock",
+        "--run-id",
+        "r1",
+        "--",
+        "tool",
+    ];
+    let ran = Ran::from(
+        project
+            .command(&arguments)
+            .env("PATH", path)
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    // One capability, to search and read; Landlock says where.
+    assert_eq!(ran.stdout, "found\nCapEff:\t0000000000000004\n");
+    assert_eq!(project.read("../closed/lib/words.txt"), "found\n");
+    // Where nothing is closed, none is kept.
+    let ran = project.record(
+        "r2",
+        &[
+            "--sandbox",
+            "landlock",
+            "--",
+            "grep",
+            "CapEff",
+            "/proc/self/status",
+        ],
+    );
+    assert!(
+        ran.stderr.contains("CapEff:\t0000000000000000"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn file_that_the_command_made_and_reads_is_no_input() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    project.write("state.txt", "old\n");
+    let script = "echo new > next; mv next state.txt; cat state.txt; \
+        echo x > one; mv one two; cat two; mv two three; cat three; rm three; \
+        echo y > made.tmp; mv made.tmp made.txt; cat made.txt";
+    project.record_sh("r1", script);
+    let files = list(&project.bundle("r1"));
+    assert!(
+        !files.iter().any(|name| name.starts_with("engine/")),
+        "{files:?}"
+    );
+    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    // One that is read before it is replaced is.
+    project.record_sh(
+        "r2",
+        "cat state.txt; echo new > next; mv next state.txt; cat state.txt",
+    );
+    let sealed = fs::read_to_string(project.bundle("r2").join("engine/state.txt"));
+    assert_eq!(sealed.unwrap(), "old\n");
+}
