@@ -52,7 +52,7 @@ pub(super) fn section(check: &SelfCheck<'_>, level: Level, is_intact: Option<boo
     let chosen = |name: &str| (level_name(level) == name).then_some("");
     html! {
         section.chapter #check data-intact=[is_intact.map(|intact| intact.to_string())] {
-            h2 { "Check again here" }
+            h2 { @if is_intact.is_some() { "Check again here" } @else { "Check something" } }
             p { "The verifier is part of this page, as WebAssembly that imports nothing: no network, no clock. It is the \
                  same code as " code { "runseal verify" } " and says the same. A page that somebody else made could show \
                  anything, this button included: what matters is checked with a " code { "verify.html" }
@@ -60,7 +60,8 @@ pub(super) fn section(check: &SelfCheck<'_>, level: Level, is_intact: Option<boo
             @match &check.carried {
                 Carried::Nothing => {},
                 Carried::Files { files, .. } => p {
-                    "This page carries what it is about: " (files.len()) " files, "
+                    "This page carries what it is about: "
+                    (files.iter().filter(|(path, _)| !path.ends_with('/')).count()) " files, "
                     (files.iter().map(|(_, bytes)| bytes.len()).sum::<usize>()) " bytes."
                 },
                 Carried::TooLarge { bytes, limit } => p {
