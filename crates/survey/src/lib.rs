@@ -150,13 +150,16 @@ impl UnitResults {
     }
 }
 
+/// Who takes a unit that was found, with the number of the path it belongs to.
+pub type Take<'a> = dyn FnMut(usize, Unit) + 'a;
+
 /// Who judges the units that were found, and on how many threads.
 pub trait Crew {
-    /// Takes every unit that `find` shows, with the number of the path it belongs to, to `judge`; gives
-    /// the results in any order, each with that number.
+    /// Takes every unit that `find` shows to `judge`; gives the results in any order, each with the
+    /// number of its path.
     fn judge_all(
         &self,
-        find: &mut dyn FnMut(&mut dyn FnMut(usize, Unit)),
+        find: &mut dyn FnMut(&mut Take<'_>),
         judge: &(dyn Fn(Unit) -> UnitResults + Sync),
     ) -> Vec<(usize, UnitResults)>;
 }
@@ -168,7 +171,7 @@ pub struct Alone;
 impl Crew for Alone {
     fn judge_all(
         &self,
-        find: &mut dyn FnMut(&mut dyn FnMut(usize, Unit)),
+        find: &mut dyn FnMut(&mut Take<'_>),
         judge: &(dyn Fn(Unit) -> UnitResults + Sync),
     ) -> Vec<(usize, UnitResults)> {
         let mut all: Vec<(usize, UnitResults)> = Vec::new();
@@ -222,7 +225,7 @@ fn survey_many(
     (tally, judge): (&Tally, &Judge<'_>),
 ) -> UnitResults {
     let mut starts = Some(starts);
-    let mut find = |each: &mut dyn FnMut(usize, Unit)| {
+    let mut find = |each: &mut Take<'_>| {
         for (at, start) in starts.take().into_iter().flatten().enumerate() {
             walk_below(judge.files, start, &mut |unit| {
                 tally.found.fetch_add(1, Ordering::Relaxed);

@@ -279,10 +279,10 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
     };
     let listed = list(files, path).map_err(fail)?;
     let (detected, _) = listed.detect(files, path);
-    if let (Detected::Unknown, [only]) = (&detected, listed.candidates.as_slice()) {
-        if let Some(only) = files.path_of(only) {
-            return load(files, &path.join(only), level);
-        }
+    if let (Detected::Unknown, [only]) = (&detected, listed.candidates.as_slice())
+        && let Some(only) = files.path_of(only)
+    {
+        return load(files, &path.join(only), level);
     }
     let format = format_of(detected)?;
     let source = open_folder(files, path, format, None)?;

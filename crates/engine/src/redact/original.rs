@@ -144,6 +144,9 @@ pub fn is_redactable(path: &Path) -> Result<bool, RedactError> {
     Ok(find_commitment(&source)?.is_some())
 }
 
+/// A file of the original, where it could be read, and whether it is what was sealed.
+type ReadFile = Result<(Option<OriginalFile>, bool), SourceError>;
+
 impl Original {
     /// The document at `path`, where it is JSON.
     pub fn document(&self, path: &str) -> Option<&Value> {
@@ -201,8 +204,7 @@ impl Original {
         let unknown = || RedactError::Commitment("its format is not known".to_owned());
         let format = redactable(&redaction.format).ok_or_else(unknown)?;
         let wanted = list_files(&*source, format, &redaction, &seed)?;
-        let results: Mutex<Vec<(usize, Result<(Option<OriginalFile>, bool), SourceError>)>> =
-            Mutex::default();
+        let results: Mutex<Vec<(usize, ReadFile)>> = Mutex::default();
         let visited: Vec<_> = wanted
             .iter()
             .map(|(path, file)| (path.clone(), want(file)))

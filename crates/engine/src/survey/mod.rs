@@ -11,7 +11,7 @@ use runseal_core::formats::detect::Detected;
 use runseal_core::formats::pack::PackFiles;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Finding, Survey};
-use runseal_survey::{Crew, Nobody, Unit, UnitResults, add_results};
+use runseal_survey::{Crew, Nobody, Take, Unit, UnitResults, add_results};
 
 pub use local::LocalFiles;
 pub use runseal_survey::{
@@ -62,7 +62,7 @@ struct Threads {
 impl Crew for Threads {
     fn judge_all(
         &self,
-        find: &mut dyn FnMut(&mut dyn FnMut(usize, Unit)),
+        find: &mut dyn FnMut(&mut Take<'_>),
         judge: &(dyn Fn(Unit) -> UnitResults + Sync),
     ) -> Vec<(usize, UnitResults)> {
         let jobs = self
