@@ -16,6 +16,7 @@ pub mod job;
 pub mod keys;
 pub mod log;
 pub mod programs;
+pub mod queue;
 pub mod record;
 pub mod redact;
 pub mod run;

@@ -13,6 +13,7 @@
 
 pub mod cli;
 pub mod isolation;
+pub mod postgres;
 
 use std::collections::BTreeSet;
 use std::fs;

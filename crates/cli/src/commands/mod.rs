@@ -30,6 +30,7 @@ mod patch;
 mod proposal;
 #[cfg(feature = "net")]
 mod proxy;
+mod queue;
 mod receipt;
 mod record;
 mod record_error;
@@ -50,6 +51,7 @@ mod transform;
 mod trust;
 mod unredact;
 mod verify;
+mod work;
 
 use std::ffi::OsString;
 
@@ -146,6 +148,8 @@ commands! {
         Evidence(evidence) => |_| Surface::Format(Format::Evidence),
         Ledger(ledger) => |_| Surface::Format(Format::Ledger),
         Job(job) => job::Args::surface,
+        Queue(queue) => queue::Args::surface,
+        Work(work),
         Receipt(receipt) => receipt::Args::surface,
         Keygen(keygen),
         Sign(sign),

@@ -38,7 +38,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let store = args.store.read()?;
     let root = args.store.root(args.root.as_deref());
-    let summary = build_job_bundle(&store, &root, &args.run_id, &args.job_id, &args.output)
+    let summary = build_job_bundle(&*store, &root, &args.run_id, &args.job_id, &args.output)
         .map_err(|error| build_error(&error))?;
     ui::print_json(&summary_json(&summary), Dialect::Kernel)?;
     Ok(Outcome::Valid)
