@@ -2,7 +2,7 @@
 //! list of hashes, `openssl` for one large file on one core; and how much memory a hundred thousand small files take.
 //!
 //! `cargo build --release -p runseal && cargo bench --bench peers` prints the tables of docs/performance.md. Names of
-//! parts (`archive`, `many`, `small`, `single`, `memory`) run only those; `RUNSEAL_OLD=PATH` adds another build of
+//! parts (`archive`, `jobs`, `many`, `small`, `single`, `memory`) run only those; `RUNSEAL_OLD=PATH` adds another build of
 //! runseal to each. A program that is not installed is left out and named. The data is made in the system's folder for
 //! temporary files: about 3 GB.
 
@@ -12,19 +12,21 @@
     reason = "a benchmark prints its table, and stops where it cannot go on"
 )]
 
+#[path = "job/data.rs"]
+#[allow(dead_code, reason = "the benchmark of jobs uses all of it")]
+mod job_data;
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use job_data::make_bundle;
+use runseal_benches::data::{seal, seal_command, write_large};
 use runseal_benches::process::{binary, parts, peak_memory, succeed};
 use runseal_benches::render_table;
-
-const OUTPUT: &str = r#"{"engine":{"engine_code":"RESONANCE_SWEEP","engine_version":"1.0.0"},
-    "semantics":"DETERMINISTIC_TRANSFORM","outputs":{"peak_hz":440,"peak_gain":25,"samples":81}}"#;
 
 /// A name to ask for it by, and what measures it in a folder of its own.
 type Part = (&'static str, fn(&Path));
@@ -32,8 +34,9 @@ type Part = (&'static str, fn(&Path));
 fn main() {
     let wants = parts();
     let folder = tempfile::tempdir().unwrap();
-    let measure: [Part; 5] = [
+    let measure: [Part; 6] = [
         ("archive", archive),
+        ("jobs", jobs),
         ("many", many),
         ("small", small),
         ("single", single),
@@ -123,8 +126,8 @@ impl Runner {
             .unwrap();
         let wall = begun.elapsed().as_secs_f64();
         assert!(output.status.success(), "{:?}", self.words);
-        let told = String::from_utf8(output.stderr).unwrap();
-        let processor = told
+        let times = String::from_utf8(output.stderr).unwrap();
+        let processor = times
             .split_whitespace()
             .map(|text| text.parse::<f64>().unwrap());
         Taken {
@@ -186,32 +189,10 @@ fn write_files(folder: &Path, count: usize, size: usize) {
     }
 }
 
-/// Seals a run with the artifacts of a folder; gives the bundle.
-fn seal(folder: &Path, artifacts: Option<&Path>) -> PathBuf {
-    succeed(&mut seal_command(folder, artifacts));
-    folder.join("out/run")
-}
-
-fn seal_command(folder: &Path, artifacts: Option<&Path>) -> Command {
-    let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/engines/resonance-sweep");
-    let output = folder.join("output.json");
-    fs::write(&output, OUTPUT).unwrap();
-    let mut command = Command::new(binary());
-    command
-        .arg("seal")
-        .args([&engine, &engine.join("input.json"), &output])
-        .args(["--run-id", "run", "--out"])
-        .arg(folder.join("out"));
-    if let Some(artifacts) = artifacts {
-        command.arg("--artifacts").arg(artifacts);
-    }
-    command
-}
-
 /// A run bundle of 20,000 files in a tar.zst.
 fn archive(folder: &Path) {
     write_files(&folder.join("files"), 20_000, 4096);
-    seal(folder, Some(&folder.join("files")));
+    seal(folder, "run", Some(&folder.join("files")));
     succeed(
         Command::new("tar")
             .args(["--zstd", "-cf", "run.tar.zst", "-C", "out", "run"])
@@ -229,7 +210,7 @@ fn archive(folder: &Path) {
 /// A run bundle of 20,000 files.
 fn many(folder: &Path) {
     write_files(&folder.join("files"), 20_000, 4096);
-    let bundle = seal(folder, Some(&folder.join("files")));
+    let bundle = seal(folder, "run", Some(&folder.join("files")));
     let sums = Command::new("b3sum")
         .arg("--no-mmap")
         .args(
@@ -253,9 +234,25 @@ fn many(folder: &Path) {
     race("a run bundle of 20,000 × 4 KB", 7, runners);
 }
 
+/// Job bundles of growing size; what starting `bash` takes is in every figure.
+fn jobs(folder: &Path) {
+    for (count, rounds) in [(1, 60), (500, 40), (10_000, 9), (100_000, 3)] {
+        let bundle = folder.join(count.to_string());
+        make_bundle(&bundle, count, 4096);
+        for command in [&["verify"][..], &["job", "verify"]] {
+            let title = format!("`{}`, a job bundle of {count} × 4 KB", command.join(" "));
+            race(
+                &title,
+                rounds,
+                Runner::ours(&[command, &["."]].concat(), &bundle),
+            );
+        }
+    }
+}
+
 /// A run bundle without artifacts. What starting `bash` takes is in every figure.
 fn small(folder: &Path) {
-    let bundle = seal(folder, None);
+    let bundle = seal(folder, "run", None);
     let mut runners = Runner::ours(&["verify", "."], &bundle);
     runners.extend(
         Runner::ours(&["--version"], &bundle)
@@ -273,16 +270,8 @@ fn small(folder: &Path) {
 fn single(folder: &Path) {
     const SIZE: u64 = 2 << 30;
     let files = folder.join("files");
-    fs::create_dir(&files).unwrap();
-    let mut file = File::create(files.join("large.bin")).unwrap();
-    let block: Vec<u8> = (0..1 << 20)
-        .map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
-    for _ in 0..SIZE >> 20 {
-        file.write_all(&block).unwrap();
-    }
-    drop(file);
-    let bundle = seal(folder, Some(&files));
+    write_large(&files, SIZE);
+    let bundle = seal(folder, "run", Some(&files));
     fs::remove_dir_all(&files).unwrap();
     let mut runners = Runner::ours(&["verify", "."], &bundle);
     let openssl = ["openssl", "dgst", "-sha256", "artifacts/large.bin"];
@@ -307,7 +296,7 @@ fn memory(folder: &Path) {
     write_files(&folder.join("files"), COUNT, 300);
     note(
         "seal",
-        &mut seal_command(folder, Some(&folder.join("files"))),
+        &mut seal_command(folder, "run", Some(&folder.join("files"))),
     );
     let runseal = |arguments: &[&str]| {
         let mut command = Command::new(binary());
@@ -343,6 +332,11 @@ fn memory(folder: &Path) {
     ];
     note("job build", &mut runseal(&build));
     note("verify, job bundle", &mut runseal(&["verify", "job"]));
+    note("job verify", &mut runseal(&["job", "verify", "job"]));
+    note(
+        "job verify --strict",
+        &mut runseal(&["job", "verify", "--strict", "job"]),
+    );
     let header = ["100,000 small files", "most memory, MB"].map(str::to_owned);
     println!("\n{}", render_table(&header, &rows));
 }

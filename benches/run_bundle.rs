@@ -11,18 +11,15 @@
     reason = "a benchmark prints its table, and stops where it cannot go on"
 )]
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use runseal_benches::data::{block, seal, write_large};
 use runseal_benches::plain::{files_below, hash_file, hash_files, hash_memory};
 use runseal_benches::process::{binary, parts, peak_memory, succeed};
 use runseal_benches::{best, render_table};
-
-const OUTPUT: &str = r#"{"engine":{"engine_code":"RESONANCE_SWEEP","engine_version":"1.0.0"},
-    "semantics":"DETERMINISTIC_TRANSFORM","outputs":{"peak_hz":440,"peak_gain":25,"samples":81}}"#;
 
 fn main() {
     let wants = parts();
@@ -33,23 +30,6 @@ fn main() {
     if wants("large") {
         large(folder.path());
     }
-}
-
-/// Seals a run with the artifacts of a folder; gives the bundle.
-fn seal(folder: &Path, name: &str, artifacts: &Path) -> PathBuf {
-    let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/engines/resonance-sweep");
-    let output = folder.join("output.json");
-    fs::write(&output, OUTPUT).unwrap();
-    succeed(
-        Command::new(binary())
-            .arg("seal")
-            .args([&engine, &engine.join("input.json"), &output])
-            .args(["--run-id", name, "--out"])
-            .arg(folder.join("out"))
-            .arg("--artifacts")
-            .arg(artifacts),
-    );
-    folder.join("out").join(name)
 }
 
 fn verify(bundle: &Path) -> Command {
@@ -91,7 +71,7 @@ fn many(folder: &Path) {
         let bytes: Vec<u8> = (0..SIZE).map(|at| (at as u64 * 31 + n * 7) as u8).collect();
         fs::write(artifacts.join(format!("{n:05}.bin")), bytes).unwrap();
     }
-    let bundle = seal(folder, "many", &artifacts);
+    let bundle = seal(folder, "many", Some(&artifacts));
     let sealed = bundle.join("artifacts");
     let times = best(
         5,
@@ -118,18 +98,11 @@ fn many(folder: &Path) {
 fn large(folder: &Path) {
     const SIZE: u64 = 2 << 30;
     let artifacts = folder.join("large");
-    fs::create_dir(&artifacts).unwrap();
-    let mut file = File::create(artifacts.join("large.bin")).unwrap();
-    let block: Vec<u8> = (0..1 << 20)
-        .map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
-    for _ in 0..SIZE >> 20 {
-        file.write_all(&block).unwrap();
-    }
-    drop(file);
-    let bundle = seal(folder, "large", &artifacts);
+    write_large(&artifacts, SIZE);
+    let bundle = seal(folder, "large", Some(&artifacts));
     fs::remove_dir_all(&artifacts).unwrap();
     let sealed = bundle.join("artifacts/large.bin");
+    let block = block();
     let mut buffer = vec![0; 256 << 10];
     let times = best(
         3,

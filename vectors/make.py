@@ -480,6 +480,90 @@ def make_model_recordings():
     case("mi7-response-is-null", put(["interactions", 0, "response_content"], None))
     case("mi8-call-twice", lambda r: r["interactions"].insert(1, copy.deepcopy(r["interactions"][0])))
     case("mi9-unsorted", lambda r: r["interactions"].reverse())
+    make_proxy_recordings()
+
+
+def make_proxy_recordings():
+    """What the proxy adds for people to read, and large bodies as files."""
+    def prompt_hash(request, body, volatile=()):
+        form = {"method": request["method"], "path": request["path"]}
+        if "query" in request:
+            form["query"] = request["query"]
+        if body is not None:
+            form["body"] = without(body, *volatile)
+        return content_hash(kernel(form))
+
+    def exchange(at, request, body, content, **response):
+        return {"i": at, "prompt_hash": prompt_hash(request, body, ["seed"]), "request": request,
+                "response_hash": content_hash(content), "response_content": content,
+                "response": {"status": 200, "end": "complete",
+                             "headers": [["content-type", "text/event-stream"]], **response}}
+
+    chat = {"model": "example-1", "seed": 7, "messages": [{"role": "user", "content": "Grüße"}]}
+    asked = {"method": "POST", "path": "/v1/chat/completions", "body": chat,
+             "headers": [["content-type", "application/json"]]}
+    listed = {"method": "GET", "path": "/v1/models", "query": "limit=2"}
+    stream = 'data: {"choices":[{"delta":{"content":"Hé"}}]}\n\ndata: [DONE]\n\n'
+    cut = len(stream.encode()) - 14
+    binary = "AAEC/w=="
+    recording = {
+        "model_io_schema_version": "1.1.0", "adapter_id": "http-proxy", "model_id": "example-1",
+        "mode": "record", "capture": {"gaps": [], "redacted": {}, "volatile": ["/seed"]},
+        "interactions": [exchange(0, asked, chat, stream, chunks=[cut, 14]),
+                         exchange(1, listed, None, binary, chunks=[4], encoding="base64")],
+    }
+    write_text("model-io", "ok-proxy", kernel(recording) + "\n")
+
+    def case(name, edit):
+        edit_document("model-io", "ok-proxy", name, edit)
+
+    first = ["interactions", 0]
+    said = [*first, "request", "body", "messages", 0, "content"]
+    case("ok-proxy-volatile-member-differs", put([*first, "request", "body", "seed"], 8))
+    case("mi13-request-says-something-else", put(said, "Good bye"))
+    case("mi13-request-to-another-path", put([*first, "request", "path"], "/v1/responses"))
+    case("mi13-request-with-another-query", put(["interactions", 1, "request", "query"], "limit=3"))
+    case("mi13-request-without-a-method", drop(*first, "request", "method"))
+    case("mi13-member-no-longer-volatile", put(["capture", "volatile"], []))
+    case("mi13-volatile-is-no-pointer", put(["capture", "volatile"], ["seed"]))
+    case("mi14-chunks-do-not-add-up", put([*first, "response", "chunks"], [cut, 13]))
+    case("mi14-chunk-is-negative", put([*first, "response", "chunks"], [cut + 15, -1]))
+    case("mi14-encoding-unknown", put(["interactions", 1, "response", "encoding"], "hex"))
+    case("mi14-not-base64", put([*first, "response", "encoding"], "base64"))
+
+    large = {"model": "example-1", "messages": [{"role": "user", "content": "long " * 20}]}
+    bodies = {sha(data): data for data in [kernel(large).encode(), bytes(range(200))]}
+    names = list(bodies)
+
+    def body_file(name):
+        return {"path": f"input.bodies/{name}", "sha256": name, "bytes": len(bodies[name])}
+
+    held = {"method": "POST", "path": "/v1/chat/completions", "body_file": body_file(names[0])}
+    with_files = {**recording, "interactions": [
+        exchange(0, held, large, f"sha256:{names[1]}", chunks=[200], body_file=body_file(names[1]))]}
+
+    def with_bodies(name, edit=lambda recording: None, **changed):
+        value = copy.deepcopy(with_files)
+        edit(value)
+        write_text("model-io", name, kernel(value) + "\n")
+        folder = HERE / "model-io" / name / "input.bodies"
+        folder.mkdir()
+        for at, (digest, data) in enumerate(bodies.items()):
+            data = changed.get(["request", "response"][at], data)
+            if data is not None:
+                (folder / digest).write_bytes(data)
+
+    with_bodies("ok-proxy-large-bodies")
+    with_bodies("mi15-body-changed", response=bytes(200))
+    with_bodies("mi15-body-missing", response=None)
+    with_bodies("mi15-size-differs", put([*first, "request", "body_file", "bytes"], 1))
+    with_bodies("mi15-request-changed", request=kernel(chat).encode())
+    with_bodies("mi13-large-request-of-another-hash", put([*first, "prompt_hash"], content_hash("x")))
+    with_bodies("mi14-body-is-another-file",
+                put([*first, "response", "body_file"], body_file(names[0])))
+    # A path of the document is never followed.
+    with_bodies("ok-proxy-path-is-not-followed",
+                put([*first, "response", "body_file", "path"], "../../../etc/passwd"))
 
 
 def make_runners():
@@ -961,6 +1045,46 @@ def make_run_bundles():
     case("rb13-script-replaced", lambda f: (f / "engine/analyse.py").write_text("print(3)\n"), **recorded)
     case("rb13-value-of-another", lambda f: (f / "engine/settings.json").write_text("{}"), **recorded)
     case("rb13-file-not-read", member("RUN_INPUT.json", lambda v: v["files"].pop(0)), **recorded)
+
+    def add_file(folder, name, text, role="INPUT", content_type="application/json"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        index_path = folder / "ARTIFACT_INDEX.json"
+        value = json.loads(index_path.read_text())
+        value["artifacts"].append({"artifact_name": path.name, "content_type": content_type,
+                                   "relative_path": name, "role": role, "sha256": sha(text)})
+        value["artifacts"].sort(key=lambda entry: entry["relative_path"])
+        index_path.write_text(kernel(value))
+        sums_path = folder / "SHA256SUMS.txt"
+        lines = sums_path.read_text().splitlines(keepends=True) + [f"{sha(text)}  {name}\n"]
+        sums_path.write_text("".join(sorted(lines, key=lambda line: line.split("  ", 1)[1])))
+
+    def list_calls(folder):
+        data = (folder / "model_io.json").read_bytes()
+        entry = {"bytes": len(data), "mode": "644", "path": "model_io.json", "sha256": sha(data),
+                 "stored": "model_io.json"}
+        member("RUN_INPUT.json", put(["model_io"], entry))(folder)
+
+    def with_calls(edit=lambda calls: None, then=list_calls):
+        def change(folder):
+            member("INPUT_SCHEMA.json", put(["properties", "model_io"], {"$ref": "#/$defs/file"}))(folder)
+            calls = read_json("model-io", "ok-proxy")
+            edit(calls)
+            add_file(folder, "model_io.json", kernel(calls))
+            then(folder)
+        return change
+
+    said = ["interactions", 0, "request", "body", "messages", 0, "content"]
+    case("ok-recorded-models", with_calls(), **recorded)
+    case("rb14-request-says-something-else", with_calls(put(said, "Good bye")), **recorded)
+    case("rb14-response-changed", with_calls(put(["interactions", 1, "response_content"], "AA==")), **recorded)
+    case("rb14-not-listed", with_calls(then=lambda folder: None), **recorded)
+    case("rb14-body-that-nobody-names", with_calls(then=lambda folder: (
+        list_calls(folder),
+        add_file(folder, "model_io.bodies/" + sha("x"), "x", content_type="application/octet-stream"))), **recorded)
+    case("rb14-recording-missing", with_calls(then=lambda folder: (
+        list_calls(folder), (folder / "model_io.json").unlink())), **recorded)
 
     index_of = json.loads((HERE / "run-bundle/ok-sealed/input/ARTIFACT_INDEX.json").read_text())
 

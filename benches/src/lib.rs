@@ -8,6 +8,7 @@
     reason = "a benchmark stops where it cannot go on"
 )]
 
+pub mod data;
 pub mod plain;
 pub mod process;
 

@@ -22,7 +22,7 @@ pub fn binary() -> PathBuf {
     let path = here.ancestors().nth(2).unwrap().join("runseal");
     assert!(
         path.is_file(),
-        "cargo build --release -p runseal comes first"
+        "cargo build --release -p runseal-cli comes first"
     );
     path
 }

@@ -116,3 +116,67 @@ fn agents_are_recorded_signed_and_run_again_without_model_and_tools() {
         );
     }
 }
+
+#[test]
+fn agents_run_in_the_sandbox_reach_the_model_alone_and_are_replayed_from_their_bundle() {
+    let Some(tools) = tools() else { return };
+    if runseal_testkit::isolation::sandbox().is_none() {
+        return;
+    }
+    let tools = tools.canonicalize().unwrap();
+    let examples = project_root().join("examples/agents");
+    let outside = tempfile::tempdir().unwrap();
+    for name in ["python/agent.py", "node/agent.mjs"] {
+        let aimock = Aimock::start(&tools, outside.path(), &examples.join("model"));
+        let folder = tempfile::tempdir().unwrap();
+        let bench = Bench::new(RUNSEAL, folder.path());
+        bench.write(name, std::fs::read(examples.join(name)).unwrap());
+        bench.write(
+            "tools.py",
+            std::fs::read(examples.join("tools.py")).unwrap(),
+        );
+        let python = tools.join("venv/bin/python").display().to_string();
+        let program = match name.ends_with(".py") {
+            true => python.as_str(),
+            false => "node",
+        };
+        let given = format!("AGENT_TOOLS={}", tools.display());
+        let modules = tools.join("node_modules").display().to_string();
+        let arguments = [
+            "record",
+            "--run-id",
+            "one",
+            "--env",
+            &given,
+            "--input",
+            &modules,
+            "--proxy",
+            "--upstream",
+            &aimock.url,
+            "--",
+            program,
+            name,
+            QUESTION,
+            "--",
+            &python,
+            "tools.py",
+        ];
+        let mut command = bench.command(&arguments);
+        // As in a shell where the environment of the tool server is active.
+        let path = format!("{}:/usr/bin:/bin", tools.join("venv/bin").display());
+        command.env("PATH", path);
+        // The key is for the upstream; the agent gets to see a stand-in.
+        command.env("OPENAI_API_KEY", "sk-proj-0123456789abcdefghij0123");
+        command.env("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdefghij0123");
+        let ran = runseal_testkit::cli::Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, Some(0), "{name}: {ran:?}");
+        drop(aimock);
+        let said = bench.read("RUN_BUNDLE/one/logs/stdout.txt");
+        let last = "There are 17 apples and pears together.\n";
+        assert!(said.ends_with(last), "{name}: {said}");
+        let verdict = bench.run(&["verify", "RUN_BUNDLE/one", "--strict"]);
+        assert_eq!(verdict.code, Some(0), "{name}: {verdict:?}");
+        let again = bench.run(&["replay", "RUN_BUNDLE/one"]);
+        assert_eq!(again.code, Some(0), "{name}: {again:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The pages of docs/formats: complete, and true of the rules, the schemas and the vectors.
 //!
-//! `RUNSEAL_BLESS=1 cargo test -p runseal --test format_pages` puts the vectors' documents into the
+//! `RUNSEAL_BLESS=1 cargo test -p runseal-cli --test format_pages` puts the vectors' documents into the
 //! examples anew.
 
 #![allow(

@@ -12,9 +12,10 @@ mod proxy_support;
 mod schema_support;
 
 use proxy_support::{
-    Answer, Seen, Service, Upstream, ask, chunked, json_of, post, recording, whole,
+    Answer, Seen, Service, Upstream, ask, chunked, folder, json_of, post, recording, whole,
 };
 use runseal_testkit::cli::Bench;
+use schema_support::check_recording;
 
 const JSON: &str = "content-type: application/json\r\nx-request-id: req_1\r\n";
 const EVENTS: &str = "content-type: text/event-stream\r\n";
@@ -52,20 +53,6 @@ fn answer(request: &Seen) -> Answer {
         }
         "/gone" => Vec::new(),
         _ => whole("404 Not Found", "", "nothing here"),
-    }
-}
-
-fn folder() -> (tempfile::TempDir, Bench) {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::new(proxy_support::RUNSEAL, folder.path());
-    (folder, bench)
-}
-
-/// A recording is what both of its schemas say.
-fn check_schemas(made: &serde_json::Value) {
-    let schemas = schema_support::Schemas::load();
-    for name in ["model-io", "recording"] {
-        assert_eq!(schemas.faults(name, made), Vec::<String>::new(), "{name}");
     }
 }
 
@@ -121,17 +108,9 @@ fn proxy_replay_gives_byte_for_byte_what_the_client_saw() {
         let body = r#"{"model":"m-1","messages":[{"role":"user","content":"hi"}]}"#;
         paths.iter().map(|path| post(address, path, body)).collect()
     };
-    let arguments = [
-        "proxy",
-        "record",
-        "--recording",
-        "model_io.json",
-        "--upstream",
-    ];
-    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    let proxy = Service::record(folder.path(), "model_io.json", &upstream.url);
     let seen = ask_all(proxy.address());
-    let (code, told) = proxy.stop();
-    assert_eq!(code, Some(0), "{told}");
+    proxy.finish();
     assert!(!bench.path("model_io.json.journal").exists());
     for head in upstream.seen.lock().unwrap().iter() {
         assert!(head.contains("accept-encoding: identity"), "{head}");
@@ -140,7 +119,7 @@ fn proxy_replay_gives_byte_for_byte_what_the_client_saw() {
     let verdict = bench.run(&["model-io", "verify", "model_io.json", "--strict"]);
     assert_eq!(verdict.code, Some(0), "{}", verdict.stdout);
     let made = recording(&bench.path("model_io.json"));
-    check_schemas(&made);
+    check_recording(&made);
     let first = &made["interactions"][0];
     assert_eq!(first["reading"]["text"], "Grüße");
     assert_eq!(first["reading"]["model"], "m-1");
@@ -173,13 +152,9 @@ fn proxy_replay_gives_byte_for_byte_what_the_client_saw() {
     assert_eq!(made["capture"]["gaps"].as_array().unwrap().len(), 3);
 
     check_spans(&bench);
-    let proxy = Service::runseal(
-        folder.path(),
-        &["proxy", "replay", "--recording", "model_io.json"],
-    );
+    let proxy = Service::replay(folder.path(), "model_io.json");
     let again = ask_all(proxy.address());
-    let (code, told) = proxy.stop();
-    assert_eq!(code, Some(0), "{told}");
+    proxy.finish();
     for (path, (seen, again)) in paths.iter().zip(seen.iter().zip(&again)) {
         let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         assert!(!seen.is_empty(), "{path}");
@@ -210,9 +185,9 @@ fn proxy_replay_miss_names_the_nearest_recording_and_the_first_difference() {
     for word in ["alpha", "beta"] {
         post(proxy.address(), "/v1/chat/completions", &body(word, 1));
     }
-    assert_eq!(proxy.stop().0, Some(0));
+    proxy.finish();
 
-    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    let proxy = Service::replay(folder.path(), "r.json");
     // Spelled otherwise, and with another value where the recording declared it volatile.
     let found = post(
         proxy.address(),
@@ -271,14 +246,13 @@ fn proxy_replay_answers_the_same_request_in_order_and_strict_order_refuses_other
             &format!(r#"{{"path":"{}","number":{number}}}"#, request.path),
         )
     });
-    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
-    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    let proxy = Service::record(folder.path(), "r.json", &upstream.url);
     for path in ["/a", "/a", "/b", "/a"] {
         post(proxy.address(), path, "{}");
     }
-    assert_eq!(proxy.stop().0, Some(0));
+    proxy.finish();
 
-    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    let proxy = Service::replay(folder.path(), "r.json");
     let numbers: Vec<i64> = ["/b", "/a", "/a", "/a"]
         .iter()
         .map(|path| {
@@ -288,7 +262,7 @@ fn proxy_replay_answers_the_same_request_in_order_and_strict_order_refuses_other
         })
         .collect();
     assert_eq!(numbers, [2, 0, 1, 3]);
-    assert_eq!(proxy.stop().0, Some(0));
+    proxy.finish();
 
     let strict = ["proxy", "replay", "--recording", "r.json", "--strict-order"];
     let proxy = Service::runseal(folder.path(), &strict);
@@ -301,218 +275,6 @@ fn proxy_replay_answers_the_same_request_in_order_and_strict_order_refuses_other
     assert_eq!(early["error"]["difference"]["pointer"], "/path");
     assert_eq!(json_of(&post(proxy.address(), "/a", "{}"))["number"], 0);
     assert_eq!(proxy.stop().0, Some(1));
-}
-
-#[test]
-fn proxy_record_killed_keeps_what_was_answered_and_verifies_as_broken_off() {
-    let (folder, bench) = folder();
-    let upstream = Upstream::start(|request| match request.path.as_str() {
-        "/endless" => {
-            let event = b"data: {\"tick\":\"a little text\"}\n\n";
-            chunked(EVENTS, &[&event[..]; 20_000], true)
-        }
-        _ => answer(request),
-    });
-    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
-    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
-    let address = proxy.address().to_owned();
-    for _ in 0..5 {
-        post(&address, "/v1/chat/completions", r#"{"model":"m-1"}"#);
-    }
-    let streaming = {
-        let address = address.clone();
-        std::thread::spawn(move || post(&address, "/endless", "{}"))
-    };
-    // While it is being made, nobody takes it for one that was left behind.
-    let early = bench.run(&["proxy", "finish", "--recording", "r.json"]);
-    assert_eq!(early.code, Some(1));
-    assert!(
-        early.stderr.contains("still being recorded"),
-        "{}",
-        early.stderr
-    );
-    while !std::fs::read_to_string(bench.path("r.json.journal"))
-        .unwrap()
-        .contains("tick")
-    {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    proxy.kill();
-    let partly = streaming.join().unwrap();
-    assert!(partly.len() > 100);
-    // A half line, as a machine that stops in the middle of a write leaves it.
-    let mut journal = std::fs::read(bench.path("r.json.journal")).unwrap();
-    journal.extend_from_slice(b"{\"t\":\"data\",\"x\":5,\"te");
-    std::fs::write(bench.path("r.json.journal"), journal).unwrap();
-
-    let finished = bench.run(&["proxy", "finish", "--recording", "r.json"]);
-    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    let verdict = bench.run(&["model-io", "verify", "r.json", "--strict"]);
-    assert_eq!(verdict.code, Some(0), "{}", verdict.stdout);
-    let made = recording(&bench.path("r.json"));
-    assert_eq!(made["interactions"].as_array().unwrap().len(), 6);
-    for at in 0..5 {
-        assert_eq!(made["interactions"][at]["response"]["end"], "complete");
-    }
-    assert_eq!(made["interactions"][5]["response"]["end"], "unfinished");
-    let gaps = made["capture"]["gaps"].to_string();
-    assert!(gaps.contains("the recording was broken off"), "{gaps}");
-    assert!(
-        gaps.contains("interaction 5 (POST /endless) was not over"),
-        "{gaps}"
-    );
-
-    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
-    let answered = post(
-        proxy.address(),
-        "/v1/chat/completions",
-        r#"{"model":"m-1"}"#,
-    );
-    assert!(String::from_utf8_lossy(&answered).contains("Grüße"));
-    assert_eq!(proxy.stop().0, Some(0));
-    let nothing = bench.run(&["proxy", "finish", "--recording", "r.json"]);
-    assert_eq!(nothing.code, Some(1), "{}", nothing.stderr);
-}
-
-#[test]
-fn proxy_fork_goes_live_at_the_given_call_and_names_its_parent() {
-    let (folder, bench) = folder();
-    let said = |word: &'static str| {
-        Upstream::start(move |request| {
-            let asked = String::from_utf8_lossy(&request.body).into_owned();
-            whole(
-                "200 OK",
-                JSON,
-                &serde_json::json!({"by": word, "to": asked}).to_string(),
-            )
-        })
-    };
-    let (one, other) = (said("one"), said("other"));
-    let arguments = [
-        "proxy",
-        "record",
-        "--recording",
-        "parent.json",
-        "--upstream",
-    ];
-    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&one.url]].concat());
-    let who = |address: &str, n: u32| -> String {
-        let answered = post(address, "/v1/responses", &format!(r#"{{"n":{n}}}"#));
-        json_of(&answered)["by"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    };
-    for n in 0..4 {
-        assert_eq!(who(proxy.address(), n), "one");
-    }
-    assert_eq!(proxy.stop().0, Some(0));
-    let verdict = bench.run(&["model-io", "verify", "parent.json"]);
-    let parent: serde_json::Value = serde_json::from_str(&verdict.stdout).unwrap();
-
-    let fork = [
-        "proxy",
-        "replay",
-        "--recording",
-        "parent.json",
-        "--fork-at",
-        "2",
-        "--out",
-        "fork.json",
-        "--upstream",
-    ];
-    let proxy = Service::runseal(folder.path(), &[&fork[..], &[&other.url]].concat());
-    let answers: Vec<String> = (0..4).map(|n| who(proxy.address(), n)).collect();
-    assert_eq!(answers, ["one", "one", "other", "other"]);
-    let (code, told) = proxy.stop();
-    assert_eq!(code, Some(0), "{told}");
-    assert_eq!(
-        bench
-            .run(&["model-io", "verify", "fork.json", "--strict"])
-            .code,
-        Some(0)
-    );
-    let made = recording(&bench.path("fork.json"));
-    check_schemas(&made);
-    assert_eq!(made["fork"]["at"], 2);
-    assert_eq!(
-        made["fork"]["parent_model_io_hash"],
-        parent["model_io_hash"]
-    );
-    assert_eq!(made["interactions"].as_array().unwrap().len(), 4);
-    // A fork is a recording like any other.
-    let proxy = Service::runseal(
-        folder.path(),
-        &["proxy", "replay", "--recording", "fork.json"],
-    );
-    let answers: Vec<String> = (0..4).map(|n| who(proxy.address(), n)).collect();
-    assert_eq!(answers, ["one", "one", "other", "other"]);
-    assert_eq!(proxy.stop().0, Some(0));
-
-    // What is missing can be asked for and kept.
-    let more = [
-        "proxy",
-        "replay",
-        "--recording",
-        "parent.json",
-        "--on-miss",
-        "record",
-        "--upstream",
-    ];
-    let proxy = Service::runseal(folder.path(), &[&more[..], &[&other.url]].concat());
-    assert_eq!(
-        (who(proxy.address(), 7), who(proxy.address(), 1)),
-        ("other".to_owned(), "one".to_owned())
-    );
-    assert_eq!(proxy.stop().0, Some(0));
-    let proxy = Service::runseal(
-        folder.path(),
-        &["proxy", "replay", "--recording", "parent.json"],
-    );
-    assert_eq!(
-        (who(proxy.address(), 7), who(proxy.address(), 0)),
-        ("other".to_owned(), "one".to_owned())
-    );
-    assert_eq!(proxy.stop().0, Some(0));
-}
-
-#[test]
-fn proxy_keeps_large_and_tampered_bodies_apart() {
-    let (folder, bench) = folder();
-    let large = "x".repeat(1_500_000);
-    let body = large.clone();
-    let upstream = Upstream::start(move |_| whole("200 OK", "content-type: text/plain\r\n", &body));
-    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
-    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
-    let asked = format!(r#"{{"image":"{}"}}"#, "y".repeat(1_200_000));
-    post(proxy.address(), "/v1/responses", &asked);
-    assert_eq!(proxy.stop().0, Some(0));
-    assert_eq!(
-        bench
-            .run(&["model-io", "verify", "r.json", "--strict"])
-            .code,
-        Some(0)
-    );
-    let made = recording(&bench.path("r.json"));
-    check_schemas(&made);
-    let file = &made["interactions"][0]["response"]["body_file"];
-    let path = bench.path(file["path"].as_str().unwrap());
-    assert_eq!(std::fs::read(&path).unwrap(), large.as_bytes());
-    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
-    let answered = post(proxy.address(), "/v1/responses", &asked);
-    assert!(answered.ends_with(large.as_bytes()));
-    assert_eq!(proxy.stop().0, Some(0));
-
-    let mut bytes = large.into_bytes();
-    bytes[7] = b'z';
-    std::fs::write(&path, bytes).unwrap();
-    let refused = bench.run(&["proxy", "replay", "--recording", "r.json"]);
-    assert_eq!(refused.code, Some(1));
-    assert!(
-        refused.stderr.contains("has another hash"),
-        "{}",
-        refused.stderr
-    );
 }
 
 #[test]
@@ -636,9 +398,8 @@ fn proxy_without_a_body_and_with_a_query_is_matched_too() {
     let upstream = Upstream::start(|request| {
         whole("200 OK", JSON, &format!(r#"{{"path":"{}"}}"#, request.path))
     });
-    let arguments = ["proxy", "record", "--recording", "r.json", "--upstream"];
     let based = format!("{}/base/", upstream.url);
-    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&based]].concat());
+    let proxy = Service::record(folder.path(), "r.json", &based);
     let seen = ask(
         proxy.address(),
         "GET",
@@ -650,8 +411,8 @@ fn proxy_without_a_body_and_with_a_query_is_matched_too() {
         json_of(&seen)["path"],
         "/base/v1/models?limit=2&key=abcdefgh12345678"
     );
-    assert_eq!(proxy.stop().0, Some(0));
-    let proxy = Service::runseal(folder.path(), &["proxy", "replay", "--recording", "r.json"]);
+    proxy.finish();
+    let proxy = Service::replay(folder.path(), "r.json");
     let again = ask(
         proxy.address(),
         "GET",
@@ -664,7 +425,41 @@ fn proxy_without_a_body_and_with_a_query_is_matched_too() {
         "{}",
         String::from_utf8_lossy(&again)
     );
-    assert_eq!(proxy.stop().0, Some(0));
+    proxy.finish();
+}
+
+#[test]
+fn proxy_asks_its_upstream_whatever_address_a_client_names() {
+    let (folder, _bench) = folder();
+    let (own, other) = (Upstream::start(answer), Upstream::start(answer));
+    let proxy = Service::record(folder.path(), "r.json", &own.url);
+    let elsewhere = format!("{}/v1/models", other.url);
+    let host = format!("Host: {}\r\n", other.url.replace("http://", ""));
+    // The absolute form, another host, a tunnel, and a change of protocol.
+    ask(proxy.address(), "GET", &elsewhere, "", "");
+    ask(proxy.address(), "GET", "/v1/models", &host, "");
+    ask(
+        proxy.address(),
+        "CONNECT",
+        &other.url.replace("http://", ""),
+        "",
+        "",
+    );
+    ask(
+        proxy.address(),
+        "GET",
+        "/v1/models",
+        "Upgrade: h2c\r\nConnection: upgrade\r\n",
+        "",
+    );
+    assert!(proxy.stop().0.is_some());
+    assert_eq!(other.seen.lock().unwrap().len(), 0);
+    let heads = own.seen.lock().unwrap().join("\n").to_lowercase();
+    let port = own.url.rsplit(':').next().unwrap().to_owned();
+    for line in heads.lines().filter(|line| line.starts_with("host:")) {
+        assert!(line.ends_with(&port), "{heads}");
+    }
+    assert!(!heads.contains("upgrade"), "{heads}");
 }
 
 #[test]
@@ -729,7 +524,7 @@ fn proxy_asks_over_tls_and_only_whom_this_machine_trusts() {
         ];
         let proxy = Service::runseal_with(folder.path(), &arguments, variables);
         let answered = ask(proxy.address(), "GET", "/", "", "");
-        assert_eq!(proxy.stop().0, Some(0));
+        proxy.finish();
         String::from_utf8_lossy(&answered).into_owned()
     };
     let trusted = ask_as("a.json", &[("SSL_CERT_FILE", &certificate)]);

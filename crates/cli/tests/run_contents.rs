@@ -248,6 +248,67 @@ fn policy_file_names_programs_and_limits_and_is_shown_resolved() {
     assert_eq!(commands, json!(["node", "npm", "npx", "python3"]));
 }
 
+/// Whether a program of this name is on this PATH.
+fn is_on(path: &std::ffi::OsStr, name: &str) -> bool {
+    std::env::split_paths(path).any(|entry| entry.join(name).is_file())
+}
+
+#[test]
+fn programs_that_are_named_are_found_on_the_callers_path_too_and_others_are_not() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let has_all = ["python3", "git", "make", "cargo"]
+        .iter()
+        .all(|name| is_on(&path, name));
+    if !can_isolate() || !has_all {
+        println!("SKIPPED: python3, git, make and cargo are not all on PATH");
+        return;
+    }
+    let (folder, bench) = bench();
+    // A program of somebody's own, beside one that nobody names.
+    let tools = folder.path().join("tools/bin");
+    for name in ["mine", "other"] {
+        let place = bench.write(&format!("tools/bin/{name}"), "#!/bin/sh\necho ours\n");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(place, mode).unwrap();
+    }
+    let entries = std::env::split_paths(&path).chain([tools]);
+    let path = std::env::join_paths(entries).unwrap();
+    let run = |commands: &[&str], more: &[&str]| -> Ran {
+        write_intent(
+            &bench,
+            &json!({
+                "files": [{"path": "Makefile", "content": "all:\n\techo made > made.txt\n"}],
+                "commands": commands,
+                "tests": [{"type": "file_exists", "target": "made.txt"}]
+            }),
+        );
+        let mut command = bench.command(&[&EXECUTE[..], more].concat());
+        command.env("PATH", &path).output().unwrap().into()
+    };
+    let allowed = ["python3", "git", "make", "cargo", "mine"];
+    let allow: Vec<&str> = allowed.iter().flat_map(|name| ["--allow", name]).collect();
+    let commands = [
+        "make all",
+        "python3 -V",
+        "git --version",
+        "cargo --version",
+        "mine",
+    ];
+    let ran = run(&commands, &[&allow[..], &["--pack", "p"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_valid(&bench, "p");
+    let replayed = bench.command(&["replay", "p"]).env("PATH", &path).output();
+    let replayed = Ran::from(replayed.unwrap());
+    assert_eq!(replayed.code, Some(0), "{replayed:?}");
+    // What is beside a program that is named is still not to be started.
+    let ran = run(&["make all", "other"], &allow);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stdout.contains("`other` is not among allowed_commands"),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn policy_with_a_write_root_of_its_own_lets_commands_write_there_and_nowhere_else() {
     if !can_isolate() {

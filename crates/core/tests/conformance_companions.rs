@@ -48,6 +48,7 @@ fn model_io_every_case_has_the_expected_findings_and_hash() {
         }
         let view = ModelIoView {
             root: document.root(),
+            bodies: None,
         };
         Some(verify_model_io(&view, Level::Document))
     });

@@ -13,8 +13,8 @@ use std::thread;
 pub use runseal_archive::{Archive, ArchiveSource, Container, FileRecord, HEAD, Record, sniff};
 use runseal_archive::{ContentDigester, PackedBytes, Unpacked, read_stream, read_tar, read_zip};
 use runseal_core::digest::Digest;
-use runseal_core::formats::archive::{ArchiveFault, FaultKind};
 use runseal_core::source::SourceError;
+use runseal_survey::name_fault;
 
 use crate::input::{fill, open_regular};
 use crate::stream::{BUFFER, digest_through};
@@ -48,20 +48,8 @@ pub(crate) fn read_archive_with(
     };
     file.rewind().map_err(fail)?;
     let mut archive = read_container(file, container, size, digester).map_err(fail)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if let Some(promised) = Container::of_file_name(&name)
-        && promised != container
-    {
-        // Unpackers that go by the name may find another archive in the same bytes.
-        archive.add_fault(ArchiveFault {
-            kind: FaultKind::Ambiguous,
-            path: None,
-            message: format!(
-                "its name says {} and its content says {}; rename it",
-                promised.ending(),
-                container.ending()
-            ),
-        });
+    if let Some(fault) = name_fault(path, container) {
+        archive.add_fault(fault);
     }
     Ok(Some(archive))
 }

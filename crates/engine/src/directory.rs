@@ -42,9 +42,9 @@ const FEW: usize = 64;
 /// Whether the folder itself may be reached by a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RootLink {
-    /// It may.
+    /// The link's target is opened: the path is the user's own word.
     Follow,
-    /// It may not.
+    /// A link is no folder, and opening it fails.
     Refuse,
 }
 

@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod assess;
 pub mod atomic;
+pub mod clock;
 pub mod compare;
 mod content;
 pub mod directory;
@@ -15,6 +16,7 @@ pub mod input;
 pub mod job;
 pub mod keys;
 pub mod log;
+pub mod models;
 pub mod programs;
 pub mod queue;
 pub mod record;

@@ -1,5 +1,6 @@
 //! Programs under their bare names, where the sandbox will find them too.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,13 @@ use runseal_sandbox::FIXED_ENVIRONMENT;
 /// never asked: it says nothing about what a command will meet.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let (_, path) = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH")?;
-    path.split(':')
-        .map(|folder| Path::new(folder).join(name))
+    find_program_on(path.as_ref(), name)
+}
+
+/// The first executable file called `name` in the folders of `path`, which are separated by colons.
+pub fn find_program_on(path: &OsStr, name: &str) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .map(|folder| folder.join(name))
         .find(|place| is_program(place))
 }
 

@@ -5,7 +5,6 @@
 //! locked belongs to nobody, and the next run in the same folder takes it away. A name alone proves
 //! nothing: what is locked stays, and so does everything of another name.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -18,13 +17,7 @@ use rustix::io::Errno;
 /// What every name of something unfinished begins with.
 pub const PREFIX: &str = ".runseal-unfinished-";
 
-/// What names of earlier versions began with, and ours still do.
-const FAMILY: &[u8] = b".runseal-";
-
-/// Whether a file or folder of this name was being made and is no evidence, whatever it holds.
-pub fn is_unfinished(name: &[u8]) -> bool {
-    name.starts_with(FAMILY)
-}
+pub use runseal_survey::is_unfinished;
 
 /// Marks the open file or folder at `path` as owned by this process until it is closed. False
 /// where somebody who swept came between making and marking it, and it is gone.
@@ -156,13 +149,6 @@ impl Drop for UnfinishedFolder {
             let _ = remove_folder(&self.path);
         }
     }
-}
-
-/// Whether the last part of `path` is the name of something unfinished.
-pub fn names_unfinished(path: &Path) -> bool {
-    path.file_name()
-        .map(OsStr::as_bytes)
-        .is_some_and(is_unfinished)
 }
 
 #[cfg(test)]

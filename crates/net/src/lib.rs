@@ -3,12 +3,11 @@
 //! `proxy/` stands between an HTTP client and a model's API (or an MCP server over HTTP), `mcp/`
 //! between an MCP client and a server on standard input and output. Both write a `recording/`:
 //! first a journal, line by line, then model_io.json. `redact/` takes secrets out before the first
-//! byte reaches the disk, `matching` finds the recorded answer to a request, `dialect` reads what
-//! the known APIs say, `otel` turns a recording into spans.
+//! byte reaches the disk, `matching` finds the recorded answer to a request, `otel` turns a recording
+//! into spans. What the known APIs say is read in `runseal_core`, so that reports can show it too.
 //!
 //! This crate opens sockets. The crates that verify do not depend on it, and a test looks.
 
-pub mod dialect;
 mod error;
 pub mod matching;
 pub mod mcp;
@@ -16,7 +15,6 @@ pub mod otel;
 pub mod proxy;
 pub mod recording;
 pub mod redact;
-pub mod sse;
 mod wait;
 
 pub use error::NetError;

@@ -7,9 +7,9 @@
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 
-use crate::dialect::Api;
 use crate::matching::BodyForm;
 use crate::recording::{End, Recorded, Recording};
+use runseal_core::formats::model_io::reading::Api;
 
 /// What a span is of: OTLP's number for a client.
 const KIND_CLIENT: u32 = 3;

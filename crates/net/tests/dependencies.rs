@@ -72,7 +72,7 @@ fn verifier_crates_do_not_depend_on_the_network() {
 
 #[test]
 fn command_line_without_its_feature_does_not_depend_on_the_network() {
-    let without = dependencies("runseal", &["--no-default-features"]);
+    let without = dependencies("runseal-cli", &["--no-default-features"]);
     for name in NETWORKED {
         assert!(
             !without.iter().any(|other| other == name),
@@ -80,7 +80,7 @@ fn command_line_without_its_feature_does_not_depend_on_the_network() {
         );
     }
     // The looking itself is tried: with the feature they are all there.
-    let with = dependencies("runseal", &[]);
+    let with = dependencies("runseal-cli", &[]);
     for name in NETWORKED {
         assert!(
             with.iter().any(|other| other == name),

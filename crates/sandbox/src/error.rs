@@ -49,11 +49,13 @@ pub enum Layer {
     LayeredFolder,
     /// Notifications of what the command opens; a run goes on without.
     Observation,
+    /// A loopback interface of the command's own, with a listener that is handed out.
+    Loopback,
 }
 
 impl Layer {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Layer; 19] = [
+    pub const ALL: [Layer; 20] = [
         Layer::Platform,
         Layer::Process,
         Layer::RootCapabilities,
@@ -73,6 +75,7 @@ impl Layer {
         Layer::StandardStreams,
         Layer::LayeredFolder,
         Layer::Observation,
+        Layer::Loopback,
     ];
 
     /// The layer with this number, as the set-up process reports it.
@@ -103,6 +106,7 @@ impl Layer {
             Layer::StandardStreams => "standard streams",
             Layer::LayeredFolder => "layered folder",
             Layer::Observation => "observation",
+            Layer::Loopback => "a loopback of its own",
         }
     }
 
@@ -197,6 +201,11 @@ pub enum SpecError {
         /// Its name.
         name: &'static str,
     },
+    /// A loopback of the command's own needs namespaces, and only there the host's is out of reach.
+    #[error(
+        "a loopback of the command's own belongs to full isolation, one of the host's to the others"
+    )]
+    Loopback,
 }
 
 /// Why a command was not run, or why its end is not known.

@@ -23,10 +23,13 @@ mod error;
 #[cfg(unix)]
 mod layer;
 mod level;
+mod limits;
+mod loopback;
 mod observation;
 mod outcome;
 #[cfg(unix)]
 pub mod outputs;
+mod places;
 mod spec;
 
 #[cfg(target_os = "linux")]
@@ -42,15 +45,17 @@ pub use error::{Layer, Missing, SandboxError, SpecError};
 #[cfg(unix)]
 pub use layer::{Change, Changed, FolderLayer, LayerKind};
 pub use level::Isolation;
+pub use limits::{Limits, MOST_IN_MEMORY};
+pub use loopback::Loopback;
 pub use observation::{
     FirstUse, Gap, NEVER_SEEN, NetworkAttempt, Observation, Observe, ObservedFile, ObservedKind,
 };
 #[cfg(unix)]
 pub use outcome::Recorded;
 pub use outcome::{Captured, Ending, Enforcement, Enforcer, Limit, Outcome};
+pub use places::check_own_place;
 pub use spec::{
-    FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Layered, Limits, MOST_IN_MEMORY,
-    Mount, OnOutput, Spec, Stream, check_own_place,
+    FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Layered, Mount, OnOutput, Spec, Stream,
 };
 
 /// What this machine's kernel offered when it was asked.

@@ -3,13 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::cancel::CancelToken;
 use crate::error::SpecError;
+use crate::limits::Limits;
+use crate::loopback::Loopback;
 use crate::observation::Observe;
+use crate::places::{
+    check_host_path, check_inside_path, check_mount_point, check_own_place, check_shown,
+};
 
 /// Where the work folder appears inside.
 pub const INSIDE_WORK: &str = "/work";
@@ -17,10 +21,6 @@ pub const INSIDE_WORK: &str = "/work";
 pub const INSIDE_TMP: &str = "/tmp";
 /// The home folder inside; private and empty, gone after the run.
 pub const INSIDE_HOME: &str = "/tmp/home";
-
-/// The largest [`Limits::work_bytes`] for which the work folder is in memory while the command
-/// runs, so that the kernel keeps the limit. With more it stays on disk and is watched.
-pub const MOST_IN_MEMORY: u64 = 1 << 30;
 
 /// The environment every command gets. [`Spec::env`] adds to it and may replace values.
 pub const FIXED_ENVIRONMENT: [(&str, &str); 6] = [
@@ -34,53 +34,6 @@ pub const FIXED_ENVIRONMENT: [(&str, &str); 6] = [
     ("TMPDIR", INSIDE_TMP),
     ("TZ", "UTC"),
 ];
-
-/// Bounds on what one command may use. Each stops one way of hurting the machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Time from start to end; stops sleepers and endless loops.
-    pub wall_time: Duration,
-    /// Memory of all processes together, and of each one; stops memory bombs. Every socket
-    /// and pipe counts with a full buffer. Folders in memory (`work_bytes`, `tmp_bytes`) come on top.
-    pub memory_bytes: u64,
-    /// Processes and threads at one time; stops fork bombs.
-    pub processes: u32,
-    /// Size of one file; stops one huge (or hugely sparse) file.
-    pub file_bytes: u64,
-    /// Space of the work folder, with files that have no name (any more); stops disk fillers.
-    /// Also the lengths of all files that it holds at the end, holes included; stops files that
-    /// are small until somebody reads them. Up to [`MOST_IN_MEMORY`] it lives in memory.
-    pub work_bytes: u64,
-    /// Files and folders in the work folder; stops inode fillers.
-    pub work_files: u64,
-    /// Size of the private temporary folder, which lives in memory; /dev/shm has as much, but at
-    /// most 64 MiB.
-    pub tmp_bytes: u64,
-    /// Bytes kept of standard output; more stops the command.
-    pub stdout_bytes: usize,
-    /// Bytes kept of standard error; more stops the command.
-    pub stderr_bytes: usize,
-    /// Open files of one process.
-    pub open_files: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        const MIB: u64 = 1 << 20;
-        Limits {
-            wall_time: Duration::from_secs(60),
-            memory_bytes: 2048 * MIB,
-            processes: 256,
-            file_bytes: 256 * MIB,
-            work_bytes: 512 * MIB,
-            work_files: 20_000,
-            tmp_bytes: 256 * MIB,
-            stdout_bytes: 16 << 20,
-            stderr_bytes: 4 << 20,
-            open_files: 1024,
-        }
-    }
-}
 
 /// A file or folder of the host that appears, read-only, inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +53,7 @@ pub struct Spec {
     /// ([`INSIDE_WORK`]), and which holds what it made of it afterwards. Nobody else may change
     /// it meanwhile. When a limit stops the command, the folder stays as it was.
     ///
-    /// Beyond [`MOST_IN_MEMORY`] the command works in this very folder: then it shows whatever
+    /// Beyond [`crate::MOST_IN_MEMORY`] the command works in this very folder: then it shows whatever
     /// was done before a limit was reached, and for a caller who is root it becomes the property
     /// of the unprivileged user that commands run as.
     pub work_folder: PathBuf,
@@ -114,6 +67,8 @@ pub struct Spec {
     pub stdin: Vec<u8>,
     /// Whether it may make Unix sockets at all (to reach one that was mounted for it).
     pub unix_sockets: bool,
+    /// The one address that it may connect to; without it there is no network at all.
+    pub loopback: Option<Loopback>,
     /// A folder of the host that appears inside at its own path with a writable layer over it,
     /// in place of [`Spec::work_folder`], which then means nothing; see [`Spec::in_folder`].
     pub layered: Option<Layered>,
@@ -195,6 +150,7 @@ impl Spec {
             env: BTreeMap::new(),
             stdin: Vec::new(),
             unix_sockets: false,
+            loopback: None,
             layered: None,
             show: Vec::new(),
             show_at: Vec::new(),
@@ -240,9 +196,14 @@ impl Spec {
         environment
     }
 
+    /// Whether TCP sockets may be made, to reach the one address.
+    pub(crate) fn has_loopback(&self) -> bool {
+        self.loopback.is_some()
+    }
+
     /// What an inside path is on the host, where nothing is mounted anywhere.
     #[cfg(unix)]
-    pub(crate) fn on_host(&self, inside: &Path) -> PathBuf {
+    pub(crate) fn on_host(&self, inside: &std::path::Path) -> PathBuf {
         if let Ok(below) = inside.strip_prefix(INSIDE_WORK) {
             return self.work_folder.join(below);
         }
@@ -299,118 +260,6 @@ impl Spec {
         }
         self.limits.check()
     }
-}
-
-/// Whether a folder can be layered at its own place: not where the sandbox has things of its
-/// own, nor anything that holds such a place.
-///
-/// # Errors
-/// [`SpecError::Place`] says what stands against it.
-pub fn check_own_place(path: &Path) -> Result<(), SpecError> {
-    check_shown(path)?;
-    if SYSTEM_PLACES.iter().any(|place| path.starts_with(place)) {
-        return Err(refused_place(
-            path,
-            "system folders are shown as they are, read-only",
-        ));
-    }
-    if path.starts_with("/etc") {
-        return Err(refused_place(path, "the sandbox has an /etc of its own"));
-    }
-    Ok(())
-}
-
-/// Whether something can be shown, read-only, at its own place.
-pub(crate) fn check_shown(path: &Path) -> Result<(), SpecError> {
-    check_host_path(path)?;
-    check_inside_path(path)?;
-    let why = if path == Path::new("/") {
-        "it is the whole file system"
-    } else if ["/proc", "/sys", "/dev"]
-        .iter()
-        .any(|place| path.starts_with(place))
-    {
-        "the kernel's own file systems are not shown"
-    } else if path == Path::new("/etc") {
-        "the sandbox has an /etc of its own"
-    } else if [INSIDE_TMP, INSIDE_HOME]
-        .iter()
-        .any(|place| path == Path::new(place))
-    {
-        "the command gets a private one, use something below it"
-    } else {
-        return Ok(());
-    };
-    Err(refused_place(path, why))
-}
-
-fn refused_place(path: &Path, why: &'static str) -> SpecError {
-    SpecError::Place {
-        path: path.to_owned(),
-        why,
-    }
-}
-
-/// Folders of the system that are shown as they are.
-pub(crate) const SYSTEM_PLACES: [&str; 7] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-];
-
-impl Limits {
-    fn check(&self) -> Result<(), SpecError> {
-        let zero = [
-            ("wall_time", self.wall_time.is_zero()),
-            ("memory_bytes", self.memory_bytes == 0),
-            ("processes", self.processes == 0),
-            ("work_files", self.work_files == 0),
-            ("open_files", self.open_files == 0),
-        ];
-        match zero.iter().find(|(_, is_zero)| *is_zero) {
-            Some((name, _)) => Err(SpecError::ZeroLimit { name }),
-            None => Ok(()),
-        }
-    }
-}
-
-fn check_host_path(path: &Path) -> Result<(), SpecError> {
-    if path.as_os_str().as_encoded_bytes().contains(&0) {
-        return Err(SpecError::Nul {
-            what: "a host path",
-        });
-    }
-    if path.is_absolute() {
-        Ok(())
-    } else {
-        Err(SpecError::HostPath {
-            path: path.to_owned(),
-        })
-    }
-}
-
-fn check_inside_path(path: &Path) -> Result<(), SpecError> {
-    let plain = path
-        .components()
-        .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-    if path.is_absolute() && plain && !path.as_os_str().as_encoded_bytes().contains(&0) {
-        Ok(())
-    } else {
-        Err(SpecError::InsidePath {
-            path: path.to_owned(),
-        })
-    }
-}
-
-/// Mount points may not lie where the sandbox has its own mounts: below the work folder they
-/// would leave files on the host, elsewhere they could hide what the sandbox put there.
-fn check_mount_point(path: &Path) -> Result<(), SpecError> {
-    check_inside_path(path)?;
-    let reserved = [INSIDE_WORK, INSIDE_TMP, "/proc", "/dev", "/etc", "/usr"];
-    if path == Path::new("/") || reserved.iter().any(|place| path.starts_with(place)) {
-        return Err(SpecError::InsidePath {
-            path: path.to_owned(),
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

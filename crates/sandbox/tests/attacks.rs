@@ -23,6 +23,8 @@ mod kernel;
 mod leftovers;
 #[path = "attacks/limits.rs"]
 mod limits;
+#[path = "attacks/loopback.rs"]
+mod loopback;
 #[path = "attacks/network.rs"]
 mod network;
 #[path = "attacks/probe.rs"]

@@ -12,6 +12,7 @@
 )]
 
 pub mod cli;
+pub mod folders;
 pub mod isolation;
 pub mod postgres;
 

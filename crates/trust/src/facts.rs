@@ -38,6 +38,14 @@ const JOB_ROOTS: [Place; 2] = [
     ("bundle.json", &["hashes", "root_hash"], "root_hash"),
     ("bundle.json", &["plan_hash"], "plan_hash"),
 ];
+const COPY_IDS: [Place; 6] = [
+    ("RUN_META.json", &["run_id"], "run_id"),
+    ("RUN_META.json", &["engine_code"], "engine_code"),
+    ("RUN_META.json", &["engine_version"], "engine_version"),
+    ("run.json", &["run_id"], "run_id"),
+    ("bundle.json", &["run_id"], "run_id"),
+    ("bundle.json", &["job_id"], "job_id"),
+];
 const DOCUMENT_IDS: [Place; 3] = [
     ("", &["id"], "id"),
     ("", &["run_id"], "run_id"),
@@ -60,8 +68,8 @@ fn text_at(node: Node<'_>, path: &[&str]) -> Option<String> {
 pub fn read_facts<'a>(format: Format, get: impl Fn(&str) -> Option<Node<'a>>) -> Facts {
     let (ids, roots): (&[Place], &[Place]) = match format {
         Format::RunBundle => (&RUN_IDS, &RUN_ROOTS),
-        // Digests of what may be withheld would give it away.
-        Format::Redacted => (&RUN_IDS, &[]),
+        // Digests of what may be withheld would give it away. The copy may be of any of these.
+        Format::Redacted => (&COPY_IDS, &[]),
         Format::Pack => (&PACK_IDS, &PACK_ROOTS),
         Format::JobBundle => (&JOB_IDS, &JOB_ROOTS),
         _ => (&DOCUMENT_IDS, &DOCUMENT_ROOTS),

@@ -25,6 +25,8 @@ mod man;
 #[cfg(feature = "net")]
 mod mcp;
 mod model_io;
+#[cfg(feature = "net")]
+mod models;
 mod pack;
 mod patch;
 mod proposal;
@@ -34,11 +36,11 @@ mod queue;
 mod receipt;
 mod record;
 mod record_error;
+mod record_variables;
 mod redact;
 mod replay;
 mod replay_intent;
 mod replay_pack;
-mod replay_render;
 mod report;
 mod rules;
 mod run;
@@ -282,8 +284,11 @@ mod tests {
             (["runseal", "verify", "--strct"], "`--strict`"),
         ] {
             let error = CommandLine::try_parse_from(typed).unwrap_err();
-            let told = usage_error(&error, &[]).to_string();
-            assert!(told.contains(&format!("did you mean {meant}?")), "{told}");
+            let message = usage_error(&error, &[]).to_string();
+            assert!(
+                message.contains(&format!("did you mean {meant}?")),
+                "{message}"
+            );
         }
     }
 

@@ -1,10 +1,12 @@
-//! `runseal model-io verify`: model_io.json, MI1-MI11.
+//! `runseal model-io verify`: model_io.json, MI1-MI15.
 
 use std::path::PathBuf;
 
 use runseal_core::canon::{Node, Value};
+use runseal_core::formats::model_io::bodies::BodyFacts;
 use runseal_core::formats::model_io::{ModelIoView, compute_model_io_hash, verify_model_io};
-use runseal_core::verify::Outcome;
+use runseal_core::verify::{Level, Outcome};
+use runseal_engine::survey::{FolderFiles, LocalFiles};
 
 use crate::error::CliError;
 use crate::verdict::{self, StrictArgs};
@@ -36,7 +38,16 @@ struct VerifyArgs {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let ModelIoCommand::Verify(args) = &args.command;
-    let verify = |root: Node<'_>| verify_model_io(&ModelIoView { root }, args.strict.level());
+    let level = args.strict.level();
+    let name = args.file.file_name().unwrap_or_default().to_string_lossy();
+    let is_file = args.file.as_os_str() != "-";
+    let verify = |root: Node<'_>| {
+        let files = FolderFiles::of_document(&LocalFiles, &args.file);
+        let bodies =
+            (is_file && level >= Level::Integrity).then(|| BodyFacts::collect(root, &files, &name));
+        let bodies = bodies.as_ref();
+        verify_model_io(&ModelIoView { root, bodies }, level)
+    };
     verdict::verify_document_with(&args.file, verify, |root| {
         let count = root.get("interactions").map_or(0, |list| list.len());
         let hash = compute_model_io_hash(root).map(|hash| hash.to_string());

@@ -1,6 +1,5 @@
 //! `runseal record`: run any command as it stands, and seal what it read, wrote and printed.
 
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -12,11 +11,11 @@ use runseal_engine::input::Input;
 use runseal_engine::record::apply::apply_changes;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
-use runseal_engine::record::secrets::find_secret;
+use runseal_engine::run::replay_render::render_varying;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount};
 
 use super::record_error::{apply_error, record_error};
-use super::replay_render::render_varying;
+use super::record_variables::{parse_parameters, parse_variables};
 use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
 use crate::clock;
@@ -30,7 +29,7 @@ const LARGEST_STDIN: u64 = 512 << 20;
 ///
 /// The command runs as it stands in the current folder, which it sees at its own path and can
 /// write to; what it writes becomes artifacts of the bundle and, without --apply, nothing else.
-/// It has no network. Every file that it reads below the folder is sealed, so that `runseal replay`
+/// It has no network but, with --proxy, models. Every file that it reads below the folder is sealed, so that `runseal replay`
 /// needs nothing but the bundle. What could not be seen is listed in it.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -89,6 +88,9 @@ pub struct Args {
     /// The bytes that it may write. With more than 1 GiB they are on disk instead of in memory.
     #[arg(long, value_name = "SIZE", default_value_t = MOST_IN_MEMORY, value_parser = parse_size)]
     artifact_bytes: u64,
+    #[cfg(feature = "net")]
+    #[command(flatten)]
+    models: super::models::ModelArgs,
     #[command(flatten)]
     sandbox: SandboxArgs,
     /// The command and its arguments, after `--`.
@@ -174,7 +176,17 @@ impl Args {
             work_bytes: self.artifact_bytes,
             ..policy()
         };
-        let (variables, secrets) = self.variables()?;
+        #[cfg(feature = "net")]
+        let models = self.models.start()?;
+        #[cfg(not(feature = "net"))]
+        let models = None;
+        if models.is_some() && self.times > 1 {
+            return Err(CliError::usage(
+                "--times and --proxy do not go together: a model answers otherwise every time",
+                "record once; `runseal replay --times N` shows what varies on the same answers",
+            ));
+        }
+        let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
         let out = folder.join(&self.out);
         Ok(RecordRequest {
             command: Command {
@@ -188,11 +200,12 @@ impl Args {
                     })
                     .collect(),
                 appears_at: folder.clone(),
-                parameters: self.parameters()?,
+                parameters: parse_parameters(&self.param)?,
                 variables,
                 secrets,
                 stdin: self.read_stdin()?,
                 fixed_time: self.fixed_time,
+                models,
                 search: [std::env::var_os("PATH"), None],
                 limits,
                 folder,
@@ -205,56 +218,6 @@ impl Args {
             times: self.times,
             now: clock::now()?,
         })
-    }
-
-    fn parameters(&self) -> Result<BTreeMap<String, String>, CliError> {
-        let mut parameters = BTreeMap::new();
-        for text in &self.param {
-            let Some((name, value)) = text.split_once('=') else {
-                return Err(CliError::usage(
-                    format!("`--param {}` has no `=`", text.escape_debug()),
-                    "write it as `--param name=value`",
-                ));
-            };
-            if !is_variable_name(name) {
-                return Err(CliError::usage(
-                    format!("`{}` cannot name a parameter", name.escape_debug()),
-                    "use letters, digits and `_`, with no digit first",
-                ));
-            }
-            refuse_secret(name, value, "--param")?;
-            if parameters
-                .insert(name.to_owned(), value.to_owned())
-                .is_some()
-            {
-                return Err(CliError::usage(
-                    format!("the parameter `{name}` is given twice"),
-                    "give it once",
-                ));
-            }
-        }
-        Ok(parameters)
-    }
-
-    /// The variables that are sealed, and those that are not.
-    #[allow(clippy::type_complexity, reason = "two maps of the same kind")]
-    fn variables(&self) -> Result<(BTreeMap<String, String>, BTreeMap<String, String>), CliError> {
-        let mut variables = BTreeMap::new();
-        for text in &self.env {
-            let (name, value) = match text.split_once('=') {
-                Some((name, value)) => (name.to_owned(), value.to_owned()),
-                None => (text.clone(), host_variable(text)?),
-            };
-            check_variable_name(&name)?;
-            refuse_secret(&name, &value, "--env")?;
-            variables.insert(name, value);
-        }
-        let mut secrets = BTreeMap::new();
-        for name in &self.secret {
-            check_variable_name(name)?;
-            secrets.insert(name.clone(), host_variable(name)?);
-        }
-        Ok((variables, secrets))
     }
 
     fn keep_set(&self) -> Result<Option<GlobSet>, CliError> {
@@ -329,48 +292,6 @@ impl Args {
     }
 }
 
-fn is_variable_name(name: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word)
-}
-
-fn check_variable_name(name: &str) -> Result<(), CliError> {
-    match is_variable_name(name) {
-        true => Ok(()),
-        false => Err(CliError::usage(
-            format!("`{}` is no name of a variable", name.escape_debug()),
-            "use letters, digits and `_`, with no digit first",
-        )),
-    }
-}
-
-fn host_variable(name: &str) -> Result<String, CliError> {
-    std::env::var(name).map_err(|error| {
-        let why = match error {
-            std::env::VarError::NotPresent => "is not set",
-            std::env::VarError::NotUnicode(_) => "is no UTF-8",
-        };
-        CliError::usage(
-            format!("the variable `{}` {why}", name.escape_debug()),
-            "set it, or leave the option out",
-        )
-    })
-}
-
-fn refuse_secret(name: &str, value: &str, option: &str) -> Result<(), CliError> {
-    let Some(why) = find_secret(name, value) else {
-        return Ok(());
-    };
-    Err(CliError::new(
-        Outcome::Malformed,
-        "SECRET",
-        format!("the value of `{name}` looks like a secret ({why}), and {option} would seal it"),
-    )
-    .hint(format!(
-        "`--secret {name}` passes the variable on without sealing its value"
-    )))
-}
-
 fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     let has_failed = sealed.ending != runseal_sandbox::Ending::Exited(0);
     let path = shown_path(&sealed.path, args);
@@ -397,6 +318,9 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         "  read     {} files, and {} of the machine\n",
         sealed.read, sealed.outside
     );
+    if let Some(calls) = sealed.calls {
+        text += &format!("  asked    models {calls} times\n");
+    }
     text += &format!("  wrote    {} files\n", sealed.written.len());
     for name in sealed.written.iter().take(10) {
         text += &format!("           artifacts/{name}\n");

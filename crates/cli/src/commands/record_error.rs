@@ -53,6 +53,8 @@ pub fn record_error(error: RecordError, keeps_failed: bool) -> Result<Outcome, C
         RecordError::NoForm(_) => CliError::new(Outcome::Malformed, "JSON", message),
         RecordError::Files(error) => seal_error(SealError::Files(error)),
         RecordError::Read(error) => error.into(),
+        RecordError::Models(_) => CliError::new(Outcome::Invalid, "MODELS", message)
+            .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
         RecordError::Rejected(findings) => return print_rejected(&findings),
     })
 }
@@ -75,6 +77,11 @@ fn run_error(error: RunError) -> CliError {
             CliError::new(Outcome::Unreadable, "INPUT", format!("{message}: {source}"))
                 .hint("check the name and your right to read it")
         }
+        RunError::Loopback(source) => CliError::new(
+            Outcome::Unreadable,
+            "LISTEN",
+            format!("{message}: {source}"),
+        ),
         RunError::Sandbox(SandboxError::Missing(missing)) => missing_layer(&missing),
         RunError::Sandbox(SandboxError::Execute { program, source }) => CliError::new(
             Outcome::Unreadable,

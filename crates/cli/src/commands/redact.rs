@@ -9,8 +9,8 @@ use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
 use runseal_engine::redact::{
-    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, disclose_values, plan_redaction,
-    read_seed, redact_bundle, seed_beside, write_private,
+    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, SealingSeed, disclose_values,
+    is_redactable, new_seed, plan_redaction, read_seed, redact_bundle, seed_beside, write_private,
 };
 use runseal_engine::signing::{SignatureForm, path_beside};
 use runseal_engine::staging::StagingError;
@@ -72,6 +72,33 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
+/// Whether what is sealed can be redacted later.
+#[derive(Debug, clap::Args)]
+pub struct RedactableArgs {
+    /// Commit to every value with salts, so that parts can be withheld later (docs/redaction.md).
+    /// The seed is kept beside what is sealed, as `<bundle>.seed`, for you alone.
+    #[arg(long)]
+    redactable: bool,
+    /// The seed to commit with, in place of a new one.
+    #[arg(long, value_name = "FILE", requires = "redactable")]
+    seed: Option<PathBuf>,
+}
+
+impl RedactableArgs {
+    /// Makes or reads the seed, where one was asked for.
+    pub fn open(&self) -> Result<Option<SealingSeed>, CliError> {
+        if !self.redactable {
+            return Ok(None);
+        }
+        let (seed, is_new) = match &self.seed {
+            Some(path) => (read_seed(path), false),
+            None => (new_seed(), true),
+        };
+        let seed = seed.map_err(|error| redact_error(error, "--seed"))?;
+        Ok(Some(SealingSeed { seed, is_new }))
+    }
+}
+
 /// A redaction's error, as it is told.
 pub fn redact_error(error: RedactError, place: &str) -> CliError {
     let message = match std::error::Error::source(&error) {
@@ -91,8 +118,9 @@ pub fn redact_error(error: RedactError, place: &str) -> CliError {
         RedactError::NotRedactable => (
             Outcome::Unreadable,
             "NOT_REDACTABLE",
-            "only a new seal can be redacted: seal it again with --redactable; that proves what is \
-             sealed now, not that it was sealed before",
+            "make it again with --redactable (record, seal, engine run, run --pack, job build), sign \
+             that, and redact it; the new seal proves what it holds from now on, not that the old \
+             one held the same",
         ),
         RedactError::AlreadyRedacted => (
             Outcome::Unreadable,
@@ -127,6 +155,11 @@ pub fn redact_error(error: RedactError, place: &str) -> CliError {
         ),
         RedactError::Token(_) => (Outcome::Unreadable, "SD_JWT", "nothing was written"),
         RedactError::Unsound(_) => return CliError::internal(message),
+        RedactError::NoCommitment(_) => (
+            Outcome::Invalid,
+            "NO_COMMITMENT",
+            "nothing was written; seal it without --redactable, or change what is named",
+        ),
         RedactError::LooksRedacted(_) => (Outcome::Invalid, "MARKER", "rename the member"),
         RedactError::Random(_) | RedactError::Copy { .. } => {
             (Outcome::Unreadable, "SYSTEM", "nothing was written")
@@ -187,7 +220,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let seed = seed.unwrap_or_else(|| seed_beside(&args.bundle));
     let seed = match read_seed(&seed) {
         Err(RedactError::Source(SourceError::NotFound { .. }))
-            if !args.bundle.join("REDACTION.json").exists() && args.bundle.is_dir() =>
+            if args.bundle.is_dir() && !is_redactable(&args.bundle).map_err(fail)? =>
         {
             return Err(fail(RedactError::NotRedactable));
         }

@@ -10,17 +10,18 @@ use runseal_core::verify::Outcome;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::job::replay::replay_job_bundle;
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
+use runseal_engine::models::StartReplay;
 use runseal_engine::record::bundle::{Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{self, Watching};
 use runseal_engine::record::unpack::{UnpackError, unpack_bundle};
 use runseal_engine::run::replay::Verdict;
+use runseal_engine::run::replay_render::{render_human, render_json};
 use runseal_engine::survey::{detect_path, name_several};
 use runseal_sandbox::{CancelToken, Limits};
 
 use super::engine::PolicyArgs;
 use super::record_error::record_error;
-use super::replay_render::{render_human, render_json};
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_pack};
 use crate::error::CliError;
@@ -64,6 +65,9 @@ pub struct Args {
     format: String,
     #[command(flatten)]
     policy: PolicyArgs,
+    #[cfg(feature = "net")]
+    #[command(flatten)]
+    fork: super::models::ForkArgs,
     #[command(flatten)]
     sandbox: SandboxArgs,
 }
@@ -75,11 +79,17 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .at(args.path.display().to_string())
             .hint("name a run bundle, a job bundle, a pack or a context bundle")
     };
+    #[cfg(feature = "net")]
+    let start = |recording: &Path| args.fork.start(recording);
+    #[cfg(feature = "net")]
+    let models: Option<StartReplay<'_>> = Some(&start);
+    #[cfg(not(feature = "net"))]
+    let models: Option<StartReplay<'_>> = None;
     if !args.path.is_dir()
         && let Some(unpacked) =
             unpack_bundle(&args.path).map_err(|error| unpack_error(error, &args.path))?
     {
-        return replay_run_bundle(args, unpacked.folder());
+        return replay_run_bundle(args, unpacked.folder(), models);
     }
     let format = match detect_path(&args.path)? {
         Detected::Is(format) => format,
@@ -90,12 +100,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
     };
     match format {
-        Format::RunBundle => replay_run_bundle(args, &args.path),
+        Format::RunBundle => replay_run_bundle(args, &args.path, models),
         Format::JobBundle => replay_job(&args.path),
         Format::Pack => {
             let sources = replay_pack::Sources {
                 intent: args.intent.as_deref(),
                 proposal: args.proposal.as_deref(),
+                models,
             };
             replay_pack::replay_pack(&args.path, &sources, json(args))
         }
@@ -135,7 +146,11 @@ fn replay_job(path: &Path) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-fn replay_run_bundle(args: &Args, folder: &Path) -> Result<Outcome, CliError> {
+fn replay_run_bundle(
+    args: &Args,
+    folder: &Path,
+    models: Option<StartReplay<'_>>,
+) -> Result<Outcome, CliError> {
     let source = DirectorySource::open(folder, RootLink::Follow)?;
     let policy = args.policy.policy();
     let cancel = CancelToken::on_interrupt()
@@ -154,6 +169,7 @@ fn replay_run_bundle(args: &Args, folder: &Path) -> Result<Outcome, CliError> {
             cancel: Some(cancel),
             on_output: None,
         },
+        models,
     };
     let engine = args.engine.as_deref();
     let replayed = replay_bundle(&source, engine, &options, &policy, || args.sandbox.find());

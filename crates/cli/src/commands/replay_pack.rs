@@ -8,8 +8,11 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::harness::{RecordedExecution, held_proposal, parse_proposal, replay_execution};
+use runseal_engine::harness::{
+    Caller, RecordedExecution, held_proposal, parse_proposal, replay_execution,
+};
 use runseal_engine::input::Input;
+use runseal_engine::models::StartReplay;
 use runseal_engine::survey::read_pack;
 use runseal_kernel::proposal::{Proposal, generate_proposal};
 
@@ -25,6 +28,8 @@ pub struct Sources<'a> {
     pub intent: Option<&'a Path>,
     /// The proposal that was executed.
     pub proposal: Option<&'a Path>,
+    /// Who answers for models from what was recorded.
+    pub models: Option<StartReplay<'a>>,
 }
 
 /// Replays the pack at `path`. What is replayed is what was verified.
@@ -143,7 +148,13 @@ fn execute_again(
         evidence,
         model_io: files.bytes("model_io.json"),
     };
-    let replayed = replay_execution(&recorded, &proposal).map_err(|error| harness_error(&error))?;
+    let programs = std::env::var_os("PATH");
+    let caller = Caller {
+        programs: programs.as_deref(),
+        models: sources.models,
+    };
+    let replayed =
+        replay_execution(&recorded, &proposal, &caller).map_err(|error| harness_error(&error))?;
     comparison.was_executed = true;
     comparison.same.extend(replayed.same);
     comparison.differences.extend(replayed.differences);

@@ -17,6 +17,7 @@ use runseal_engine::log::LogStore;
 use runseal_sandbox::Isolation;
 
 use super::log::{append_target, log_error};
+use super::redact::RedactableArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::ui;
@@ -31,6 +32,7 @@ use crate::ui;
   runseal run intent.json --mode execute-sandbox --policy default --pack out/pack
   runseal run intent.json --mode execute-sandbox --allow python3 --allow make
   runseal run intent.json --mode execute-sandbox --policy policy.toml --format json
+  runseal run intent.json --mode execute-sandbox --policy dev --proxy --pack out/pack
   runseal run intent.json --mode execute-sandbox --policy dev --model-mode replay \\
       --model-io model_io.json --pack out/pack")]
 pub struct Args {
@@ -57,9 +59,12 @@ pub struct Args {
     /// Append the run to this ledger.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// Append the pack to this transparency log, by its digests (docs/log.md).
+    /// Append the pack to this transparency log, by its digests, and its line in the ledger
+    /// (docs/log.md).
     #[arg(long, value_name = "LOG", requires = "pack")]
     log: Option<PathBuf>,
+    #[command(flatten)]
+    redactable: RedactableArgs,
     /// The run's id, where two runs should have the same.
     #[arg(long, value_name = "ID", value_parser = RunId::parse)]
     run_id: Option<RunId>,
@@ -69,12 +74,15 @@ pub struct Args {
     /// Where model calls of commands go.
     #[arg(long, value_enum, default_value_t = ModelArg::None)]
     model_mode: ModelArg,
-    /// The recording: written with `record`, read with `replay`.
+    /// The recording: written with `record` and --proxy, read with `replay`.
     #[arg(long, value_name = "FILE")]
     model_io: Option<PathBuf>,
     /// With `record`: the command that reads a prompt on standard input and writes the answer.
     #[arg(long, value_name = "COMMAND")]
     model_cmd: Option<String>,
+    #[cfg(feature = "net")]
+    #[command(flatten)]
+    models: super::models::ModelArgs,
     /// How to print; where not given, `human` on a terminal and `json` elsewhere.
     #[arg(long, value_enum)]
     format: Option<FormatArg>,
@@ -116,8 +124,16 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     for note in &finished.notes {
         ui::note(note);
     }
+    if let Some(seed) = &finished.seed {
+        ui::note(&format!(
+            "the seed of the pack, for you alone: {}",
+            seed.display()
+        ));
+    }
     if let (Some(log), Some(pack)) = (&args.log, &args.pack) {
-        append_target(log, pack)?;
+        let run_id = finished.run.get("run_id").and_then(Value::as_str);
+        let ledger = args.ledger.as_deref().zip(run_id);
+        append_target(log, pack, ledger)?;
     }
     let on_terminal = match std::io::stdout().is_terminal() {
         true => FormatArg::Human,
@@ -140,7 +156,18 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn options_of(args: &Args) -> Result<Options, CliError> {
+    #[cfg(feature = "net")]
+    let models = args.models.start()?;
+    #[cfg(not(feature = "net"))]
+    let models = None;
     let model = match (args.model_mode, &args.model_cmd) {
+        (ModelArg::None, None) if models.is_some() => ModelMode::Proxy,
+        _ if models.is_some() => {
+            return Err(CliError::usage(
+                "--proxy records what commands ask over HTTP, so --model-mode is left out",
+                "leave out --model-mode and --model-cmd, or --proxy",
+            ));
+        }
         (ModelArg::None, None) => ModelMode::None,
         (ModelArg::Replay, None) => ModelMode::Replay,
         (ModelArg::Record, Some(command)) => ModelMode::Record {
@@ -178,6 +205,17 @@ fn options_of(args: &Args) -> Result<Options, CliError> {
         },
         model,
         model_io: args.model_io.clone(),
+        redactable: match (args.redactable.open()?, &args.pack) {
+            (Some(_), None) => {
+                return Err(CliError::usage(
+                    "--redactable is for a pack",
+                    "--pack DIR says where it goes",
+                ));
+            }
+            (redactable, _) => redactable,
+        },
+        program_path: std::env::var_os("PATH"),
+        models,
     })
 }
 

@@ -8,14 +8,13 @@ use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Finding, Outcome, violations_json};
 use runseal_engine::input::Input;
-use runseal_engine::redact::{SealingSeed, new_seed, read_seed};
 use runseal_engine::run::contracts::{Engine, Program, check_engine};
 use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
 use runseal_engine::run::staging::RunFilesError;
 use runseal_engine::staging::StagingError;
 use runseal_sandbox::SandboxError;
 
-use super::redact::redact_error;
+use super::redact::RedactableArgs;
 use crate::clock;
 use crate::error::CliError;
 use crate::ui;
@@ -55,13 +54,8 @@ pub struct SealingArgs {
     /// A run bundle of another engine whose artifacts this run takes; may be repeated.
     #[arg(long, value_name = "RUN_BUNDLE")]
     upstream: Vec<PathBuf>,
-    /// Commit to every value with salts, so that parts can be withheld later (docs/redaction.md).
-    /// The seed is kept beside the bundle, as `<bundle>.seed`, for you alone.
-    #[arg(long)]
-    redactable: bool,
-    /// The seed to commit with, in place of a new one.
-    #[arg(long, value_name = "FILE", requires = "redactable")]
-    seed: Option<PathBuf>,
+    #[command(flatten)]
+    redactable: RedactableArgs,
     /// Parameters that are kept apart from the input, as RUN_PARAMETERS.json.
     #[arg(long, value_name = "FILE")]
     parameters: Option<PathBuf>,
@@ -80,20 +74,8 @@ impl SealingArgs {
             out: &self.out,
             run_id,
             now,
-            redactable: self.sealing_seed()?,
+            redactable: self.redactable.open()?,
         })
-    }
-
-    fn sealing_seed(&self) -> Result<Option<SealingSeed>, CliError> {
-        if !self.redactable {
-            return Ok(None);
-        }
-        let (seed, is_new) = match &self.seed {
-            Some(path) => (read_seed(path), false),
-            None => (new_seed(), true),
-        };
-        let seed = seed.map_err(|error| redact_error(error, "--seed"))?;
-        Ok(Some(SealingSeed { seed, is_new }))
     }
 
     /// The engine, or nothing where its contracts do not hold; the verdict is printed then.
@@ -188,10 +170,10 @@ pub fn seal_error(error: SealError) -> CliError {
 pub fn sandbox_error(error: &SandboxError) -> CliError {
     match error {
         SandboxError::Missing(missing) => {
-            let told = CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string());
+            let error = CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string());
             match missing.hint() {
-                "" => told,
-                hint => told.hint(hint),
+                "" => error,
+                hint => error.hint(hint),
             }
         }
         SandboxError::Execute { source, .. } => CliError::new(

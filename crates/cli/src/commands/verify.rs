@@ -8,8 +8,8 @@ use runseal_core::verify::answer::{render_survey_json, render_survey_junit, rend
 use runseal_core::verify::{Demands, Outcome, SignatureDemand};
 use runseal_engine::input::Input;
 use runseal_engine::log::OpenLog;
-use runseal_engine::signing::{SignatureJudge, TrustQuestion};
-use runseal_engine::survey::{SurveyOptions, Tally, survey_paths_seen};
+use runseal_engine::signing::{AskedLog, SignatureJudge, TrustQuestion};
+use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths_seen};
 use runseal_report::terminal::render_survey_human;
 
 use super::log::{PolicyArgs, question_error};
@@ -138,10 +138,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         None => None,
     };
     let question = TrustQuestion {
-        log: log.as_ref(),
+        log: log.as_ref().map(|log| log as &dyn AskedLog),
         ..trust.question()
     };
-    let judge = SignatureJudge::new(question, options.level);
+    let judge = SignatureJudge::new(&LocalFiles, question, options.level);
     let survey = with_progress(&tally, || {
         survey_paths_seen(&args.paths, options, &tally, &judge)
     });

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 
 /// The binary under test.
@@ -49,6 +50,23 @@ impl Service {
         });
         let url = said["listening"].as_str().unwrap().to_owned();
         Self { child, url }
+    }
+
+    /// A proxy that records what goes to `upstream`.
+    pub fn record(folder: &Path, recording: &str, upstream: &str) -> Self {
+        let arguments = ["proxy", "record", "--recording", recording, "--upstream"];
+        Self::runseal(folder, &[&arguments[..], &[upstream]].concat())
+    }
+
+    /// A proxy that answers from a recording.
+    pub fn replay(folder: &Path, recording: &str) -> Self {
+        Self::runseal(folder, &["proxy", "replay", "--recording", recording])
+    }
+
+    /// Ends it, which must go well.
+    pub fn finish(self) {
+        let (code, told) = self.stop();
+        assert_eq!(code, Some(0), "{told}");
     }
 
     /// The address without the scheme.
@@ -222,6 +240,13 @@ pub fn json_of(answer: &[u8]) -> serde_json::Value {
     let text = String::from_utf8_lossy(answer);
     let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// A folder of its own, and `runseal` in it.
+pub fn folder() -> (tempfile::TempDir, Bench) {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(RUNSEAL, folder.path());
+    (folder, bench)
 }
 
 /// Reads a recording.

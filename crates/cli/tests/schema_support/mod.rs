@@ -159,3 +159,11 @@ fn schema_names(format: &str) -> &'static str {
         _ => "trust-policy",
     }
 }
+
+/// A recording is what both of its schemas say.
+pub fn check_recording(made: &Value) {
+    let schemas = Schemas::load();
+    for name in ["model-io", "recording"] {
+        assert_eq!(schemas.faults(name, made), Vec::<String>::new(), "{name}");
+    }
+}

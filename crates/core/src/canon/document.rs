@@ -137,12 +137,6 @@ impl<'a> Node<'a> {
         (self.slot.tag() == Tag::Number).then(|| Number::new(self.raw()))
     }
 
-    /// The number, if it is one, as it stands in `text`, which is the text that this was read from.
-    pub(crate) fn number_of<'t>(&self, text: &'t str) -> Option<Number<'t>> {
-        self.as_number()?;
-        self.raw_of(text).map(Number::new)
-    }
-
     /// The text of a string, if it is one and holds no lone surrogate.
     pub fn as_str(&self) -> Option<Cow<'a, str>> {
         if self.slot.tag() != Tag::String || self.slot.flags() & LONE != 0 {
@@ -294,6 +288,16 @@ impl<'a> Node<'a> {
         (self.slot.tag() == Tag::String).then(|| self.slot.range())
     }
 
+    /// Where the inside of a string, or a number, stands in the text.
+    pub(crate) fn place(&self) -> std::ops::Range<usize> {
+        self.slot.range()
+    }
+
+    /// Whether a string is written with escapes.
+    pub(crate) fn is_escaped(&self) -> bool {
+        self.slot.flags() & ESCAPED != 0
+    }
+
     /// A copy that owns what it holds.
     pub fn to_value(&self) -> Value {
         match self.slot.tag() {
@@ -315,11 +319,6 @@ impl<'a> Node<'a> {
 
     pub(crate) fn with(self, slot: Slot) -> Self {
         Self { slot, ..self }
-    }
-
-    /// The inside of a string, or a number, as it stands in `text`, which is the text that this was read from.
-    pub(crate) fn raw_of<'t>(&self, text: &'t str) -> Option<&'t str> {
-        text.get(self.slot.range())
     }
 
     pub(crate) fn raw(&self) -> &'a str {

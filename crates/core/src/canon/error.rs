@@ -118,16 +118,16 @@ pub enum JsonErrorKind {
     #[error("NaN and Infinity are no JSON numbers")]
     NotANumber,
     /// A number that the grammar does not have, such as `01`, `1.` or `+1`.
-    #[error("malformed number: {why}")]
+    #[error("malformed number: {reason}")]
     BadNumber {
         /// Which part of the grammar it breaks.
-        why: &'static str,
+        reason: &'static str,
     },
     /// An escape that the grammar does not have.
-    #[error("malformed escape: {why}")]
+    #[error("malformed escape: {reason}")]
     BadEscape {
         /// Which part of the grammar it breaks.
-        why: &'static str,
+        reason: &'static str,
     },
     /// A raw control character inside a string.
     #[error("raw control character U+{:04X} in a string", *.found as u32)]

@@ -23,6 +23,7 @@ mod slot;
 mod stored;
 mod text;
 mod value;
+mod window;
 mod writer;
 
 pub use dialect::{Dialect, UnknownDialect};
@@ -36,6 +37,7 @@ pub use reader::{ReadOptions, parse_document};
 pub use sequence::{ListWriter, ObjectWriter};
 pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
+pub use window::{NotPassing, Window};
 pub use writer::{
     AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_text, canonicalize,
     compare_canonical, compute_text_digest, update_digest,

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::shortest::SAFE_DIGITS;
+use super::value::Value;
 
 /// A number of a document, by its text. The text follows the JSON grammar.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +12,7 @@ pub struct Number<'a> {
 }
 
 impl<'a> Number<'a> {
+    /// The number that is written as `text`, which follows the grammar.
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text }
     }
@@ -64,6 +66,17 @@ impl<'a> Integer<'a> {
             negative: digits.len() < text.len() && digits != "0",
             digits,
         }
+    }
+
+    /// As it stands in a document, but for `-0`.
+    pub fn to_text(&self) -> String {
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}{}", self.digits)
+    }
+
+    /// The integer as a value of its own.
+    pub fn to_value(&self) -> Value {
+        Value::number_from(Number::new(&self.to_text()))
     }
 
     /// Whether it is below zero.

@@ -269,6 +269,9 @@ pub struct Elements<'a> {
 impl Elements<'_> {
     /// Shows the element that begins at `start` in the text; nothing where none does.
     pub fn look<T>(&mut self, start: usize, see: impl FnOnce(Node<'_>) -> T) -> Option<T> {
+        if start >= self.reader.text.len() {
+            return None;
+        }
         self.reader.store.items.clear();
         self.reader.store.members.clear();
         self.reader.go_to(start);

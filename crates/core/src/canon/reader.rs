@@ -67,6 +67,14 @@ pub(super) struct Reader<'a> {
     max_values: usize,
 }
 
+/// The room that a reader has for what it reads.
+#[derive(Default)]
+pub(super) struct ReaderParts {
+    pub store: Store,
+    pub open_items: Vec<Slot>,
+    pub open_members: Vec<Member>,
+}
+
 impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8], options: &ReadOptions) -> Result<Self, JsonError> {
         let fail = |kind, offset| JsonError {
@@ -109,6 +117,31 @@ impl<'a> Reader<'a> {
             open_items: Vec::new(),
             open_members: Vec::new(),
             max_values: limits.max_values(text.len()),
+        }
+    }
+
+    /// Goes on at `place` in a text, with the room that reading another one has left.
+    pub fn resume(text: &'a str, place: usize, parts: ReaderParts) -> Self {
+        let parts = parts.cleared();
+        let limits = JsonLimits::DOCUMENT;
+        Self {
+            text,
+            store: parts.store,
+            bytes: text.as_bytes(),
+            at: place,
+            limits,
+            open_items: parts.open_items,
+            open_members: parts.open_members,
+            max_values: limits.max_values(text.len()),
+        }
+    }
+
+    /// The room for what is read, to be used again.
+    pub fn into_parts(self) -> ReaderParts {
+        ReaderParts {
+            store: self.store,
+            open_items: self.open_items,
+            open_members: self.open_members,
         }
     }
 
@@ -189,7 +222,7 @@ impl<'a> Reader<'a> {
         }
         if self.peek() == Some(b'+') {
             return self.fail(JsonErrorKind::BadNumber {
-                why: "no plus sign may stand before it",
+                reason: "no plus sign may stand before it",
             });
         }
         self.unexpected("a value")
@@ -425,7 +458,7 @@ impl<'a> Reader<'a> {
         if whole.1 > 1 && starts_with_zero {
             self.at = whole.0;
             return Err(self.fail(JsonErrorKind::BadNumber {
-                why: "it begins with a superfluous zero",
+                reason: "it begins with a superfluous zero",
             }));
         }
         // Integers leave here: the fewer questions are asked of a number, the fewer guesses of
@@ -466,10 +499,10 @@ impl<'a> Reader<'a> {
 
     /// Takes a run of digits, of which there must be one.
     #[inline]
-    fn digits(&mut self, why: &'static str) -> Read<usize> {
+    fn digits(&mut self, reason: &'static str) -> Read<usize> {
         let count = scan::digits_end(self.bytes, self.at) - self.at;
         if count == 0 {
-            return Err(self.fail(JsonErrorKind::BadNumber { why }));
+            return Err(self.fail(JsonErrorKind::BadNumber { reason }));
         }
         self.at += count;
         Ok(count)
@@ -552,7 +585,7 @@ pub(super) fn settle<T: Copy>(open: &mut Vec<T>, base: usize, store: &mut Vec<T>
 
 /// Checks the escape at `at`: how many bytes it takes, and what is to be noticed about it.
 fn escape(bytes: &[u8], at: usize) -> Read<(usize, Flags)> {
-    let fail = |why| Err(Box::new((JsonErrorKind::BadEscape { why }, at)));
+    let fail = |reason| Err(Box::new((JsonErrorKind::BadEscape { reason }, at)));
     let unit_at = |at: usize| bytes.get(at..at + 4).and_then(text::parse_hex4);
     match bytes.get(at + 1) {
         Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => Ok((2, 0)),

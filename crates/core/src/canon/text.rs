@@ -250,6 +250,11 @@ impl JsonString {
         }
     }
 
+    /// The string that is written as `raw`, whose escapes the reader has found well formed.
+    pub(crate) fn of_raw(raw: &str) -> Self {
+        Self::from_wtf8(decode_raw(raw).into_owned())
+    }
+
     pub(crate) fn from_wtf8(bytes: Vec<u8>) -> Self {
         let held = match String::from_utf8(bytes) {
             Ok(text) => Held::Text(text),

@@ -21,7 +21,7 @@ pub enum FaultKind {
     Bomb,
     /// It breaks off or contradicts itself, or is of a kind that is not read.
     Damaged,
-    /// It is encrypted.
+    /// It is encrypted, so its content cannot be judged.
     Encrypted,
     /// It is larger than what is read.
     Limit,

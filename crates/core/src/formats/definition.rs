@@ -4,13 +4,15 @@
 //! `verify`, `inspect`, `report`, `diff` and detection walk the registry. A new format is one
 //! module with its definition and one line in [`REGISTRY`].
 
+use super::redacted::redactable::Redactable;
 use super::run_bundle::SchemaJudge;
 use super::{
     Format, archive, context_bundle, engine_contracts, evidence, job_bundle, ledger, model_io,
     pack, patch, proposal, receipt, redacted, run_bundle, runner,
 };
 use crate::canon::{Document, JsonError, Node, ReadOptions, parse_document};
-use crate::source::{EntryKind, Source, SourceError};
+use crate::path::SafePath;
+use crate::source::{ContentFact, EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
 /// Every format, in the order in which rules are listed.
@@ -152,7 +154,7 @@ pub trait FormatDefinition: Sync {
     /// The format that this defines.
     fn format(&self) -> Format;
 
-    /// Its rules.
+    /// The descriptors of its rules, in the order in which they are listed.
     fn rules(&self) -> Vec<&'static RuleInfo>;
 
     /// Members that its documents have and those of other formats do not; none for folders.
@@ -188,6 +190,16 @@ pub trait FormatDefinition: Sync {
         None
     }
 
+    /// The same for a document that may have files beside it.
+    fn judge_beside(
+        &self,
+        document: &Document<'_>,
+        level: Level,
+        _beside: Beside<'_>,
+    ) -> Option<Judgement> {
+        self.judge_document(document, level)
+    }
+
     /// Judges a folder. `None` where the format is no folder.
     ///
     /// # Errors
@@ -197,6 +209,11 @@ pub trait FormatDefinition: Sync {
         _source: &dyn Source,
         _judging: &Judging<'_>,
     ) -> Option<Result<Judgement, SourceError>> {
+        None
+    }
+
+    /// What redaction has to know of it, if it can be sealed for that.
+    fn redactable(&self) -> Option<&'static Redactable> {
         None
     }
 
@@ -212,17 +229,57 @@ pub fn definition(format: Format) -> Option<&'static dyn FormatDefinition> {
     REGISTRY.iter().find(of_format).copied()
 }
 
+/// Files that lie beside a document and belong to it.
+pub trait FilesBeside {
+    /// What the bytes of a file are.
+    ///
+    /// # Errors
+    /// When it is not there, no regular file, or cannot be read.
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError>;
+
+    /// Reads a file of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// As for its content, or when it is larger.
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError>;
+}
+
+/// The files of a source, for a document at its root.
+#[derive(Clone, Copy)]
+pub struct SourceFiles<'a>(pub &'a dyn Source);
+
+impl FilesBeside for SourceFiles<'_> {
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        self.0.content(path)
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        self.0.read(path, limit)
+    }
+}
+
+/// Where a document lies: its own name, and the files beside it.
+#[derive(Clone, Copy)]
+pub struct Beside<'a> {
+    /// The name of the document's file.
+    pub name: &'a str,
+    /// The files of its folder.
+    pub files: &'a dyn FilesBeside,
+}
+
 /// Judges a text that was parsed already, or is no JSON. `None` where the format is a folder.
 pub fn judge_parsed(
     format: Format,
     parsed: &Result<Document<'_>, JsonError>,
     text: &[u8],
     level: Level,
+    beside: Option<Beside<'_>>,
 ) -> Option<Result<Judgement, JsonError>> {
     let definition = definition(format)?;
-    let of_document = match parsed {
-        Ok(document) => definition.judge_document(document, level),
-        Err(_) => None,
+    let of_document = match (parsed, beside) {
+        (Ok(document), Some(beside)) => definition.judge_beside(document, level, beside),
+        (Ok(document), None) => definition.judge_document(document, level),
+        (Err(_), _) => None,
     };
     // What is no document may be lines of them.
     let of_text = || definition.judge_text(text, level);
@@ -238,13 +295,13 @@ pub fn infos<S: Subject>(table: &'static [Rule<S>]) -> Vec<&'static RuleInfo> {
 pub struct DocumentFormat {
     /// The format that this defines.
     pub format: Format,
-    /// Its rules.
+    /// The descriptors of its rules.
     pub rules: fn() -> Vec<&'static RuleInfo>,
     /// Members that only its documents have.
     pub members: &'static [&'static str],
     /// The name it commonly has.
     pub file_name: &'static str,
-    /// Judges it.
+    /// Runs its rules on the root, up to a level.
     pub judge: fn(Node<'_>, Level) -> Report,
     /// What it calls itself.
     pub identify: fn(Node<'_>) -> Identity,

@@ -85,6 +85,10 @@ fn by_name(file_name: &str) -> Detected {
 /// What the folder with these names is, and how sure that is.
 pub fn detect_folder(names: &FolderNames, read: ReadName<'_>) -> (Detected, Claim) {
     let claims = REGISTRY.map(|definition| (definition.claims(names, read), definition.format()));
+    // A copy of which parts are withheld has the names of what it is a copy of.
+    if claims.contains(&(Claim::Strong, Format::Redacted)) {
+        return (Detected::Is(Format::Redacted), Claim::Strong);
+    }
     for wanted in [Claim::Strong, Claim::Weak] {
         let claimants = claims.iter().filter(|(claim, _)| *claim == wanted);
         let mut formats: Vec<Format> = claimants.map(|(_, format)| *format).collect();
@@ -221,6 +225,9 @@ mod tests {
             detect(&["evidence.json", "patch.json"], ""),
             is(Format::Pack)
         );
+        for name in ["run.json", "RUN_META.json", "bundle.json"] {
+            assert_eq!(detect(&[name, "REDACTED.json"], ""), is(Format::Redacted));
+        }
         assert_eq!(detect(&["RUN_BUNDLE"], ""), Detected::Unknown);
         assert_eq!(detect(&["README.md"], ""), Detected::Unknown);
         assert_eq!(

@@ -211,8 +211,8 @@ fn needs_manifest(view: &EngineView<'_>) -> Gate {
 
 fn check_present(view: &EngineView<'_>, findings: &mut Findings) {
     for (name, missing) in CONTRACTS.iter().zip(view.missing) {
-        if let Some(why) = missing {
-            findings.add(*name, why);
+        if let Some(reason) = missing {
+            findings.add(*name, reason);
         }
     }
 }
@@ -227,7 +227,9 @@ fn check_sealable(view: &EngineView<'_>, findings: &mut Findings) {
     for (doc, name, is_object) in documents {
         match doc {
             Doc::Absent => {}
-            Doc::Broken(why) => findings.add(name, format!("no JSON with a canonical form: {why}")),
+            Doc::Broken(reason) => {
+                findings.add(name, format!("no JSON with a canonical form: {reason}"))
+            }
             Doc::Read(root) => {
                 if is_object && root.kind() != Kind::Object {
                     let found = root.kind().with_article();
@@ -274,8 +276,8 @@ fn check_command(view: &EngineView<'_>, findings: &mut Findings) {
 
 fn check_schemas(view: &EngineView<'_>, findings: &mut Findings) {
     for (name, fault) in [INPUT_SCHEMA, OUTPUT_SCHEMA].iter().zip(view.schema_faults) {
-        if let Some(why) = fault {
-            findings.add(*name, why);
+        if let Some(reason) = fault {
+            findings.add(*name, reason);
         }
     }
     let forbidden = view.input_schema.root().and_then(|schema| {

@@ -110,8 +110,8 @@ mod tests {
             order.for_each(|at| faults.add(at, fault(at)));
             let listed = faults.into_ordered();
             assert_eq!(listed.len(), FINDINGS_A_RULE);
-            for (at, told) in listed.iter().take(FINDINGS_A_RULE - 1).enumerate() {
-                assert_eq!(*told, fault(at)());
+            for (at, found) in listed.iter().take(FINDINGS_A_RULE - 1).enumerate() {
+                assert_eq!(*found, fault(at)());
             }
             assert!(listed[FINDINGS_A_RULE - 1].contains("more faults"));
         }

@@ -4,6 +4,7 @@
 //! so a step that moved is not a step that changed. What is left are texts, compared by line, and
 //! files whose documents say the same in other bytes.
 
+mod calls;
 mod json;
 mod render;
 
@@ -19,6 +20,8 @@ pub use render::{render_comparison_human, render_comparison_json};
 /// What a difference is about, in the order in which people ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
+    /// Where two recordings of the same calls part.
+    Calls,
     /// What was asked for and taken in.
     Inputs,
     /// What was to be kept to.
@@ -43,6 +46,7 @@ impl Topic {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Calls => "calls",
             Self::Inputs => "inputs",
             Self::Constraints => "constraints",
             Self::Steps => "steps",
@@ -92,6 +96,7 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike>
         });
     }
     let mut changes = Vec::new();
+    let mut partings = Vec::new();
     let mut unlisted = 0_u64;
     let (a, b) = (before.parse(), after.parse());
     let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
@@ -111,7 +116,12 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike>
             });
         };
         match (a.get(name), b.get(name)) {
-            (Some(a), Some(b)) => compare_nodes(a.root(), b.root(), "", &mut add),
+            (Some(a), Some(b)) => {
+                compare_nodes(a.root(), b.root(), "", &mut add);
+                if calls::is_recording(before.format, name) {
+                    partings.extend(calls::find_parting(name, a.root(), b.root()));
+                }
+            }
             (a, b) => {
                 let there = |present: bool| present.then(|| "a document".to_owned());
                 add(String::new(), there(a.is_some()), there(b.is_some()));
@@ -119,6 +129,7 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike>
         }
     }
     compare_files(before, after, &mut changes);
+    changes.extend(partings);
     changes.sort();
     changes.dedup();
     if unlisted > 0 {

@@ -5,22 +5,29 @@
 //! failed, the actions behind it are skipped; tests are still looked at, so that the evidence
 //! tells what is there.
 
-use std::path::PathBuf;
+mod checks;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::{ContentHash, Hasher};
 use runseal_core::formats::policy::Policy;
 use runseal_core::path::SafePath;
-use runseal_kernel::proposal::{Action, ActionKind, Proposal, Test, TestKind};
+use runseal_kernel::proposal::{Action, ActionKind, Proposal};
 use runseal_sandbox::{
-    Ending, Enforcement, INSIDE_WORK, Isolation, Limit, Mount, Sandbox, SandboxError, Spec,
+    Ending, Enforcement, FIXED_ENVIRONMENT, INSIDE_WORK, Isolation, Limit, Mount, Sandbox,
+    SandboxError, Spec,
 };
 
 use super::contents::Contents;
 use super::model::ModelServer;
 use super::words::split_command;
 use super::worktree::WorkTree;
+use crate::models::{ModelSession, connect};
+use crate::programs::find_program;
+use crate::record::program::{Search, Site, find_toolchain};
 
 /// What became of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +121,7 @@ pub(super) struct Executor<'a> {
     proposal: &'a Proposal,
     pub(super) policy: &'a Policy,
     sandbox: &'a Sandbox,
-    model: Option<&'a ModelServer>,
+    surroundings: Surroundings<'a>,
     pub(super) tree: WorkTree,
     deadline: Instant,
     /// Files and bytes that are there, as far as the harness wrote them or counted them.
@@ -130,12 +137,24 @@ pub(super) struct Executor<'a> {
     pub(super) contents: Contents,
 }
 
+/// What commands find around them beyond the sandbox.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Surroundings<'a> {
+    /// Who answers for models.
+    pub(super) model: Option<&'a ModelServer>,
+    /// Who answers for models that are asked over HTTP.
+    pub(super) session: Option<&'a Arc<dyn ModelSession>>,
+    /// Where programs are looked for that the policy names and the sandbox's PATH has not: the PATH
+    /// of whoever calls.
+    pub(super) programs: Option<&'a OsStr>,
+}
+
 /// Executes a proposal that was verified.
 pub(super) fn execute(
     proposal: &Proposal,
     policy: &Policy,
     sandbox: &Sandbox,
-    model: Option<&ModelServer>,
+    surroundings: Surroundings<'_>,
 ) -> Result<Executed, SandboxError> {
     let tree =
         WorkTree::new(&policy.allowed_write_roots).map_err(|source| SandboxError::System {
@@ -146,7 +165,7 @@ pub(super) fn execute(
         proposal,
         policy,
         sandbox,
-        model,
+        surroundings,
         tree,
         deadline: Instant::now() + Duration::from_millis(policy.timeout_ms),
         usage: (0, 0),
@@ -260,6 +279,46 @@ impl Executor<'_> {
         }
     }
 
+    /// Shows a program that the policy names by itself and that lies outside the sandbox's PATH, such
+    /// as a toolchain in a home folder: it alone, with what it needs, read-only.
+    fn show_toolchain(&self, program: &OsStr, spec: &mut Spec) {
+        let Some(name) = program.to_str().filter(|name| !name.contains('/')) else {
+            return;
+        };
+        let is_named = self
+            .policy
+            .allowed_commands
+            .iter()
+            .any(|known| known == name);
+        if !is_named || find_program(name).is_some() {
+            return;
+        }
+        let site = Site {
+            host: self.tree.path(),
+            inside: Path::new(INSIDE_WORK),
+        };
+        let entries = self.surroundings.programs.map(std::env::split_paths);
+        let found = entries.into_iter().flatten().find_map(|entry| {
+            let path = Some(entry.as_os_str()).filter(|_| entry.is_absolute())?;
+            find_toolchain(
+                name,
+                site,
+                Search {
+                    path: Some(path),
+                    fallback: None,
+                },
+            )
+            .ok()
+        });
+        let Some(toolchain) = found else { return };
+        spec.show = toolchain.shown_beside(Path::new(INSIDE_WORK));
+        let fixed = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH");
+        let fixed = fixed.map_or("", |(_, path)| path);
+        let path = format!("{fixed}:{}", toolchain.path);
+        spec.env.insert("PATH".to_owned(), path);
+        spec.env.extend(toolchain.variables);
+    }
+
     fn do_command(&mut self, target: &str) -> Result<Step, SandboxError> {
         let words = match split_command(target, &self.policy.allowed_commands) {
             Ok(words) => words,
@@ -281,7 +340,10 @@ impl Executor<'_> {
         spec.limits.work_files = self.policy.max_output_files.saturating_mul(4).max(10_000);
         spec.limits.work_bytes = self.policy.max_total_output_bytes.saturating_mul(2);
         spec.limits.file_bytes = self.policy.max_total_output_bytes.saturating_add(1);
-        if let Some(model) = self.model {
+        if let Some(program) = spec.command.first().cloned() {
+            self.show_toolchain(&program, &mut spec);
+        }
+        if let Some(model) = self.surroundings.model {
             spec.unix_sockets = true;
             spec.mounts.push(Mount {
                 host: model.folder().to_owned(),
@@ -295,6 +357,14 @@ impl Executor<'_> {
                 }
             };
             spec.env.insert("RUNSEAL_MODEL_IO".to_owned(), socket);
+        }
+        if let Some(session) = self.surroundings.session {
+            let told = connect(&mut spec, session, self.sandbox.isolation());
+            let told = told.map_err(|source| SandboxError::System {
+                what: "listen for models",
+                source,
+            })?;
+            spec.env.extend(told);
         }
         let outcome = match self.sandbox.run(&spec) {
             Ok(outcome) => outcome,
@@ -345,7 +415,7 @@ impl Executor<'_> {
             error,
         };
         // A call that was not answered explains whatever the command made of it.
-        if let Some(miss) = self.model.and_then(ModelServer::fault) {
+        if let Some(miss) = self.surroundings.model.and_then(ModelServer::fault) {
             step = Step {
                 error: Some(miss),
                 status: Status::Failure,
@@ -362,115 +432,6 @@ impl Executor<'_> {
             };
         }
         Ok(step)
-    }
-
-    /// A validation names what it looks at: `exists:`, `absent:`, `utf8:` or `json:` and a path;
-    /// a bare path must exist, and hold JSON where its name says so.
-    fn do_validate(&self, target: &str) -> Step {
-        let (what, path) = match target.split_once(':') {
-            Some((what @ ("exists" | "absent" | "utf8" | "json"), path)) => (what, path),
-            _ if target.ends_with(".json") => ("json", target),
-            _ => ("exists", target),
-        };
-        let Ok(path) = SafePath::parse(path) else {
-            return Step::failed(violation("the path leaves the work folder"));
-        };
-        let content = match self.tree.read(&path, LARGEST_FILE) {
-            Ok(content) => content,
-            Err(error) => return Step::failed(format!("cannot be read: {}", error.kind())),
-        };
-        let fault = match (what, &content) {
-            ("absent", None) => None,
-            ("absent", Some(_)) => Some("the file exists"),
-            (_, None) => Some("the file does not exist"),
-            ("utf8", Some(bytes)) if str::from_utf8(bytes).is_err() => Some("not UTF-8"),
-            ("json", Some(bytes)) if parse_document(bytes, &ReadOptions::default()).is_err() => {
-                Some("not JSON")
-            }
-            _ => None,
-        };
-        let sha256 = content.map(|bytes| ContentHash::of(&bytes));
-        match fault {
-            None => Step {
-                sha256,
-                ..Step::of(Status::Success)
-            },
-            Some(fault) => Step {
-                sha256,
-                ..Step::failed(fault)
-            },
-        }
-    }
-
-    /// A test action names one of the proposal's tests, which is run now.
-    fn do_named_test(&mut self, id: &str) -> Result<Step, SandboxError> {
-        let proposal = self.proposal;
-        let Some(test) = proposal.tests.iter().find(|test| test.id == id) else {
-            return Ok(Step::failed("the proposal has no such test"));
-        };
-        let seen = self.do_test(test)?;
-        let step = seen.step.unwrap_or_else(|| Step::of(Status::Success));
-        if seen.passed {
-            return Ok(Step {
-                status: Status::Success,
-                ..step
-            });
-        }
-        let error = format!("the test did not pass: {}", seen.actual);
-        Ok(Step {
-            status: Status::Failure,
-            error: Some(error),
-            ..step
-        })
-    }
-
-    fn do_test(&mut self, test: &Test) -> Result<TestOutcome, SandboxError> {
-        if test.kind == TestKind::CommandSuccess {
-            let step = self.do_command(&test.target)?;
-            let actual = match (step.exit_code, &step.error) {
-                (Some(code), _) => code.to_string(),
-                (None, Some(error)) => error.clone(),
-                (None, None) => step.status.name().to_owned(),
-            };
-            let is_clean =
-                matches!(step.status, Status::Success | Status::Failure) && step.error.is_none();
-            let passed = is_clean && actual == test.expected;
-            return Ok(TestOutcome {
-                passed,
-                actual,
-                step: Some(step),
-            });
-        }
-        let content = SafePath::parse(&test.target)
-            .map_err(|_| "the path leaves the work folder".to_owned())
-            .and_then(|path| {
-                let read = self.tree.read(&path, LARGEST_FILE);
-                read.map_err(|error| format!("cannot be read: {}", error.kind()))
-            });
-        let (passed, actual) = match (test.kind, content) {
-            (_, Err(error)) => (false, error),
-            (TestKind::FileExists, Ok(content)) => {
-                let actual = content.is_some().to_string();
-                (actual == test.expected, actual)
-            }
-            (_, Ok(None)) => (false, "missing".to_owned()),
-            (TestKind::ContentMatch, Ok(Some(content))) => {
-                let is_same = content == test.expected.as_bytes();
-                (is_same, ContentHash::of(&content).to_string())
-            }
-            (_, Ok(Some(content))) => {
-                let actual = ContentHash::of(&content).to_string();
-                // A bare hash is what an outside producer may write.
-                let is_same = actual == test.expected
-                    || actual.strip_prefix("sha256:") == Some(test.expected.as_str());
-                (is_same, actual)
-            }
-        };
-        Ok(TestOutcome {
-            passed,
-            actual,
-            step: None,
-        })
     }
 }
 
@@ -491,7 +452,7 @@ fn limit_name(limit: Limit) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runseal_core::canon::Value;
+    use runseal_core::canon::{ReadOptions, Value, parse_document};
     use runseal_core::formats::policy::Profile;
 
     fn short() -> Policy {
@@ -515,7 +476,7 @@ mod tests {
             return;
         };
         let proposal = proposal(&["sleep 30", "true"]);
-        let done = execute(&proposal, &short(), &sandbox, None).unwrap();
+        let done = execute(&proposal, &short(), &sandbox, Surroundings::default()).unwrap();
         let statuses: Vec<Status> = done.actions.iter().map(|step| step.status).collect();
         assert_eq!(statuses, [Status::Timeout, Status::Skipped]);
         assert_eq!(done.actions[0].exit_code, Some(124));

@@ -1,6 +1,6 @@
 //! Exporting a pack: staged beside its target, verified strictly, put into its place.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::verify::Level;
@@ -9,17 +9,28 @@ use super::error::HarnessError;
 use super::plan::first_finding;
 use crate::atomic::WriteError;
 use crate::directory::{DirectorySource, RootLink};
+use crate::redact::{KeptSeed, SealingSeed};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
 
-/// Writes a pack of the given files. A pack that does not verify is not published.
-pub(super) fn export_pack(target: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), HarnessError> {
+/// Writes a pack of the given files, and beside it the seed that was made for it; gives the seed's
+/// place. A pack that does not verify is not published.
+pub(super) fn export_pack(
+    target: &Path,
+    files: &[(&str, Vec<u8>)],
+    redactable: Option<&SealingSeed>,
+) -> Result<Option<PathBuf>, HarnessError> {
     check_target(target)?;
     let mut staging = Staging::begin_beside(target).map_err(StagingError::from)?;
     for (name, bytes) in files {
         staging.put(name, bytes).map_err(StagingError::from)?;
     }
+    let kept = redactable
+        .map(|redactable| redactable.keep_beside(target))
+        .transpose()
+        .map_err(StagingError::from)?;
     let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
-    staging.publish(target, how, verify_staged)
+    staging.publish(target, how, verify_staged)?;
+    Ok(kept.and_then(KeptSeed::stays))
 }
 
 /// Judges the pack that is about to be published as strictly as anybody may.
@@ -57,6 +68,8 @@ impl From<StagingError> for HarnessError {
 
 #[cfg(test)]
 mod tests {
+    use runseal_core::formats::redacted::commit::Seed;
+
     use super::*;
 
     #[test]
@@ -64,8 +77,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("out/pack");
         let run = b"{\"run_id\":\"r\"}\n".to_vec();
-        let refused = export_pack(&target, &[("run.json", run)]);
+        let seed = SealingSeed {
+            seed: Seed::from_bytes([1; 32]),
+            is_new: true,
+        };
+        let refused = export_pack(&target, &[("run.json", run)], Some(&seed));
         assert!(matches!(refused, Err(HarnessError::Evidence(_))));
+        // The seed of nothing is gone too.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -5,9 +5,11 @@ use std::path::Path;
 use runseal_core::canon::{
     Dialect, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
 };
-use runseal_core::digest::ContentHash;
+use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::formats::evidence::{EvidenceView, verify_evidence};
 use runseal_core::formats::pack::cover_files;
+use runseal_core::formats::pack::redactable::REDACTABLE;
+use runseal_core::formats::redacted::commit::Seed;
 use runseal_core::formats::run::ResultKind;
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::path::SafePath;
@@ -20,6 +22,7 @@ use super::plan::{Planned, first_finding};
 use super::record::{self, RunRecord, RunnerFacts, Times};
 use super::summary::summarize;
 use super::{Finished, HarnessError, Options, PlanExecution, export, now, versions};
+use crate::redact::{Committing, RedactError, SealingSeed};
 
 #[allow(
     clippy::too_many_arguments,
@@ -39,7 +42,8 @@ pub(super) fn finish(
         let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
         HarnessError::Internal(format!("{error}{}", source.unwrap_or_default()))
     };
-    let mut notes = Vec::new();
+    let unseen = outcome.iter().flat_map(|outcome| &outcome.gaps);
+    let mut notes: Vec<String> = unseen.map(|gap| format!("not seen: {gap}")).collect();
     // Held until the entry is written, so that times in the ledger never go back.
     let mut ledger = match &options.ledger {
         None => None,
@@ -59,7 +63,7 @@ pub(super) fn finish(
     let times = Times { started, completed };
     let run_id = match &options.run_id {
         Some(run_id) => run_id.clone(),
-        None => derive_run_id(times, intent_hash)?,
+        None => derive_run_id(times, intent_hash, options.redactable.as_ref())?,
     };
     let questions: Vec<String> = match planned {
         Planned::Made { bundle, .. } => bundle
@@ -108,6 +112,7 @@ pub(super) fn finish(
     if let (Some(outcome), Some(evidence)) = (&outcome, &evidence) {
         check_evidence(&outcome.proposal, evidence)?;
     }
+    let mut seed = None;
     if let Some(target) = &options.pack {
         let facts = runner_facts(options, outcome.as_ref(), sandbox);
         let runner = record::make_runner(&record, &facts);
@@ -134,10 +139,13 @@ pub(super) fn finish(
             .and_then(|outcome| outcome.model_io.as_ref());
         files.extend(model_io.map(|recording| ("model_io.json", recording)));
         let mut files = stored(&files)?;
+        if let Some(redactable) = &options.redactable {
+            commit(&mut run, &files, &redactable.seed)?;
+        }
         let others = files.iter().map(|(name, bytes)| (*name, bytes.as_slice()));
         cover_files(&mut run, others).map_err(|error| HarnessError::Internal(error.to_string()))?;
         files.extend(stored(&[("run.json", &run)])?);
-        export::export_pack(target, &files)?;
+        seed = export::export_pack(target, &files, options.redactable.as_ref())?;
     }
     if let Some(ledger) = &mut ledger {
         ledger.append(&entry).map_err(ledger_error)?;
@@ -147,7 +155,20 @@ pub(super) fn finish(
         accepted,
         steps: outcome.as_ref().map(summarize).unwrap_or_default(),
         notes,
+        seed,
     })
+}
+
+/// Puts the commitment over all files into run.json.
+fn commit(run: &mut Value, files: &[(&str, Vec<u8>)], seed: &Seed) -> Result<(), HarnessError> {
+    let fail = |error: RedactError| HarnessError::Invalid(error.to_string());
+    let mut committing = Committing::begin(&REDACTABLE, seed);
+    for (name, bytes) in files {
+        let fact = (Digest::of(bytes), bytes.len() as u64);
+        let added = committing.add(name, fact, || Ok(bytes.as_slice()));
+        added.map_err(fail)?;
+    }
+    committing.end_in("run.json", run).map_err(fail)
 }
 
 /// Files as they are stored: canonical, with one LF.
@@ -232,8 +253,13 @@ fn public_path(path: &Path) -> String {
         .to_owned()
 }
 
-/// An id that two runs do not share: of the time, the process and the intent.
-fn derive_run_id(times: Times, intent: ContentHash) -> Result<RunId, HarnessError> {
+/// An id that two runs do not share: of the time, the process and the intent. That of a redactable
+/// pack, which every copy shows, gives nothing away of the intent.
+fn derive_run_id(
+    times: Times,
+    intent: ContentHash,
+    redactable: Option<&SealingSeed>,
+) -> Result<RunId, HarnessError> {
     let seed = Value::object([
         ("completed", Value::from(times.completed)),
         ("intent", Value::from(intent.to_string())),
@@ -242,5 +268,6 @@ fn derive_run_id(times: Times, intent: ContentHash) -> Result<RunId, HarnessErro
     ]);
     let internal = |error: &dyn std::fmt::Display| HarnessError::Internal(error.to_string());
     let digest = canonical_digest(&seed, Dialect::Kernel).map_err(|error| internal(&error))?;
+    let digest = redactable.map_or(digest, |redactable| redactable.seed.blind(&digest));
     RunId::parse(&format!("run_{}", digest.hex_prefix(16))).map_err(|error| internal(&error))
 }

@@ -15,6 +15,7 @@ mod ledger;
 mod model;
 mod plan;
 mod policy_file;
+mod proxied;
 mod record;
 mod replay;
 mod summary;
@@ -23,7 +24,9 @@ mod versions;
 mod words;
 mod worktree;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::ContentHash;
@@ -34,15 +37,19 @@ use runseal_core::verify::Level;
 use runseal_kernel::proposal::Proposal;
 use runseal_sandbox::{Isolation, Missing, Sandbox, SandboxError};
 
-use execute::{Executed, execute};
+use crate::models::ModelSession;
+use execute::{Executed, Surroundings, execute};
 use model::{Answers, Identity, ModelServer, parse_recording};
 use plan::{Planned, check_proposal, first_finding, plan, read_input, take_proposal};
+use proxied::finish_recording;
+
+use crate::redact::SealingSeed;
 
 pub use error::HarnessError;
 pub use ledger::{LedgerError, LockedLedger};
 pub use policy_file::read_policy;
 pub use replay::{
-    RecordedExecution, ReplayedExecution, held_proposal, parse_proposal, replay_execution,
+    Caller, RecordedExecution, ReplayedExecution, held_proposal, parse_proposal, replay_execution,
 };
 pub use summary::{StepEnding, StepSummary};
 
@@ -67,13 +74,15 @@ pub enum ModelMode {
     },
     /// To a recording.
     Replay,
+    /// Through a proxy that records, to wherever it leads.
+    Proxy,
 }
 
 impl ModelMode {
     fn name(&self) -> &'static str {
         match self {
             Self::None => "none",
-            Self::Record { .. } => "record",
+            Self::Record { .. } | Self::Proxy => "record",
             Self::Replay => "replay",
         }
     }
@@ -106,6 +115,13 @@ pub struct Options {
     pub model: ModelMode,
     /// The file of the model recording.
     pub model_io: Option<PathBuf>,
+    /// The seed of a pack of which parts may be withheld later.
+    pub redactable: Option<SealingSeed>,
+    /// Where programs are looked for that the policy names and the sandbox's PATH has not: the PATH
+    /// of whoever calls.
+    pub program_path: Option<OsString>,
+    /// With [`ModelMode::Proxy`]: who stands between commands and models.
+    pub models: Option<Arc<dyn ModelSession>>,
 }
 
 /// What a run gave.
@@ -119,6 +135,8 @@ pub struct Finished {
     pub steps: Vec<StepSummary>,
     /// What a person should know besides.
     pub notes: Vec<String>,
+    /// Where the seed is kept that was made for the pack.
+    pub seed: Option<PathBuf>,
 }
 
 /// What an execution left.
@@ -126,6 +144,8 @@ struct PlanExecution {
     proposal: Proposal,
     done: Executed,
     model_io: Option<Value>,
+    /// What the recording of models cannot have seen.
+    gaps: Vec<String>,
 }
 
 /// Runs an intent.
@@ -189,7 +209,7 @@ fn check_model_policy(options: &Options) -> Result<(), HarnessError> {
             options.policy.name
         )));
     }
-    if options.model_io.is_none() {
+    if options.model_io.is_none() && options.model != ModelMode::Proxy {
         return Err(HarnessError::Policy(format!(
             "PL5: model mode {mode} needs the path of a recording"
         )));
@@ -239,10 +259,23 @@ fn run_proposal(
     sandbox: &Sandbox,
 ) -> Result<PlanExecution, HarnessError> {
     let server = start_model(options)?;
-    let done = execute(&proposal, &options.policy, sandbox, server.as_ref())
+    let surroundings = Surroundings {
+        model: server.as_ref(),
+        session: options.models.as_ref(),
+        programs: options.program_path.as_deref(),
+    };
+    let done = execute(&proposal, &options.policy, sandbox, surroundings)
         .map_err(|error| sandbox_error(&error))?;
-    let model_io = server.map(ModelServer::finish);
-    if let (Some(recording), ModelMode::Record { .. }, Some(path)) =
+    let mut gaps = Vec::new();
+    let model_io = match &options.models {
+        Some(session) => {
+            let (recording, unseen) = finish_recording(session.as_ref(), &options.policy)?;
+            gaps = unseen;
+            Some(recording)
+        }
+        None => server.map(ModelServer::finish),
+    };
+    if let (Some(recording), ModelMode::Record { .. } | ModelMode::Proxy, Some(path)) =
         (&model_io, &options.model, &options.model_io)
     {
         let mut bytes = canonical_bytes(recording, Dialect::Kernel)
@@ -255,6 +288,7 @@ fn run_proposal(
         proposal,
         done,
         model_io,
+        gaps,
     })
 }
 
@@ -272,7 +306,7 @@ fn sandbox_error(error: &SandboxError) -> HarnessError {
 
 fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
     let (answers, identity) = match (&options.model, &options.model_io) {
-        (ModelMode::None, _) | (_, None) => return Ok(None),
+        (ModelMode::None | ModelMode::Proxy, _) | (_, None) => return Ok(None),
         (ModelMode::Record { command }, Some(_)) => {
             let identity = Identity {
                 adapter_id: "runseal-model-cmd".to_owned(),
@@ -307,7 +341,7 @@ fn parse_answers(bytes: &[u8], path: &str) -> Result<(Answers, Identity), Harnes
         HarnessError::NotJson(format!("{}: {path} {}", error.kind, error.position))
     })?;
     let root: Node<'_> = document.root();
-    let report = verify_model_io(&ModelIoView { root }, Level::Document);
+    let report = verify_model_io(&ModelIoView { root, bodies: None }, Level::Document);
     if !report.is_valid() {
         let finding = first_finding(&report);
         return Err(HarnessError::Invalid(format!("{finding}: {path}")));

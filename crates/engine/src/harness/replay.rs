@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 
 use runseal_core::canon::{
     Dialect, Document, Node, ReadOptions, Value, canonical_bytes, canonical_text, parse_document,
@@ -18,11 +19,13 @@ use runseal_kernel::proposal::Proposal;
 use runseal_sandbox::Isolation;
 
 use super::error::HarnessError;
-use super::execute::execute;
+use super::execute::{Surroundings, execute};
 use super::model::ModelServer;
 use super::plan::{check_proposal, first_finding};
+use super::proxied::Answering;
 use super::record::{Times, make_evidence, make_execution};
 use super::{open_sandbox, parse_answers, sandbox_error};
+use crate::models::StartReplay;
 
 /// What a pack says about an execution.
 pub struct RecordedExecution<'a> {
@@ -75,6 +78,15 @@ fn parse_verified(root: Node<'_>) -> Result<Proposal, HarnessError> {
     Ok(proposal)
 }
 
+/// What a replay takes from whoever calls.
+#[derive(Clone, Copy, Default)]
+pub struct Caller<'a> {
+    /// Where programs are looked for that the policy names and the sandbox's PATH has not: their PATH.
+    pub programs: Option<&'a OsStr>,
+    /// Who answers for models from what was recorded; none where nobody can.
+    pub models: Option<StartReplay<'a>>,
+}
+
 /// Executes the proposal again and compares.
 ///
 /// # Errors
@@ -82,6 +94,7 @@ fn parse_verified(root: Node<'_>) -> Result<Proposal, HarnessError> {
 pub fn replay_execution(
     recorded: &RecordedExecution<'_>,
     proposal: &Proposal,
+    caller: &Caller<'_>,
 ) -> Result<ReplayedExecution, HarnessError> {
     let declared = text(recorded.evidence, "proposal_hash").unwrap_or_default();
     if declared != proposal.hash().to_string() {
@@ -96,7 +109,11 @@ pub fn replay_execution(
         }
         None => return Err(HarnessError::Invalid("run.json has no policy".to_owned())),
     };
-    let server = match recorded.model_io {
+    let answering = match recorded.model_io {
+        None => None,
+        Some(bytes) => Answering::start(bytes, caller.models)?,
+    };
+    let server = match recorded.model_io.filter(|_| answering.is_none()) {
         None => None,
         Some(bytes) => {
             let (answers, identity) = parse_answers(bytes, "model_io.json")?;
@@ -106,7 +123,12 @@ pub fn replay_execution(
         }
     };
     let sandbox = open_sandbox(Isolation::Full)?;
-    let done = execute(proposal, &policy, &sandbox, server.as_ref())
+    let surroundings = Surroundings {
+        model: server.as_ref(),
+        session: answering.as_ref().map(Answering::session),
+        programs: caller.programs,
+    };
+    let done = execute(proposal, &policy, &sandbox, surroundings)
         .map_err(|error| sandbox_error(&error))?;
     let times = Times {
         started: 0,
@@ -121,6 +143,18 @@ pub fn replay_execution(
     if let Some(sealed) = recorded.run.get("execution") {
         let before = (recorded.evidence, sealed);
         compare_execution(&mut replayed, before, (evidence.root(), execution.root()));
+    }
+    if let Some(answering) = answering {
+        let traffic = answering.finish()?;
+        if traffic.misses.is_empty() && traffic.unused == 0 {
+            let same = "every call to a model, answered from the recording";
+            replayed.same.push(same.to_owned());
+        }
+        replayed.differences.extend(traffic.misses);
+        if traffic.unused > 0 {
+            let unused = format!("{} recorded calls to models were not made", traffic.unused);
+            replayed.differences.push(unused);
+        }
     }
     if let Some(server) = server {
         compare_calls(&mut replayed, recorded.model_io, &server.finish());

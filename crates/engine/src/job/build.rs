@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::iter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use runseal_core::canon::{
@@ -19,6 +19,9 @@ use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::StepBody;
+use runseal_core::formats::job_bundle::redactable::REDACTABLE;
+use runseal_core::formats::redacted::commit::Seed;
+use runseal_core::formats::redacted::documents::FileKind;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Level;
 use thiserror::Error;
@@ -26,6 +29,7 @@ use thiserror::Error;
 use super::source::{Resolver, SourceTree, cut_slice, section_range};
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
 use crate::atomic::{WriteError, folder_of};
+use crate::redact::{Committing, KeptSeed, RedactError, SealingSeed};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
 use crate::store::{
     JobId, JobRecord, JobRunId, SectionRecord, StepId, StoreError, StoreReader, try_visit_steps,
@@ -33,6 +37,7 @@ use crate::store::{
 
 /// The version of the protocol that is written.
 const BUNDLE_VERSION: &str = "5.0.0";
+const MANIFEST: &str = "bundle.json";
 
 /// Why there is no bundle.
 #[derive(Debug, Error)]
@@ -52,6 +57,9 @@ pub enum BuildError {
     /// The manifest has no canonical form, or what it is made of could not be kept.
     #[error(transparent)]
     Canon(#[from] CanonError),
+    /// The bundle cannot be committed to.
+    #[error(transparent)]
+    Commitment(#[from] RedactError),
     /// The tree of sources cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -103,6 +111,19 @@ pub fn build_job_bundle(
     job_id: &JobId,
     target: &Path,
 ) -> Result<Summary, BuildError> {
+    let built = build_redactable(store, root, (run_id, job_id), target, None)?;
+    Ok(built.0)
+}
+
+/// The same with a commitment in the manifest, so that parts can be withheld later. Gives the
+/// place of the seed too, where one was made. The manifest is held in memory for it.
+pub fn build_redactable(
+    store: &dyn StoreReader,
+    root: &Path,
+    (run_id, job_id): (&JobRunId, &JobId),
+    target: &Path,
+    redactable: Option<&SealingSeed>,
+) -> Result<(Summary, Option<PathBuf>), BuildError> {
     let job = check_complete(store, run_id, job_id)?;
     let tree = SourceTree::open(root)?;
     check_place(target, Place::FreeOrEmptyFolder)?;
@@ -110,11 +131,17 @@ pub fn build_job_bundle(
     let mut steps = Scratch::beside(staging.path())?;
     let mut artifacts = read_steps(store, job_id, &mut steps)?;
     write_artifacts(&tree, &mut artifacts, &mut staging)?;
-    write_manifest(&job, &mut steps, &artifacts, &mut staging)?;
+    let seed = redactable.map(|redactable| &redactable.seed);
+    write_manifest(&job, &mut steps, &artifacts, &mut staging, seed)?;
     // Verifying takes memory of its own.
     drop((artifacts, steps));
+    let kept = redactable
+        .map(|redactable| redactable.keep_beside(target))
+        .transpose()
+        .map_err(StagingError::from)?;
     let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
-    staging.publish(target, how, verify_staged)
+    let summary = staging.publish(target, how, verify_staged)?;
+    Ok((summary, kept.and_then(KeptSeed::stays)))
 }
 
 /// Judges the bundle that is about to be published as strictly as anybody may.
@@ -364,22 +391,27 @@ fn write_manifest(
     steps: &mut Scratch,
     artifacts: &Artifacts,
     staging: &mut Staging,
+    seed: Option<&Seed>,
 ) -> Result<(), BuildError> {
     let plan_hash = compute_plan_hash(job, steps)?;
     let written = artifacts
         .iter()
         .filter_map(|(key, artifact)| Some((*key, artifact.written?.sha256)));
     let root_hash = compute_root_hash(written).to_string();
-    let manifest = Manifest {
+    let mut manifest = Manifest {
         job,
         artifacts,
         plan_hash: plan_hash.to_string(),
+        provenance: Value::object::<Value>([]),
     };
+    if let Some(seed) = seed {
+        manifest.provenance = manifest.commit(seed, &root_hash, steps, staging.path())?;
+    }
     // The bundle's id is the hash of the manifest in which the two hashes are still empty.
     let mut hasher = Hasher::new();
     manifest.write(&mut hasher, "", "", steps)?;
     let bundle_id = hasher.finish().to_string();
-    let (file, place) = staging.create("bundle.json").map_err(StagingError::from)?;
+    let (file, place) = staging.create(MANIFEST).map_err(StagingError::from)?;
     let mut file = io::BufWriter::new(file);
     manifest.write(&mut file, &bundle_id, &root_hash, steps)?;
     let ended = file.write_all(b"\n").and_then(|()| file.flush());
@@ -402,9 +434,41 @@ struct Manifest<'a> {
     job: &'a JobRecord,
     artifacts: &'a Artifacts,
     plan_hash: String,
+    provenance: Value,
 }
 
 impl Manifest<'_> {
+    /// What `provenance` holds: the commitment to the artifacts and to the rest of the manifest.
+    fn commit(
+        &self,
+        seed: &Seed,
+        root_hash: &str,
+        steps: &mut Scratch,
+        folder: &Path,
+    ) -> Result<Value, BuildError> {
+        let mut committing = Committing::begin(&REDACTABLE, seed);
+        for (key, artifact) in self.artifacts {
+            let Some(written) = artifact.written else {
+                continue;
+            };
+            let path = format!("artifacts/{}", key.file_name());
+            let file = folder.join(&path);
+            committing.add(&path, (written.sha256, written.bytes), || {
+                File::open(&file).map_err(|source| {
+                    let path = path.clone();
+                    RedactError::Source(SourceError::Io { path, source })
+                })
+            })?;
+        }
+        let mut text = Vec::new();
+        self.write(&mut text, "", root_hash, steps)?;
+        let fail = |fault| RedactError::NoCommitment(format!("the manifest: {fault}"));
+        let mut document = FileKind::Json.read(&text).map_err(fail)?;
+        committing.end_in(MANIFEST, &mut document)?;
+        let provenance = document.get("provenance").cloned();
+        Ok(provenance.unwrap_or(Value::Null))
+    }
+
     fn write(
         &self,
         sink: &mut dyn Write,
@@ -429,7 +493,7 @@ impl Manifest<'_> {
         manifest.member("job_id", &text(self.job.job_id.as_str()))?;
         manifest.member("message_id", &text(self.job.message_id.as_str()))?;
         manifest.member("plan_hash", &text(&self.plan_hash))?;
-        manifest.member("provenance", &Value::Object(BTreeMap::new()))?;
+        manifest.member("provenance", &self.provenance)?;
         manifest.member("run_id", &text(self.job.run_id.as_str()))?;
         manifest.list("steps", |list| list.append(steps.rewound()?))?;
         manifest.end()?;

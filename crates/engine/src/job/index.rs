@@ -33,7 +33,7 @@ pub enum IndexError {
     Path {
         /// The path as given.
         path: PathBuf,
-        /// Why not.
+        /// What the system said.
         source: std::io::Error,
     },
     /// A path is not below the root.
@@ -120,8 +120,8 @@ pub fn index_paths(
         }
         let text = match read_indexable(&tree, path, metadata) {
             Ok(text) => text,
-            Err(why) => {
-                skipped.push((path.clone(), why));
+            Err(reason) => {
+                skipped.push((path.clone(), reason));
                 continue;
             }
         };

@@ -86,14 +86,14 @@ pub fn replay_job_bundle(
             _ => None,
         }
     };
-    let mut by_read: BTreeMap<(&Text<'_>, &Text<'_>), ContentFact> = BTreeMap::new();
-    let mut artifacts = Vec::with_capacity(manifest.artifacts.len());
-    for artifact in &manifest.artifacts {
+    let mut by_read: BTreeMap<(Text<'_>, Text<'_>), ContentFact> = BTreeMap::new();
+    let mut artifacts = Vec::with_capacity(manifest.artifacts().len());
+    for artifact in manifest.artifacts() {
         let (Some(content), Some(reference), Some(slice), Some(id)) = (
-            content(artifact),
-            artifact.reference.as_ref(),
-            artifact.slice.as_ref(),
-            artifact.artifact_id.as_ref(),
+            content(&artifact),
+            artifact.reference,
+            artifact.slice,
+            artifact.artifact_id,
         ) else {
             continue;
         };
@@ -105,18 +105,13 @@ pub fn replay_job_bundle(
         entry.insert("bytes", content.bytes);
         artifacts.push(entry);
     }
-    let mut elements = manifest.outline.elements();
-    let steps = manifest.steps.iter().filter_map(|step| {
-        let content = by_read.get(&(step.reference.as_ref()?, step.slice.as_ref()?))?;
+    let steps = manifest.steps().filter_map(|step| {
+        let content = by_read.get(&(step.reference?, step.slice?))?;
         let mut result = Value::object([("content_hash", content.sha256.to_string().as_str())]);
         result.insert("bytes", content.bytes);
         let mut entry = Value::object([("outcome", "SUCCESS"), ("op", step.op?.name())]);
-        let (ordinal, step_id) = elements.look(step.start, |node| {
-            let value = |key: &str| node.get(key).map(|node| node.to_value());
-            Some((value("ordinal")?, value("step_id")?))
-        })??;
-        entry.insert("ordinal", ordinal);
-        entry.insert("step_id", step_id);
+        entry.insert("ordinal", step.ordinal?.to_value());
+        entry.insert("step_id", step.step_id?.to_value());
         entry.insert("result", result);
         entry.insert("error", Value::Null);
         Some(entry)

@@ -65,23 +65,27 @@ pub fn verify_job_bundle_then<T>(
     options: VerifyOptions,
     then: impl FnOnce(&VerifiedJob<'_>) -> T,
 ) -> (Verification, Option<T>) {
-    let collected = match open_bundle(path) {
-        Ok(source) => CollectedJob::collect(&source.with_threads(options.threads)),
+    let source = open_bundle(path).map(|source| source.with_threads(options.threads));
+    let collected = match &source {
+        Ok(source) => CollectedJob::collect(source),
         Err(reason) => CollectedJob::absent(reason),
     };
-    let (report, result) = collected.judge(options.level, |bundle| {
+    let judged = collected.judge(options.level, |bundle| {
         let manifest = bundle.manifest();
         let summary = manifest.bundle_id.zip(manifest.root_hash);
         let summary = summary.map(|(bundle_id, root_hash)| Summary {
             bundle_id,
             root_hash,
-            artifact_count: manifest.artifacts.len(),
+            artifact_count: manifest.artifacts().len(),
         });
         (summary, then(bundle))
     });
-    let (summary, result) = result.unzip();
-    let summary = summary.flatten();
-    (Verification { report, summary }, result)
+    let (summary, result) = judged.verified.unzip();
+    let verification = Verification {
+        report: judged.report,
+        summary: summary.flatten(),
+    };
+    (verification, result)
 }
 
 /// The folder of the bundle, which may be reached by a link, or named by its manifest.

@@ -5,6 +5,7 @@ use std::path::Path;
 use runseal_core::source::SourceError;
 use runseal_core::timestamp::format_utc;
 use runseal_core::verify::authenticity::LogNote;
+use runseal_survey::signing::AskedLog;
 use runseal_trust::check::{Found, FoundSignature};
 use runseal_trust::dsse::Envelope;
 use runseal_trust::log::tree::{leaf_hash, prove_inclusion};
@@ -75,31 +76,8 @@ pub struct OpenLog {
     policy: Option<LogPolicy>,
 }
 
-/// Whom to ask, if anybody.
-pub type LogQuestion<'a> = Option<&'a OpenLog>;
-
-impl OpenLog {
-    /// Opens the log (a folder) or proof (a file) at `path`.
-    ///
-    /// # Errors
-    /// When it is neither.
-    pub fn open(path: &Path, policy: Option<LogPolicy>) -> Result<Self, LogQuestionError> {
-        let asked = if path.is_dir() {
-            Asked::Log(Box::new(LogStore::open(path)?))
-        } else {
-            let proof = InclusionProof::parse(&read_text(path)?);
-            let proof = proof.map_err(|error| LogQuestionError::Malformed(error.to_string()))?;
-            Asked::Proof(Box::new(proof))
-        };
-        Ok(Self {
-            asked,
-            shown: path.display().to_string(),
-            policy,
-        })
-    }
-
-    /// What it says of something with these signatures; of what nobody signed, by its digests.
-    pub fn ask(&self, found: &[Found], target: Option<&Target>) -> LogNote {
+impl AskedLog for OpenLog {
+    fn ask(&self, found: &[Found], target: Option<&Target>) -> LogNote {
         let mut entries: Vec<_> = found
             .iter()
             .filter_map(envelope_of)
@@ -119,6 +97,27 @@ impl OpenLog {
             log: self.shown.clone(),
             sentence,
         }
+    }
+}
+
+impl OpenLog {
+    /// Opens the log (a folder) or proof (a file) at `path`.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn open(path: &Path, policy: Option<LogPolicy>) -> Result<Self, LogQuestionError> {
+        let asked = if path.is_dir() {
+            Asked::Log(Box::new(LogStore::open(path)?))
+        } else {
+            let proof = InclusionProof::parse(&read_text(path)?);
+            let proof = proof.map_err(|error| LogQuestionError::Malformed(error.to_string()))?;
+            Asked::Proof(Box::new(proof))
+        };
+        Ok(Self {
+            asked,
+            shown: path.display().to_string(),
+            policy,
+        })
     }
 
     fn ask_proof(&self, proof: &InclusionProof, entries: &[LogEntry]) -> Result<String, String> {

@@ -8,7 +8,8 @@ use runseal_core::digest::Digest;
 use runseal_trust::log::tree::{Frontier, empty_root, leaf_hash};
 use runseal_trust::log::{Checkpoint, LogEntry};
 
-use super::store::{ENTRIES, LEAF, LEAVES, LogError, LogStore, NODE, NODES, read_next};
+use super::files::{ENTRIES, LEAF, LEAVES, LogError, NODE, NODES, read_next};
+use super::store::LogStore;
 
 /// Faults that are named one by one.
 const MAX_FAULTS: usize = 100;

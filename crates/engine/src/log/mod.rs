@@ -12,9 +12,14 @@
 //! a killed process leaves behind `head` counts for nobody and is cut off by the next one.
 
 mod answer;
+mod append;
 mod audit;
+mod files;
+mod index;
 mod store;
 
-pub use answer::{LogQuestion, LogQuestionError, OpenLog, read_log_policy};
+pub use answer::{LogQuestionError, OpenLog, read_log_policy};
+pub use append::Appender;
 pub use audit::{AuditReport, audit_log};
-pub use store::{Appender, LogError, LogStore};
+pub use files::LogError;
+pub use store::LogStore;

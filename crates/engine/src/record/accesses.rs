@@ -1,43 +1,36 @@
 //! Sorts what a command was seen to do: which files are inputs, which belong to the machine, which
 //! folders were listed, and what could not be seen.
 
+mod gaps;
+mod originals;
+mod places;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::path::SafePath;
-use runseal_sandbox::{
-    Changed, FirstUse, FolderLayer, Gap, NEVER_SEEN, Observation, ObservedFile, ObservedKind,
+use runseal_sandbox::{FirstUse, NEVER_SEEN, Observation, ObservedFile, ObservedKind};
+
+use self::gaps::{general_name, some_of};
+use self::places::{
+    InputPlace, input_of, is_harmless, is_of_the_kernel, is_private, safe_path, text_of,
 };
-
 use super::run::CommandRun;
-
-/// What the sandbox makes by itself; nothing of the machine is in them.
-const OF_THE_SANDBOX: [&str; 4] = [
-    "/etc/group",
-    "/etc/hosts",
-    "/etc/nsswitch.conf",
-    "/etc/passwd",
-];
+pub(crate) use gaps::observed_gaps;
+pub(crate) use places::{Places, is_of_the_machine};
 
 /// What recording never sees or keeps, beside what no observation sees.
 const NEVER_KEPT: [&str; 3] = [
     "times, owners and extended attributes of files, and rights beyond the execute bit",
-    "what a service outside the sandbox does for the command; it cannot be reached",
+    "what a service outside the sandbox does for the command: none can be reached but, with --proxy, models",
     "what a process did that was still running when the command ended: it was ended with it",
 ];
 
 /// Names of one folder that are kept at the most.
 const MOST_LISTED: usize = 10_000;
-
-/// Files that are sealed at the most where nothing was seen, and all that may have been read are.
-const MOST_DECLARED: usize = 20_000;
-
-/// Examples that a gap names.
-const SHOWN: usize = 5;
 
 /// A file that a run read and that goes into the bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,25 +99,6 @@ pub enum AccessError {
         /// Why.
         source: io::Error,
     },
-}
-
-/// Which part of the machine a run was to read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Places<'a> {
-    /// The command's folder.
-    pub(crate) folder: &'a Path,
-    /// The inputs that were named, as they are on the host: canonical.
-    pub(crate) inputs: &'a [PathBuf],
-    /// Where bundles go, where that was not there when the command ran.
-    pub(crate) out: Option<&'a Path>,
-    /// What else of the host the command saw: toolchains, wherever they lie.
-    pub(crate) shown: &'a [PathBuf],
-}
-
-impl Places<'_> {
-    fn shows(&self, path: &Path) -> bool {
-        self.shown.iter().any(|shown| path.starts_with(shown))
-    }
 }
 
 /// Sorts what `run` did.
@@ -250,20 +224,6 @@ impl Accesses {
         Ok(())
     }
 
-    /// Sources of Python modules whose compiled form was read: Python compares the two, and a replay
-    /// has to compile them anew, since times are not kept.
-    fn add_sources(&mut self, places: Places<'_>) -> Result<(), AccessError> {
-        let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
-        let sources: BTreeSet<PathBuf> = known
-            .iter()
-            .filter_map(|path| python_source(path))
-            .collect();
-        for source in sources.difference(&known) {
-            self.add_original(source, places, &known)?;
-        }
-        Ok(())
-    }
-
     /// The links below the folder over which `file` was reached.
     fn add_links(&mut self, file: &ObservedFile, places: Places<'_>) {
         for name in &file.also_as {
@@ -351,316 +311,5 @@ impl Accesses {
         }
         self.listed.insert(relative, names);
         Ok(())
-    }
-
-    /// Everything below the folder: what may have been read, where nothing was seen.
-    fn add_folder(&mut self, places: Places<'_>) -> Result<(), AccessError> {
-        let entries = fs::read_dir(places.folder).map_err(|source| AccessError::List {
-            path: places.folder.to_owned(),
-            source,
-        })?;
-        let known = BTreeSet::new();
-        for entry in entries.flatten() {
-            let path = entry.path();
-            let is_history = entry.file_name() == OsStr::new(".git");
-            if Some(path.as_path()) != places.out && !is_history {
-                self.add_original(&path, places, &known)?;
-            }
-            if self.files.len() > MOST_DECLARED {
-                return Err(AccessError::TooMany(MOST_DECLARED));
-            }
-        }
-        Ok(())
-    }
-
-    /// What the command took away, or changed without being seen to read it, but whose content
-    /// counts: a file that was appended to or only got other rights.
-    fn add_originals(
-        &mut self,
-        layer: &FolderLayer,
-        places: Places<'_>,
-    ) -> Result<(), AccessError> {
-        let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
-        for change in layer.changes().iter().filter(|change| change.existed) {
-            let host = places.folder.join(&change.path);
-            let counts = match &change.now {
-                Changed::Deleted => true,
-                Changed::File { .. } => {
-                    let now = layer.open(&change.path);
-                    now.is_ok_and(|now| begins_with_file(now, &host))
-                }
-                _ => false,
-            };
-            if counts {
-                self.add_original(&host, places, &known)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn add_original(
-        &mut self,
-        host: &Path,
-        places: Places<'_>,
-        known: &BTreeSet<PathBuf>,
-    ) -> Result<(), AccessError> {
-        let Ok(metadata) = fs::symlink_metadata(host) else {
-            return Ok(());
-        };
-        if metadata.is_symlink() {
-            self.add_link(host, places);
-        } else if metadata.is_dir() {
-            for entry in fs::read_dir(host).into_iter().flatten().flatten() {
-                self.add_original(&entry.path(), places, known)?;
-            }
-        } else if metadata.is_file() && !known.contains(host) {
-            let relative = host.strip_prefix(places.folder).unwrap_or(host);
-            self.files.push(ReadFile {
-                host: host.to_owned(),
-                path: text_of(relative)?.to_owned(),
-                place: safe_path(relative)?,
-                when_opened: None,
-            });
-        }
-        Ok(())
-    }
-}
-
-/// What observation itself says that it missed, and what the command was refused.
-pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
-    let mut gaps = BTreeSet::new();
-    let mut add = |kind: &str, detail: String| {
-        gaps.insert(CaptureGap {
-            kind: kind.to_owned(),
-            detail,
-        });
-    };
-    for attempt in &observation.network {
-        let program = attempt.program.display();
-        let ending = match attempt.is_refused {
-            true => "and was refused",
-            false => "and got it",
-        };
-        add(
-            "network",
-            format!("{program} asked for {} {ending}", attempt.target),
-        );
-    }
-    for gap in &observation.gaps {
-        let (kind, detail) = match gap {
-            Gap::NotObserved { reason } => {
-                ("not-observed", format!("nothing was observed: {reason}"))
-            }
-            Gap::TooManyFiles { not_kept } => (
-                "too-many-files",
-                format!("{not_kept} opens of further files were not kept"),
-            ),
-            Gap::TooManyPrograms => (
-                "too-many-programs",
-                "more programs used randomness, threads or the network than are kept".to_owned(),
-            ),
-            Gap::Unresolved { count } => (
-                "unresolved",
-                format!(
-                    "{count} opens could not be told: their process was gone or changed the name"
-                ),
-            ),
-            Gap::MountBelow { path } => (
-                "mount",
-                format!(
-                    "`{}` is another file system and was not shown",
-                    path.display()
-                ),
-            ),
-            // Where the copy was means nothing to anybody.
-            Gap::CopiedFolder { .. } => (
-                "copied-folder",
-                "the command ran in a copy of the folder, under another path".to_owned(),
-            ),
-        };
-        add(kind, detail);
-    }
-    gaps
-}
-
-/// Whether the file at `host` is the beginning of `now`: appended to, or left as it was.
-fn begins_with_file(mut now: fs::File, host: &Path) -> bool {
-    let Ok(mut before) = fs::File::open(host) else {
-        return false;
-    };
-    let is_empty = before.metadata().is_ok_and(|metadata| metadata.len() == 0);
-    let (mut a, mut b) = (vec![0; 64 << 10], vec![0; 64 << 10]);
-    loop {
-        let Ok(count) = crate::input::fill(&mut before, &mut a) else {
-            return false;
-        };
-        if count == 0 {
-            return !is_empty;
-        }
-        match crate::input::fill(&mut now, &mut b[..count]) {
-            Ok(other) if other == count && a[..count] == b[..count] => {}
-            _ => return false,
-        }
-    }
-}
-
-/// `a/b.py` for `a/__pycache__/b.cpython-311.pyc`.
-fn python_source(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str()?.strip_suffix(".pyc")?;
-    let cache = path.parent()?;
-    if cache.file_name()? != OsStr::new("__pycache__") {
-        return None;
-    }
-    let module = name.split('.').next()?;
-    Some(cache.parent()?.join(format!("{module}.py")))
-}
-
-/// Which of the places that a run was to read a path lies in.
-#[derive(Debug, Clone, Copy)]
-enum InputPlace<'a> {
-    /// Below the command's folder.
-    Folder(&'a Path),
-    /// Below the folder and named as an input.
-    Named(&'a Path),
-    /// An input outside of the folder.
-    Elsewhere { absolute: &'a Path, place: &'a Path },
-}
-
-impl<'a> InputPlace<'a> {
-    fn place(&self) -> &'a Path {
-        match self {
-            Self::Folder(path) | Self::Named(path) => path,
-            Self::Elsewhere { place, .. } => place,
-        }
-    }
-}
-
-fn input_of<'a>(path: &'a Path, places: Places<'_>) -> Option<InputPlace<'a>> {
-    let named = places.inputs.iter().find(|input| path.starts_with(input));
-    match (path.strip_prefix(places.folder).ok(), named) {
-        (Some(relative), None) => Some(InputPlace::Folder(relative)),
-        (Some(relative), Some(_)) => Some(InputPlace::Named(relative)),
-        (None, Some(input)) => {
-            // `/data/set/a.csv` of the input `/data/set` goes to `set/a.csv`.
-            let above = input.parent().unwrap_or(Path::new("/"));
-            let place = path.strip_prefix(above).unwrap_or(path);
-            Some(InputPlace::Elsewhere {
-                absolute: path,
-                place,
-            })
-        }
-        (None, None) => None,
-    }
-}
-
-fn is_private(path: &Path) -> bool {
-    ["/tmp", "/dev/shm"].iter().any(|top| path.starts_with(top))
-}
-
-fn is_of_the_kernel(path: &Path) -> bool {
-    ["/proc", "/sys"].iter().any(|top| path.starts_with(top))
-}
-
-/// Whether a file outside of the folder is one of the machine's that can be hashed.
-pub(crate) fn is_of_the_machine(path: &Path) -> bool {
-    let is_own = OF_THE_SANDBOX.iter().any(|own| path == Path::new(own));
-    !is_own && !is_private(path) && !is_of_the_kernel(path) && !path.starts_with("/dev")
-}
-
-/// Devices that give everybody the same.
-fn is_harmless(path: &Path) -> bool {
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"]
-        .iter()
-        .any(|own| path == Path::new(own))
-        || path.starts_with("/proc")
-}
-
-/// `/proc/17/stat` as `/proc/<process>/stat`: numbers of processes mean nothing later.
-fn general_name(path: &Path) -> String {
-    let part = |part: &OsStr| match part.to_str() {
-        Some(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            "<process>".to_owned()
-        }
-        _ => part.to_string_lossy().into_owned(),
-    };
-    path.iter()
-        .map(part)
-        .collect::<Vec<_>>()
-        .join("/")
-        .replacen("//", "/", 1)
-}
-
-/// The first of some names, and how many more there are.
-fn some_of(names: &[String]) -> String {
-    let shown = names
-        .iter()
-        .take(SHOWN)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
-
-fn text_of(path: &Path) -> Result<&str, AccessError> {
-    path.to_str().ok_or_else(|| AccessError::Name {
-        shown: path
-            .as_os_str()
-            .as_encoded_bytes()
-            .escape_ascii()
-            .to_string(),
-        why: "it is no UTF-8".to_owned(),
-    })
-}
-
-fn safe_path(path: &Path) -> Result<SafePath, AccessError> {
-    let text = text_of(path)?;
-    SafePath::parse(text).map_err(|fault| AccessError::Name {
-        shown: text.escape_debug().to_string(),
-        why: fault.to_string(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn input_elsewhere_keeps_its_own_name_and_what_is_below_it() {
-        let inputs = [PathBuf::from("/data/set"), PathBuf::from("/p/own.csv")];
-        let places = Places {
-            folder: Path::new("/p"),
-            inputs: &inputs,
-            out: None,
-            shown: &[],
-        };
-        let place = |path: &'static str| {
-            let found = input_of(Path::new(path), places);
-            found.map(|found| found.place().display().to_string())
-        };
-        assert_eq!(place("/data/set/a/b.csv").as_deref(), Some("set/a/b.csv"));
-        assert_eq!(place("/p/own.csv").as_deref(), Some("own.csv"));
-        assert_eq!(place("/p/lib/x.py").as_deref(), Some("lib/x.py"));
-        assert_eq!(place("/data/settle"), None);
-    }
-
-    #[test]
-    fn python_source_is_found_beside_its_cache() {
-        let source = |path: &str| python_source(Path::new(path));
-        let cached = "/p/lib/__pycache__/helper.cpython-311.opt-1.pyc";
-        assert_eq!(source(cached), Some("/p/lib/helper.py".into()));
-        assert_eq!(source("/p/lib/helper.pyc"), None);
-        assert_eq!(source("/p/__pycache__/helper.txt"), None);
-    }
-
-    #[test]
-    fn general_name_has_no_process_numbers() {
-        assert_eq!(
-            general_name(Path::new("/proc/17/stat")),
-            "/proc/<process>/stat"
-        );
-        assert_eq!(general_name(Path::new("/sys/x1")), "/sys/x1");
     }
 }

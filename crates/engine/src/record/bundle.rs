@@ -4,19 +4,23 @@
 use std::path::Path;
 
 use runseal_core::formats::run_bundle::layout::{MANIFEST, RUN_ENVIRONMENT, RUN_OUTPUT};
-use runseal_core::formats::run_bundle::recorded::{is_recorded, parse_gaps};
+use runseal_core::formats::run_bundle::recorded::{is_declared, is_recorded, parse_gaps};
 use runseal_core::source::Source;
 use runseal_core::verify::Report;
 use runseal_sandbox::{Limits, Sandbox, SandboxError};
 
+use super::error::{RecordError, work_error};
 use super::replay::{RecordedOptions, replay_recorded};
 use super::run::RunError;
-use super::seal::{RecordError, work_error};
 use crate::run::contracts::{Program, check_engine};
 use crate::run::engine_files::restore_engine;
 use crate::run::replay::{Replay, ReplayOptions, replay_engine};
 use crate::run::seal::SealError;
 use crate::run::verify::{VerifyOptions, verify_run_source};
+
+/// Why a run that its own program described is not executed again.
+const DESCRIBED_ITSELF: &str = "a program described this run from within, so there is no command \
+    that gives it again; `runseal record -- COMMAND` seals one that there is";
 
 /// What a replay came to.
 #[derive(Debug)]
@@ -66,6 +70,13 @@ pub fn replay_bundle(
         };
         let sandbox = || sandbox().map_err(|error| RunError::from(error).into());
         let replay = replay_recorded(&run, &options, sandbox, replay)?;
+        return Ok(Replayed::Judged(Box::new(replay)));
+    }
+    let declared = run
+        .document(MANIFEST)
+        .is_some_and(|manifest| is_declared(manifest.root()));
+    if declared {
+        replay.rules[5].push(DESCRIBED_ITSELF.to_owned());
         return Ok(Replayed::Judged(Box::new(replay)));
     }
     let private = tempfile::Builder::new().prefix("runseal-engine-").tempdir();

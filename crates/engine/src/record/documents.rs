@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
-use runseal_core::formats::run_bundle::recorded::{RECORDED_COMMAND, RECORDED_VERSION};
+use runseal_core::formats::run_bundle::recorded::{
+    MODEL_IO_MEMBER, RECORDED_COMMAND, RECORDED_VERSION,
+};
 use runseal_sandbox::Ending;
 
 use super::accesses::Link;
@@ -56,6 +58,7 @@ pub(crate) struct TakenIn<'a> {
     pub(crate) inputs: &'a [FileEntry],
     pub(crate) links: Vec<&'a Link>,
     pub(crate) stdin: Option<FileEntry>,
+    pub(crate) model_io: Option<FileEntry>,
 }
 
 /// RUN_INPUT.json.
@@ -81,6 +84,9 @@ pub(crate) fn make_input(taken: &TakenIn<'_>) -> Value {
         .as_ref()
         .map_or(Value::Null, FileEntry::to_value);
     input.insert("stdin", stdin);
+    if let Some(model_io) = &taken.model_io {
+        input.insert(MODEL_IO_MEMBER, model_io.to_value());
+    }
     if let Some(seconds) = command.fixed_time {
         input.insert("fixed_time", seconds);
     }

@@ -11,6 +11,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
+use runseal_sandbox::check_own_place;
+
 /// What every sandbox shows of the system.
 const SYSTEM: [&str; 9] = [
     "/usr",
@@ -57,6 +59,25 @@ pub(crate) struct Toolchain {
     pub(crate) path: String,
     /// Variables that a version manager needs to find itself.
     pub(crate) variables: Vec<(String, String)>,
+}
+
+impl Toolchain {
+    /// What of it can be shown to a command whose folder is `folder`; what cannot is left out, and the
+    /// command says what it lacks.
+    pub(crate) fn shown_beside(&self, folder: &Path) -> Vec<PathBuf> {
+        let mut shown = BTreeSet::new();
+        for path in &self.shown {
+            let real = path.canonicalize().unwrap_or_else(|_| normalize(path));
+            for place in [path.clone(), real] {
+                // A folder that holds the command's own would cover it.
+                let holds_folder = folder.starts_with(&place);
+                if check_own_place(&place).is_ok() && !holds_folder {
+                    shown.insert(place);
+                }
+            }
+        }
+        shown.into_iter().collect()
+    }
 }
 
 /// A folder of the host that the command sees at another place, or at its own.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
 use runseal_core::formats::run_bundle::layout::{
-    ENGINE_FOLDER, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT,
+    ENGINE_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT,
 };
 use runseal_core::formats::run_bundle::recorded::{
     ListedFile, parse_listed_file, parse_listed_files,
@@ -26,6 +26,7 @@ use super::restore::{RestoreError, Restored, restore};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use super::seal::{RecordError, describe_failure};
 use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left};
+use crate::models::{ModelTraffic, StartReplay};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
 
@@ -33,7 +34,7 @@ use crate::run::verify::VerifiedRun;
 const SOMEWHERE: &str = "/home/recorded";
 
 /// How to replay a recorded command.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RecordedOptions<'a> {
     /// How often.
     pub times: u32,
@@ -49,6 +50,14 @@ pub struct RecordedOptions<'a> {
     pub limits: Limits,
     /// How it is watched.
     pub watching: Watching,
+    /// Who answers for models from what was recorded; none where nobody can.
+    pub models: Option<StartReplay<'a>>,
+}
+
+impl std::fmt::Debug for RecordedOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecordedOptions").finish_non_exhaustive()
+    }
 }
 
 /// Replays the recorded command in `run`, whose bundle holds.
@@ -95,7 +104,7 @@ pub(crate) fn replay_recorded(
             None
         }
         Err(RestoreError::Read(error)) => return Err(error.into()),
-        Err(RestoreError::Write(error)) => return Err(super::seal::work_error(error)),
+        Err(RestoreError::Write(error)) => return Err(super::error::work_error(error)),
     };
     let (Some(restored), false) = (
         restored,
@@ -103,10 +112,19 @@ pub(crate) fn replay_recorded(
     ) else {
         return Ok(replay);
     };
-    let command = command_of(run, environment, &restored, options)?;
+    let mut command = command_of(run, environment, &restored, options)?;
+    if restored.model_io.is_some() && options.models.is_none() {
+        let what = "it asked models, and this build cannot answer for them (feature `net`)";
+        replay.rules[0].push(what.to_owned());
+        return Ok(replay);
+    }
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
     for _ in 0..options.times.max(1) {
+        // Each run begins with the first recorded answer.
+        if let (Some(recording), Some(start)) = (&restored.model_io, options.models) {
+            command.models = Some(start(recording).map_err(RecordError::Models)?);
+        }
         let again = match run_command(&command, &sandbox, &options.watching) {
             Ok(again) => again,
             Err(RunError::Program(error)) => {
@@ -115,7 +133,11 @@ pub(crate) fn replay_recorded(
             }
             Err(error) => return Err(error.into()),
         };
-        let comparison = sealed.compare(run, &again, &command)?;
+        let mut comparison = sealed.compare(run, &again, &command)?;
+        if let Some(session) = command.models.take() {
+            let traffic = session.finish().map_err(RecordError::Models)?;
+            compare_traffic(&traffic, &mut comparison, &mut replay);
+        }
         if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
             replay.reasons = reasons_of(
                 &restored,
@@ -171,6 +193,7 @@ fn command_of(
         variables: passed,
         secrets: BTreeMap::new(),
         stdin: restored.stdin.clone(),
+        models: None,
         fixed_time: member("fixed_time").and_then(|time| time.as_number()?.to_exact_i64()),
         search: [
             path.map(|path| OsString::from(&*path)),
@@ -286,6 +309,28 @@ impl SealedCommandRun {
     fn read_sealed(&self, run: &VerifiedRun<'_>, place: &str) -> Option<Vec<u8>> {
         let stored = SafePath::parse(self.stored.get(place)?).ok()?;
         run.source().read(&stored, LARGEST_COMPARED).ok()
+    }
+}
+
+/// What the command asked models, beside what it asked them when it was recorded.
+fn compare_traffic(traffic: &ModelTraffic, comparison: &mut Comparison, replay: &mut Replay) {
+    for miss in &traffic.misses {
+        comparison.divergences.push(Divergence {
+            path: MODEL_IO.to_owned(),
+            pointer: None,
+            sealed: "no such request".to_owned(),
+            now: miss.clone(),
+            difference: None,
+        });
+    }
+    if traffic.unused > 0 {
+        let note = format!(
+            "{} recorded answers of models were not asked for",
+            traffic.unused
+        );
+        if !replay.notes.contains(&note) {
+            replay.notes.push(note);
+        }
     }
 }
 

@@ -9,10 +9,14 @@ use std::path::{Component, Path, PathBuf};
 
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
-use runseal_core::formats::run_bundle::layout::{RUN_ENVIRONMENT, RUN_INPUT, STDIN};
-use runseal_core::formats::run_bundle::recorded::{INPUT_LISTS, ListedFile, parse_listed_files};
+use runseal_core::formats::run_bundle::layout::{
+    MODEL_BODIES_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, STDIN,
+};
+use runseal_core::formats::run_bundle::recorded::{
+    INPUT_LISTS, ListedFile, MODEL_IO_MEMBER, parse_listed_files,
+};
 use runseal_core::path::SafePath;
-use runseal_core::source::{Source, SourceError};
+use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_sandbox::Mount;
 
 use crate::run::verify::VerifiedRun;
@@ -24,6 +28,8 @@ pub(crate) struct Restored {
     pub(crate) folder: PathBuf,
     pub(crate) inputs: Vec<Mount>,
     pub(crate) stdin: Vec<u8>,
+    /// What models answered, with its large bodies beside it, where that was recorded.
+    pub(crate) model_io: Option<PathBuf>,
     /// Files that were listed and not read: there is nothing in them.
     pub(crate) placeholders: Vec<String>,
     _private: tempfile::TempDir,
@@ -99,13 +105,38 @@ pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restor
         Some(_) => run.source().read(&safe(STDIN)?, u64::MAX)?,
         None => Vec::new(),
     };
+    let model_io = match input.get(MODEL_IO_MEMBER) {
+        Some(_) => Some(unpack_models(run.source(), &root)?),
+        None => None,
+    };
     Ok(Restored {
         folder: unpacking.folder,
         inputs,
         stdin,
+        model_io,
         placeholders,
         _private: private,
     })
+}
+
+/// Unpacks what models answered, where the command does not see it.
+fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreError> {
+    let folder = root.join("models");
+    let bodies = folder.join(MODEL_BODIES_FOLDER);
+    fs::create_dir_all(&bodies).map_err(RestoreError::Write)?;
+    for entry in source.entries()? {
+        let EntryName::Safe(path) = entry.name else {
+            continue;
+        };
+        let is_body = path.as_str().strip_prefix(MODEL_BODIES_FOLDER);
+        let is_body = is_body.is_some_and(|rest| rest.starts_with('/'));
+        if entry.kind != EntryKind::File || !is_body && path.as_str() != MODEL_IO {
+            continue;
+        }
+        let mut to = File::create_new(folder.join(path.as_str())).map_err(RestoreError::Write)?;
+        io::copy(&mut source.open(&path)?, &mut to).map_err(RestoreError::Write)?;
+    }
+    Ok(folder.join(MODEL_IO))
 }
 
 fn malformed(what: impl Into<String>) -> RestoreError {

@@ -1,9 +1,10 @@
 //! One run of a command in the user's folder: what it is given, and what came of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use runseal_sandbox::{
     CancelToken, Isolation, Limits, Mount, Observation, Observe, OnOutput, Recorded, Sandbox,
@@ -11,7 +12,8 @@ use runseal_sandbox::{
 };
 
 use super::fixed_time::{FixedTime, fix_time};
-use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain, normalize};
+use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain};
+use crate::models::{ModelSession, connect};
 
 /// What the names of parameters begin with in the command's environment.
 pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
@@ -55,6 +57,8 @@ pub struct Command {
     pub fixed_time: Option<i64>,
     /// The variable PATH by which programs are found, and another that is asked after it.
     pub search: [Option<OsString>; 2],
+    /// Who answers for models, where it may ask any.
+    pub models: Option<Arc<dyn ModelSession>>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -87,6 +91,9 @@ pub enum RunError {
         /// Why.
         source: io::Error,
     },
+    /// There is no port for models.
+    #[error("no port can be listened on for models")]
+    Loopback(#[source] io::Error),
     /// It was not run, or nobody knows how it ended.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -158,7 +165,7 @@ pub fn run_command(
     }
     // A copy at a weaker level is not there; then the command works in the copy.
     spec.current_dir.clone_from(&command.appears_at);
-    spec.show = shown_toolchain(command, &toolchain);
+    spec.show = toolchain.shown_beside(&command.appears_at);
     // An input that is to be seen where it is needs no place of its own.
     for input in shown_inputs(command)? {
         match input.host == input.inside {
@@ -168,6 +175,12 @@ pub fn run_command(
     }
     let fixed_time = fix_time(command.fixed_time);
     spec.env = environment_of(command, &toolchain, &fixed_time);
+    if let Some(session) = &command.models {
+        let told = connect(&mut spec, session, sandbox.isolation());
+        for (name, value) in told.map_err(RunError::Loopback)? {
+            spec.env.entry(name).or_insert(value);
+        }
+    }
     let environment = spec.environment();
     spec.env.extend(command.secrets.clone());
     spec.stdin.clone_from(&command.stdin);
@@ -219,22 +232,6 @@ fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
         shown.push(Mount { host: real, inside });
     }
     Ok(shown)
-}
-
-/// What of a toolchain can be shown; what cannot is left out, and the command says what it lacks.
-fn shown_toolchain(command: &Command, toolchain: &Toolchain) -> Vec<PathBuf> {
-    let mut shown = BTreeSet::new();
-    for path in &toolchain.shown {
-        let real = path.canonicalize().unwrap_or_else(|_| normalize(path));
-        for place in [path.clone(), real] {
-            // A folder that holds the command's own would cover it.
-            let holds_folder = command.appears_at.starts_with(&place);
-            if check_own_place(&place).is_ok() && !holds_folder {
-                shown.insert(place);
-            }
-        }
-    }
-    shown.into_iter().collect()
 }
 
 fn environment_of(

@@ -1,40 +1,35 @@
 //! From one run of a command to its sealed run bundle.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+mod files;
+
+use std::path::PathBuf;
 
 use globset::GlobSet;
-use runseal_core::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
-    ARTIFACTS_FOLDER, CONTEXT_STRIPPED, ENGINE_FOLDER, INPUTS_FOLDER, RUN_ENVIRONMENT, RUN_INPUT,
-    RUN_META, RUN_OUTPUT, RunId, STDERR_LOG, STDIN, STDOUT_LOG,
+    CONTEXT_STRIPPED, ENGINE_FOLDER, INPUTS_FOLDER, RUN_ENVIRONMENT, RUN_INPUT, RUN_META,
+    RUN_OUTPUT, RunId,
 };
 use runseal_core::formats::run_bundle::outputs::{HashScope, compute_outputs_hash};
 use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND, RECORDED_VERSION};
 use runseal_core::formats::run_bundle::time::Moment;
-use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
-use runseal_sandbox::outputs::OutputError;
-use runseal_sandbox::{CancelToken, Changed, Ending, Limit, Observation, Sandbox};
+use runseal_sandbox::{CancelToken, Ending, Limit, Observation, Sandbox};
 
-use super::accesses::{AccessError, Accesses, Places, ReadFile, sort_accesses};
+use super::accesses::{Accesses, Places, sort_accesses};
 use super::contracts::make_contracts;
-use super::documents::{FileEntry, Given, TakenIn, make_input, make_output};
-use super::environment::{
-    Circumstances, PackageReader, list_machine, make_environment, modified_ns,
-};
+use super::documents::{TakenIn, make_input, make_output};
+use super::environment::{Circumstances, PackageReader, list_machine, make_environment};
+pub use super::error::RecordError;
 use super::repeat::{Varying, repeat_command};
-use super::run::{Command, CommandRun, RunError, Watching, run_command};
+use super::run::{Command, CommandRun, Watching, run_command};
 use crate::directory::{DirectorySource, RootLink};
-use crate::input::open_regular;
+use crate::models::ModelTraffic;
 use crate::run::command::compute_executable;
-use crate::run::seal::{SealError, make_meta, verify_staged};
-use crate::run::staging::{RunFiles, RunFilesError, Stored};
+use crate::run::seal::{make_meta, verify_staged};
+use crate::run::staging::RunFiles;
+pub(crate) use files::output_path;
 
 /// What to record, and where to seal it.
 #[derive(Debug)]
@@ -74,71 +69,14 @@ pub struct SealedCommand {
     pub written: Vec<String>,
     /// How many files of the machine it used.
     pub outside: usize,
+    /// How many calls to models it made, where they were recorded.
+    pub calls: Option<usize>,
     /// What was not seen.
     pub gaps: Vec<CaptureGap>,
     /// What further runs gave beside it.
     pub varying: Varying,
     /// The run, for what is done with it afterwards.
     pub run: CommandRun,
-}
-
-/// Why nothing was sealed. Nothing is left behind either.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// It was not run.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// It ended badly.
-    #[error("the command {how}")]
-    Failed {
-        /// How it ended.
-        how: String,
-        /// What it said on standard error, as it said it.
-        stderr: Vec<u8>,
-    },
-    /// What it read cannot be sealed.
-    #[error(transparent)]
-    Access(#[from] AccessError),
-    /// A file changed while it was read.
-    #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
-    Changed(String),
-    /// It left something that is no artifact.
-    #[error("the command left `{path}`, which cannot be sealed: {why}")]
-    Left {
-        /// What it left.
-        path: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// What it left could not be read.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-    /// Somebody stopped it.
-    #[error("interrupted")]
-    Interrupted,
-    /// Something could not be read or written, or the target exists.
-    #[error(transparent)]
-    Files(#[from] RunFilesError),
-    /// Something could not be read.
-    #[error(transparent)]
-    Read(#[from] SourceError),
-    /// The command has a text without canonical form.
-    #[error(transparent)]
-    NoForm(#[from] NoCanonicalForm),
-    /// The bundle does not verify.
-    #[error("the bundle would not verify")]
-    Rejected(Vec<Finding>),
-}
-
-impl From<SealError> for RecordError {
-    fn from(error: SealError) -> Self {
-        match error {
-            SealError::Rejected(findings) => Self::Rejected(findings),
-            SealError::Sandbox(error) => Self::Run(error.into()),
-            SealError::Files(error) => Self::Files(error),
-            SealError::Read(error) => Self::Read(error),
-        }
-    }
 }
 
 /// Runs the command and seals the run.
@@ -163,6 +101,10 @@ pub fn record_command(
             stderr: run.recorded.outcome.stderr.bytes,
         });
     }
+    let models = match &request.command.models {
+        Some(session) => Some(session.finish().map_err(RecordError::Models)?),
+        None => None,
+    };
     // Before anything is written: further runs have to find the folder as the first one did.
     let varying = repeat_command(request, &run, sandbox, watching, request.times)?;
     let sealing = Sealing {
@@ -170,6 +112,7 @@ pub fn record_command(
         has_bundles,
         cancel: watching.cancel.as_ref(),
         files: RunFiles::begin(&request.out)?,
+        models,
     };
     sealing.seal(run, varying, packages)
 }
@@ -199,6 +142,8 @@ struct Sealing<'a> {
     has_bundles: bool,
     cancel: Option<&'a CancelToken>,
     files: RunFiles,
+    /// What models were asked, where that was recorded.
+    models: Option<ModelTraffic>,
 }
 
 impl Sealing<'_> {
@@ -234,12 +179,20 @@ impl Sealing<'_> {
         let files = self.put_all(&accesses.files, ENGINE_FOLDER)?;
         let named = self.put_all(&accesses.inputs, INPUTS_FOLDER)?;
         let stdin = self.put_stdin()?;
+        let (model_io, calls) = self.put_models()?.unzip();
+        for gap in self.models.iter().flat_map(|models| &models.gaps) {
+            accesses.gaps.insert(CaptureGap {
+                kind: "model-traffic".to_owned(),
+                detail: gap.clone(),
+            });
+        }
         let taken = TakenIn {
             command,
             files: &files,
             inputs: &named,
             links: accesses.links.iter().collect(),
             stdin,
+            model_io,
         };
         let input = canonical_bytes(&make_input(&taken), Dialect::Jcs)?;
         let inputs_hash = Digest::of(&input);
@@ -291,6 +244,7 @@ impl Sealing<'_> {
             read: files.len() + named.len(),
             written,
             outside,
+            calls,
             gaps: accesses.gaps.into_iter().collect(),
             varying,
             run,
@@ -302,130 +256,6 @@ impl Sealing<'_> {
             true => Err(RecordError::Interrupted),
             false => Ok(()),
         }
-    }
-
-    fn put_all(&mut self, files: &[ReadFile], folder: &str) -> Result<Vec<FileEntry>, RecordError> {
-        let mut used = BTreeSet::new();
-        let mut entries = Vec::new();
-        for file in files {
-            self.check_interrupted()?;
-            // Two inputs of the same name get folders of their own.
-            let mut to = format!("{folder}/{}", file.place);
-            for number in 2.. {
-                if used.insert(to.clone()) {
-                    break;
-                }
-                to = format!("{folder}/{number}/{}", file.place);
-            }
-            entries.push(self.put_read(file, &to)?);
-        }
-        Ok(entries)
-    }
-
-    /// Seals a file that was read, if it still is what was read.
-    fn put_read(&mut self, file: &ReadFile, to: &str) -> Result<FileEntry, RecordError> {
-        let (handle, _) = open_regular(&file.host)?;
-        let look = |handle: &File| {
-            let metadata = handle.metadata().map_err(|source| SourceError::Io {
-                path: file.path.clone(),
-                source,
-            })?;
-            Ok::<_, RecordError>((metadata.len(), modified_ns(&metadata), metadata.mode()))
-        };
-        let before = look(&handle)?;
-        let changed = || RecordError::Changed(file.path.clone());
-        if file
-            .when_opened
-            .is_some_and(|opened| opened != (before.0, before.1))
-        {
-            return Err(changed());
-        }
-        let is_sealed = self
-            .request
-            .reference_above
-            .is_none_or(|most| before.0 <= most);
-        let stored = match is_sealed {
-            true => self.files.put_user_file(&handle, before.0, to)?,
-            false => self.files.digest_user_file(&handle, before.0, to)?,
-        };
-        let after = look(&handle)?;
-        if stored.bytes != before.0 || after != before {
-            return Err(changed());
-        }
-        Ok(entry_of(file.path.clone(), stored, before.2))
-    }
-
-    fn put_stdin(&mut self) -> Result<Option<FileEntry>, RecordError> {
-        let stdin = &self.request.command.stdin;
-        if stdin.is_empty() {
-            return Ok(None);
-        }
-        self.files.put_bytes(STDIN, stdin)?;
-        Ok(Some(log_entry("-", STDIN, stdin)))
-    }
-
-    fn put_outputs(
-        &mut self,
-        run: &CommandRun,
-        accesses: &mut Accesses,
-    ) -> Result<Given, RecordError> {
-        let outcome = &run.recorded.outcome;
-        self.files.put_bytes(STDOUT_LOG, &outcome.stdout.bytes)?;
-        self.files.put_bytes(STDERR_LOG, &outcome.stderr.bytes)?;
-        let mut given = Given {
-            ending: outcome.ending,
-            stdout: log_entry("stdout", STDOUT_LOG, &outcome.stdout.bytes),
-            stderr: log_entry("stderr", STDERR_LOG, &outcome.stderr.bytes),
-            outputs: Vec::new(),
-            folders: Vec::new(),
-            deleted: Vec::new(),
-        };
-        let Some(layer) = &run.recorded.layer else {
-            return Ok(given);
-        };
-        let mut left_out = 0_usize;
-        let changes = layer.changes();
-        for (at, change) in changes.iter().enumerate() {
-            self.check_interrupted()?;
-            if self.is_left_out(&change.path) && change.now != Changed::Deleted {
-                left_out += usize::from(!matches!(change.now, Changed::Folder { .. }));
-                continue;
-            }
-            let path = output_path(&change.path)?;
-            match &change.now {
-                Changed::File { bytes, mode } => {
-                    let handle = layer.open(&change.path)?;
-                    let to = format!("{ARTIFACTS_FOLDER}/{path}");
-                    let stored = self.files.put_user_file(&handle, *bytes, &to)?;
-                    given.outputs.push(entry_of(path, stored, *mode));
-                }
-                Changed::Folder { .. } => {
-                    let next = changes.get(at + 1).map(|next| next.path.as_encoded_bytes());
-                    let below = format!("{path}/");
-                    let is_empty = !next.is_some_and(|next| next.starts_with(below.as_bytes()));
-                    if !change.existed && is_empty {
-                        given.folders.push(path);
-                    }
-                }
-                Changed::Deleted => given.deleted.push(path),
-                Changed::Link { .. } => return Err(left(path, "it is a symbolic link")),
-                Changed::Pipe => return Err(left(path, "it is a named pipe")),
-                Changed::Socket => return Err(left(path, "it is a socket")),
-                Changed::Device => return Err(left(path, "it is a device")),
-            }
-        }
-        if left_out > 0 {
-            accesses.gaps.insert(CaptureGap {
-                kind: "not-kept".to_owned(),
-                detail: format!("{left_out} files were written that --keep leaves out"),
-            });
-        }
-        Ok(given)
-    }
-
-    fn is_left_out(&self, path: &OsStr) -> bool {
-        let keep = self.request.keep.as_ref();
-        keep.is_some_and(|keep| !keep.is_match(Path::new(path)))
     }
 
     fn put_environment(
@@ -484,54 +314,7 @@ impl Sealing<'_> {
     }
 }
 
-fn entry_of(path: String, stored: Stored, mode: u32) -> FileEntry {
-    FileEntry {
-        path,
-        sha256: stored.sha256,
-        bytes: stored.bytes,
-        is_executable: mode & 0o111 != 0,
-        stored: stored.place,
-    }
-}
-
-pub(crate) fn log_entry(path: &str, stored: &str, bytes: &[u8]) -> FileEntry {
-    FileEntry {
-        path: path.to_owned(),
-        sha256: Digest::of(bytes),
-        bytes: bytes.len() as u64,
-        is_executable: false,
-        stored: Some(stored.to_owned()),
-    }
-}
-
-fn left(path: String, why: &str) -> RecordError {
-    RecordError::Left {
-        path,
-        why: why.to_owned(),
-    }
-}
-
-/// The path of something that was left, if a bundle can hold it.
-pub(crate) fn output_path(path: &OsStr) -> Result<String, RecordError> {
-    let shown = path.as_encoded_bytes().escape_ascii().to_string();
-    let Some(text) = path.to_str() else {
-        return Err(left(shown, "its name is no UTF-8"));
-    };
-    match runseal_core::path::SafePath::parse(text) {
-        Ok(path) => Ok(path.to_string()),
-        Err(fault) => Err(left(shown, &format!("unsafe name: {fault}"))),
-    }
-}
-
 /// Whether anything was observed at all.
 pub fn was_observed(observation: Option<&Observation>) -> bool {
     observation.is_some_and(Observation::is_there)
-}
-
-/// An error of the work folder, as it is told.
-pub(crate) fn work_error(source: io::Error) -> RecordError {
-    RecordError::Read(SourceError::Io {
-        path: "the work folder".to_owned(),
-        source,
-    })
 }

@@ -75,7 +75,7 @@ impl Snapshot {
                 Changed::File { bytes, mode } => {
                     let mut file = layer.open(&change.path)?;
                     let digest = digest_through(&mut file, bytes, &mut buffer, |_| Ok(()));
-                    let (sha256, _) = digest.map_err(super::seal::work_error)?;
+                    let (sha256, _) = digest.map_err(super::error::work_error)?;
                     let left = LeftFile {
                         sha256,
                         is_executable: mode & 0o111 != 0,

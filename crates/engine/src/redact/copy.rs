@@ -1,15 +1,19 @@
 //! Redacted copies: planned, written, verified, and put into their place at once.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufReader};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 use std::path::Path;
 
-use runseal_core::canon::{Dialect, JsonString, Value, canonical_bytes};
+use runseal_core::canon::{JsonString, NoCanonicalForm, Value};
+use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::RULES;
 use runseal_core::formats::redacted::RedactedView;
+use runseal_core::formats::redacted::chunks::{
+    CHUNK, ChunkOpening, ChunkedFile, chunk_place, read_chunks,
+};
 use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, marker};
 use runseal_core::formats::redacted::documents::{
-    Opening, REDACTED, REDACTION, Redacted, Redaction, Withheld, pointer_step,
+    FileKind, Opening, REDACTED, REDACTION, Redacted, Redaction, Withheld, pointer_step,
 };
 use runseal_core::source::Source;
 use runseal_core::verify::{Level, run_rules};
@@ -19,7 +23,7 @@ use runseal_trust::keys::Signer;
 use runseal_trust::sd_jwt::{Disclosure, Withholding, encode_sd_jwt};
 
 use super::hunt::{gives_away, hunt};
-use super::original::{Original, safe};
+use super::original::{Content, Original, safe};
 use super::select::{Drop, Places, select};
 use crate::directory::{DirectorySource, RootLink};
 use crate::staging::{Place, Rights, Staging};
@@ -41,42 +45,11 @@ pub struct RedactionPlan {
 pub fn plan_redaction(original: &Original, drops: &[Drop]) -> Result<RedactionPlan, RedactError> {
     let mut places = select(original, drops)?;
     hunt(original, &mut places)?;
-    let withheld = places.to_withheld();
     Ok(RedactionPlan {
-        unchecked: unchecked_rules(&withheld),
-        withheld,
+        unchecked: original.format.unchecked(&places.all()),
+        withheld: places.to_withheld(original),
         places,
     })
-}
-
-/// The rules of a run bundle that need what is withheld. The lists of files go in every copy.
-fn unchecked_rules(withheld: &[Withheld]) -> Vec<&'static str> {
-    let touches = |names: &[&str]| {
-        let mut places = withheld.iter();
-        places.any(|place| names.contains(&place.path.as_str()))
-    };
-    let mut rules = vec!["RB1", "RB2", "RB5", "RB11", "RB12"];
-    if touches(&["RUN_INPUT.json", "INPUT_SCHEMA.json"]) {
-        rules.push("RB3");
-    }
-    if touches(&["RUN_OUTPUT.json", "OUTPUT_SCHEMA.json"]) {
-        rules.push("RB4");
-    }
-    let contracts = [
-        "ENGINE_MANIFEST.json",
-        "INPUT_SCHEMA.json",
-        "OUTPUT_SCHEMA.json",
-        "COUPLING_RULES.json",
-        "SEALING_SPEC.md",
-        "RUN_META.json",
-    ];
-    if touches(&contracts) {
-        rules.push("RB6");
-    }
-    if touches(&["RUN_INPUT.json", "RUN_OUTPUT.json"]) {
-        rules.push("RB7");
-    }
-    rules
 }
 
 /// Shows `value` as far as it is not withheld, with what opens it.
@@ -127,9 +100,21 @@ fn show(
     })
 }
 
+/// What stands in a copy in place of a piece of a file, by the piece's number.
+pub(super) type Instead<'a> = &'a dyn Fn(usize) -> Option<&'a [u8]>;
+
+/// What stands in place of a withheld piece.
+static BLANK: [u8; CHUNK as usize] = [0; CHUNK as usize];
+
+fn copy_error(path: &str, source: io::Error) -> RedactError {
+    let path = path.to_owned();
+    RedactError::Copy { path, source }
+}
+
 /// The files of a copy on their way.
 pub(super) struct CopyFiles {
     staging: Staging,
+    buffer: Vec<u8>,
 }
 
 impl CopyFiles {
@@ -137,6 +122,7 @@ impl CopyFiles {
         crate::staging::check_place(out, Place::Free)?;
         Ok(Self {
             staging: Staging::begin_beside(out)?,
+            buffer: Vec::new(),
         })
     }
 
@@ -144,21 +130,46 @@ impl CopyFiles {
         Ok(self.staging.put(path, bytes)?)
     }
 
-    pub(super) fn put_value(&mut self, path: &str, value: &Value) -> Result<(), RedactError> {
-        let bytes = canonical_bytes(value, Dialect::Jcs)
+    pub(super) fn put_value(
+        &mut self,
+        path: &str,
+        kind: FileKind,
+        value: &Value,
+    ) -> Result<(), RedactError> {
+        let bytes = kind
+            .write(value)
             .map_err(|error| RedactError::Unsound(error.to_string()))?;
         self.put(path, &bytes)
     }
 
-    pub(super) fn copy(&mut self, source: &dyn Source, path: &str) -> Result<(), RedactError> {
-        let from = source.open(&safe(path)?)?;
-        let (mut to, _) = self.staging.create(path)?;
-        io::copy(&mut BufReader::with_capacity(1 << 17, from), &mut to).map_err(|source| {
-            RedactError::Copy {
-                path: path.to_owned(),
-                source,
+    /// Copies a file; what `instead` gives for a piece stands in its place.
+    pub(super) fn copy(
+        &mut self,
+        source: &dyn Source,
+        (from, to): (&str, &str),
+        instead: Instead<'_>,
+    ) -> Result<(), RedactError> {
+        let mut file = source.open(&safe(from)?)?;
+        let (mut out, _) = self.staging.create(to)?;
+        self.buffer.resize(CHUNK as usize, 0);
+        for at in 0.. {
+            let mut count = 0;
+            while count < self.buffer.len() {
+                match file.read(&mut self.buffer[count..]) {
+                    Ok(0) => break,
+                    Ok(more) => count += more,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(source) => return Err(copy_error(from, source)),
+                }
             }
-        })?;
+            let piece = instead(at).unwrap_or(&self.buffer);
+            let piece = &piece[..count.min(piece.len())];
+            out.write_all(piece)
+                .map_err(|source| copy_error(from, source))?;
+            if count < self.buffer.len() {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -238,8 +249,42 @@ pub struct CopyContents {
     /// Documents, with markers in place of withheld values, and the two that every copy has; as
     /// they are stored.
     pub documents: BTreeMap<String, Vec<u8>>,
-    /// Files that are copied as they are.
-    pub whole: Vec<String>,
+    /// Files that are copied as they are, but for zeros in place of withheld pieces.
+    pub copied: Vec<CopiedFile>,
+}
+
+/// A file that is no document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedFile {
+    /// Its path in the bundle.
+    pub from: String,
+    /// Its path in the copy.
+    pub to: String,
+    /// The pieces that are withheld.
+    pub blank: BTreeSet<usize>,
+}
+
+/// What opens a large file, and which of its pieces are withheld.
+fn open_pieces(
+    chunked: &ChunkedFile,
+    key: &Key,
+    path: &str,
+    places: &Places,
+) -> (Opening, BTreeSet<usize>) {
+    let mut blank = BTreeSet::new();
+    let mut openings = Vec::with_capacity(chunked.chunks.len());
+    for (at, chunk) in chunked.chunks.iter().enumerate() {
+        let key = key.element(at);
+        let place = chunk_place(at, chunked.size);
+        openings.push(match places.covers(path, Some(&place)) {
+            true => {
+                blank.insert(at);
+                ChunkOpening::Withheld(commit_bytes(&chunk.sha256, &key.salt()))
+            }
+            false => ChunkOpening::Shown(key),
+        });
+    }
+    (Opening::Chunks(key.salt(), openings), blank)
 }
 
 /// What the copy that was planned holds.
@@ -247,41 +292,50 @@ pub struct CopyContents {
 /// # Errors
 /// When a document has no canonical form, which no sealed one lacks.
 pub fn render_copy(original: &Original, plan: &RedactionPlan) -> Result<CopyContents, RedactError> {
-    let stored = |value: &Value| {
-        canonical_bytes(value, Dialect::Jcs)
-            .map_err(|error| RedactError::Unsound(error.to_string()))
-    };
+    let unsound = |error: NoCanonicalForm| RedactError::Unsound(error.to_string());
     let mut openings = BTreeMap::new();
     let mut contents = CopyContents {
         documents: BTreeMap::new(),
-        whole: Vec::new(),
+        copied: Vec::new(),
     };
-    for file in &original.redaction.files {
-        let path = &file.path;
+    for (path, file) in &original.files {
         if plan.places.covers(path, None) {
             continue;
         }
         let key = original.seed.file_key(path);
-        let opening = match original.documents.get(path) {
-            Some(document) => {
+        let name = &file.committed.path;
+        let mut blank = BTreeSet::new();
+        let opening = match (original.documents.get(path), &file.content) {
+            (Some(document), _) => {
                 let shown = show(document, &key, path, "", &plan.places);
                 let (value, opening) =
                     shown.ok_or_else(|| RedactError::Unsound(format!("`{path}`")))?;
-                contents.documents.insert(path.clone(), stored(&value)?);
+                let bytes = file.committed.kind.write(&value).map_err(unsound)?;
+                contents.documents.insert(name.clone(), bytes);
+                openings.insert(name.clone(), opening);
+                continue;
+            }
+            (None, Content::Chunks(chunked)) if plan.places.touches(path) => {
+                let (opening, pieces) = open_pieces(chunked, &key, path, &plan.places);
+                blank = pieces;
                 opening
             }
-            None => {
-                contents.whole.push(path.clone());
-                Opening::Whole(key)
-            }
+            (None, _) => Opening::Whole(key),
         };
-        openings.insert(path.clone(), opening);
+        openings.insert(name.clone(), opening);
+        contents.copied.push(CopiedFile {
+            from: path.clone(),
+            to: name.clone(),
+            blank,
+        });
     }
     let redacted = Redacted {
         withheld: plan.withheld.clone(),
         openings,
     };
-    let redacted = stored(&redacted.to_value())?;
+    let redacted = FileKind::Json
+        .write(&redacted.to_value())
+        .map_err(unsound)?;
     contents.documents.insert(REDACTED.to_owned(), redacted);
     let commitment = original.stored.clone();
     contents.documents.insert(REDACTION.to_owned(), commitment);
@@ -302,17 +356,22 @@ pub fn redact_bundle(
     for (path, bytes) in &contents.documents {
         files.put(path, bytes)?;
     }
-    for path in &contents.whole {
-        files.copy(&*original.source, path)?;
+    for file in &contents.copied {
+        let blank = |at: usize| file.blank.contains(&at).then_some(BLANK.as_slice());
+        files.copy(&*original.source, (&file.from, &file.to), &blank)?;
     }
     files.publish(out)
 }
 
-/// Whether a value with its key gives the commitment that was sealed.
+/// Whether a file's bytes with its key give the commitment that was sealed.
 pub(super) fn is_sealed_file(redaction: &Redaction, path: &str, key: &Key, bytes: &[u8]) -> bool {
-    let digest = runseal_core::digest::Digest::of(bytes);
-    let found = commit_bytes(&digest, &key.salt());
-    redaction
-        .file(path)
-        .is_some_and(|file| !file.is_json && file.commitment == found)
+    let Some(file) = redaction.file(path) else {
+        return false;
+    };
+    match file.kind {
+        FileKind::Json | FileKind::Lines => false,
+        FileKind::Bytes => commit_bytes(&Digest::of(bytes), &key.salt()) == file.commitment,
+        FileKind::Chunks => read_chunks(&mut &*bytes, |_| ())
+            .is_ok_and(|chunked| chunked.commit(key) == file.commitment),
+    }
 }

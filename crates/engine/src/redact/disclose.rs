@@ -1,11 +1,14 @@
 //! One value at a time, later, with proof: disclosures, and copies that they are put into.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
-use runseal_core::formats::redacted::commit::{Key, commit_value, read_marker};
+use runseal_core::digest::Digest;
+use runseal_core::formats::redacted::chunks::{CHUNK, ChunkOpening, chunk_place, parse_byte_range};
+use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, read_marker};
 use runseal_core::formats::redacted::documents::{
-    Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
+    FileKind, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
 };
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::Source as _;
@@ -13,7 +16,8 @@ use runseal_trust::encoding::{decode_base64, encode_base64};
 
 use super::RedactError;
 use super::copy::{CopyFiles, is_sealed_file};
-use super::original::{Original, pointer_steps, safe};
+use super::original::{Content, Original, pointer_steps, read_pieces, safe};
+use super::select::find_chunks;
 use crate::directory::{DirectorySource, RootLink};
 
 const VERSION: &str = "1.0.0";
@@ -30,9 +34,9 @@ pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, 
             Some((path, pointer)) => (path, Some(pointer)),
             None => (place.as_str(), None),
         };
-        original.redaction.file(path).ok_or_else(missing)?;
+        let file = original.files.get(path).ok_or_else(missing)?;
         let mut key = original.seed.file_key(path);
-        let mut entry = Value::object([("path", path)]);
+        let mut entry = Value::object([("path", file.committed.path.as_str())]);
         match (original.documents.get(path), pointer) {
             (Some(document), pointer) => {
                 let value = find_value(document, pointer.unwrap_or("")).ok_or_else(missing)?;
@@ -49,7 +53,11 @@ pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, 
                     .read(&safe(path)?, JsonLimits::LARGEST_DOCUMENT)?;
                 entry.insert("base64", encode_base64(&bytes));
             }
-            (None, Some(_)) => return Err(missing()),
+            (None, Some(range)) => {
+                let pieces = disclose_pieces(original, path, range)?;
+                values.extend(pieces.ok_or_else(missing)?);
+                continue;
+            }
         }
         entry.insert("key", key.to_hex());
         values.push(entry);
@@ -58,6 +66,37 @@ pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, 
         ("disclosure_version", Value::from(VERSION)),
         ("values", Value::array(values)),
     ]))
+}
+
+/// The pieces of a large file in which bytes of `range` stand, each with the key that opens it.
+fn disclose_pieces(
+    original: &Original,
+    path: &str,
+    range: &str,
+) -> Result<Option<Vec<Value>>, RedactError> {
+    let file = original.files.get(path);
+    let Some((Content::Chunks(chunked), name)) =
+        file.map(|file| (&file.content, &file.committed.path))
+    else {
+        return Ok(None);
+    };
+    let wanted = find_chunks(chunked, range);
+    let key = original.seed.file_key(path);
+    let (mut at, mut values) = (0, Vec::new());
+    let mut source = original.source.open(&safe(path)?)?;
+    read_pieces(&mut *source, path, |piece| {
+        let place = chunk_place(at, chunked.size);
+        if wanted.contains(&place) {
+            values.push(Value::object([
+                ("path", name.clone()),
+                ("pointer", place),
+                ("base64", encode_base64(piece)),
+                ("key", key.element(at).to_hex()),
+            ]));
+        }
+        at += 1;
+    })?;
+    Ok((!values.is_empty()).then_some(values))
 }
 
 /// Puts a value and what opens it where a marker and nothing stand.
@@ -101,8 +140,10 @@ struct Revealing {
     stored: Vec<u8>,
     redaction: Redaction,
     redacted: Redacted,
-    changed: std::collections::BTreeMap<String, Value>,
-    files: std::collections::BTreeMap<String, Vec<u8>>,
+    changed: BTreeMap<String, Value>,
+    files: BTreeMap<String, Vec<u8>>,
+    /// Pieces of large files, by file and number.
+    pieces: BTreeMap<String, BTreeMap<usize, Vec<u8>>>,
 }
 
 impl Revealing {
@@ -118,8 +159,9 @@ impl Revealing {
             stored,
             redaction,
             redacted,
-            changed: std::collections::BTreeMap::new(),
-            files: std::collections::BTreeMap::new(),
+            changed: BTreeMap::new(),
+            files: BTreeMap::new(),
+            pieces: BTreeMap::new(),
         })
     }
 
@@ -130,9 +172,14 @@ impl Revealing {
         let bytes = self
             .source
             .read(&safe(path)?, JsonLimits::LARGEST_DOCUMENT)?;
-        let document = parse_document(&bytes, &ReadOptions::default())
-            .map_err(|error| RedactError::Disclosure(error.to_string()))?;
-        Ok(document.root().to_value())
+        self.kind(path)
+            .read(&bytes)
+            .map_err(RedactError::Disclosure)
+    }
+
+    fn kind(&self, path: &str) -> FileKind {
+        let file = self.redaction.file(path);
+        file.map_or(FileKind::Json, |file| file.kind)
     }
 
     fn add(&mut self, entry: &Value) -> Result<(), RedactError> {
@@ -148,6 +195,11 @@ impl Revealing {
             places.any(|place| place.path == path && place.pointer.is_none())
         };
         match (pointer, entry.get("value"), text("base64")) {
+            (Some(range), None, Some(encoded)) => {
+                let bytes =
+                    decode_base64(encoded).ok_or_else(|| fail("its base64 is malformed"))?;
+                self.add_piece(path, range, bytes, key).map_err(place)?;
+            }
             (Some(pointer), Some(value), None) if !pointer.is_empty() => {
                 let mut document = self.document(path)?;
                 let opening = self.redacted.openings.get_mut(path);
@@ -165,7 +217,8 @@ impl Revealing {
             }
             (None, Some(value), None) if whole(&self.redacted) => {
                 let found = commit_value(value, &key).ok().map(|(found, _)| found);
-                let sealed = self.redaction.file(path).filter(|file| file.is_json);
+                let sealed = self.redaction.file(path);
+                let sealed = sealed.filter(|file| file.kind.has_values());
                 if found.is_none() || sealed.map(|file| file.commitment) != found {
                     return Err(place("the value is not the one that was sealed".to_owned()));
                 }
@@ -183,6 +236,38 @@ impl Revealing {
             }
             _ => return Err(place("the place is not withheld".to_owned())),
         }
+        Ok(())
+    }
+
+    /// Takes one piece of a large file in.
+    fn add_piece(
+        &mut self,
+        path: &str,
+        range: &str,
+        bytes: Vec<u8>,
+        key: Key,
+    ) -> Result<(), String> {
+        let withheld = || "the place is not withheld".to_owned();
+        let Some(Opening::Chunks(_, openings)) = self.redacted.openings.get_mut(path) else {
+            return Err(withheld());
+        };
+        let at = parse_byte_range(range).map(|(first, _)| first / CHUNK);
+        let at = at.and_then(|at| usize::try_from(at).ok());
+        let at = at.ok_or_else(withheld)?;
+        let opening = openings.get_mut(at).ok_or_else(withheld)?;
+        match opening {
+            ChunkOpening::Withheld(sealed)
+                if *sealed == commit_bytes(&Digest::of(&bytes), &key.salt()) => {}
+            ChunkOpening::Withheld(_) => {
+                return Err("the bytes are not those that were sealed".to_owned());
+            }
+            ChunkOpening::Shown(_) => return Err(withheld()),
+        }
+        *opening = ChunkOpening::Shown(key);
+        let places = &mut self.redacted.withheld;
+        places.retain(|at| at.path != path || at.pointer.as_deref() != Some(range));
+        let pieces = self.pieces.entry(path.to_owned()).or_default();
+        pieces.insert(at, bytes);
         Ok(())
     }
 
@@ -219,13 +304,17 @@ pub fn unredact_copy(
     }
     let mut files = CopyFiles::begin(out)?;
     for path in revealing.redacted.openings.keys() {
+        let pieces = revealing.pieces.get(path);
         match (revealing.changed.get(path), revealing.files.get(path)) {
-            (Some(value), _) => files.put_value(path, value)?,
+            (Some(value), _) => files.put_value(path, revealing.kind(path), value)?,
             (None, Some(bytes)) => files.put(path, bytes)?,
-            (None, None) => files.copy(&revealing.source, path)?,
+            (None, None) => files.copy(&revealing.source, (path, path), &|at| {
+                pieces.and_then(|pieces| pieces.get(&at)).map(Vec::as_slice)
+            })?,
         }
     }
-    files.put_value(REDACTED, &revealing.redacted.to_value())?;
+    let redacted = revealing.redacted.to_value();
+    files.put_value(REDACTED, FileKind::Json, &redacted)?;
     files.put(REDACTION, &revealing.stored)?;
     files.publish(out)
 }

@@ -3,18 +3,20 @@
 //! Whoever has a digest of a short value can try all values. So of everything that is withheld, and
 //! of everything that holds something withheld, all digests that our formats make are computed,
 //! and each place that states one of them, whole or by its first eight digits or more, is
-//! withheld too; until nothing more is found.
+//! withheld too; until nothing more is found. Digests of more than one value are named by the format.
 
 use std::collections::BTreeSet;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
+use runseal_core::formats::redacted::chunks::chunk_place;
 use runseal_core::formats::redacted::documents::find_value;
+use runseal_core::formats::redacted::redactable::digest_digits;
 use runseal_core::formats::run_bundle::layout::exact_path;
 use runseal_trust::encoding::encode_base64;
 
 use super::RedactError;
-use super::original::Original;
+use super::original::{Content, Original, read_pieces, safe};
 use super::select::{Places, walk};
 
 /// Why such places are withheld.
@@ -27,6 +29,8 @@ const FEWEST: usize = 8;
 #[derive(Debug, Default)]
 struct Tainted {
     hex: BTreeSet<String>,
+    /// Beginnings of digests, where no more is known.
+    beginnings: BTreeSet<String>,
     base64: BTreeSet<String>,
 }
 
@@ -37,6 +41,18 @@ impl Tainted {
         let plain = encoded.trim_end_matches('=');
         self.base64
             .insert(plain.replace('+', "-").replace('/', "_"));
+    }
+
+    /// Adds digits that a format makes itself: all of a digest, or its beginning.
+    fn add_digits(&mut self, digits: &str) {
+        match Digest::parse_hex(digits) {
+            Ok(digest) => self.add(&digest),
+            Err(_) if digits.len() >= FEWEST => {
+                self.hex.insert(digits.to_owned());
+                self.beginnings.insert(digits.to_owned());
+            }
+            Err(_) => {}
+        }
     }
 
     fn add_bytes(&mut self, bytes: &[u8]) {
@@ -82,6 +98,7 @@ impl Tainted {
                 let mut above = self.hex.range(run.clone()..);
                 let next = above.next();
                 next.is_some_and(|digest| digest.starts_with(run.as_str()))
+                    || (FEWEST..run.len()).any(|end| self.beginnings.contains(&run[..end]))
             }
             _ => (0..=run.len() - 64).any(|at| self.hex.contains(&run[at..at + 64])),
         };
@@ -126,11 +143,11 @@ pub(super) fn digits_in(text: &[u8]) -> Digits {
 /// The digests of what is withheld, and of all that holds it.
 fn taint(original: &Original, places: &Places) -> Tainted {
     let mut tainted = Tainted::default();
-    for (path, digest) in &original.digests {
+    for (path, file) in &original.files {
         if !places.touches(path) {
             continue;
         }
-        tainted.add(digest);
+        tainted.add(&file.digest);
         let Some(document) = original.documents.get(path) else {
             continue;
         };
@@ -139,10 +156,13 @@ fn taint(original: &Original, places: &Places) -> Tainted {
             continue;
         }
         tainted.add_value(document);
+        let mut seen = BTreeSet::new();
         for pointer in places.pointers(path) {
             // What the place stands in, from the outside in.
             for (end, _) in pointer.match_indices('/').skip(1) {
-                if let Some(value) = find_value(document, &pointer[..end]) {
+                if seen.insert(&pointer[..end])
+                    && let Some(value) = find_value(document, &pointer[..end])
+                {
                     tainted.add_value(value);
                 }
             }
@@ -151,22 +171,39 @@ fn taint(original: &Original, places: &Places) -> Tainted {
             }
         }
     }
+    let shown = shown_digits(original);
+    for digits in (original.format.bound)(&original.documents, &places.all()) {
+        if !shown.contains(&digits) {
+            tainted.add_digits(&digits);
+        }
+    }
     tainted
+}
+
+/// Digits of ids that every copy shows. Sealing made them of nothing that can be withheld.
+fn shown_digits(original: &Original) -> BTreeSet<String> {
+    let mut shown = BTreeSet::new();
+    for (path, pointers) in original.format.stays {
+        let document = original.documents.get(*path);
+        let values = pointers
+            .iter()
+            .filter_map(|pointer| find_value(document?, pointer)?.as_str());
+        shown.extend(values.filter_map(digest_digits).map(str::to_owned));
+    }
+    shown
 }
 
 /// Adds the places that give something away, until there are none.
 pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), RedactError> {
-    let format = original.redaction.format.clone();
     loop {
         let tainted = taint(original, places);
         let mut found: Vec<(String, Option<String>)> = Vec::new();
-        for file in &original.redaction.files {
-            let path = &file.path;
+        for (path, file) in &original.files {
             if places.covers(path, None) {
                 continue;
             }
-            match original.documents.get(path) {
-                Some(document) => walk(document, "", &mut |place, value| {
+            match (original.documents.get(path), &file.content) {
+                (Some(document), _) => walk(document, "", &mut |place, value| {
                     let names_one = match value {
                         Value::String(text) => tainted.is_in(text.to_lossy().as_bytes()),
                         // A name cannot be withheld alone.
@@ -180,35 +217,27 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                         found.push((path.clone(), Some(place.to_owned())));
                     }
                 }),
-                None => {
-                    // What is too long to be searched is not shown beside something withheld.
-                    let digits = original.digits.get(path);
-                    if digits.is_none_or(|digits| tainted.has(digits)) {
+                (None, Content::Bytes(digits)) => {
+                    if tainted.has(digits) {
                         found.push((path.clone(), None));
                     }
                 }
+                (None, Content::Chunks(chunked)) => {
+                    let pieces = search_pieces(original, path, &tainted)?;
+                    let pieces = pieces
+                        .into_iter()
+                        .map(|at| chunk_place(at, chunked.size))
+                        .filter(|place| !places.covers(path, Some(place)));
+                    found.extend(pieces.map(|place| (path.clone(), Some(place))));
+                }
+                (None, Content::Document(_)) => {}
             }
         }
-        // The digest of an engine's command is over lines of digests.
-        let mut engine = original.redaction.files.iter();
-        let engine_touched =
-            engine.any(|file| file.path.starts_with("engine/") && places.touches(&file.path));
-        let executable = "/engine_executable_sha256";
-        let meta = original.documents.get("RUN_META.json");
-        if engine_touched
-            && meta.is_some_and(|meta| find_value(meta, executable).is_some())
-            && !places.covers("RUN_META.json", Some(executable))
-        {
-            found.push(("RUN_META.json".to_owned(), Some(executable.to_owned())));
-        }
         // The very bytes of a document say what the document says.
-        for file in &original.redaction.files {
-            let exact = exact_path(&file.path);
-            let is_touched = file.is_json && places.touches(&file.path);
-            if is_touched
-                && original.redaction.file(&exact).is_some()
-                && !places.covers(&exact, None)
-            {
+        for (path, file) in &original.files {
+            let exact = exact_path(path);
+            let is_touched = file.committed.kind.has_values() && places.touches(path);
+            if is_touched && original.files.contains_key(&exact) && !places.covers(&exact, None) {
                 found.push((exact, None));
             }
         }
@@ -216,9 +245,37 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
             return Ok(());
         }
         for (path, pointer) in found {
-            places.add(&format, &path, pointer.as_deref(), REASON)?;
+            places.add(original.format, &path, pointer.as_deref(), REASON)?;
         }
     }
+}
+
+/// Bytes at the end of a piece that are searched again with the next one: a digest may stand on
+/// both sides of the border.
+const BORDER: usize = 128;
+
+/// The pieces of a large file that state a digest which may not be shown.
+fn search_pieces(
+    original: &Original,
+    path: &str,
+    tainted: &Tainted,
+) -> Result<BTreeSet<usize>, RedactError> {
+    let mut found = BTreeSet::new();
+    let (mut at, mut tail) = (0, Vec::new());
+    let mut file = original.source.open(&safe(path)?)?;
+    read_pieces(&mut *file, path, |piece| {
+        if tainted.is_in(piece) {
+            found.insert(at);
+        }
+        tail.extend_from_slice(&piece[..piece.len().min(BORDER)]);
+        if at > 0 && tainted.is_in(&tail) {
+            found.extend([at - 1, at]);
+        }
+        tail.clear();
+        tail.extend_from_slice(&piece[piece.len().saturating_sub(BORDER)..]);
+        at += 1;
+    })?;
+    Ok(found)
 }
 
 /// Whether bytes that go along with a copy, such as a signature's statement, state a digest of

@@ -19,12 +19,14 @@ use thiserror::Error;
 use crate::atomic::WriteError;
 use crate::staging::StagingError;
 
-pub use copy::{CopyContents, RedactionPlan, plan_redaction, redact_bundle, render_copy};
+pub use copy::{
+    CopiedFile, CopyContents, RedactionPlan, plan_redaction, redact_bundle, render_copy,
+};
 pub use disclose::{disclose_values, unredact_copy};
-pub use original::Original;
+pub use original::{Original, is_redactable};
 pub use profile::{Profile, ProfileError};
 pub use sealing::{
-    SealingSeed, commit_file, keep_seed, new_seed, read_seed, seed_beside, write_private,
+    Committing, KeptSeed, SealingSeed, keep_seed, new_seed, read_seed, seed_beside, write_private,
 };
 pub use select::{Drop, DropKind};
 
@@ -86,6 +88,9 @@ pub enum RedactError {
     /// The copy does not verify; a fault of ours.
     #[error("the copy would not verify: {0}")]
     Unsound(String),
+    /// Something that cannot be committed to.
+    #[error("it cannot be sealed so that parts can be withheld: {0}")]
+    NoCommitment(String),
     /// A document of an original that looks redacted.
     #[error("`{0}` holds a member named `runseal.redacted`, which marks withheld values")]
     LooksRedacted(String),

@@ -1,35 +1,60 @@
 //! A redactable bundle with its seed: read once, and compared with its commitment.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
 
-use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
+use runseal_core::canon::{JsonString, Value};
 use runseal_core::digest::Digest;
+use runseal_core::formats::redacted::chunks::{ChunkedFile, LARGE, read_chunks};
 use runseal_core::formats::redacted::commit::{Key, Seed, commit_bytes, commit_value};
-use runseal_core::formats::redacted::documents::{CommittedFile, REDACTED, REDACTION, Redaction};
+use runseal_core::formats::redacted::documents::{
+    CommittedFile, FileKind, REDACTED, REDACTION, Redaction,
+};
+use runseal_core::formats::redacted::redactable::{Redactable, redactable, redactable_formats};
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
-use runseal_core::source::{Got, Source, SourceError, Want};
+use runseal_core::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 
 use super::RedactError;
 use super::hunt::{Digits, digits_in};
-use super::select::SEARCHED;
 use crate::directory::{DirectorySource, RootLink};
+
+/// A file of the bundle.
+#[derive(Debug)]
+pub(super) struct OriginalFile {
+    /// What was sealed, with its name in copies.
+    pub(super) committed: CommittedFile,
+    /// The digest of its bytes.
+    pub(super) digest: Digest,
+    /// What holds more than the digest says.
+    pub(super) content: Content,
+}
+
+/// What was kept of a file.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Its value.
+    Document(Value),
+    /// What could be digests in its bytes.
+    Bytes(Digits),
+    /// Its pieces; they are searched when that is needed.
+    Chunks(ChunkedFile),
+}
 
 /// A redactable bundle whose files are those that were sealed.
 pub struct Original {
     pub(super) source: Box<dyn Source>,
     pub(super) seed: Seed,
-    /// REDACTION.json as it is stored.
+    /// REDACTION.json as copies have it.
     pub(super) stored: Vec<u8>,
     pub(super) redaction: Redaction,
-    /// Its JSON documents.
+    pub(super) format: &'static Redactable,
+    /// Its files, by their names in the bundle.
+    pub(super) files: BTreeMap<String, OriginalFile>,
+    /// Its documents, by the same names.
     pub(super) documents: BTreeMap<String, Value>,
-    /// The digest of every file.
-    pub(super) digests: BTreeMap<String, Digest>,
-    /// What could be digests in files that are no JSON; none of files too long to be searched.
-    pub(super) digits: BTreeMap<String, Digits>,
 }
 
 pub(super) fn safe(path: &str) -> Result<SafePath, RedactError> {
@@ -37,41 +62,45 @@ pub(super) fn safe(path: &str) -> Result<SafePath, RedactError> {
         .map_err(|_| RedactError::Commitment(format!("`{}` is unsafe", path.escape_debug())))
 }
 
-/// What reading a file gave.
-struct FileRead {
-    digest: Digest,
-    /// Its value, where it is JSON.
-    value: Option<Value>,
-    /// What could be digests in it, where it is no JSON and was searched.
-    digits: Option<Digits>,
-    is_sealed: bool,
+/// Reads a file piece by piece.
+pub(super) fn read_pieces(
+    file: &mut dyn Read,
+    path: &str,
+    see: impl FnMut(&[u8]),
+) -> Result<ChunkedFile, SourceError> {
+    read_chunks(file, see).map_err(|source| SourceError::Io {
+        path: path.to_owned(),
+        source,
+    })
 }
 
-fn read_file(file: &CommittedFile, seed: &Seed, got: Got) -> FileRead {
-    let key = seed.file_key(&file.path);
-    let of_bytes = |digest: Digest, digits| FileRead {
-        digest,
-        value: None,
-        digits,
-        is_sealed: commit_bytes(&digest, &key.salt()) == file.commitment,
+/// Reads a file of the bundle and says whether it is what was sealed.
+fn read_file(
+    (path, file): (&str, &CommittedFile),
+    (format, seed): (&Redactable, &Seed),
+    bytes: &[u8],
+) -> (Option<OriginalFile>, bool) {
+    let key = seed.file_key(path);
+    let digest = Digest::of(bytes);
+    let (content, is_sealed) = if file.kind.has_values() {
+        let Ok(mut value) = file.kind.read(bytes) else {
+            return (None, false);
+        };
+        format.strip(path, &mut value);
+        let found = commit_value(&value, &key);
+        let is_sealed = found.is_ok_and(|(found, _)| found == file.commitment);
+        (Content::Document(value), is_sealed)
+    } else {
+        let found = commit_bytes(&digest, &key.salt());
+        let digits = digits_in(bytes);
+        (Content::Bytes(digits), found == file.commitment)
     };
-    match got {
-        Got::Fact(fact) => of_bytes(fact.sha256, None),
-        Got::Whole(bytes) if !file.is_json => of_bytes(Digest::of(&bytes), Some(digits_in(&bytes))),
-        Got::Whole(bytes) => {
-            let document = parse_document(&bytes, &ReadOptions::default()).ok();
-            let value = document.map(|document| document.root().to_value());
-            let found = value
-                .as_ref()
-                .and_then(|value| commit_value(value, &key).ok());
-            FileRead {
-                digest: Digest::of(&bytes),
-                value,
-                digits: None,
-                is_sealed: found.is_some_and(|(found, _)| found == file.commitment),
-            }
-        }
-    }
+    let read = OriginalFile {
+        committed: file.clone(),
+        digest,
+        content,
+    };
+    (Some(read), is_sealed)
 }
 
 /// Steps of a JSON Pointer, unescaped.
@@ -80,6 +109,39 @@ pub(super) fn pointer_steps(pointer: &str) -> Vec<String> {
     parts
         .map(|part| part.replace("~1", "/").replace("~0", "~"))
         .collect()
+}
+
+/// The commitment of the bundle in `source`, wherever its format keeps it.
+fn find_commitment(source: &dyn Source) -> Result<Option<Vec<u8>>, RedactError> {
+    let limit = JsonLimits::LARGEST_DOCUMENT;
+    let read = |name: &str| match source.read(&safe(name)?, limit) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(SourceError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(RedactError::from(error)),
+    };
+    if let Some(stored) = read(REDACTION)? {
+        return Ok(Some(stored));
+    }
+    for format in redactable_formats() {
+        let Some((file, _)) = format.member() else {
+            continue;
+        };
+        let document = read(file)?.and_then(|bytes| FileKind::Json.read(&bytes).ok());
+        let found = document.and_then(|document| format.commitment_in(&document));
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the bundle at `path` was sealed so that parts can be withheld.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_redactable(path: &Path) -> Result<bool, RedactError> {
+    let source = DirectorySource::open(path, RootLink::Follow)?;
+    Ok(find_commitment(&source)?.is_some())
 }
 
 impl Original {
@@ -91,6 +153,12 @@ impl Original {
     /// The root of the commitment.
     pub fn root(&self) -> Digest {
         self.redaction.root()
+    }
+
+    /// What copies call a file of the bundle.
+    pub(super) fn name_in_copies<'a>(&'a self, path: &'a str) -> &'a str {
+        let file = self.files.get(path);
+        file.map_or(path, |file| file.committed.path.as_str())
     }
 
     /// The key of a value, which opens it and what is below it.
@@ -125,53 +193,50 @@ impl Original {
     /// # Errors
     /// As of [`Self::open`].
     pub fn read(source: Box<dyn Source>, seed: Seed) -> Result<Self, RedactError> {
-        let limit = JsonLimits::LARGEST_DOCUMENT;
         if source.open(&safe(REDACTED)?).is_ok() {
             return Err(RedactError::AlreadyRedacted);
         }
-        let stored = match source.read(&safe(REDACTION)?, limit) {
-            Ok(stored) => stored,
-            Err(SourceError::NotFound { .. }) => return Err(RedactError::NotRedactable),
-            Err(error) => return Err(error.into()),
-        };
+        let stored = find_commitment(&*source)?.ok_or(RedactError::NotRedactable)?;
         let redaction = Redaction::parse(&stored).map_err(RedactError::Commitment)?;
-        let mut wanted = Vec::new();
-        for file in &redaction.files {
-            let limit = match file.is_json {
-                true => limit,
-                false => SEARCHED,
+        let unknown = || RedactError::Commitment("its format is not known".to_owned());
+        let format = redactable(&redaction.format).ok_or_else(unknown)?;
+        let wanted = list_files(&*source, format, &redaction, &seed)?;
+        let results: Mutex<Vec<(usize, Result<(Option<OriginalFile>, bool), SourceError>)>> =
+            Mutex::default();
+        let visited: Vec<_> = wanted
+            .iter()
+            .map(|(path, file)| (path.clone(), want(file)))
+            .collect();
+        source.visit(&visited, &|at, seen| {
+            let (path, file) = (wanted[at].0.as_str(), wanted[at].1);
+            let read = match (file.kind, seen) {
+                (FileKind::Chunks, _) => read_large(&*source, &wanted[at].0, file, &seed),
+                (_, Ok(Got::Whole(bytes))) => Ok(read_file((path, file), (format, &seed), &bytes)),
+                (_, Ok(Got::Fact(_))) => Ok((None, false)),
+                // No file that was sealed so is as long.
+                (FileKind::Bytes, Err(SourceError::TooLarge { .. })) => Ok((None, false)),
+                (_, Err(error)) => Err(error),
             };
-            wanted.push((safe(&file.path)?, Want::Whole(limit)));
-        }
-        let results: Mutex<Vec<(usize, Result<FileRead, SourceError>)>> = Mutex::default();
-        source.visit(&wanted, &|at, seen| {
-            let file = &redaction.files[at];
-            let seen = match seen {
-                // Hashed as it streams by.
-                Err(SourceError::TooLarge { .. }) if !file.is_json => {
-                    source.content(&wanted[at].0).map(Got::Fact)
-                }
-                other => other,
-            };
-            let read = seen.map(|got| read_file(file, &seed, got));
             let mut results = results.lock().unwrap_or_else(|lock| lock.into_inner());
             results.push((at, read));
         });
+        let results = results.into_inner();
+        let results = results.unwrap_or_else(|lock| lock.into_inner());
         let mut changed = Vec::new();
-        let (mut documents, mut digests) = (BTreeMap::new(), BTreeMap::new());
-        let mut digits = BTreeMap::new();
-        for (at, read) in results
-            .into_inner()
-            .unwrap_or_else(|lock| lock.into_inner())
-        {
-            let path = redaction.files[at].path.clone();
-            let read = read?;
-            if !read.is_sealed {
+        let (mut files, mut documents) = (BTreeMap::new(), BTreeMap::new());
+        for (at, read) in results {
+            let path = wanted[at].0.to_string();
+            let (file, is_sealed) = read?;
+            if !is_sealed {
                 changed.push(path.clone());
             }
-            documents.extend(read.value.map(|value| (path.clone(), value)));
-            digits.extend(read.digits.map(|digits| (path.clone(), digits)));
-            digests.insert(path, read.digest);
+            let Some(mut file) = file else {
+                continue;
+            };
+            if let Content::Document(value) = &mut file.content {
+                documents.insert(path.clone(), std::mem::replace(value, Value::Null));
+            }
+            files.insert(path, file);
         }
         changed.sort();
         match changed.first() {
@@ -186,9 +251,68 @@ impl Original {
             seed,
             stored,
             redaction,
+            format,
+            files,
             documents,
-            digests,
-            digits,
         })
+    }
+}
+
+fn want(file: &CommittedFile) -> Want {
+    match file.kind {
+        FileKind::Json | FileKind::Lines => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
+        FileKind::Bytes => Want::Whole(LARGE),
+        // These are read piece by piece.
+        FileKind::Chunks => Want::Whole(0),
+    }
+}
+
+fn read_large(
+    source: &dyn Source,
+    path: &SafePath,
+    file: &CommittedFile,
+    seed: &Seed,
+) -> Result<(Option<OriginalFile>, bool), SourceError> {
+    let chunked = read_pieces(&mut *source.open(path)?, path.as_str(), |_| ())?;
+    let is_sealed = chunked.commit(&seed.file_key(path.as_str())) == file.commitment;
+    let read = OriginalFile {
+        committed: file.clone(),
+        digest: chunked.sha256,
+        content: Content::Chunks(chunked),
+    };
+    Ok((Some(read), is_sealed))
+}
+
+/// The files of the bundle that were committed to, each with what was sealed.
+fn list_files<'a>(
+    source: &dyn Source,
+    format: &Redactable,
+    redaction: &'a Redaction,
+    seed: &Seed,
+) -> Result<Vec<(SafePath, &'a CommittedFile)>, RedactError> {
+    let mut found = Vec::with_capacity(redaction.files.len());
+    let mut names = std::collections::BTreeSet::new();
+    for entry in source.entries()? {
+        let (EntryKind::File, EntryName::Safe(path)) = (entry.kind, entry.name) else {
+            continue;
+        };
+        if format.leaves_out(path.as_str()) {
+            continue;
+        }
+        let name = format.name_in_copies(path.as_str(), seed);
+        if let Some(file) = redaction.file(&name) {
+            names.insert(name);
+            found.push((path, file));
+        }
+    }
+    let missing = redaction
+        .files
+        .iter()
+        .find(|file| !names.contains(&file.path));
+    match missing {
+        None => Ok(found),
+        // Names that no file has: under another seed they are called something else.
+        Some(file) if (format.hides_name)(&file.path) => Err(RedactError::WrongSeed),
+        Some(file) => Err(RedactError::Changed(file.path.clone())),
     }
 }

@@ -2,19 +2,29 @@
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
+use runseal_core::formats::redacted::chunks::{LARGE, read_chunks};
 use runseal_core::formats::redacted::commit::{Seed, commit_bytes, commit_value, has_marker};
-use runseal_core::formats::redacted::documents::CommittedFile;
+use runseal_core::formats::redacted::documents::{
+    CommittedFile, FileKind, REDACTION_SALT, Redaction,
+};
+use runseal_core::formats::redacted::redactable::Redactable;
 use runseal_core::formats::run_bundle::layout::is_json;
+use runseal_core::formats::run_bundle::outputs::find_changed_integers;
+use runseal_core::limits::JsonLimits;
+use runseal_core::source::{SourceError, read_bounded};
 
 use super::RedactError;
 use crate::atomic::{WriteError, folder_of, sync_folder};
 use crate::input::read_file;
+
+/// Files of lines with more bytes than this are committed to as bytes.
+const LONGEST_LINES: u64 = 16 << 20;
 
 /// The seed that a bundle is sealed with.
 #[derive(Debug, Clone)]
@@ -23,6 +33,41 @@ pub struct SealingSeed {
     pub seed: Seed,
     /// Whether it was made for this bundle, and is to be kept beside it.
     pub is_new: bool,
+}
+
+impl SealingSeed {
+    /// Keeps the seed beside the bundle that is about to be put at `target`, where it is new: it
+    /// is on disk before the bundle appears.
+    ///
+    /// # Errors
+    /// When it cannot be written, or one is there.
+    pub fn keep_beside(&self, target: &Path) -> Result<KeptSeed, WriteError> {
+        if !self.is_new {
+            return Ok(KeptSeed(None));
+        }
+        let path = seed_beside(target);
+        keep_seed(&path, &self.seed)?;
+        Ok(KeptSeed(Some(path)))
+    }
+}
+
+/// A seed on disk; without its bundle it goes again.
+#[derive(Debug)]
+pub struct KeptSeed(Option<PathBuf>);
+
+impl KeptSeed {
+    /// The bundle has been sealed: the seed stays, and this is where.
+    pub fn stays(mut self) -> Option<PathBuf> {
+        self.0.take()
+    }
+}
+
+impl Drop for KeptSeed {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 /// Makes a seed.
@@ -40,7 +85,10 @@ pub fn new_seed() -> Result<Seed, RedactError> {
 /// # Errors
 /// When it cannot be read or is none.
 pub fn read_seed(path: &Path) -> Result<Seed, RedactError> {
-    let bytes = read_file(path, 4096)?;
+    let bytes = match read_file(path, 4096) {
+        Err(SourceError::TooLarge { .. }) => return Err(RedactError::NoSeed(path.to_owned())),
+        other => other?,
+    };
     let text = String::from_utf8(bytes).ok();
     let seed = text.and_then(|text| Seed::parse(text.strip_suffix('\n').unwrap_or(&text)));
     seed.ok_or_else(|| RedactError::NoSeed(path.to_owned()))
@@ -81,39 +129,155 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     })
 }
 
-/// The commitment of a file that is being sealed. `read` gives its bytes where it is JSON.
-///
-/// # Errors
-/// When it is JSON and cannot be committed to.
-pub fn commit_file(
-    seed: &Seed,
-    path: &str,
-    digest: Digest,
-    read: impl FnOnce() -> Result<Vec<u8>, RedactError>,
-) -> Result<CommittedFile, RedactError> {
-    let key = seed.file_key(path);
-    if !is_json(path) {
-        return Ok(CommittedFile {
+/// Commits to the files of one bundle.
+pub struct Committing<'a> {
+    format: &'static Redactable,
+    seed: &'a Seed,
+    files: Vec<CommittedFile>,
+}
+
+impl<'a> Committing<'a> {
+    /// Nothing yet.
+    pub fn begin(format: &'static Redactable, seed: &'a Seed) -> Self {
+        Self {
+            format,
+            seed,
+            files: Vec::new(),
+        }
+    }
+
+    /// Commits to a file; `open` opens it, where its digest is not enough.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is JSON that cannot be committed to.
+    pub fn add<R: Read>(
+        &mut self,
+        path: &str,
+        (digest, size): (Digest, u64),
+        open: impl FnOnce() -> Result<R, RedactError>,
+    ) -> Result<(), RedactError> {
+        let fail = |source| SourceError::Io {
             path: path.to_owned(),
-            is_json: false,
-            values: 1,
-            commitment: commit_bytes(&digest, &key.salt()),
+            source,
+        };
+        if is_json(path) {
+            let limit = JsonLimits::LARGEST_DOCUMENT;
+            let bytes = read_bounded(open()?, path, size, limit)?;
+            let value = FileKind::Json.read(&bytes).map_err(|fault| {
+                RedactError::NoCommitment(format!("`{path}` is no JSON: {fault}"))
+            })?;
+            return self.add_document(path, FileKind::Json, value);
+        }
+        let key = self.seed.file_key(path);
+        let (kind, values, commitment);
+        if path.ends_with(".jsonl") && size <= LONGEST_LINES {
+            let bytes = read_bounded(open()?, path, size, LONGEST_LINES)?;
+            if let Some(value) = read_lines(&bytes) {
+                return self.add_document(path, FileKind::Lines, value);
+            }
+            let chunked = read_chunks(&mut bytes.as_slice(), |_| ()).map_err(fail)?;
+            (kind, values, commitment) = match size > LARGE {
+                true => (
+                    FileKind::Chunks,
+                    chunked.chunks.len() as u64,
+                    chunked.commit(&key),
+                ),
+                false => (FileKind::Bytes, 1, commit_bytes(&digest, &key.salt())),
+            };
+        } else if size > LARGE {
+            let chunked = read_chunks(&mut open()?, |_| ()).map_err(fail)?;
+            kind = FileKind::Chunks;
+            values = chunked.chunks.len() as u64;
+            commitment = chunked.commit(&key);
+        } else {
+            kind = FileKind::Bytes;
+            values = 1;
+            commitment = commit_bytes(&digest, &key.salt());
+        }
+        self.put(path, kind, values, commitment);
+        Ok(())
+    }
+
+    /// Commits to a document, without members that copies do without.
+    ///
+    /// # Errors
+    /// When it cannot be committed to.
+    pub fn add_document(
+        &mut self,
+        path: &str,
+        kind: FileKind,
+        mut value: Value,
+    ) -> Result<(), RedactError> {
+        self.format.strip(path, &mut value);
+        if has_marker(&value) {
+            return Err(RedactError::LooksRedacted(path.to_owned()));
+        }
+        if let Some(pointer) = find_changed_integers(&value).first() {
+            return Err(RedactError::NoCommitment(format!(
+                "`{path}` holds an integer that canonical JSON (RFC 8785) would change: {pointer}"
+            )));
+        }
+        let (commitment, values) = commit_value(&value, &self.seed.file_key(path))
+            .map_err(|error| RedactError::NoCommitment(format!("`{path}`: {error}")))?;
+        self.put(path, kind, values, commitment);
+        Ok(())
+    }
+
+    fn put(&mut self, path: &str, kind: FileKind, values: u64, commitment: Digest) {
+        self.files.push(CommittedFile {
+            path: self.format.name_in_copies(path, self.seed),
+            kind,
+            values,
+            commitment,
         });
     }
-    let bytes = read()?;
-    let fail = |fault: String| RedactError::Commitment(format!("{path}: {fault}"));
-    let document = parse_document(&bytes, &ReadOptions::default());
-    let document = document.map_err(|error| fail(error.to_string()))?;
-    let value = document.root().to_value();
-    if has_marker(&value) {
-        return Err(RedactError::LooksRedacted(path.to_owned()));
+
+    /// The commitment, and random bytes that stand beside it in the bundle.
+    pub fn end(mut self) -> (Redaction, String) {
+        self.files.sort_by(|a, b| a.path.cmp(&b.path));
+        let redaction = Redaction {
+            format: self.format.format.name().to_owned(),
+            files: self.files,
+        };
+        (
+            redaction,
+            self.seed.file_key(REDACTION_SALT).salt().to_hex(),
+        )
     }
-    let (commitment, values) =
-        commit_value(&value, &key).map_err(|error| fail(error.to_string()))?;
-    Ok(CommittedFile {
-        path: path.to_owned(),
-        is_json: true,
-        values,
-        commitment,
-    })
+
+    /// Commits to the main document, and puts the commitment into it.
+    ///
+    /// # Errors
+    /// When it cannot be committed to.
+    pub fn end_in(mut self, path: &str, document: &mut Value) -> Result<(), RedactError> {
+        self.add_document(path, FileKind::Json, document.clone())?;
+        let steps = self.format.member().map_or(&[][..], |(_, steps)| steps);
+        let (redaction, salt) = self.end();
+        let member = Redactable::member_value(redaction.to_value(), salt);
+        put_at(document, steps, member);
+        Ok(())
+    }
+}
+
+fn put_at(value: &mut Value, steps: &[&str], member: Value) {
+    match steps {
+        [] => {}
+        [name] => value.insert(name, member),
+        [name, rest @ ..] => {
+            let mut below = value
+                .get(name)
+                .cloned()
+                .unwrap_or(Value::object::<Value>([]));
+            put_at(&mut below, rest, member);
+            value.insert(name, below);
+        }
+    }
+}
+
+/// Lines of JSON that would be stored as they are, as the array of them.
+fn read_lines(bytes: &[u8]) -> Option<Value> {
+    let value = FileKind::Lines.read(bytes).ok()?;
+    let is_stored_so = FileKind::Lines.write(&value).ok()? == bytes;
+    let can_be = is_stored_so && !has_marker(&value) && find_changed_integers(&value).is_empty();
+    can_be.then_some(value)
 }

@@ -1,25 +1,28 @@
 //! Which places are to be withheld: paths, pointers, patterns, regular expressions.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use regex::bytes::Regex;
 use runseal_core::canon::Value;
+use runseal_core::formats::redacted::chunks::{
+    CHUNK, ChunkedFile, LARGE, chunk_place, parse_byte_range,
+};
 use runseal_core::formats::redacted::documents::{Withheld, find_value, pointer_step};
-use runseal_core::formats::redacted::stays::conflict;
+use runseal_core::formats::redacted::redactable::{PlaceRef, Redactable};
+use runseal_core::source::SourceError;
 use runseal_trust::policy::glob;
 
 use super::RedactError;
-use super::original::{Original, safe};
-
-/// Bytes of a file that is no JSON in which values are looked for; longer ones count as a whole.
-pub(super) const SEARCHED: u64 = 64 << 20;
+use super::original::{Content, Original, safe};
 
 /// What to withhold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DropKind {
-    /// `PATH` or `PATH#POINTER`; both may be patterns.
+    /// `PATH`, `PATH#POINTER` or `PATH#bytes=FIRST-LAST`; paths and pointers may be patterns.
     Place(String),
-    /// Every string, and every file that is no JSON, in which this regular expression is found.
+    /// Every string, every file that is no JSON, and of large ones every piece, in which this regular
+    /// expression is found.
     Match(String),
 }
 
@@ -36,22 +39,21 @@ pub struct Drop {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Places(BTreeMap<String, BTreeMap<Option<String>, String>>);
 
-fn is_below(above: &str, below: &str) -> bool {
-    let rest = below.strip_prefix(above);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 impl Places {
     /// Whether a place, or what it stands in, is withheld.
     pub(super) fn covers(&self, path: &str, pointer: Option<&str>) -> bool {
         let Some(places) = self.0.get(path) else {
             return false;
         };
-        places.keys().any(|place| match (place, pointer) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(place), Some(pointer)) => is_below(place, pointer),
-        })
+        if places.contains_key(&None) {
+            return true;
+        }
+        let Some(pointer) = pointer else {
+            return false;
+        };
+        let ends = pointer.match_indices('/').map(|(at, _)| at);
+        let mut above = ends.chain([pointer.len()]).map(|end| &pointer[..end]);
+        above.any(|above| places.contains_key(&Some(above.to_owned())))
     }
 
     /// Whether anything of the file is withheld.
@@ -61,9 +63,17 @@ impl Places {
 
     /// Whether something below the pointer is withheld.
     pub(super) fn touches_below(&self, path: &str, pointer: &str) -> bool {
-        let places = self.0.get(path).into_iter().flat_map(BTreeMap::keys);
-        let mut pointers = places.flatten();
-        pointers.any(|place| is_below(pointer, place))
+        let Some(places) = self.0.get(path) else {
+            return false;
+        };
+        if pointer.is_empty() {
+            return places.keys().any(Option::is_some);
+        }
+        let below = format!("{pointer}/");
+        let mut from = places.range(Some(below.clone())..);
+        let first = from.next().and_then(|(place, _)| place.as_deref());
+        first.is_some_and(|place| place.starts_with(&below))
+            || places.contains_key(&Some(pointer.to_owned()))
     }
 
     /// Pointers into the file that are withheld.
@@ -75,7 +85,7 @@ impl Places {
     /// Adds a place; true where it was not covered before.
     pub(super) fn add(
         &mut self,
-        format: &str,
+        format: &Redactable,
         path: &str,
         pointer: Option<&str>,
         reason: &str,
@@ -85,34 +95,53 @@ impl Places {
         if self.covers(path, pointer) {
             return Ok(false);
         }
-        if let Some(place) = conflict(format, path, pointer) {
+        if let Some(place) = format.conflict(path, pointer) {
             return Err(RedactError::Stays {
                 place,
                 why: format!("would go because of: {reason}"),
             });
         }
         let places = self.0.entry(path.to_owned()).or_default();
-        places.retain(|place, _| match (pointer, place) {
-            (None, _) => false,
-            (Some(pointer), Some(place)) => !is_below(pointer, place),
-            (Some(_), None) => true,
-        });
+        match pointer {
+            None => places.clear(),
+            Some(pointer) => {
+                let below = format!("{pointer}/");
+                let end = format!("{pointer}0");
+                let gone: Vec<_> = places
+                    .range(Some(below)..Some(end))
+                    .map(|(place, _)| place.clone())
+                    .collect();
+                for place in gone {
+                    places.remove(&place);
+                }
+            }
+        }
         places.insert(pointer.map(str::to_owned), reason.to_owned());
         Ok(true)
     }
 
-    /// The list for REDACTED.json.
-    pub(super) fn to_withheld(&self) -> Vec<Withheld> {
-        let of_file = |(path, places): (&String, &BTreeMap<Option<String>, String>)| {
-            let path = path.clone();
-            let places = places.iter().map(move |(pointer, reason)| Withheld {
-                path: path.clone(),
+    /// Every place.
+    pub(super) fn all(&self) -> Vec<PlaceRef<'_>> {
+        let mut all = Vec::new();
+        for (path, places) in &self.0 {
+            all.extend(places.keys().map(|place| (path.as_str(), place.as_deref())));
+        }
+        all
+    }
+
+    /// The list for REDACTED.json, with the names that files have in copies.
+    pub(super) fn to_withheld(&self, original: &Original) -> Vec<Withheld> {
+        let mut withheld = Vec::new();
+        for (path, places) in &self.0 {
+            let path = original.name_in_copies(path);
+            withheld.extend(places.iter().map(|(pointer, reason)| Withheld {
+                path: path.to_owned(),
                 pointer: pointer.clone(),
                 reason: reason.clone(),
-            });
-            places.collect::<Vec<_>>()
-        };
-        self.0.iter().flat_map(of_file).collect()
+            }));
+        }
+        withheld.sort();
+        withheld
     }
 }
 
@@ -157,32 +186,23 @@ fn select_place(
         Some((path, pointer)) => (path, Some(pointer)),
         None => (text, None),
     };
-    let format = &original.redaction.format;
     let mut is_found = false;
-    for file in &original.redaction.files {
-        if file.path != path && !glob::matches(path, &file.path) {
+    for (name, file) in &original.files {
+        if name != path && !glob::matches(path, name) {
             continue;
         }
-        let Some(pointer) = pointer else {
-            places.add(format, &file.path, None, reason)?;
-            is_found = true;
-            continue;
+        let found: Vec<String> = match (pointer, original.documents.get(name), &file.content) {
+            (None, _, _) => {
+                places.add(original.format, name, None, reason)?;
+                is_found = true;
+                continue;
+            }
+            (Some(pointer), Some(document), _) => find_pointers(document, pointer),
+            (Some(range), None, Content::Chunks(chunked)) => find_chunks(chunked, range),
+            (Some(_), None, _) => Vec::new(),
         };
-        let Some(document) = original.documents.get(&file.path) else {
-            continue;
-        };
-        let mut found = Vec::new();
-        if find_value(document, pointer).is_some() {
-            found.push(pointer.to_owned());
-        } else if pointer.contains(['*', '?']) {
-            walk(document, "", &mut |place, _| {
-                if !place.is_empty() && glob::matches(pointer, place) {
-                    found.push(place.to_owned());
-                }
-            });
-        }
         for place in found {
-            places.add(format, &file.path, Some(&place), reason)?;
+            places.add(original.format, name, Some(&place), reason)?;
             is_found = true;
         }
     }
@@ -190,6 +210,32 @@ fn select_place(
         true => Ok(()),
         false => Err(RedactError::FitsNothing(text.to_owned())),
     }
+}
+
+/// Pointers into a document that are this one, or fit it as a pattern.
+fn find_pointers(document: &Value, pointer: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if find_value(document, pointer).is_some() {
+        found.push(pointer.to_owned());
+    } else if pointer.contains(['*', '?']) {
+        walk(document, "", &mut |place, _| {
+            if !place.is_empty() && glob::matches(pointer, place) {
+                found.push(place.to_owned());
+            }
+        });
+    }
+    found
+}
+
+/// The pieces of a file in which bytes of `range` stand; none where it leaves the file.
+pub(super) fn find_chunks(chunked: &ChunkedFile, range: &str) -> Vec<String> {
+    let Some((first, last)) = parse_byte_range(range).filter(|(_, last)| *last < chunked.size)
+    else {
+        return Vec::new();
+    };
+    let pieces = first / CHUNK..=last / CHUNK;
+    let at = pieces.filter_map(|at| usize::try_from(at).ok());
+    at.map(|at| chunk_place(at, chunked.size)).collect()
 }
 
 fn select_match(
@@ -202,24 +248,28 @@ fn select_match(
         pattern: text.to_owned(),
         fault: error.to_string(),
     })?;
-    let format = &original.redaction.format;
     let mut is_found = false;
-    for file in &original.redaction.files {
+    for (path, file) in &original.files {
         let mut found = Vec::new();
-        if let Some(document) = original.documents.get(&file.path) {
-            walk(document, "", &mut |place, value| {
+        match (original.documents.get(path), &file.content) {
+            (Some(document), _) => walk(document, "", &mut |place, value| {
                 if let Value::String(string) = value
                     && pattern.is_match(string.to_lossy().as_bytes())
                 {
                     found.push(Some(place.to_owned()));
                 }
-            });
-        } else {
-            let bytes = original.source.read(&safe(&file.path)?, SEARCHED)?;
-            found.extend(pattern.is_match(&bytes).then_some(None));
+            }),
+            (None, Content::Chunks(chunked)) => {
+                let places = match_chunks(original, path, chunked.size, &pattern)?;
+                found.extend(places.into_iter().map(Some));
+            }
+            (None, _) => {
+                let bytes = original.source.read(&safe(path)?, LARGE)?;
+                found.extend(pattern.is_match(&bytes).then_some(None));
+            }
         }
         for place in found {
-            places.add(format, &file.path, place.as_deref(), reason)?;
+            places.add(original.format, path, place.as_deref(), reason)?;
             is_found = true;
         }
     }
@@ -227,4 +277,45 @@ fn select_match(
         true => Ok(()),
         false => Err(RedactError::FitsNothing(text.to_owned())),
     }
+}
+
+/// Bytes that are searched at once, and those that are searched again with the next ones: what is
+/// looked for may stand on both sides of a border, if it is not longer.
+const WINDOW: usize = 16 << 20;
+const OVERLAP: usize = 1 << 20;
+
+/// The pieces of a large file in which the pattern is found.
+fn match_chunks(
+    original: &Original,
+    path: &str,
+    size: u64,
+    pattern: &Regex,
+) -> Result<Vec<String>, RedactError> {
+    let mut file = original.source.open(&safe(path)?)?;
+    let mut window = Vec::new();
+    let mut start = 0u64;
+    let mut hit = std::collections::BTreeSet::new();
+    loop {
+        let room = (WINDOW - window.len()) as u64;
+        let count = (&mut file).take(room).read_to_end(&mut window);
+        let count = count.map_err(|source| SourceError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        for found in pattern.find_iter(&window) {
+            let first = (start + found.start() as u64) / CHUNK;
+            // A match of nothing counts where it stands.
+            let last = (start + found.end().max(found.start() + 1) as u64 - 1) / CHUNK;
+            hit.extend(first..=last);
+        }
+        if (count as u64) < room {
+            break;
+        }
+        let keep = window.len() - OVERLAP;
+        window.drain(..keep);
+        start += keep as u64;
+    }
+    let at = hit.into_iter().filter(|at| at * CHUNK < size);
+    let at = at.filter_map(|at| usize::try_from(at).ok());
+    Ok(at.map(|at| chunk_place(at, size)).collect())
 }

@@ -10,6 +10,7 @@ use runseal_core::digest::{Digest, Hasher};
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 use runseal_sandbox::{Limits, MOST_IN_MEMORY};
+use runseal_survey::engine::parse_requirements;
 
 use crate::directory::DirectorySource;
 use crate::input::open_regular;
@@ -155,34 +156,6 @@ pub fn compute_executable(
     let mut hasher = Hasher::new();
     lines.iter().for_each(|line| hasher.update(line.as_bytes()));
     Ok(hasher.finish())
-}
-
-/// The requirements of `compatibility.replay_versions`; what is wrong with them otherwise.
-pub fn parse_requirements(manifest: Node<'_>) -> Result<Vec<semver::VersionReq>, Vec<String>> {
-    let listed = manifest
-        .get("compatibility")
-        .and_then(|compatibility| compatibility.get("replay_versions"));
-    let Some(listed) = listed else {
-        return Ok(Vec::new());
-    };
-    let Some(items) = listed.as_array() else {
-        return Err(vec!["it is no list".to_owned()]);
-    };
-    let mut requirements = Vec::new();
-    let mut faults = Vec::new();
-    for (at, item) in items.enumerate() {
-        let text = item.as_str().unwrap_or_default();
-        match semver::VersionReq::parse(&text) {
-            Ok(requirement) if !text.is_empty() => requirements.push(requirement),
-            Ok(_) => faults.push(format!("element {at} is no text")),
-            Err(error) => faults.push(format!("`{}`: {error}", text.escape_debug())),
-        }
-    }
-    if faults.is_empty() {
-        Ok(requirements)
-    } else {
-        Err(faults)
-    }
 }
 
 /// Whether a sealed manifest permits `version` to stand in for the version it was sealed with.

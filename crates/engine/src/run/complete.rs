@@ -69,8 +69,8 @@ pub(super) fn complete_input(
     let list = write_input_artifacts(upstream);
     match input.get("input_artifact_index") {
         Some(said) if *said != list => {
-            let why = "/input_artifact_index is not the list of what upstream bundles give";
-            return Err(reject("RB9", RUN_INPUT, why));
+            let reason = "/input_artifact_index is not the list of what upstream bundles give";
+            return Err(reject("RB9", RUN_INPUT, reason));
         }
         None if has_upstream && matches!(input, Value::Object(_)) => {
             let mut with = input.clone();
@@ -93,7 +93,7 @@ pub(super) fn complete_input(
 }
 
 fn compile(schema: Option<&Value>, rule_id: &'static str, name: &str) -> Result<Schema, SealError> {
-    let fault = |why: String| reject(rule_id, name, why);
+    let fault = |reason: String| reject(rule_id, name, reason);
     let schema = schema.ok_or_else(|| fault("the schema is missing".to_owned()))?;
     let bytes = canonical_bytes(schema, Dialect::Jcs).map_err(|error| fault(error.to_string()))?;
     let document = parse_document(&bytes, &ReadOptions::default())
@@ -174,8 +174,9 @@ pub(super) fn complete_output(
             "RB4",
             OUTPUT_SCHEMA,
         )?;
-        let stored = canonical_bytes(&with, Dialect::Jcs).unwrap_or_default();
-        if violations(&schema, &stored).is_empty() {
+        if let Ok(stored) = canonical_bytes(&with, Dialect::Jcs)
+            && violations(&schema, &stored).is_empty()
+        {
             return Ok(with);
         }
     }

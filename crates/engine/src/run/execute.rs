@@ -45,12 +45,12 @@ pub enum ExecuteError {
     #[error("{0}")]
     Ended(String),
     /// It left something that is no artifact.
-    #[error("`{path}` {why}")]
+    #[error("`{path}` {reason}")]
     Left {
         /// What it left, seen from the artifacts folder's parent.
         path: String,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// It was not run, or nobody knows how it ended.
     #[error(transparent)]
@@ -226,9 +226,9 @@ fn list_artifacts(work: &WorkFolder) -> Result<Vec<SafePath>, ExecuteError> {
     let below = format!("{ARTIFACTS_FOLDER}/");
     for entry in source.entries()? {
         let shown = entry.name.shown();
-        let left = |path: &str, why: String| ExecuteError::Left {
+        let left = |path: &str, reason: String| ExecuteError::Left {
             path: path.to_owned(),
-            why,
+            reason,
         };
         let Some(inner) = shown.strip_prefix(&below) else {
             if shown == ARTIFACTS_FOLDER && entry.kind == EntryKind::Directory {
@@ -238,14 +238,14 @@ fn list_artifacts(work: &WorkFolder) -> Result<Vec<SafePath>, ExecuteError> {
             return Err(left(&path, "is outside the artifacts folder".to_owned()));
         };
         if let EntryName::Unsafe { fault, .. } = &entry.name {
-            let why = fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
-            return Err(left(shown, format!("has an unsafe name: {why}")));
+            let reason = fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
+            return Err(left(shown, format!("has an unsafe name: {reason}")));
         }
         match entry.kind {
             EntryKind::Directory => {}
             EntryKind::File => match SafePath::parse(inner) {
                 Ok(path) => artifacts.push(path),
-                Err(why) => return Err(left(shown, format!("has an unsafe name: {why}"))),
+                Err(reason) => return Err(left(shown, format!("has an unsafe name: {reason}"))),
             },
             kind => {
                 return Err(left(

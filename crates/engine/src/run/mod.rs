@@ -1,23 +1,26 @@
 //! Run bundles: load an engine, run it in the sandbox, seal the run, verify it, replay it.
 //!
-//! - [`schema`]: JSON Schema, offline.
 //! - [`verify`]: a bundle's facts, and its report.
 //! - [`contracts`], [`command`]: an engine's folder: its five contracts, what it executes.
 //! - [`upstream`], [`execute`], [`staging`], [`seal`]: from an input to a sealed bundle.
 //! - `engine_files`: what of its folder and of the machine an engine read.
-//! - [`replay`]: the same again, and where it differs.
+//! - [`declared`]: a run that a program describes itself, from within.
+//! - [`replay`], [`replay_render`]: the same again, and where it differs.
 
 pub mod command;
 mod complete;
 pub mod contracts;
+pub mod declared;
 pub(crate) mod engine_files;
 pub mod execute;
 pub mod init;
 pub mod replay;
-pub mod schema;
+pub mod replay_render;
 pub mod seal;
 mod shown;
 pub mod staging;
 pub mod upstream;
 pub mod verify;
 pub mod warnings;
+
+pub use runseal_survey::schema;

@@ -32,7 +32,7 @@ use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
 use crate::record::environment::PackageReader;
-use crate::redact::{SealingSeed, keep_seed, seed_beside};
+use crate::redact::{KeptSeed, SealingSeed};
 
 /// The rule id of a rejection that is no rule's: the engine itself failed.
 pub const RUN: &str = "RUN";
@@ -55,7 +55,7 @@ pub struct Request<'a> {
     pub out: &'a Path,
     /// The run's id, where it was given.
     pub run_id: Option<RunId>,
-    /// Now.
+    /// The time that `sealed_at` and a default run id take.
     pub now: Moment,
     /// The seed of a bundle of which parts may be withheld later.
     pub redactable: Option<SealingSeed>,
@@ -175,7 +175,7 @@ pub fn seal_output(
 fn rejected_run(error: ExecuteError) -> SealError {
     match error {
         ExecuteError::Ended(how) => SealError::Rejected(vec![Finding::about_whole(RUN, how)]),
-        ExecuteError::Left { path, why } => reject("RB2", &path, why),
+        ExecuteError::Left { path, reason } => reject("RB2", &path, reason),
         ExecuteError::Sandbox(error) => error.into(),
         ExecuteError::Work(source) => SealError::Read(SourceError::Io {
             path: "the work folder".to_owned(),
@@ -183,6 +183,18 @@ fn rejected_run(error: ExecuteError) -> SealError {
         }),
         ExecuteError::Read(error) => error.into(),
     }
+}
+
+/// Seals a run that its own program described: nothing was executed or observed by us.
+pub(super) fn seal_declared_output(
+    request: Request<'_>,
+    put_files: impl FnOnce(&mut RunFiles) -> Result<(), SealError>,
+    output: &[u8],
+    (artifacts, paths): (&dyn Source, Vec<SafePath>),
+) -> Result<Sealed, SealError> {
+    let mut prepared = prepare(request)?;
+    put_files(&mut prepared.files)?;
+    finish(prepared, output, Some((artifacts, paths)), None)
 }
 
 /// Everything that is known before there is an output.
@@ -323,25 +335,14 @@ fn finish(
     let outputs_hash = completed.get("outputs_hash").and_then(Value::as_str);
     let outputs_hash = outputs_hash.unwrap_or_default().to_owned();
     // A bundle whose seed is lost can never be redacted, so the seed is on disk first.
-    let seed = redactable.filter(|redactable| redactable.is_new);
-    let seed = match seed {
-        None => None,
-        Some(redactable) => {
-            let place = seed_beside(&files.target(&run_id));
-            keep_seed(&place, &redactable.seed).map_err(RunFilesError::from)?;
-            Some(place)
-        }
-    };
-    let sealed = files.seal(&run_id, verify_staged);
-    if let (Err(_), Some(seed)) = (&sealed, &seed) {
-        // The seed of nothing.
-        let _ = std::fs::remove_file(seed);
-    }
+    let kept = redactable.map(|redactable| redactable.keep_beside(&files.target(&run_id)));
+    let kept = kept.transpose().map_err(RunFilesError::from)?;
+    let path = files.seal(&run_id, verify_staged)?;
     Ok(Sealed {
         run_id,
-        path: sealed?,
+        path,
         outputs_hash,
-        seed,
+        seed: kept.and_then(KeptSeed::stays),
     })
 }
 

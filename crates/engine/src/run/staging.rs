@@ -1,28 +1,27 @@
 //! The files of a run bundle in the making: JSON stored as JCS, everything hashed as it is
 //! written, listed at the end. How the folder gets into its place is [`crate::staging`]'s.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{CanonError, Dialect, NoCanonicalForm, Value, canonical_bytes};
-use runseal_core::digest::Digest;
-use runseal_core::formats::Format;
+use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::redacted::commit::Seed;
-use runseal_core::formats::redacted::documents::{REDACTION, REDACTION_SALT, Redaction};
+use runseal_core::formats::redacted::documents::{REDACTION, REDACTION_SALT};
 use runseal_core::formats::run_bundle::index::write_index;
 use runseal_core::formats::run_bundle::layout::{
     ARTIFACT_INDEX, EXACT_FOLDER, RunId, SUMS, exact_path, is_json,
 };
 use runseal_core::formats::run_bundle::outputs::find_changed_integers;
+use runseal_core::formats::run_bundle::redactable::REDACTABLE;
 use runseal_core::formats::run_bundle::sums::write_sums;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 
 use crate::atomic::WriteError;
-use crate::input::read_file;
-use crate::redact::commit_file;
+use crate::redact::{Committing, RedactError};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place, set_rights};
 use crate::stream::{BUFFER, digest_through};
 use runseal_core::formats::run_bundle::collect::parse_canonical;
@@ -273,36 +272,45 @@ impl RunFiles {
     /// Adds the commitment over everything stored so far, so that parts of it can be withheld
     /// later. Comes last before the lists: what is added afterwards is not committed to.
     pub fn put_commitment(&mut self, seed: &Seed) -> Result<(), RunFilesError> {
-        self.files.sort_unstable();
-        let mut files = Vec::with_capacity(self.files.len());
+        let mut committing = Committing::begin(&REDACTABLE, seed);
         for (path, digest) in &self.files {
             let place = self.staging.path().join(&**path);
-            let read = || Ok(read_file(&place, JsonLimits::LARGEST_DOCUMENT)?);
-            let file = commit_file(seed, path, *digest, read);
-            files.push(file.map_err(|error| RunFilesError::Json {
+            let size = fs::metadata(&place).map_err(|source| io_error(path, source))?;
+            let open = || File::open(&place).map_err(|source| io_error(path, source));
+            let added = committing.add(path, (*digest, size.len()), || {
+                open().map_err(|error| RedactError::NoCommitment(error.to_string()))
+            });
+            added.map_err(|error| RunFilesError::Json {
                 path: path.to_string(),
                 fault: format!("cannot be committed to: {error}"),
-            })?);
+            })?;
         }
-        let redaction = Redaction {
-            format: Format::RunBundle.name().to_owned(),
-            files,
-        };
+        let (redaction, salt) = committing.end();
         self.put_json(REDACTION, &redaction.to_value())?;
-        let salt = seed.file_key(REDACTION_SALT).salt().to_hex();
         self.put_json(REDACTION_SALT, &Value::object([("salt", salt)]))
     }
 
     /// Adds the index and the sums over everything stored so far.
     pub fn put_lists(&mut self) -> Result<(), RunFilesError> {
         self.files.sort_unstable();
-        let mut index = Vec::new();
-        write_index(&self.files, &mut index)?;
-        self.put_bytes(ARTIFACT_INDEX, &index)?;
-        drop(index);
+        self.put_index()?;
         self.files.sort_unstable();
         let sums = write_sums(&self.files);
         self.put_bytes(SUMS, sums.as_bytes())
+    }
+
+    /// Writes the index entry by entry: it is as long as there are files.
+    fn put_index(&mut self) -> Result<(), RunFilesError> {
+        let (file, place) = self.staging.create(ARTIFACT_INDEX)?;
+        let mut sink = HashedFile {
+            file: io::BufWriter::new(file),
+            hasher: Hasher::new(),
+        };
+        write_index(&self.files, &mut sink)?;
+        sink.flush().map_err(WriteError::at(&place))?;
+        self.files
+            .push((ARTIFACT_INDEX.into(), sink.hasher.finish()));
+        Ok(())
     }
 
     /// Where the bundle is to stand.
@@ -334,6 +342,24 @@ impl RunFiles {
             Ok(()) => Ok(target),
             Err(Failed(error)) => Err(error),
         }
+    }
+}
+
+/// A file that is hashed as it is written.
+struct HashedFile {
+    file: io::BufWriter<File>,
+    hasher: Hasher,
+}
+
+impl Write for HashedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

@@ -122,12 +122,12 @@ fn refuse(path: &Path, message: String) -> SealError {
 
 fn refuse_unverified(path: &Path, report: &Report) -> SealError {
     let first = report.findings().first();
-    let why = first.map_or(String::new(), |finding| {
+    let reason = first.map_or(String::new(), |finding| {
         let place = finding.path().unwrap_or_default();
         format!(": {} {place}: {}", finding.rule_id, finding.message)
     });
     refuse(
         path,
-        format!("the upstream run bundle does not verify{why}"),
+        format!("the upstream run bundle does not verify{reason}"),
     )
 }

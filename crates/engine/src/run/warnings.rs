@@ -4,11 +4,10 @@
 //! These depend on the machine, so they are warnings of `engine check` and never findings.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::contracts::Engine;
-use crate::programs::find_program;
+use crate::programs::{find_program, find_program_on};
 
 /// Says what about the command of `engine` may surprise.
 pub fn find_warnings(engine: &Engine) -> Vec<String> {
@@ -56,13 +55,7 @@ fn warn_about_program(program: &str) -> Option<String> {
     if program.contains('/') {
         return None;
     }
-    let path = std::env::var_os("PATH")?;
-    let is_program = |place: &PathBuf| {
-        fs::metadata(place).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-    };
-    let theirs = std::env::split_paths(&path)
-        .map(|entry| entry.join(program))
-        .find(is_program)?;
+    let theirs = find_program_on(&std::env::var_os("PATH")?, program)?;
     let ours = find_program(program)?;
     let real = |place: &Path| place.canonicalize().unwrap_or_else(|_| place.to_owned());
     (real(&theirs) != real(&ours)).then(|| {

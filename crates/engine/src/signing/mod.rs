@@ -2,18 +2,54 @@
 //! signatures that lie beside it. What a signature means is decided in `runseal-trust`.
 
 mod agent;
-mod beside;
 mod command;
-mod judge;
 mod key;
-mod target;
+
+use std::path::Path;
+
+use runseal_core::verify::Level;
+use runseal_core::verify::authenticity::Authenticity;
+use runseal_survey::load::LoadError;
+use runseal_trust::check::Found;
+use runseal_trust::policy::Decision;
+
+use crate::survey::LocalFiles;
 
 pub use agent::AgentSigner;
-pub use beside::{BESIDE, SignatureForm, path_beside, read_beside};
 pub use command::{CommandError, CommandSigner, run_filter};
-pub use judge::{
-    LoadedPolicy, PolicyFileError, SignatureJudge, TrustQuestion, chain_beside, judge_signatures,
-    load_policy,
-};
 pub use key::{KeyFileError, KeyWarning, PassphraseSource, open_private_key, read_public_key};
-pub use target::{Signable, read_signable};
+pub use runseal_survey::signing::{
+    AskedLog, BESIDE, LoadedPolicy, PolicyFileError, Signable, SignatureForm, SignatureJudge,
+    TrustQuestion, chain_beside, path_beside,
+};
+
+/// Reads all signatures beside `path`. A file that is there and cannot be used is a damaged
+/// signature, never none.
+pub fn read_beside(path: &Path) -> Vec<Found> {
+    runseal_survey::signing::read_beside(&LocalFiles, path)
+}
+
+/// Reads and verifies what is at `path`, in one go: the digests are of the bytes that were judged.
+///
+/// # Errors
+/// When it cannot be read, or is of no known format.
+pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
+    runseal_survey::signing::read_signable(&LocalFiles, path, level)
+}
+
+/// Reads a policy and follows the chain beside it.
+///
+/// # Errors
+/// When it cannot be read, is no policy, or its chain does not hold.
+pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
+    runseal_survey::signing::load_policy(&LocalFiles, path)
+}
+
+/// Looks for signatures beside `path`, checks them, and asks the policy.
+pub fn judge_signatures(
+    path: &Path,
+    level: Level,
+    question: TrustQuestion<'_>,
+) -> (Authenticity, Option<Decision>) {
+    runseal_survey::signing::judge_signatures(&LocalFiles, path, level, question)
+}

@@ -67,7 +67,7 @@ pub enum StoreError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why not.
+        /// What the system said.
         source: std::io::Error,
     },
     /// The file is SQLite, but holds something else.

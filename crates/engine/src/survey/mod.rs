@@ -1,151 +1,26 @@
-//! One verification for everything: finds out what paths hold, and verifies all of it.
-//!
-//! What something is is told by its content: the files of a folder, the members of a document,
-//! the first bytes of an archive; a file's name counts only where its content says nothing. A
-//! path that is a unit itself is judged; any other is searched below, and what is found there but
-//! cannot be judged is a result too. Units are verified in parallel; results are sorted, so the
-//! number of threads never shows.
+//! One verification for everything, over the files of this machine and on its threads. What is found
+//! and how it is judged is decided in `runseal-survey`.
 
-mod archived;
-mod inside;
-mod judge;
-mod kept;
-pub mod load;
-mod walk;
-mod witness;
+mod local;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
-use runseal_core::formats::Format;
-use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::detect::Detected;
 use runseal_core::formats::pack::PackFiles;
-use runseal_core::limits::FINDINGS_A_SURVEY;
 use runseal_core::source::SourceError;
-use runseal_core::verify::{
-    Checked, Finding, Level, Survey, count_findings, drop_unlisted_findings,
+use runseal_core::verify::{Finding, Survey};
+use runseal_survey::{Crew, Nobody, Unit, UnitResults, add_results};
+
+pub use local::LocalFiles;
+pub use runseal_survey::{
+    FolderFiles, Noted, Onlooker, SurveyOptions, Tally, find_in_archive, name_several,
 };
-
-use crate::archive::{ArchiveSource, read_archive_file};
-use crate::directory::{DirectorySource, RootLink};
-
-use inside::InsidePath;
-use judge::Judge;
-use walk::{Start, walk_below};
-
-pub(crate) use archived::find_in_archive;
-pub use walk::detect_path;
-pub use witness::{Noted, Onlooker};
-
-/// What is said where nothing was found.
-const NOTHING_FOUND: &str = "nothing to verify was found: no folder with bundle.json and \
-    artifacts/ (job bundle), run.json (pack), RUN_* files or ARTIFACT_INDEX.json (run bundle) or \
-    ENGINE_MANIFEST.json (engine), no archive of these, and no JSON document of a known format";
-
-/// How to go about it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SurveyOptions {
-    /// Up to which level rules must hold.
-    pub level: Level,
-    /// How many threads; as many as there are processors where not said.
-    pub jobs: Option<usize>,
-}
-
-/// How far it is, for whoever shows progress.
-#[derive(Debug, Default)]
-pub struct Tally {
-    found: AtomicU64,
-    done: AtomicU64,
-}
-
-impl Tally {
-    /// Units that were found so far.
-    pub fn found(&self) -> u64 {
-        self.found.load(Ordering::Relaxed)
-    }
-
-    /// Units that are verified.
-    pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
-    }
-}
-
-/// Something to judge.
-#[derive(Debug)]
-enum Unit {
-    /// A folder of a known format.
-    Folder(PathBuf, Format),
-    /// A file: a document or an archive.
-    File(PathBuf, Found),
-    /// A bundle or document inside an archive.
-    Inside(InsidePath),
-    /// Standard input.
-    Standard,
-    /// Something whose result is known already.
-    Known(Checked),
-}
-
-/// How a file was come by. One that a person named must be of a known format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    ByName,
-    BySearch,
-}
-
-/// What judging a unit gave.
-#[derive(Debug, Default)]
-struct UnitResults {
-    results: Vec<Checked>,
-    /// Files that were found by searching and are of no known format.
-    passed_over: u64,
-    /// Findings of the results, and those that were dropped because there are too many.
-    findings: usize,
-    unlisted: u64,
-}
-
-impl UnitResults {
-    fn one(result: Checked) -> Self {
-        Self {
-            findings: result.findings().len(),
-            results: vec![result],
-            ..Self::default()
-        }
-    }
-
-    fn passed_over() -> Self {
-        Self {
-            passed_over: 1,
-            ..Self::default()
-        }
-    }
-
-    fn add(&mut self, other: Self) {
-        self.results.extend(other.results);
-        self.passed_over += other.passed_over;
-        self.unlisted += other.unlisted;
-        self.findings += other.findings;
-        if self.findings > 2 * FINDINGS_A_SURVEY {
-            self.unlisted += drop_unlisted_findings(&mut self.results);
-            self.findings = count_findings(&self.results);
-        }
-    }
-
-    /// The same; where there is no result, that is one: nothing found is never a success.
-    fn or_nothing_found(mut self, path: &Path) -> Self {
-        if self.results.is_empty() {
-            let result = Checked::not_checked(display_path(path), None, NOTHING_FOUND);
-            self.results.push(result);
-        }
-        self
-    }
-}
 
 /// Verifies everything at `paths`.
 pub fn survey_paths(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) -> Survey {
-    survey_paths_seen(paths, options, tally, &witness::Nobody)
+    survey_paths_seen(paths, options, tally, &Nobody)
 }
 
 /// The same, with an onlooker who is told of every unit right after it was judged.
@@ -155,108 +30,21 @@ pub fn survey_paths_seen(
     tally: &Tally,
     onlooker: &dyn Onlooker,
 ) -> Survey {
-    let starts: Vec<Start> = paths.iter().map(|path| Start::at(path)).collect();
-    let all = match <[Start; 1]>::try_from(starts) {
-        // One thing: the threads work on it together.
-        Ok([Start::Unit(unit)]) => {
-            tally.found.fetch_add(1, Ordering::Relaxed);
-            let judge = Judge {
-                options,
-                threads: options.jobs,
-                onlooker,
-            };
-            let results = judge.judge_unit(unit);
-            tally.done.fetch_add(1, Ordering::Relaxed);
-            results.or_nothing_found(&paths[0])
-        }
-        Ok(one) => survey_many(paths, one.into(), options, (tally, onlooker)),
-        Err(starts) => survey_many(paths, starts, options, (tally, onlooker)),
-    };
-    Survey::new(options.level, all.results, all.passed_over).and_unlisted(all.unlisted)
+    let threads = Threads { jobs: options.jobs };
+    runseal_survey::survey(&LocalFiles, &threads, paths, options, (tally, onlooker))
 }
 
-fn survey_many(
-    paths: &[PathBuf],
-    starts: Vec<Start>,
-    options: SurveyOptions,
-    (tally, onlooker): (&Tally, &dyn Onlooker),
-) -> UnitResults {
-    let jobs = options
-        .jobs
-        .or_else(|| thread::available_parallelism().ok().map(usize::from))
-        .unwrap_or(1);
-    let (sender, receiver) = mpsc::sync_channel::<(usize, Unit)>(256);
-    let receiver = Mutex::new(receiver);
-    let work = || {
-        let mut mine: Vec<(usize, UnitResults)> = Vec::new();
-        loop {
-            let next = match receiver.lock() {
-                Ok(receiver) => receiver.recv(),
-                Err(_) => break,
-            };
-            let Ok((path, unit)) = next else { break };
-            let judge = Judge {
-                options,
-                threads: Some(1),
-                onlooker,
-            };
-            let results = judge.judge_unit(unit);
-            tally.done.fetch_add(1, Ordering::Relaxed);
-            match mine.last_mut() {
-                Some((at, before)) if *at == path => before.add(results),
-                _ => mine.push((path, results)),
-            }
-        }
-        mine
-    };
-    let mut by_path: Vec<UnitResults> = paths.iter().map(|_| UnitResults::default()).collect();
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        for (at, start) in starts.into_iter().enumerate() {
-            walk_below(start, &mut |unit| {
-                tally.found.fetch_add(1, Ordering::Relaxed);
-                // The receiver lives as long as this function.
-                let _ = sender.send((at, unit));
-            });
-        }
-        drop(sender);
-        for worker in workers {
-            match worker.join() {
-                Ok(mine) => {
-                    for (at, results) in mine {
-                        by_path[at].add(results);
-                    }
-                }
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-    });
-    let mut all = UnitResults::default();
-    for (path, results) in paths.iter().zip(by_path) {
-        all.add(results.or_nothing_found(path));
-    }
-    all
+/// What the folder or document at `path` is; nothing is judged, and archives are not looked into.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn detect_path(path: &Path) -> Result<Detected, SourceError> {
+    runseal_survey::detect_path(&LocalFiles, path)
 }
 
-/// Shows `see` what there is to verify at `path` and below, by its place; nothing is judged. A file
-/// that was found by searching counts where its content is of a known format or its name is an
-/// archive's.
+/// Shows `see` what there is to verify at `path` and below, by its place; nothing is judged.
 pub fn find_units(path: &Path, see: &mut dyn FnMut(PathBuf)) {
-    walk_below(Start::at(path), &mut |unit| match unit {
-        Unit::Folder(path, _) | Unit::File(path, Found::ByName) => see(path),
-        Unit::File(path, Found::BySearch) => {
-            let name = path.to_string_lossy();
-            let is_archive = [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst"]
-                .iter()
-                .any(|ending| name.ends_with(ending));
-            let is_known = || matches!(detect_path(&path), Ok(Detected::Is(_)));
-            if is_archive || is_known() {
-                see(path);
-            }
-        }
-        Unit::Inside(_) | Unit::Standard => see(path.to_owned()),
-        Unit::Known(result) => see(PathBuf::from(result.path)),
-    });
+    runseal_survey::find_units(&LocalFiles, path, see);
 }
 
 /// Reads the pack in a folder or in an archive of it; with what is wrong with that archive.
@@ -264,43 +52,95 @@ pub fn find_units(path: &Path, see: &mut dyn FnMut(PathBuf)) {
 /// # Errors
 /// When it cannot be read, or is neither.
 pub fn read_pack(path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> {
-    let is_file = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let archive = match is_file {
-        true => read_archive_file(path)?,
-        false => None,
-    };
-    let Some(archive) = archive else {
-        let source = DirectorySource::open(path, RootLink::Refuse)?;
-        return Ok((PackFiles::read(&source)?, Vec::new()));
-    };
-    let (folder, _, _) = find_in_archive(&archive);
-    let files = PackFiles::read(&ArchiveSource::new(&archive, &folder))?;
-    let about = verify_archive(&archived::faults_of(
-        &archive,
-        "",
-        &[(folder, Format::Pack)],
-    ));
-    Ok((files, about.findings().to_vec()))
+    runseal_survey::read_pack(&LocalFiles, path)
 }
 
-/// A path as reports show it.
-fn display_path(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+/// Units that were found and that no thread has taken yet.
+const WAITING: usize = 256;
+
+/// Threads that take one unit after the other.
+struct Threads {
+    /// How many; as many as there are processors where not said.
+    jobs: Option<usize>,
 }
 
-/// What could not be read and why, in one line.
-fn error_chain(error: &SourceError) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
+impl Crew for Threads {
+    fn judge_all(
+        &self,
+        find: &mut dyn FnMut(&mut dyn FnMut(usize, Unit)),
+        judge: &(dyn Fn(Unit) -> UnitResults + Sync),
+    ) -> Vec<(usize, UnitResults)> {
+        let jobs = self
+            .jobs
+            .or_else(|| thread::available_parallelism().ok().map(usize::from))
+            .unwrap_or(1);
+        let (sender, receiver) = mpsc::sync_channel::<(usize, Unit)>(WAITING);
+        let receiver = Mutex::new(receiver);
+        let work = || {
+            let mut mine = Vec::new();
+            loop {
+                let next = match receiver.lock() {
+                    Ok(receiver) => receiver.recv(),
+                    Err(_) => break,
+                };
+                let Ok((at, unit)) = next else { break };
+                add_results(&mut mine, at, judge(unit));
+            }
+            mine
+        };
+        let mut all = Vec::new();
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
+            find(&mut |at, unit| {
+                // The receiver lives as long as this function.
+                let _ = sender.send((at, unit));
+            });
+            drop(sender);
+            for worker in workers {
+                match worker.join() {
+                    Ok(mine) => all.extend(mine),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
+        all
     }
 }
 
-/// How several formats are named in a message.
-pub fn name_several(formats: &[Format]) -> String {
-    let names: Vec<_> = formats.iter().map(|format| format.title()).collect();
-    format!(
-        "it could be a {}: it has marks of each",
-        names.join(" or a ")
-    )
+/// Reads one thing once, to judge it and to show or compare it.
+pub mod load {
+    use std::path::Path;
+
+    use runseal_core::verify::Level;
+    pub use runseal_survey::load::{LoadError, Loaded};
+
+    use super::LocalFiles;
+
+    /// Loads what is at `path`; standard input where it is `-`. What stands inside an archive is named
+    /// as answers name it: `evidence.zip!/runs/one`.
+    ///
+    /// # Errors
+    /// When it cannot be read or judged.
+    pub fn load(path: &Path, level: Level) -> Result<Loaded, LoadError> {
+        runseal_survey::load::load(&LocalFiles, path, level)
+    }
+
+    /// Loads one thing after the other; the archive that several of them stand in is read once.
+    pub struct Loader(runseal_survey::load::Loader<'static>);
+
+    impl Default for Loader {
+        fn default() -> Self {
+            Self(runseal_survey::load::Loader::new(&LocalFiles))
+        }
+    }
+
+    impl Loader {
+        /// Loads what is at `path`, as [`load`] does.
+        ///
+        /// # Errors
+        /// When it cannot be read or judged.
+        pub fn load(&mut self, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+            self.0.load(path, level)
+        }
+    }
 }

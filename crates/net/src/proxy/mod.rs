@@ -1,11 +1,13 @@
 //! The proxy: stands between a client and an API, and records or answers from a recording.
 //!
-//! [`Proxy::start`] serves on a listener that it is given, which may have been made in another network
+//! [`Proxy::listen`] serves on a listener that it is given, which may have been made in another network
 //! namespace: then whoever lives there reaches the proxy and nothing else. Bytes are passed on as they
 //! come; what is written down goes through `recording::Recorder`.
 
 mod answer;
+mod forward;
 mod headers;
+mod keys;
 mod pump;
 mod replay;
 mod rpc;
@@ -14,12 +16,14 @@ mod upstream;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
+pub use keys::{Keys, STAND_IN};
 pub(crate) use replay::{Library, Selection};
 pub(crate) use rpc::Renaming;
 pub use upstream::Upstream;
@@ -80,6 +84,8 @@ pub struct ProxyOptions {
     pub rules: RedactionRules,
     /// Values known to be secret: kind and value.
     pub secrets: Vec<(String, String)>,
+    /// Keys that clients do not have themselves.
+    pub keys: Keys,
 }
 
 /// What became of a proxy's work.
@@ -99,27 +105,63 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Proxy {
     runtime: Runtime,
-    address: SocketAddr,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
-    server: tokio::task::JoinHandle<()>,
+    serving: Arc<Mutex<Vec<JoinHandle<()>>>>,
     recorder: Option<Recorder>,
     output: PathBuf,
 }
 
-impl Proxy {
-    /// Serves on `listener` until told to finish.
-    pub fn start(options: ProxyOptions, listener: TcpListener) -> Result<Self, NetError> {
-        let listen = |source| NetError::Listen {
+/// Opens a running proxy to further clients. Holds nothing of it: once the proxy has finished, nobody is
+/// let in any more.
+#[derive(Debug, Clone)]
+pub struct Entrance {
+    runtime: tokio::runtime::Handle,
+    shared: Weak<Shared>,
+    stopped: watch::Receiver<bool>,
+    serving: Arc<Mutex<Vec<JoinHandle<()>>>>,
+}
+
+impl Entrance {
+    /// Serves on `listener` until the proxy finishes; gives its address.
+    ///
+    /// # Errors
+    /// When the listener cannot be used, or the proxy has finished.
+    pub fn open(&self, listener: TcpListener) -> Result<SocketAddr, NetError> {
+        let fault = |source| NetError::Listen {
             address: "the given listener".to_owned(),
             source,
         };
-        let address = listener.local_addr().map_err(listen)?;
-        listener.set_nonblocking(true).map_err(listen)?;
+        let Some(shared) = self.shared.upgrade() else {
+            return Err(NetError::System("the proxy has finished".to_owned()));
+        };
+        let address = listener.local_addr().map_err(fault)?;
+        listener.set_nonblocking(true).map_err(fault)?;
+        let listener = {
+            let _guard = self.runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(fault)?
+        };
+        let serving = serve(listener, shared, self.stopped.clone());
+        let task = self.runtime.spawn(serving);
+        let mut tasks = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.push(task);
+        Ok(address)
+    }
+}
+
+impl Proxy {
+    /// Starts; nobody can reach it before [`Proxy::listen`].
+    ///
+    /// # Errors
+    /// When the recording cannot be read or written.
+    pub fn start(options: ProxyOptions) -> Result<Self, NetError> {
         let redactor = Redactor::new(options.rules.clone())
             .ok_or_else(|| NetError::System("no random bytes".to_owned()))?;
         for (kind, value) in &options.secrets {
             redactor.learn(kind, value.as_bytes());
+        }
+        for key in options.keys.values() {
+            redactor.learn("api-key", key.as_bytes());
         }
         let redactor = Arc::new(redactor);
         let output = options.output.clone().unwrap_or(options.recording.clone());
@@ -137,26 +179,32 @@ impl Proxy {
             recorder.as_ref().map(Recorder::sender),
             first,
         )?);
-        let (stop, stopped) = watch::channel(false);
-        let listener = {
-            let _guard = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(listen)?
-        };
-        let server = runtime.spawn(serve(listener, Arc::clone(&shared), stopped));
         Ok(Self {
             runtime,
-            address,
             shared,
-            stop,
-            server,
+            stop: watch::Sender::new(false),
+            serving: Arc::default(),
             recorder,
             output,
         })
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// Serves on `listener` until told to finish; gives its address.
+    ///
+    /// # Errors
+    /// When the listener cannot be used.
+    pub fn listen(&self, listener: TcpListener) -> Result<SocketAddr, NetError> {
+        self.entrance().open(listener)
+    }
+
+    /// Where further listeners are let in.
+    pub fn entrance(&self) -> Entrance {
+        Entrance {
+            runtime: self.runtime.handle().clone(),
+            shared: Arc::downgrade(&self.shared),
+            stopped: self.stop.subscribe(),
+            serving: Arc::clone(&self.serving),
+        }
     }
 
     /// The runtime, to wait in.
@@ -171,16 +219,18 @@ impl Proxy {
             runtime,
             shared,
             stop,
-            server,
+            serving,
             recorder,
             output,
-            ..
         } = self;
-        // The server may have ended by itself; then nobody listens.
+        // Where nobody ever listened, nobody has to hear of it.
         let _ = stop.send(true);
+        let tasks = std::mem::take(&mut *serving.lock().unwrap_or_else(PoisonError::into_inner));
         runtime.block_on(async {
             // What is not over by then is recorded as unfinished.
-            let _ = tokio::time::timeout(PATIENCE, server).await;
+            for task in tasks {
+                let _ = tokio::time::timeout(PATIENCE, task).await;
+            }
             shared.wait_until_idle(PATIENCE).await;
         });
         runtime.shutdown_timeout(Duration::from_millis(500));

@@ -3,28 +3,28 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use runseal_core::canon::Value;
-use runseal_core::formats::model_io::MAX_INTERACTIONS;
 use tokio::sync::{mpsc, watch};
 
 use super::answer::{self, AnswerBody};
+use super::forward::forward;
 use super::replay::{Library, Miss, Selection};
-use super::upstream::{Upstream, UpstreamClient, build_client};
-use super::{Mode, OnMiss, ProxyOptions, headers, pump};
+use super::upstream::{UpstreamClient, build_client};
+use super::{Mode, OnMiss, ProxyOptions, pump};
 use crate::NetError;
 use crate::matching::{Asked, BodyForm};
-use crate::recording::{Adapter, End, Note, RequestNote};
-use crate::redact::{BodyKind, Redactor};
+use crate::recording::{Adapter, Note};
+use crate::redact::Redactor;
 
 /// The largest request that is taken.
 const LARGEST_REQUEST: usize = 64 << 20;
@@ -34,13 +34,13 @@ const MOST_CONNECTIONS: usize = 4096;
 /// What all connections share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    options: ProxyOptions,
+    pub(super) options: ProxyOptions,
     library: Option<Mutex<Library>>,
     pub(super) redactor: Arc<Redactor>,
-    notes: Option<mpsc::Sender<Note>>,
-    client: UpstreamClient,
-    next: AtomicU64,
-    started: watch::Sender<u64>,
+    pub(super) notes: Option<mpsc::Sender<Note>>,
+    pub(super) client: UpstreamClient,
+    pub(super) next: AtomicU64,
+    pub(super) started: watch::Sender<u64>,
     active: watch::Sender<usize>,
 }
 
@@ -112,7 +112,7 @@ impl Shared {
     }
 
     /// Writes something down; `false` where that is no longer possible.
-    async fn note(&self, note: Note) -> bool {
+    pub(super) async fn note(&self, note: Note) -> bool {
         match &self.notes {
             None => true,
             Some(notes) => notes.send(note).await.is_ok(),
@@ -171,10 +171,10 @@ pub(super) async fn serve(
 
 /// A request that was read.
 pub(super) struct Received {
-    method: hyper::Method,
-    path: String,
-    query: Option<String>,
-    headers: hyper::HeaderMap,
+    pub(super) method: hyper::Method,
+    pub(super) path: String,
+    pub(super) query: Option<String>,
+    pub(super) headers: hyper::HeaderMap,
     pub(super) body: Bytes,
 }
 
@@ -295,144 +295,6 @@ fn tell_miss(shared: &Shared, library: &Mutex<Library>, miss: &Miss) -> Response
         &message,
         &more,
     )
-}
-
-/// Asks the upstream and passes its answer on, writing both down.
-async fn forward(shared: Arc<Shared>, received: Received, active: Active) -> Response<AnswerBody> {
-    let x = shared.next.fetch_add(1, Ordering::Relaxed);
-    if shared.notes.is_some() && x >= MAX_INTERACTIONS as u64 {
-        shared
-            .note(Note::Gap(format!(
-                "a recording holds {MAX_INTERACTIONS} interactions; more were asked for"
-            )))
-            .await;
-        let message = format!("the recording is full: it has {MAX_INTERACTIONS} interactions");
-        return answer::error(StatusCode::INSUFFICIENT_STORAGE, "FULL", &message, &[]);
-    }
-    shared.started.send_modify(|count| *count += 1);
-    let begun = Instant::now();
-    let request = RequestNote {
-        method: received.method.as_str().to_owned(),
-        path: received.path.clone(),
-        query: received.query.clone(),
-        headers: headers::noted(&received.headers),
-        body: received.body.clone(),
-    };
-    let note = Note::Request {
-        x,
-        request: Box::new(request),
-    };
-    if !shared.note(note).await {
-        return recording_failed();
-    }
-    let is_anthropic = received.headers.contains_key("anthropic-version");
-    let upstream = shared.options.upstream.clone();
-    let upstream = upstream.unwrap_or_else(|| Upstream::public(&received.path, is_anthropic));
-    let Some(uri) = upstream.uri(&received.path, received.query.as_deref()) else {
-        return unreachable(&shared, x, begun, "the path cannot be asked for").await;
-    };
-    let mut request = Request::new(Full::new(received.body.clone()));
-    *request.method_mut() = received.method.clone();
-    *request.uri_mut() = uri;
-    *request.headers_mut() = headers::for_upstream(&received.headers, upstream.authority());
-    let answered = match shared.client.request(request).await {
-        Ok(answered) => answered,
-        Err(error) => {
-            let reason = innermost(&error);
-            return unreachable(&shared, x, begun, &reason).await;
-        }
-    };
-    let (parts, body) = answered.into_parts();
-    let passed = headers::for_client(&parts.headers);
-    let content_type = passed
-        .get("content-type")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let note = Note::Head {
-        x,
-        status: Some(parts.status.as_u16()),
-        headers: headers::noted(&passed),
-        kind: BodyKind::of_content_type(content_type),
-    };
-    if !shared.note(note).await {
-        return recording_failed();
-    }
-    let length = hyper::body::Body::size_hint(&body).exact();
-    let is_empty = received.method == hyper::Method::HEAD;
-    let pumping = pump::Pumping {
-        x,
-        begun,
-        length: if is_empty { Some(0) } else { length },
-        notes: shared.notes.clone(),
-        started: shared.started(),
-        active,
-    };
-    let mut response = Response::new(pumping.start(body));
-    *response.status_mut() = parts.status;
-    *response.headers_mut() = passed;
-    response
-}
-
-/// The message of the cause at the end of the chain.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
-}
-
-fn recording_failed() -> Response<AnswerBody> {
-    let message = "the recording cannot be written, so nothing more is asked";
-    answer::error(StatusCode::INSUFFICIENT_STORAGE, "WRITE", message, &[])
-}
-
-/// Tells the client that there is no answer; what it is told is recorded as one.
-async fn unreachable(
-    shared: &Shared,
-    x: u64,
-    begun: Instant,
-    reason: &str,
-) -> Response<AnswerBody> {
-    let message = format!("the upstream cannot be reached: {reason}");
-    let response = answer::error(StatusCode::BAD_GATEWAY, "UPSTREAM", &message, &[]);
-    if shared.notes.is_none() {
-        return response;
-    }
-    let (parts, body) = response.into_parts();
-    let body = match body.collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(_) => Bytes::new(),
-    };
-    let (written, is_written) = tokio::sync::oneshot::channel();
-    let notes = [
-        Note::Head {
-            x,
-            status: Some(parts.status.as_u16()),
-            headers: headers::noted(&parts.headers),
-            kind: BodyKind::Json,
-        },
-        Note::Data {
-            x,
-            bytes: body.clone(),
-            after: *shared.started.borrow(),
-        },
-        Note::End {
-            x,
-            end: End::Unreachable,
-            latency_ms: pump::milliseconds(begun),
-            written: Some(written),
-        },
-    ];
-    for note in notes {
-        if !shared.note(note).await {
-            return recording_failed();
-        }
-    }
-    if is_written.await.is_err() {
-        return recording_failed();
-    }
-    Response::from_parts(parts, answer::whole(body))
 }
 
 /// An error that ends a connection in the middle of an answer.

@@ -11,10 +11,13 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::NetError;
-use crate::dialect::Api;
+use runseal_core::formats::model_io::reading::Api;
 
 /// How long a connection is kept for the next request: shorter than servers keep theirs.
 const IDLE: Duration = Duration::from_secs(15);
+
+/// Anthropic's public address.
+const ANTHROPIC: &str = "api.anthropic.com";
 
 /// Connections to upstreams, kept open between requests.
 pub(super) type UpstreamClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
@@ -51,12 +54,17 @@ impl Upstream {
         })
     }
 
+    /// Whether it is Anthropic's public address.
+    pub(super) fn is_anthropic(&self) -> bool {
+        self.authority == ANTHROPIC
+    }
+
     /// The public address of the API that a request is for.
     pub fn public(path: &str, is_anthropic: bool) -> Self {
         let api = Api::of_request(path, None);
         let host = match api {
-            Api::AnthropicMessages | Api::AnthropicCountTokens => "api.anthropic.com",
-            _ if is_anthropic => "api.anthropic.com",
+            Api::AnthropicMessages | Api::AnthropicCountTokens => ANTHROPIC,
+            _ if is_anthropic => ANTHROPIC,
             _ => "api.openai.com",
         };
         Self {

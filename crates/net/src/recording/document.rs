@@ -10,23 +10,18 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use base64ct::{Base64, Encoding};
-use runseal_core::canon::{CanonError, Dialect, ObjectWriter, Value};
-use runseal_core::digest::{ContentHash, Digest};
-use runseal_core::formats::model_io::{MAX_INTERACTIONS, MAX_RESPONSE_BYTES, MAX_SESSION_BYTES};
+use runseal_core::canon::{CanonError, Dialect, ObjectWriter, Value, canonical_bytes};
+use runseal_core::digest::Digest;
+use runseal_core::formats::model_io::MAX_INTERACTIONS;
 use runseal_engine::atomic::{self, WriteError};
 
-use super::exchange::{End, Exchange, headers_value};
 use super::journal::JournalReader;
 use super::load::Recording;
 use super::{Session, bodies_path};
 use crate::NetError;
-use crate::dialect::{Api, Reading};
-use crate::matching::{Asked, BodyForm, Volatile, compute_key};
+use crate::matching::Volatile;
 use crate::redact::Redactor;
 
-/// Requests up to this size stand in the document.
-const LARGEST_REQUEST: usize = 1_000_000;
 /// The version that recordings with readable members have.
 const VERSION: &str = "1.1.0";
 
@@ -100,7 +95,7 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
 }
 
 /// A list of what was not seen, in order and without repetitions.
-struct Gaps {
+pub(super) struct Gaps {
     list: Vec<String>,
 }
 
@@ -114,7 +109,7 @@ impl Gaps {
         gaps
     }
 
-    fn add(&mut self, gap: String) {
+    pub(super) fn add(&mut self, gap: String) {
         if !self.list.contains(&gap) {
             self.list.push(gap);
         }
@@ -140,17 +135,17 @@ impl Drop for PartFile {
     }
 }
 
-struct Making<'a> {
-    output: &'a Path,
-    redactor: Option<&'a Redactor>,
-    session: Session,
-    bodies: BTreeSet<PathBuf>,
-    models: BTreeSet<String>,
-    total: usize,
+pub(super) struct Making<'a> {
+    pub(super) output: &'a Path,
+    pub(super) redactor: Option<&'a Redactor>,
+    pub(super) session: Session,
+    pub(super) bodies: BTreeSet<PathBuf>,
+    pub(super) models: BTreeSet<String>,
+    pub(super) total: usize,
     /// Bytes of requests so far: beyond a bound they are files, so that the document can be read.
-    asked: usize,
-    interactions: usize,
-    gaps: Gaps,
+    pub(super) asked: usize,
+    pub(super) interactions: usize,
+    pub(super) gaps: Gaps,
 }
 
 impl Making<'_> {
@@ -177,7 +172,7 @@ impl Making<'_> {
     ) -> Result<(), NetError> {
         let mut out = std::io::BufWriter::new(&part.file);
         let mut write = |value: &Value| -> Result<(), NetError> {
-            let mut line = runseal_core::canon::canonical_bytes(value, Dialect::Kernel)
+            let mut line = canonical_bytes(value, Dialect::Kernel)
                 .map_err(|error| NetError::System(error.to_string()))?;
             line.push(b'\n');
             out.write_all(&line).map_err(NetError::write(&part.path))
@@ -225,7 +220,7 @@ impl Making<'_> {
     }
 
     /// Keeps a body as a file; gives its description.
-    fn put_body(&mut self, bytes: &[u8]) -> Result<Value, NetError> {
+    pub(super) fn put_body(&mut self, bytes: &[u8]) -> Result<Value, NetError> {
         let folder = bodies_path(self.output);
         fs::create_dir_all(&folder).map_err(NetError::write(&folder))?;
         let digest = Digest::of(bytes);
@@ -240,137 +235,6 @@ impl Making<'_> {
             ("sha256", Value::from(digest.to_string())),
             ("bytes", Value::from(bytes.len())),
         ]))
-    }
-
-    fn interaction(&mut self, exchange: &Exchange) -> Result<Value, NetError> {
-        let content_type = exchange.request_header("content-type").unwrap_or_default();
-        let asked = Asked {
-            method: exchange.method.clone(),
-            path: exchange.path.clone(),
-            query: exchange.query.clone(),
-            body: BodyForm::parse(content_type, &exchange.request_body),
-        };
-        let json = match &asked.body {
-            BodyForm::Json(value) => Some(value),
-            _ => None,
-        };
-        let api = match self.session.adapter {
-            super::Adapter::HttpProxy => Api::of_request(&asked.path, json),
-            super::Adapter::McpStdio | super::Adapter::McpHttp => Api::Mcp,
-        };
-        let answered = exchange.header("content-type").unwrap_or_default();
-        let reading = Reading::of_answer(api, answered, &exchange.body);
-        self.models.extend(reading.model.clone());
-        let request = self.request_value(exchange, &asked)?;
-        let (response, content) = self.response_value(exchange)?;
-        let key = compute_key(&asked.form(&self.session.volatile));
-        let mut value = Value::object([
-            ("i", Value::from(self.interactions)),
-            ("prompt_hash", Value::from(key.to_string())),
-            (
-                "response_hash",
-                Value::from(ContentHash::of(content.as_bytes()).to_string()),
-            ),
-            ("response_content", Value::from(content)),
-            ("request", request),
-            ("response", response),
-        ]);
-        let mut read = reading.to_value(api);
-        if let Some(redactor) = self.redactor {
-            redactor.redact_value(&mut read);
-        }
-        value.insert("reading", read);
-        for (name, count) in [
-            ("tokens_input", reading.tokens_input),
-            ("tokens_output", reading.tokens_output),
-            ("latency_ms", exchange.latency_ms),
-        ] {
-            if let Some(count) = count {
-                value.insert(name, count);
-            }
-        }
-        Ok(value)
-    }
-
-    fn request_value(&mut self, exchange: &Exchange, asked: &Asked) -> Result<Value, NetError> {
-        let mut request = Value::object([
-            ("method", Value::from(asked.method.as_str())),
-            ("path", Value::from(asked.path.as_str())),
-        ]);
-        if let Some(query) = &asked.query {
-            request.insert("query", query.as_str());
-        }
-        if !exchange.request_headers.is_empty() {
-            request.insert("headers", headers_value(&exchange.request_headers));
-        }
-        let body = &exchange.request_body;
-        self.asked += body.len();
-        if body.len() > LARGEST_REQUEST || self.asked > MAX_SESSION_BYTES {
-            let file = self.put_body(body)?;
-            request.insert("body_file", file);
-            return Ok(request);
-        }
-        match &asked.body {
-            BodyForm::Empty => {}
-            BodyForm::Json(value) => request.insert("body", value.clone()),
-            BodyForm::Text(_) => match std::str::from_utf8(body) {
-                Ok(text) => request.insert("body_text", text),
-                Err(_) => request.insert("body_base64", Base64::encode_string(body)),
-            },
-            BodyForm::Binary(_) => request.insert("body_base64", Base64::encode_string(body)),
-        }
-        Ok(request)
-    }
-
-    /// The readable response, and its content.
-    fn response_value(&mut self, exchange: &Exchange) -> Result<(Value, String), NetError> {
-        let mut response = Value::object([
-            ("end", Value::from(exchange.end.name())),
-            ("chunks", Value::array(lengths(exchange))),
-        ]);
-        if let Some(status) = exchange.status {
-            response.insert("status", status);
-        }
-        if !exchange.headers.is_empty() {
-            response.insert("headers", headers_value(&exchange.headers));
-        }
-        if exchange.after.iter().any(|after| *after > 0) {
-            response.insert("after", Value::array(exchange.after.iter().copied()));
-        }
-        match exchange.end {
-            End::Complete | End::ClientGone => {}
-            End::BrokenOff => self.gap_of(exchange, "was broken off by the upstream"),
-            End::Unreachable => {
-                self.gap_of(exchange, "got no answer: the upstream was not reached")
-            }
-            End::Unfinished => self.gap_of(exchange, "was not over when the recording ended"),
-        }
-        let body = &exchange.body;
-        let room = MAX_SESSION_BYTES
-            .saturating_sub(self.total)
-            .min(MAX_RESPONSE_BYTES);
-        let content = match std::str::from_utf8(body) {
-            Ok(text) if text.len() <= room => text.to_owned(),
-            Err(_) if body.len().div_ceil(3) * 4 <= room => {
-                response.insert("encoding", "base64");
-                Base64::encode_string(body)
-            }
-            _ => {
-                let file = self.put_body(body)?;
-                response.insert("body_file", file);
-                ContentHash::of(body).to_string()
-            }
-        };
-        self.total += content.len();
-        Ok((response, content))
-    }
-
-    fn gap_of(&mut self, exchange: &Exchange, what: &str) {
-        let at = self.interactions;
-        self.gaps.add(format!(
-            "interaction {at} ({} {}) {what}",
-            exchange.method, exchange.path
-        ));
     }
 
     fn capture(&self) -> Value {
@@ -473,21 +337,6 @@ impl Making<'_> {
         }
         let _ = fs::remove_dir(bodies_path(self.output));
     }
-}
-
-/// The lengths of the pieces; a last one that was never ended counts.
-fn lengths(exchange: &Exchange) -> Vec<u64> {
-    let mut before = 0;
-    let mut lengths = Vec::with_capacity(exchange.cuts.len());
-    for cut in &exchange.cuts {
-        lengths.push(cut.saturating_sub(before));
-        before = *cut;
-    }
-    let rest = (exchange.body.len() as u64).saturating_sub(before);
-    if rest > 0 {
-        lengths.push(rest);
-    }
-    lengths
 }
 
 /// An error within a writer, whose own errors it takes in.

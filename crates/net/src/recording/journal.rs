@@ -23,6 +23,8 @@ const VERSION: u32 = 1;
 pub struct Journal {
     file: File,
     path: PathBuf,
+    /// Records that are not the system's yet.
+    waiting: Vec<u8>,
 }
 
 impl Journal {
@@ -45,6 +47,7 @@ impl Journal {
         let mut journal = Self {
             file,
             path: path.to_owned(),
+            waiting: Vec::new(),
         };
         let mut first = Value::object([
             ("t", Value::from("start")),
@@ -67,7 +70,8 @@ impl Journal {
                 ]),
             );
         }
-        journal.append(&first).map_err(NetError::write(path))?;
+        let written = journal.append(&first).and_then(|()| journal.flush());
+        written.map_err(NetError::write(path))?;
         Ok(journal)
     }
 
@@ -84,12 +88,21 @@ impl Journal {
         }
     }
 
-    /// Adds a record. It is the system's when this returns: killing the program does not lose it.
+    /// Adds a record, which [`Journal::flush`] hands over.
     pub fn append(&mut self, record: &Value) -> io::Result<()> {
-        let mut line = canonical_bytes(record, Dialect::Kernel)
+        let line = canonical_bytes(record, Dialect::Kernel)
             .map_err(|error| io::Error::other(error.to_string()))?;
-        line.push(b'\n');
-        self.file.write_all(&line)
+        self.waiting.extend_from_slice(&line);
+        self.waiting.push(b'\n');
+        Ok(())
+    }
+
+    /// Hands over what was added. It is the system's when this returns: killing the program does not
+    /// lose it.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let written = self.file.write_all(&self.waiting);
+        self.waiting.clear();
+        written
     }
 
     /// The file.
@@ -98,7 +111,8 @@ impl Journal {
     }
 
     /// Puts everything on the disk.
-    pub fn sync(&self) -> io::Result<()> {
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.flush()?;
         self.file.sync_data()
     }
 }

@@ -7,13 +7,15 @@ use base64ct::{Base64, Encoding};
 use bytes::Bytes;
 use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
 use runseal_core::digest::{ContentHash, Digest};
+use runseal_core::formats::model_io::bodies::BodyFacts;
 use runseal_core::formats::model_io::{ModelIoView, compute_model_io_hash, verify_model_io};
 use runseal_core::verify::Level;
+use runseal_engine::survey::{FolderFiles, LocalFiles};
 
 use super::exchange::{End, parse_headers, whole};
 use super::{Adapter, bodies_path};
 use crate::NetError;
-use crate::matching::{Asked, BodyForm, Volatile, compute_key};
+use crate::matching::{Asked, Volatile};
 
 /// One recorded interaction.
 #[derive(Debug, Clone)]
@@ -87,7 +89,13 @@ impl Recording {
         let document = parse_document(&bytes, &ReadOptions::TEXT)
             .map_err(|error| fault(format!("{} {}", error.kind, error.position)))?;
         let root = document.root();
-        let report = verify_model_io(&ModelIoView { root }, Level::Integrity);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let facts = BodyFacts::collect(root, &FolderFiles::of_document(&LocalFiles, path), &name);
+        let view = ModelIoView {
+            root,
+            bodies: Some(&facts),
+        };
+        let report = verify_model_io(&view, Level::Integrity);
         if let Some(finding) = report.findings().first() {
             return Err(fault(format!("{}: {}", finding.rule_id, finding.message)));
         }
@@ -95,15 +103,7 @@ impl Recording {
             .get("adapter_id")
             .and_then(|node| Adapter::parse(&node.as_str()?))
             .ok_or_else(|| fault("it was not made by the proxy: it has no requests".to_owned()))?;
-        let pointers = root
-            .get("capture")
-            .and_then(|capture| capture.get("volatile"));
-        let pointers: Vec<String> = pointers
-            .into_iter()
-            .flat_map(|list| list.items())
-            .filter_map(|item| Some(item.as_str()?.into_owned()))
-            .collect();
-        let volatile = Volatile::parse(&pointers)
+        let volatile = Volatile::of_recording(root)
             .map_err(|pointer| fault(format!("`{pointer}` is no JSON Pointer")))?;
         let list = root
             .get("interactions")
@@ -113,9 +113,8 @@ impl Recording {
         let interactions = list
             .enumerate()
             .map(|(at, node)| {
-                let parsed = parse_interaction(node, &bodies);
-                let checked = parsed.and_then(|parsed| check_prompt(parsed, &volatile));
-                checked.map_err(|reason| fault(format!("interaction {at}: {reason}")))
+                parse_interaction(node, &bodies)
+                    .map_err(|reason| fault(format!("interaction {at}: {reason}")))
             })
             .collect::<Result<_, _>>()?;
         Ok(Self {
@@ -166,46 +165,12 @@ fn parse_interaction(node: Node<'_>, bodies: &Path) -> Result<Recorded, String> 
     })
 }
 
-/// The hash of the prompt is over what the request says: nobody changed one without the other.
-fn check_prompt(recorded: Recorded, volatile: &Volatile) -> Result<Recorded, String> {
-    let declared = recorded.document.get("prompt_hash").and_then(Value::as_str);
-    let actual = compute_key(&recorded.asked.form(volatile)).to_string();
-    if declared == Some(actual.as_str()) {
-        return Ok(recorded);
-    }
-    let declared = declared.unwrap_or_default();
-    Err(format!(
-        "its prompt_hash is {declared}, its request hashes to {actual}"
-    ))
-}
-
 fn parse_asked(request: Node<'_>, bodies: &Path) -> Result<Asked, String> {
-    let headers = request
-        .get("headers")
-        .map(parse_headers)
-        .unwrap_or_default();
-    let content_type = headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-        .map_or("", |(_, value)| value.as_str());
-    let body = if let Some(body) = request.get("body") {
-        BodyForm::Json(body.to_value())
-    } else if let Some(body) = text(request, "body_text") {
-        BodyForm::parse(content_type, body.as_bytes())
-    } else if let Some(body) = text(request, "body_base64") {
-        let body = Base64::decode_vec(&body).map_err(|_| "its body is no base64")?;
-        BodyForm::parse(content_type, &body)
-    } else if let Some(file) = request.get("body_file") {
-        BodyForm::parse(content_type, &read_file(file, bodies)?)
-    } else {
-        BodyForm::Empty
+    let file = match request.get("body_file") {
+        Some(file) => Some(read_file(file, bodies)?),
+        None => None,
     };
-    Ok(Asked {
-        method: text(request, "method").ok_or("its request has no method")?,
-        path: text(request, "path").ok_or("its request has no path")?,
-        query: text(request, "query"),
-        body,
-    })
+    Ok(Asked::parse(request, file.as_deref())?)
 }
 
 fn parse_body(node: Node<'_>, response: Node<'_>, bodies: &Path) -> Result<Vec<u8>, String> {

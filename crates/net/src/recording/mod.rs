@@ -7,11 +7,14 @@
 
 mod document;
 mod exchange;
+mod interaction;
 mod journal;
 mod load;
 mod recorder;
 
 use std::path::{Path, PathBuf};
+
+use runseal_core::formats::model_io::bodies::bodies_folder;
 
 pub use document::{Finished, Finishing, finish_recording};
 pub use exchange::{End, Exchange};
@@ -26,7 +29,8 @@ pub fn journal_path(recording: &Path) -> PathBuf {
 
 /// Where the large bodies of a recording lie.
 pub fn bodies_path(recording: &Path) -> PathBuf {
-    recording.with_extension("bodies")
+    let name = recording.file_name().unwrap_or_default().to_string_lossy();
+    recording.with_file_name(bodies_folder(&name))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

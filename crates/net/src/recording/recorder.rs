@@ -19,6 +19,8 @@ use crate::redact::{BodyKind, Redactor, Released, Window};
 
 /// Notes that wait at the most; beyond that, whoever tells waits.
 const QUEUE: usize = 512;
+/// Notes that are handed to the system together at the most.
+const TOGETHER: usize = 64;
 
 /// A request as it came, secrets included.
 #[derive(Debug)]
@@ -96,6 +98,7 @@ impl Recorder {
                 journal,
                 redactor,
                 open: BTreeMap::new(),
+                ended: Vec::new(),
             };
             let written = writer.run(receiver);
             written.map_err(NetError::write(writer.journal.path()))
@@ -122,6 +125,8 @@ struct Writer {
     journal: Journal,
     redactor: Arc<Redactor>,
     open: BTreeMap<u64, Window>,
+    /// Who waits for the end of an exchange to be written.
+    ended: Vec<oneshot::Sender<bool>>,
 }
 
 impl Writer {
@@ -129,6 +134,16 @@ impl Writer {
     fn run(&mut self, mut notes: mpsc::Receiver<Note>) -> io::Result<()> {
         while let Some(note) = notes.blocking_recv() {
             self.take(note)?;
+            // What waits already goes to the system with it; nobody waits for long.
+            for _ in 1..TOGETHER {
+                let Ok(note) = notes.try_recv() else { break };
+                self.take(note)?;
+            }
+            self.journal.flush()?;
+            for written in self.ended.drain(..) {
+                // The connection may be gone by now.
+                let _ = written.send(true);
+            }
         }
         self.journal.append(&Value::object([("t", "finish")]))?;
         self.journal.sync()
@@ -180,12 +195,8 @@ impl Writer {
                 if let Some(latency_ms) = latency_ms {
                     record.insert("latency_ms", latency_ms);
                 }
-                self.journal.append(&record)?;
-                if let Some(written) = written {
-                    // The connection may be gone by now.
-                    let _ = written.send(true);
-                }
-                Ok(())
+                self.ended.extend(written);
+                self.journal.append(&record)
             }
             Note::Gap(gap) => {
                 let gap = self.redactor.redact_text(&gap).into_owned();

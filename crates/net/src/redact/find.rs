@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-use base64ct::{Base64Unpadded, Base64UrlUnpadded, Encoding};
-
+use super::encoded::{decode_percent, decode_run, runs};
 use super::kinds::{Alphabet, KINDS, SECRET_MEMBERS};
+use aho_corasick::{AhoCorasick, MatchKind};
 
 /// The shortest run of base64 that is decoded and looked into.
 const LEAST_ENCODED: usize = 22;
@@ -292,76 +291,6 @@ pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize
     None
 }
 
-/// Longest runs of bytes that `is_inside` holds for, of at least `least` bytes.
-fn runs<'b>(
-    bytes: &'b [u8],
-    is_inside: impl Fn(&u8) -> bool + 'b,
-    least: usize,
-) -> impl Iterator<Item = Range<usize>> + 'b {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let rest = bytes.get(at..)?;
-            let start = at + rest.iter().position(&is_inside)?;
-            let inside = bytes.get(start..)?;
-            let length = inside.iter().take_while(|byte| is_inside(byte)).count();
-            at = start + length;
-            if length >= least {
-                return Some(start..at);
-            }
-        }
-    })
-}
-
-/// Decodes the whole groups of a run of base64 of either alphabet.
-fn decode_run(text: &[u8]) -> Option<Vec<u8>> {
-    let end = text.iter().position(|byte| *byte == b'=');
-    let text = text.get(..end.unwrap_or(text.len()))?;
-    // Of an incomplete group at the end, one character carries nothing.
-    let whole = text.len() - usize::from(text.len() % 4 == 1);
-    let text = std::str::from_utf8(text.get(..whole)?).ok()?;
-    let lenient = |text: &str| {
-        let cut = text.len() - text.len() % 4;
-        let decode = |text: &str| {
-            Base64Unpadded::decode_vec(text)
-                .or_else(|_| Base64UrlUnpadded::decode_vec(text))
-                .ok()
-        };
-        // Trailing bits that are not zero make the last group unreadable; the rest is not.
-        decode(text).or_else(|| decode(text.get(..cut)?))
-    };
-    lenient(text)
-}
-
-/// Decodes percent-encoding; with each decoded byte's place in the text. None without any.
-fn decode_percent(text: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
-    if !text.contains(&b'%') {
-        return None;
-    }
-    let (mut decoded, mut places) = (Vec::with_capacity(text.len()), Vec::new());
-    let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        places.push(at);
-        let escaped = (*byte == b'%')
-            .then(|| text.get(at + 1..at + 3))
-            .flatten()
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match escaped {
-            Some(value) => {
-                decoded.push(value);
-                at += 3;
-            }
-            None => {
-                decoded.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    places.push(at);
-    Some((decoded, places))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -437,7 +366,7 @@ mod tests {
 
     #[test]
     fn find_encoded_secrets_are_found_wherever_their_encoding_begins() {
-        use base64ct::Base64;
+        use base64ct::{Base64, Encoding};
         let secret = "sk-proj-abcdefghij0123456789ABCDEFGHIJ";
         for before in ["", "a", "ab", "abc", "{\"key\":\""] {
             let encoded = Base64::encode_string(format!("{before} {secret} rest").as_bytes());

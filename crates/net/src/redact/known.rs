@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
+use runseal_core::formats::model_io::asked::PLACEHOLDER;
 
 /// The shortest value that is looked for everywhere: shorter ones come up by chance.
 const LEAST: usize = 8;
@@ -52,7 +53,7 @@ impl Level {
 impl Known {
     /// Remembers a value with its placeholder.
     pub(super) fn learn(&mut self, kind: &str, value: &[u8], placeholder: &str) {
-        let is_placeholder = value.starts_with(super::PLACEHOLDER.as_bytes());
+        let is_placeholder = value.starts_with(PLACEHOLDER.as_bytes());
         let is_full = self.values.len() >= MOST;
         if value.len() < LEAST || is_placeholder || is_full || !self.values.insert(value.to_vec()) {
             return;

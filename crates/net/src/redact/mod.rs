@@ -11,7 +11,9 @@
 //! escapes. [`Window`] does this on a stream whose pieces may end within a secret.
 
 mod deltas;
+mod encoded;
 mod find;
+mod headers;
 mod kinds;
 mod known;
 mod rules;
@@ -24,6 +26,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hmac::{Hmac, KeyInit, Mac};
 use runseal_core::canon::{JsonString, Value};
+use runseal_core::formats::model_io::asked::PLACEHOLDER;
 use sha2::Sha256;
 
 pub use kinds::is_secret_header;
@@ -32,11 +35,7 @@ pub use rules::{RedactionRules, RulesError};
 pub use window::{BodyKind, Released, Window};
 
 use find::{Finder, Found};
-use kinds::SECRET_PARAMETERS;
 use known::Known;
-
-/// What every placeholder begins with.
-pub const PLACEHOLDER: &str = "[redacted:";
 
 /// Hex digits of the HMAC that a placeholder shows.
 const DIGITS: usize = 16;
@@ -248,70 +247,6 @@ impl Redactor {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
-
-    /// A header's value without secrets; a header that is one as a whole keeps its scheme only.
-    pub fn redact_header(&self, name: &str, value: &[u8]) -> String {
-        let text = String::from_utf8_lossy(value);
-        if !is_secret_header(name) {
-            return self.redact_text(&text).into_owned();
-        }
-        let kind = header_kind(name);
-        self.learn_header(&kind, &text);
-        *self.lock().counts.entry(kind.clone()).or_default() += 1;
-        match text.split_once(' ') {
-            Some((scheme, rest)) if name.to_ascii_lowercase().ends_with("authorization") => {
-                format!("{scheme} {}", self.placeholder(&kind, rest.as_bytes()))
-            }
-            _ => self.placeholder(&kind, text.as_bytes()),
-        }
-    }
-
-    /// Learns what a secret header carries: the whole, the part after the scheme, a password in
-    /// base64, the values of cookies.
-    fn learn_header(&self, kind: &str, text: &str) {
-        self.learn(kind, text.as_bytes());
-        if let Some((scheme, rest)) = text.split_once(' ') {
-            self.learn(kind, rest.trim().as_bytes());
-            if scheme.eq_ignore_ascii_case("basic")
-                && let Some(decoded) = known::decode_base64(rest.trim())
-            {
-                self.learn(kind, &decoded);
-                if let Some(colon) = decoded.iter().position(|byte| *byte == b':') {
-                    self.learn(kind, decoded.get(colon + 1..).unwrap_or_default());
-                }
-            }
-        }
-        if kind.contains("cookie") {
-            let cookies = text.split(';').filter_map(|part| part.split_once('='));
-            let attributes = ["path", "domain", "expires", "samesite", "max-age"];
-            for (name, value) in cookies {
-                if !attributes.contains(&name.trim().to_ascii_lowercase().as_str()) {
-                    self.learn(kind, value.trim().as_bytes());
-                }
-            }
-        }
-    }
-
-    /// The query of an address or a form, without the values of telling parameters.
-    pub fn redact_query(&self, query: &str) -> String {
-        let parts = query.split('&').map(|part| {
-            let Some((name, value)) = part.split_once('=') else {
-                return self.redact_text(part).into_owned();
-            };
-            let plain = name.to_ascii_lowercase().replace('-', "_");
-            if value.is_empty() || !SECRET_PARAMETERS.contains(&plain.as_str()) {
-                return self.redact_text(part).into_owned();
-            }
-            self.learn("parameter", value.as_bytes());
-            *self
-                .lock()
-                .counts
-                .entry("parameter".to_owned())
-                .or_default() += 1;
-            format!("{name}={}", self.placeholder("parameter", value.as_bytes()))
-        });
-        parts.collect::<Vec<_>>().join("&")
-    }
 }
 
 /// One replacement.
@@ -372,43 +307,10 @@ fn has_escapes(bytes: &[u8]) -> bool {
         .any(|pair| matches!(pair, [b'\\', b'u' | b'/' | b'\\']))
 }
 
-/// The kind that a secret header's placeholder names.
-fn header_kind(name: &str) -> String {
-    let plain = |byte: char| match byte {
-        'a'..='z' | '0'..='9' | '-' => byte,
-        _ => '-',
-    };
-    name.to_ascii_lowercase().chars().map(plain).collect()
-}
-
-/// Replaces every placeholder by its kind alone, as matching sees it.
-pub fn forget_digits(text: &str) -> Cow<'_, str> {
-    let mut rest = text;
-    let mut out: Option<String> = None;
-    while let Some((before, after)) = rest.split_once(PLACEHOLDER) {
-        let Some((inside, tail)) = after.split_once(']') else {
-            break;
-        };
-        let out = out.get_or_insert_with(String::new);
-        let kind = inside.split(':').next().unwrap_or_default();
-        out.push_str(before);
-        out.push_str(PLACEHOLDER);
-        out.push_str(kind);
-        out.push(']');
-        rest = tail;
-    }
-    match out {
-        None => Cow::Borrowed(text),
-        Some(mut out) => {
-            out.push_str(rest);
-            Cow::Owned(out)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use runseal_core::formats::model_io::asked::forget_digits;
 
     const SECRET: &str = "sk-proj-abcdefghijklmnop0123456789";
 

@@ -357,7 +357,7 @@ mod tests {
                 body.push_str(&format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{piece}\"}}}}]}}\n\n"));
             }
             let (out, _) = redact(BodyKind::Events, &body, 40);
-            let said: String = crate::sse::parse_events(&out)
+            let said: String = runseal_core::formats::model_io::events::parse_events(&out)
                 .iter()
                 .map(|event| {
                     let value: serde_json::Value = serde_json::from_str(&event.data).unwrap();

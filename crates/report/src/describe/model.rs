@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
+use runseal_core::formats::model_io::reading::{Api, Reading};
 
 use super::content::words_of;
-use super::members::{list_at, string_at, text_at, text_of};
+use super::members::{at, integer_at, list_at, string_at, text_at, text_of};
 use super::{About, Block, Body, Description, Turn, Words};
 use crate::exhibit::Exhibit;
 use crate::limits::{STEPS, TEXT};
@@ -59,7 +60,10 @@ pub(super) fn conversation_block<'a>(
         turns.extend(asked);
         let note = note_of(*call);
         let content = string_at(*call, "response_content");
-        let answered = content.map_or_else(Vec::new, answered_turns);
+        let answered = match proxied_turns(*call) {
+            Some(turns) => turns,
+            None => content.map_or_else(Vec::new, answered_turns),
+        };
         let answered = answered.into_iter().map(|turn| Turn {
             about: [place("response_hash"), place("response_content")].concat(),
             note: note.clone(),
@@ -89,6 +93,9 @@ fn turn<'a>(role: impl Into<Cow<'a, str>>, said: Words<'a>) -> Turn<'a> {
 
 /// What the model was asked: its messages where they were kept, otherwise that they were not.
 fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Vec<Turn<'a>> {
+    if let Some(turns) = requested_turns(call) {
+        return turns;
+    }
     for member in [
         "messages",
         "request.messages",
@@ -117,11 +124,94 @@ fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Vec<Turn<'a>> {
     vec![turn("user", said)]
 }
 
-/// The content of a message: a text, or a list of parts.
-fn content_words<'a>(message: Node<'a>) -> Words<'a> {
-    let Some(content) = message.get("content") else {
-        return Words::Plain(text_of(message).into());
+/// What a client sent, where the proxy recorded it: the messages of a model's API, or the body as it is.
+fn requested_turns<'a>(call: Node<'a>) -> Option<Vec<Turn<'a>>> {
+    let request = call.get("request")?;
+    let method = text_at(request, "method")?;
+    let path = text_at(request, "path").unwrap_or_default();
+    let mut turns = Vec::new();
+    for member in ["body.system", "body.instructions"] {
+        if let Some(system) = at(request, member) {
+            turns.push(turn("system", words_of_content(system)));
+        }
+    }
+    for member in ["body.messages", "body.input"] {
+        for message in list_at(request, member) {
+            let role = text_at(message, "role").or_else(|| text_at(message, "type"));
+            turns.push(turn(
+                role.unwrap_or("user".to_owned()),
+                content_words(message),
+            ));
+        }
+        if let Some(text) = string_at(request, member) {
+            turns.push(turn("user", Words::Plain(text)));
+        }
+    }
+    if !turns.is_empty() {
+        return Some(turns);
+    }
+    let body = ["body", "body_text", "body_base64"];
+    let body = body.iter().find_map(|member| text_at(request, member));
+    let said = format!("{method} {path} {}", body.unwrap_or_default());
+    Some(vec![turn(
+        "client",
+        Words::Plain(said.trim_end().to_owned().into()),
+    )])
+}
+
+/// What came back, where the proxy recorded it: read out of the exact bytes, never out of `reading`, which
+/// nothing holds fast.
+fn proxied_turns(call: Node<'_>) -> Option<Vec<Turn<'static>>> {
+    let response = call.get("response")?;
+    let request = call.get("request")?;
+    let path = text_at(request, "path").unwrap_or_default();
+    let status = integer_at(response, "status").unwrap_or_default();
+    let missing = |what: String| Some(vec![turn("assistant", Words::Missing(what))]);
+    if let Some(file) = response.get("body_file") {
+        let hash = text_at(file, "sha256").unwrap_or_default();
+        return missing(format!(
+            "status {status}; the body is a file of its own: {hash}"
+        ));
+    }
+    let content = string_at(call, "response_content")?;
+    if string_at(response, "encoding").is_some() {
+        return missing(format!("status {status}; the body is no text"));
+    }
+    let is_type = |pair: &Node<'_>| {
+        let name = pair.items().next().and_then(|name| name.as_str());
+        name.is_some_and(|name| name.eq_ignore_ascii_case("content-type"))
     };
+    let headers = list_at(response, "headers");
+    let declared = headers.iter().find(|pair| is_type(pair));
+    let declared = declared.and_then(|pair| pair.items().nth(1)?.as_str());
+    let body = request.get("body").map(|body| body.to_value());
+    let api = Api::of_request(&path, body.as_ref());
+    let reading = Reading::of_answer(api, &declared.unwrap_or_default(), content.as_bytes());
+    let mut turns = Vec::new();
+    if !reading.text.is_empty() {
+        turns.push(turn("assistant", Words::Markdown(reading.text.into())));
+    }
+    for called in reading.tool_calls {
+        let said = format!("{}({})", called.name, called.arguments);
+        turns.push(turn("assistant calls", Words::Plain(said.into())));
+    }
+    if let Some(error) = reading.error {
+        turns.push(turn(
+            "error",
+            Words::Plain(format!("status {status}: {error}").into()),
+        ));
+    }
+    if turns.is_empty() {
+        let said = format!("status {status}: {content}");
+        turns.push(turn("answer", Words::Plain(said.into())));
+    }
+    let end = text_at(response, "end").filter(|end| end != "complete");
+    turns.extend(end.map(|end| turn("answer", Words::Missing(format!("ended: {end}")))));
+    Some(turns)
+}
+
+/// A text, or a list of parts.
+fn words_of_content<'a>(content: Node<'a>) -> Words<'a> {
     if let Some(text) = content.as_lossy_str() {
         return Words::Plain(text);
     }
@@ -130,6 +220,14 @@ fn content_words<'a>(message: Node<'a>) -> Words<'a> {
         true => Words::Plain(text_of(content).into()),
         false => Words::Plain(texts.join("\n").into()),
     }
+}
+
+/// The content of a message: a text, or a list of parts.
+fn content_words<'a>(message: Node<'a>) -> Words<'a> {
+    let Some(content) = message.get("content") else {
+        return Words::Plain(text_of(message).into());
+    };
+    words_of_content(content)
 }
 
 /// A part of a message: what it says, or what it calls with what.

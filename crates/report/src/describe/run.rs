@@ -6,6 +6,7 @@ use super::content::{content_block, words_of};
 use super::members::{
     ListPlace, at, facts_of, integer_at, list_at, string_at, table, text_at, text_of,
 };
+use super::model::conversation_block;
 use super::picture::{Card, Lane, Mark, flow};
 use super::plain::document_block;
 use super::timeline::Timeline;
@@ -18,6 +19,7 @@ const INPUT: &str = "RUN_INPUT.json";
 const OUTPUT: &str = "RUN_OUTPUT.json";
 const META: &str = "RUN_META.json";
 const ENVIRONMENT: &str = "RUN_ENVIRONMENT.json";
+const MODEL_IO: &str = "model_io.json";
 
 /// The engine code of a command that was recorded as it ran.
 const RECORDED: &str = "RECORDED_COMMAND";
@@ -184,6 +186,11 @@ fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entr
         .done
         .push(Block::new("The run", Body::Picture(picture)));
     description.done.extend(command_step(exhibit, entries));
+    if let Some(calls) = exhibit.document(MODEL_IO) {
+        description
+            .done
+            .extend(conversation_block(exhibit, MODEL_IO, calls));
+    }
     let mut timeline = Timeline::default();
     if let Some(environment) = exhibit.document(ENVIRONMENT) {
         for prefix in ["", "timing.", "execution.", "run."] {

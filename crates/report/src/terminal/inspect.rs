@@ -222,6 +222,17 @@ fn write_block(text: &mut String, block: &Block<'_>, faults: &Faults, screen: Sc
         Body::Conversation(turns) => {
             let title = format!("{} ({})", plain(&block.title), turns.len());
             let _ = writeln!(text, "{}", screen.bold(&title));
+            for turn in turns.iter().take(ROWS) {
+                let said = match &turn.said {
+                    Words::Plain(said) | Words::Markdown(said) => said.as_ref(),
+                    Words::Missing(reason) => reason.as_str(),
+                };
+                let line = cell(&format!("{}: {said}", turn.role), 300);
+                let _ = writeln!(text, "  {}", fit(&line, screen.room(2)));
+            }
+            if turns.len() > ROWS {
+                let _ = writeln!(text, "  … and {} more", turns.len() - ROWS);
+            }
         }
         _ => {}
     }

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
-use super::transfer::{self, DEEPEST};
+use super::opening::{self, DEEPEST};
+use super::transfer;
 use crate::layer::{Change, Changed, LayerKind};
 use crate::outputs::{self, Kind};
 
@@ -60,7 +61,7 @@ impl Walk<'_> {
         if depth > DEEPEST {
             return Err(Errno::NAMETOOLONG);
         }
-        let names = transfer::names_in(left)?;
+        let names = opening::names_in(left)?;
         if let Some(real) = real
             && (self.comparison.kind == LayerKind::Copy || is_opaque(left))
         {
@@ -80,7 +81,7 @@ impl Walk<'_> {
         names: &BTreeSet<CString>,
         above: &[u8],
     ) -> Result<(), Errno> {
-        for name in transfer::names_in(real)? {
+        for name in opening::names_in(real)? {
             if !names.contains(&name) {
                 self.add(join(above, &name), Changed::Deleted, true);
             }
@@ -113,10 +114,10 @@ impl Walk<'_> {
                 if !(was_same_kind && same_rights) {
                     self.add(path.clone(), Changed::Folder { mode }, existed);
                 }
-                let inner = transfer::open_folder(left, name, &stat)?;
+                let inner = opening::open_folder(left, name, &stat)?;
                 let real = match (real, before) {
                     (Some(real), Some(_)) if was_same_kind => {
-                        transfer::open_folder_as_is(real, name)?
+                        opening::open_folder_as_is(real, name)?
                     }
                     _ => None,
                 };
@@ -176,8 +177,8 @@ impl Walk<'_> {
         {
             return Ok(true);
         }
-        let now = transfer::open_file(left, name, stat)?;
-        match transfer::open_file_as_is(real, name) {
+        let now = opening::open_file(left, name, stat)?;
+        match opening::open_file_as_is(real, name) {
             Ok(then) => self.buffers.are_same(&now, &then),
             // Not readable for us, so neither for the command: it made a new one.
             Err(Errno::ACCESS | Errno::NOENT | Errno::LOOP) => Ok(false),

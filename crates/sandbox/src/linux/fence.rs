@@ -1,5 +1,5 @@
 //! Landlock, on top of the namespaces: even if a mount were wrong, the command could write only
-//! below its writable folders, bind or connect no TCP port, and reach no abstract socket and no
+//! below its writable folders, bind no TCP port, connect to none but the one it was given, and reach no abstract socket and no
 //! process outside.
 //!
 //! Everything that the running kernel's version knows is asked for and must be enforced in full;
@@ -8,8 +8,8 @@
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::io::Errno;
 
@@ -48,12 +48,17 @@ pub(super) fn find_version() -> Result<ABI, Missing> {
         })
 }
 
+/// Whether a version restricts TCP ports.
+pub(super) fn holds_ports(abi: ABI) -> bool {
+    abi >= ABI::V4
+}
+
 fn create_ruleset(abi: ABI) -> Result<RulesetCreated, landlock::RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))?;
     // Ports came with the fourth version, scopes with the sixth.
-    if abi >= ABI::V4 {
+    if holds_ports(abi) {
         ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
     }
     if abi >= ABI::V6 {
@@ -67,6 +72,8 @@ pub(super) struct Fence {
     pub(super) abi: ABI,
     /// Whether it may reach Unix sockets that it can see.
     pub(super) unix_sockets: bool,
+    /// The one TCP port that it may connect to, where there is one.
+    pub(super) port: Option<u16>,
     /// Places to read and execute from.
     pub(super) readable: Vec<PathBuf>,
     /// Folders to change as well.
@@ -117,6 +124,10 @@ fn try_restrict(fence: &Fence) -> Result<bool, Box<dyn std::error::Error>> {
     for path in DEVICES {
         let rights = if path == ZERO { zero } else { device };
         ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(path)?, rights))?;
+    }
+    // Before the fourth version ports are nobody's; then the namespace alone keeps the others away.
+    if let Some(port) = fence.port.filter(|_| holds_ports(abi)) {
+        ruleset = ruleset.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     let status = ruleset.restrict_self()?;
     Ok(status.ruleset == RulesetStatus::FullyEnforced && status.no_new_privs)

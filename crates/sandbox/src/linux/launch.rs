@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
 use super::cgroup::Entrance;
+use super::loopback::{LoopbackWire, take_listener};
 use super::observer::{Assignment, Observer};
 use super::report::{RECORD_BYTES, Record};
 use super::stage::{Wires, WorkWires};
@@ -62,6 +63,17 @@ impl Launch<'_> {
             }
             None => (None, None),
         };
+        let (listening, loopback) = match &self.spec.loopback {
+            Some(loopback) if loopback.is_inside() => {
+                let (taker, hand_over) = handover::make().map_err(at("make a socket"))?;
+                let port = loopback.port();
+                (
+                    Some((taker, loopback)),
+                    Some(LoopbackWire { port, hand_over }),
+                )
+            }
+            _ => (None, None),
+        };
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(at("open /dev/null"))?;
         let wires = Wires {
@@ -74,6 +86,7 @@ impl Launch<'_> {
             group: self.group,
             work: self.work,
             observer,
+            loopback,
         };
         let supervisor =
             sys::spawn_child(|| supervise(wires)).map_err(system("start a process"))?;
@@ -89,6 +102,12 @@ impl Launch<'_> {
             _ => (None, Vec::new()),
         };
 
+        if let Some((taker, loopback)) = listening {
+            let listener = take_listener(&taker).map_err(at("take the command's loopback"))?;
+            listener
+                .into_iter()
+                .for_each(|listener| loopback.give(listener));
+        }
         let handle = rustix::process::pidfd_open(supervisor, PidfdFlags::empty())
             .map_err(at("watch a process"))?;
         let deadline = self.began + self.spec.limits.wall_time;

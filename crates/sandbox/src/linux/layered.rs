@@ -12,12 +12,13 @@ use rustix::fs::{Mode, OFlags};
 
 use super::changes::{self, Comparison};
 use super::own_places::Showing;
-use super::{at, handover, system, transfer};
+use super::{at, handover, opening, system, transfer, usage};
 use crate::error::{SandboxError, SpecError};
 use crate::layer::{FolderLayer, LayerKind};
+use crate::limits::{Limits, MOST_IN_MEMORY};
 use crate::observation::Gap;
 use crate::outcome::Limit;
-use crate::spec::{Layered, Limits, MOST_IN_MEMORY};
+use crate::spec::Layered;
 
 /// A folder in the caller's store; removed with all that is in it.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl Drop for Stored {
 fn open_all(folder: &Path, depth: usize) {
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if depth < transfer::DEEPEST && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if depth < opening::DEEPEST && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             open_all(&entry.path(), depth + 1);
         }
     }
@@ -117,7 +118,7 @@ impl LayeredFolder {
         // Whoever copies it may always enter it.
         let mode = Mode::from_raw_mode(mode & 0o777) | Mode::RWXU;
         rustix::fs::fchmod(&copy, mode).map_err(at("copy the folder"))?;
-        let usage = transfer::measure(&copy, u64::MAX, u64::MAX).map_err(at("copy the folder"))?;
+        let usage = usage::measure(&copy, u64::MAX, u64::MAX).map_err(at("copy the folder"))?;
         folder.limits.work_files = limits.work_files.saturating_add(usage.entries);
         let bytes = usage.apparent_bytes.max(usage.disk_bytes);
         folder.limits.work_bytes = limits.work_bytes.saturating_add(bytes);
@@ -189,7 +190,7 @@ impl LayeredFolder {
             _ => return Err(SandboxError::NoReport),
         };
         let (most_files, most_bytes) = (self.limits.work_files, self.limits.work_bytes);
-        let usage = transfer::measure(&files, most_files, most_bytes)
+        let usage = usage::measure(&files, most_files, most_bytes)
             .map_err(at("look at what the command changed"))?;
         if usage.is_too_deep || usage.entries > most_files {
             return Ok(Err(Limit::WorkFiles));

@@ -16,9 +16,11 @@ mod host;
 mod interrupts;
 mod launch;
 mod layered;
+mod loopback;
 mod mounts;
 mod notify;
 mod observer;
+mod opening;
 mod own_places;
 mod ownership;
 mod plan;
@@ -30,6 +32,7 @@ mod stage;
 mod storage;
 mod sys;
 mod transfer;
+mod usage;
 mod watch;
 mod watched_calls;
 mod work;
@@ -42,7 +45,7 @@ use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 
 use crate::Capabilities;
-use crate::error::{Layer, Missing, SandboxError};
+use crate::error::{Layer, Missing, SandboxError, SpecError};
 use crate::layer::FolderLayer;
 use crate::level::Isolation;
 use crate::outcome::{Ending, Enforcement, Enforcer, Limit, Outcome, Recorded};
@@ -113,6 +116,11 @@ pub(crate) fn run(
     let Some(capabilities) = capabilities else {
         return host::run(spec, Isolation::None, None, Purpose::Run);
     };
+    if let Some(loopback) = &spec.loopback
+        && loopback.is_inside() != (level == Isolation::Full)
+    {
+        return Err(SpecError::Loopback.into());
+    }
     let drop_to = ownership::find_unprivileged_ids(level)?;
     if drop_to.is_some() != capabilities.drops_root {
         return Err(SandboxError::System {

@@ -26,7 +26,8 @@ use super::report::{At, Failure};
 use super::storage::{self, Storage};
 use super::sys;
 use crate::error::{Layer, SandboxError};
-use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Limits, Spec};
+use crate::limits::Limits;
+use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
 
 /// Program folders of the system; those that exist are shown. /usr must exist.
 pub(super) const SYSTEM: [&str; 11] = [

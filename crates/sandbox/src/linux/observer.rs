@@ -21,7 +21,7 @@ use super::resolve::{self, Root, Target};
 use super::seen::{Moved, Seen, Use};
 use crate::error::SandboxError;
 use crate::observation::{Gap, Observation, Observe};
-use crate::spec::SYSTEM_PLACES;
+use crate::places::SYSTEM_PLACES;
 
 /// What the observer needs to know beforehand.
 pub(super) struct Assignment {

@@ -134,7 +134,7 @@ impl OwnPlaces {
         if is_there {
             return Ok(());
         }
-        crate::spec::check_shown(&host)?;
+        crate::places::check_shown(&host)?;
         let is_folder = fs::metadata(&host).map_err(look_error)?.is_dir();
         self.add(&host, &host, (is_folder, false))
     }

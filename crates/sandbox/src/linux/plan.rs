@@ -18,7 +18,9 @@ use super::watch::Watched;
 use super::watched_calls::Network;
 use super::{fence, mounts, own_places, seccomp, watched_calls};
 use crate::error::{SandboxError, SpecError};
-use crate::spec::{INSIDE_TMP, INSIDE_WORK, Limits, Spec};
+use crate::limits::Limits;
+use crate::loopback::Loopback;
+use crate::spec::{INSIDE_TMP, INSIDE_WORK, Spec};
 
 /// What the layers are put up for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,7 @@ pub(super) fn make_plan(
     let fence = Fence {
         abi: fence::find_version()?,
         unix_sockets: spec.unix_sockets,
+        port: spec.loopback.as_ref().map(Loopback::port),
         readable: vec![PathBuf::from("/")],
         writable: vec![work, INSIDE_TMP.into(), "/dev/shm".into()],
     };
@@ -63,12 +66,14 @@ pub(super) fn make_plan(
     command.fence = Some(fence);
     command.filters = Some(seccomp::compile_filters(FilterOptions {
         unix_sockets: spec.unix_sockets,
+        tcp_sockets: spec.has_loopback(),
         nameless_files: storage == Storage::Memory,
         is_observed: spec.observe.is_some(),
     })?);
     command.watched_calls = spec.observe.as_ref().map(|_| {
         watched_calls::program(Network::Sockets {
             but_unix: spec.unix_sockets,
+            but_tcp: spec.has_loopback(),
         })
     });
     let limits = folder.map_or(&spec.limits, |folder| &folder.limits);

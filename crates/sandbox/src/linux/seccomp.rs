@@ -5,6 +5,8 @@
 //! that answer EPERM, with conditions on arguments. A call of another architecture ends the
 //! process; a call through the x32 numbers is not on the allow list.
 
+mod calls;
+
 use std::collections::BTreeMap;
 
 use libc::{c_int, c_long};
@@ -13,6 +15,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+use self::calls::{ALLOWED, NAMESPACE_FLAGS, REFUSED};
 use super::command::Filters;
 use crate::error::{Layer, Missing};
 
@@ -21,6 +24,8 @@ use crate::error::{Layer, Missing};
 pub(super) struct FilterOptions {
     /// Whether Unix sockets may be made.
     pub(super) unix_sockets: bool,
+    /// Whether TCP sockets of IPv4 may be made; where they may connect to, others decide.
+    pub(super) tcp_sockets: bool,
     /// Whether files may be made that never had a name: only where their size is bounded.
     pub(super) nameless_files: bool,
     /// Whether somebody is to hear of sockets that are refused.
@@ -88,12 +93,16 @@ fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendEr
         libc::SYS_socketpair,
         vec![SeccompRule::new(vec![not_unix.clone()])?],
     );
-    let socket = if options.unix_sockets {
-        vec![SeccompRule::new(vec![not_unix])?]
-    } else {
-        Vec::new()
+    let socket = match (options.unix_sockets, options.tcp_sockets) {
+        (false, false) => Vec::new(),
+        (true, false) => vec![SeccompRule::new(vec![not_unix])?],
+        (unix_sockets, true) => refused_sockets(unix_sockets)?,
     };
     rules.insert(libc::SYS_socket, socket);
+    if options.tcp_sockets {
+        // Whoever may connect need not be connected to.
+        rules.insert(libc::SYS_listen, Vec::new());
+    }
 
     // Every socket counts with the buffer that the kernel gives it; it must not hold more.
     let mut buffers = Vec::new();
@@ -177,6 +186,27 @@ fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendEr
     Ok(rules)
 }
 
+/// Every socket but those of TCP over IPv4, and Unix ones where they are allowed.
+fn refused_sockets(unix_sockets: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, MaskedEq, Ne};
+    // The kernel's own mask; the bits above it are flags.
+    const TYPE: u64 = 0xf;
+    let inet = || argument(0, Eq, libc::AF_INET);
+    let mut others = vec![argument(0, Ne, libc::AF_INET)?];
+    if unix_sockets {
+        others.push(argument(0, Ne, libc::AF_UNIX)?);
+    }
+    let mut rules = vec![SeccompRule::new(others)?];
+    for kind in (0..=15).filter(|kind| *kind != libc::SOCK_STREAM) {
+        let kind = argument(1, MaskedEq(TYPE), kind)?;
+        rules.push(SeccompRule::new(vec![inet()?, kind])?);
+    }
+    let protocol = [0, libc::IPPROTO_TCP].map(|known| argument(2, Ne, known));
+    let [unnamed, tcp] = protocol;
+    rules.push(SeccompRule::new(vec![inet()?, unnamed?, tcp?])?);
+    Ok(rules)
+}
+
 fn argument(
     index: u8,
     operator: SeccompCmpOp,
@@ -187,400 +217,6 @@ fn argument(
     SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)
 }
 
-const NAMESPACE_FLAGS: [c_int; 7] = [
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWCGROUP,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-];
-
-/// Refused whatever their arguments.
-const REFUSED: &[c_long] = &[
-    // Mounts and roots.
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_open_tree,
-    libc::SYS_move_mount,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_quotactl,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    // Namespaces.
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    // Other processes' memory and files.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
-    libc::SYS_process_madvise,
-    // The kernel itself.
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_reboot,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_syslog,
-    libc::SYS_acct,
-    // Keys outlive and cross namespaces.
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    // A second way to make most system calls, past this filter.
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    // The machine's clock and name.
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    // Files by handle, past the mounts that hide them.
-    libc::SYS_open_by_handle_at,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_fanotify_init,
-    libc::SYS_fanotify_mark,
-    // Memory that belongs to no process and escapes the memory limit.
-    libc::SYS_memfd_create,
-    libc::SYS_memfd_secret,
-    libc::SYS_vmsplice,
-    libc::SYS_shmget,
-    libc::SYS_shmat,
-    libc::SYS_msgget,
-    libc::SYS_mq_open,
-    // Ports of the machine.
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_modify_ldt,
-];
-
-/// The same number on every architecture; libc does not name it on all of them.
-const FCHMODAT2: c_long = 452;
-
-/// What ordinary programs (shells, compilers, interpreters) use.
-const ALLOWED: &[c_long] = &[
-    // Files.
-    libc::SYS_read,
-    libc::SYS_write,
-    libc::SYS_readv,
-    libc::SYS_writev,
-    libc::SYS_pread64,
-    libc::SYS_pwrite64,
-    libc::SYS_preadv,
-    libc::SYS_pwritev,
-    libc::SYS_preadv2,
-    libc::SYS_pwritev2,
-    libc::SYS_openat,
-    libc::SYS_openat2,
-    libc::SYS_close,
-    libc::SYS_close_range,
-    libc::SYS_fstat,
-    libc::SYS_newfstatat,
-    libc::SYS_statx,
-    libc::SYS_statfs,
-    libc::SYS_fstatfs,
-    libc::SYS_lseek,
-    libc::SYS_faccessat,
-    libc::SYS_faccessat2,
-    libc::SYS_getdents64,
-    libc::SYS_getcwd,
-    libc::SYS_chdir,
-    libc::SYS_fchdir,
-    libc::SYS_mkdirat,
-    libc::SYS_unlinkat,
-    libc::SYS_renameat,
-    libc::SYS_renameat2,
-    libc::SYS_linkat,
-    libc::SYS_symlinkat,
-    libc::SYS_readlinkat,
-    libc::SYS_mknodat,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    FCHMODAT2,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
-    libc::SYS_truncate,
-    libc::SYS_ftruncate,
-    libc::SYS_fallocate,
-    libc::SYS_fadvise64,
-    libc::SYS_readahead,
-    libc::SYS_fsync,
-    libc::SYS_fdatasync,
-    libc::SYS_sync_file_range,
-    libc::SYS_copy_file_range,
-    libc::SYS_sendfile,
-    libc::SYS_splice,
-    libc::SYS_tee,
-    libc::SYS_flock,
-    libc::SYS_fcntl,
-    libc::SYS_ioctl,
-    libc::SYS_dup,
-    libc::SYS_dup3,
-    libc::SYS_pipe2,
-    libc::SYS_umask,
-    libc::SYS_getxattr,
-    libc::SYS_lgetxattr,
-    libc::SYS_fgetxattr,
-    libc::SYS_listxattr,
-    libc::SYS_llistxattr,
-    libc::SYS_flistxattr,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    libc::SYS_inotify_init1,
-    libc::SYS_inotify_add_watch,
-    libc::SYS_inotify_rm_watch,
-    // Memory.
-    libc::SYS_mmap,
-    libc::SYS_munmap,
-    libc::SYS_mremap,
-    libc::SYS_mprotect,
-    libc::SYS_madvise,
-    libc::SYS_mincore,
-    libc::SYS_msync,
-    libc::SYS_brk,
-    libc::SYS_mlock,
-    libc::SYS_mlock2,
-    libc::SYS_munlock,
-    libc::SYS_mlockall,
-    libc::SYS_munlockall,
-    libc::SYS_membarrier,
-    libc::SYS_pkey_alloc,
-    libc::SYS_pkey_free,
-    libc::SYS_pkey_mprotect,
-    libc::SYS_get_mempolicy,
-    libc::SYS_mbind,
-    libc::SYS_set_mempolicy,
-    // Processes and threads.
-    libc::SYS_clone,
-    libc::SYS_execve,
-    libc::SYS_execveat,
-    libc::SYS_exit,
-    libc::SYS_exit_group,
-    libc::SYS_wait4,
-    libc::SYS_waitid,
-    libc::SYS_kill,
-    libc::SYS_tkill,
-    libc::SYS_tgkill,
-    libc::SYS_pidfd_open,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_getpid,
-    libc::SYS_getppid,
-    libc::SYS_gettid,
-    libc::SYS_getpgid,
-    libc::SYS_setpgid,
-    libc::SYS_getsid,
-    libc::SYS_setsid,
-    libc::SYS_set_tid_address,
-    libc::SYS_set_robust_list,
-    libc::SYS_get_robust_list,
-    libc::SYS_rseq,
-    libc::SYS_futex,
-    libc::SYS_futex_waitv,
-    libc::SYS_sched_yield,
-    libc::SYS_sched_getaffinity,
-    libc::SYS_sched_setaffinity,
-    libc::SYS_sched_getparam,
-    libc::SYS_sched_setparam,
-    libc::SYS_sched_getscheduler,
-    libc::SYS_sched_setscheduler,
-    libc::SYS_sched_getattr,
-    libc::SYS_sched_setattr,
-    libc::SYS_sched_get_priority_max,
-    libc::SYS_sched_get_priority_min,
-    libc::SYS_sched_rr_get_interval,
-    libc::SYS_getpriority,
-    libc::SYS_setpriority,
-    libc::SYS_ioprio_get,
-    libc::SYS_ioprio_set,
-    libc::SYS_getcpu,
-    libc::SYS_prctl,
-    libc::SYS_personality,
-    libc::SYS_getrlimit,
-    libc::SYS_setrlimit,
-    libc::SYS_prlimit64,
-    libc::SYS_getrusage,
-    libc::SYS_times,
-    libc::SYS_restart_syscall,
-    // Who one is; changes fail for want of capabilities, as programs expect.
-    libc::SYS_getuid,
-    libc::SYS_geteuid,
-    libc::SYS_getgid,
-    libc::SYS_getegid,
-    libc::SYS_getresuid,
-    libc::SYS_getresgid,
-    libc::SYS_getgroups,
-    libc::SYS_setuid,
-    libc::SYS_setgid,
-    libc::SYS_setreuid,
-    libc::SYS_setregid,
-    libc::SYS_setresuid,
-    libc::SYS_setresgid,
-    libc::SYS_setgroups,
-    libc::SYS_setfsuid,
-    libc::SYS_setfsgid,
-    libc::SYS_capget,
-    libc::SYS_capset,
-    // Signals.
-    libc::SYS_rt_sigaction,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_rt_sigreturn,
-    libc::SYS_rt_sigpending,
-    libc::SYS_rt_sigtimedwait,
-    libc::SYS_rt_sigqueueinfo,
-    libc::SYS_rt_tgsigqueueinfo,
-    libc::SYS_rt_sigsuspend,
-    libc::SYS_sigaltstack,
-    libc::SYS_signalfd4,
-    // Time.
-    libc::SYS_clock_gettime,
-    libc::SYS_clock_getres,
-    libc::SYS_clock_nanosleep,
-    libc::SYS_nanosleep,
-    libc::SYS_gettimeofday,
-    libc::SYS_getitimer,
-    libc::SYS_setitimer,
-    libc::SYS_timer_create,
-    libc::SYS_timer_settime,
-    libc::SYS_timer_gettime,
-    libc::SYS_timer_getoverrun,
-    libc::SYS_timer_delete,
-    libc::SYS_timerfd_create,
-    libc::SYS_timerfd_settime,
-    libc::SYS_timerfd_gettime,
-    // Waiting.
-    libc::SYS_ppoll,
-    libc::SYS_pselect6,
-    libc::SYS_epoll_create1,
-    libc::SYS_epoll_ctl,
-    libc::SYS_epoll_pwait,
-    libc::SYS_epoll_pwait2,
-    libc::SYS_eventfd2,
-    // Sockets; which kinds exist is decided above.
-    libc::SYS_socket,
-    libc::SYS_socketpair,
-    libc::SYS_connect,
-    libc::SYS_bind,
-    libc::SYS_listen,
-    libc::SYS_accept,
-    libc::SYS_accept4,
-    libc::SYS_sendto,
-    libc::SYS_recvfrom,
-    libc::SYS_sendmsg,
-    libc::SYS_recvmsg,
-    libc::SYS_sendmmsg,
-    libc::SYS_recvmmsg,
-    libc::SYS_shutdown,
-    libc::SYS_getsockname,
-    libc::SYS_getpeername,
-    libc::SYS_setsockopt,
-    libc::SYS_getsockopt,
-    // The rest.
-    libc::SYS_uname,
-    libc::SYS_sysinfo,
-    libc::SYS_getrandom,
-    libc::SYS_seccomp,
-    libc::SYS_landlock_create_ruleset,
-    libc::SYS_landlock_add_rule,
-    libc::SYS_landlock_restrict_self,
-    // Older forms that only this architecture still has.
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_open,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_creat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_stat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_lstat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_access,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_poll,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_select,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_pipe,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_dup2,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_pause,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_alarm,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_fork,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_vfork,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_getdents,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_rename,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_mkdir,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_rmdir,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_link,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_unlink,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_symlink,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_readlink,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_lchown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_mknod,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utime,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utimes,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_futimesat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_getpgrp,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_time,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_arch_prctl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_epoll_create,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_epoll_wait,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_eventfd,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_signalfd,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_inotify_init,
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -590,6 +226,7 @@ mod tests {
         for (unix_sockets, nameless_files) in [(false, true), (true, true), (true, false)] {
             let options = FilterOptions {
                 unix_sockets,
+                tcp_sockets: nameless_files,
                 nameless_files,
                 is_observed: unix_sockets,
             };

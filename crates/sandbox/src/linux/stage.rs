@@ -20,6 +20,7 @@ use rustix::thread::UnshareFlags;
 
 use super::cgroup::Entrance;
 use super::command::{self, CommandPlan};
+use super::loopback::LoopbackWire;
 use super::mounts::{self, MountPlan};
 use super::report::{At, Failure, Record};
 use super::sys;
@@ -61,6 +62,8 @@ pub(super) struct Wires {
     pub(super) work: Option<WorkWires>,
     /// Where the command's process sends the observer what to listen to.
     pub(super) observer: Option<OwnedFd>,
+    /// Where the listener of the command's loopback goes, where it has one.
+    pub(super) loopback: Option<LoopbackWire>,
 }
 
 /// The two ends of a work folder in memory.
@@ -92,6 +95,7 @@ impl Wires {
             all.push(work.hand_over.as_fd());
         }
         all.extend(self.observer.as_ref().map(AsFd::as_fd));
+        all.extend(self.loopback.as_ref().map(|wire| wire.hand_over.as_fd()));
         all
     }
 }
@@ -117,8 +121,10 @@ pub(super) fn supervise(plan: &Plan, wires: Wires) -> i32 {
                 group,
                 work,
                 observer,
+                loopback,
             } = wires;
-            drop((stdin, stdout, stderr, report, null, group, work, observer));
+            drop((stdin, stdout, stderr, report, null));
+            drop((group, work, observer, loopback));
             end_with(init, control)
         }
         Err(Failure(layer, errno)) => {
@@ -254,6 +260,9 @@ fn try_init(
     sys::unshare(UnshareFlags::NEWCGROUP).at(Layer::Namespaces)?;
     rustix::system::sethostname(b"sandbox").at(Layer::Namespaces)?;
     rustix::system::setdomainname(b"(none)").at(Layer::Namespaces)?;
+    if let Some(loopback) = &wires.loopback {
+        loopback.hand_over_listener().at(Layer::Loopback)?;
+    }
     let folder = mounts::build(&plan.mounts, id_map.map(AsFd::as_fd))?;
     if let Some(work) = &wires.work
         && let Some(limit) = fill_work_folder(plan, work, &folder)?

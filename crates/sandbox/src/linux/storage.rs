@@ -9,8 +9,8 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::StatVfs;
 
+use crate::limits::{Limits, MOST_IN_MEMORY};
 use crate::outcome::Limit;
-use crate::spec::{Limits, MOST_IN_MEMORY};
 
 /// Files take whole pages; this is room for the last pages of a thousand of them. What exactly
 /// is too much is decided by the lengths of the files when they are collected.

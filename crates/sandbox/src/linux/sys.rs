@@ -1,5 +1,5 @@
 //! The system calls that have no safe wrapper in the crates we use: fork, clone3, execve,
-//! close_range, mount_setattr, unshare and signal dispositions. The only place of this crate with `unsafe`.
+//! close_range, mount_setattr, unshare, raising an interface and signal dispositions. The only place of this crate with `unsafe`.
 //!
 //! Invariant of [`spawn_child`]: the closure runs in a process with one thread, and that process
 //! never returns into the caller's code, not even by a panic.
@@ -146,6 +146,29 @@ pub(super) fn set_mount_attributes(
             flags,
             ptr::from_mut(&mut change),
             size_of::<libc::mount_attr>(),
+        )
+    };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(last_errno())
+    }
+}
+
+/// Puts the loopback interface of this network namespace into service. `socket` is any socket of it.
+pub(super) fn raise_loopback(socket: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: the structure is plain data for which zero is valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, letter) in request.ifr_name.iter_mut().zip(*b"lo") {
+        *place = letter as c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the request wants a pointer to this structure, which lives through the call.
+    let answer = unsafe {
+        libc::ioctl(
+            socket.as_raw_fd(),
+            libc::SIOCSIFFLAGS,
+            ptr::from_mut(&mut request),
         )
     };
     if answer == 0 {

@@ -6,101 +6,24 @@
 //! made by the command and is not trusted: set-user-ID, set-group-ID and sticky bits, extended
 //! attributes and owners stay behind, hard links become separate files, and nesting is bounded.
 
-use std::collections::BTreeSet;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, Uid,
+    AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, Uid,
 };
 use rustix::io::Errno;
 
-/// Levels of folders that are copied; each keeps two descriptors open. A deeper tree only serves
-/// to exhaust whoever collects it.
-pub(super) const DEEPEST: usize = 256;
+use super::opening::{
+    DEEPEST, FOLDER, OpenedFolder, READ, names_in, open_file, open_file_as_is, open_folder,
+};
 
-const FOLDER: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NOFOLLOW);
-const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK);
 const CREATE: OFlags = OFlags::WRONLY
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW);
 const BUFFER: usize = 1 << 17;
-
-/// What a folder holds below itself.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Usage {
-    /// Files, folders and everything else that has a name.
-    pub(super) entries: u64,
-    /// Lengths of all regular files, holes and further hard links included: what reading them
-    /// all would give.
-    pub(super) apparent_bytes: u64,
-    /// Space that those files take, in whole blocks.
-    pub(super) disk_bytes: u64,
-    /// Whether folders are nested deeper than [`DEEPEST`]; the counts are incomplete then.
-    pub(super) is_too_deep: bool,
-}
-
-impl Usage {
-    fn exceeds(&self, most_entries: u64, most_bytes: u64) -> bool {
-        self.is_too_deep
-            || self.entries > most_entries
-            || self.apparent_bytes > most_bytes
-            || self.disk_bytes > most_bytes
-    }
-}
-
-/// Counts what is below `folder`, and stops once either bound is passed: the answer is then only
-/// good for being too much. What vanishes while one looks is not counted.
-pub(super) fn measure(
-    folder: &OwnedFd,
-    most_entries: u64,
-    most_bytes: u64,
-) -> Result<Usage, Errno> {
-    let mut usage = Usage::default();
-    measure_below(folder, 0, (most_entries, most_bytes), &mut usage)?;
-    Ok(usage)
-}
-
-fn measure_below(
-    folder: &OwnedFd,
-    depth: usize,
-    most: (u64, u64),
-    usage: &mut Usage,
-) -> Result<(), Errno> {
-    for name in names_in(folder)? {
-        let stat = match rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => continue,
-            other => other?,
-        };
-        usage.entries += 1;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind == FileType::RegularFile {
-            usage.apparent_bytes = usage.apparent_bytes.saturating_add(length(&stat));
-        }
-        let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
-        usage.disk_bytes = usage.disk_bytes.saturating_add(blocks.saturating_mul(512));
-        usage.is_too_deep |= kind == FileType::Directory && depth >= DEEPEST;
-        if usage.exceeds(most.0, most.1) {
-            return Ok(());
-        }
-        if kind == FileType::Directory {
-            match open_folder(folder, &name, &stat) {
-                Ok(below) => measure_below(&below, depth + 1, most, usage)?,
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
-    }
-    Ok(())
-}
 
 /// Makes `to` hold exactly what `from` holds. Files that are the same already are left alone.
 /// New things belong to `owner`, or to the calling process where that is none.
@@ -363,94 +286,10 @@ fn remove(folder: &OwnedFd, name: &CStr, depth: usize) -> Result<(), Errno> {
     rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
 }
 
-pub(super) fn names_in(folder: &OwnedFd) -> Result<BTreeSet<CString>, Errno> {
-    let mut names = BTreeSet::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name != c"." && name != c".." {
-            names.insert(name.to_owned());
-        }
-    }
-    Ok(names)
-}
-
-/// An open folder whose owner may have closed it to everyone, the owner included. It is open to
-/// the owner for as long as this lives; its rights are the same afterwards.
-pub(super) struct OpenedFolder {
-    folder: OwnedFd,
-    restore: Option<Mode>,
-}
-
-impl std::ops::Deref for OpenedFolder {
-    type Target = OwnedFd;
-
-    fn deref(&self) -> &OwnedFd {
-        &self.folder
-    }
-}
-
-impl Drop for OpenedFolder {
-    fn drop(&mut self) {
-        if let Some(mode) = self.restore {
-            let _ = rustix::fs::fchmod(&self.folder, mode);
-        }
-    }
-}
-
-pub(super) fn open_folder(
-    above: &OwnedFd,
-    name: &CStr,
-    stat: &Stat,
-) -> Result<OpenedFolder, Errno> {
-    let mode = Mode::from_raw_mode(stat.st_mode);
-    let is_open = mode.contains(Mode::RUSR | Mode::XUSR);
-    let is_ours = stat.st_uid == rustix::process::geteuid().as_raw();
-    let mut restore = None;
-    // Reading names needs one right, looking at what they name another.
-    if is_ours && !is_open {
-        rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
-        restore = Some(mode);
-    }
-    let folder = rustix::fs::openat(above, name, FOLDER, Mode::empty())?;
-    Ok(OpenedFolder { folder, restore })
-}
-
-/// Opens a file that its owner may have closed to everyone, the owner included. Its rights are
-/// the same afterwards.
-pub(super) fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
-    match rustix::fs::openat(above, name, READ, Mode::empty()) {
-        Err(Errno::ACCESS) => {}
-        other => return other,
-    }
-    rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
-    let opened = rustix::fs::openat(above, name, READ, Mode::empty())?;
-    rustix::fs::fchmod(&opened, Mode::from_raw_mode(stat.st_mode))?;
-    Ok(opened)
-}
-
-/// Opens a folder without changing anything of it; nothing where its rights forbid that.
-pub(super) fn open_folder_as_is(above: &OwnedFd, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
-    match rustix::fs::openat(above, name, FOLDER, Mode::empty()) {
-        Ok(folder) => Ok(Some(folder)),
-        Err(Errno::ACCESS | Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
-        Err(errno) => Err(errno),
-    }
-}
-
-/// Opens a file without changing anything of it.
-pub(super) fn open_file_as_is(above: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
-    rustix::fs::openat(above, name, READ, Mode::empty())
-}
-
 /// Reading, writing and executing. Never set-user-ID or its like: what comes back may belong to
 /// root.
 fn permissions(stat: &Stat) -> Mode {
     Mode::from_raw_mode(stat.st_mode & 0o777)
-}
-
-fn length(stat: &Stat) -> u64 {
-    u64::try_from(stat.st_size).unwrap_or(0)
 }
 
 /// Fills the buffer as far as the file goes.
@@ -553,22 +392,5 @@ mod tests {
             set_mode(&place.join("locked"), 0o700);
         }
         assert_eq!(mode(&to.path().join("locked/file")), 0);
-    }
-
-    #[test]
-    fn measure_counts_holes_and_stops_at_its_bounds() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = fs::File::create(folder.path().join("sparse")).unwrap();
-        file.set_len(1 << 30).unwrap();
-        let usage = measure(&open(folder.path()), 10, u64::MAX).unwrap();
-        assert_eq!((usage.entries, usage.apparent_bytes), (1, 1 << 30));
-        assert!(usage.disk_bytes < 1 << 20);
-        let mut deep = folder.path().to_owned();
-        for _ in 0..DEEPEST + 2 {
-            deep.push("d");
-        }
-        fs::create_dir_all(&deep).unwrap();
-        let usage = measure(&open(folder.path()), 1 << 20, u64::MAX).unwrap();
-        assert!(usage.is_too_deep);
     }
 }

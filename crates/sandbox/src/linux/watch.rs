@@ -25,9 +25,9 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus};
 
 use super::report::Record;
 use super::storage::{self, Storage};
-use super::transfer;
+use super::usage;
+use crate::limits::Limits;
 use crate::outcome::Limit;
-use crate::spec::Limits;
 
 /// What is watched, and how.
 pub(super) struct Watched {
@@ -153,7 +153,7 @@ impl Watched {
 
     fn disk_breach(&self, top: &OwnedFd, processes: &[i32]) -> Option<Limit> {
         let (entries, bytes) = (self.limits.work_files, self.limits.work_bytes);
-        let usage = transfer::measure(top, entries, bytes).ok()?;
+        let usage = usage::measure(top, entries, bytes).ok()?;
         if usage.is_too_deep || usage.entries > entries {
             return Some(Limit::WorkFiles);
         }

@@ -12,6 +12,8 @@ pub(super) enum Network {
     Sockets {
         /// Whether Unix sockets are none of its business.
         but_unix: bool,
+        /// Whether TCP sockets of IPv4 are none of its business either.
+        but_tcp: bool,
     },
     /// Connections, which go on: nothing is refused.
     Connections,
@@ -35,6 +37,8 @@ const NATIVE: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const NATIVE: u32 = 0;
 
+/// The bits of a socket's type below its flags.
+const SOCKET_TYPE: u32 = 0xf;
 const GRND_NONBLOCK: u32 = 1;
 /// What glibc takes for its allocator at every start.
 const ALLOCATOR_BYTES: u32 = 8;
@@ -95,16 +99,27 @@ pub(super) fn program(network: Network) -> Vec<sock_filter> {
     ];
     add_block(&mut code, libc::SYS_getrandom, &random);
     match network {
-        Network::Sockets { but_unix: false } => {
-            add_block(&mut code, libc::SYS_socket, &[answer(NOTIFY)]);
-        }
-        Network::Sockets { but_unix: true } => {
-            let block = [
-                load(argument(0)),
-                jump_if_equal(libc::AF_UNIX.unsigned_abs(), 1, 0),
-                answer(NOTIFY),
-                answer(ALLOW),
-            ];
+        Network::Sockets { but_unix, but_tcp } => {
+            let mut block = vec![load(argument(0))];
+            if but_unix {
+                let unix = libc::AF_UNIX.unsigned_abs();
+                block.extend([jump_if_equal(unix, 0, 1), answer(ALLOW)]);
+            }
+            if but_tcp {
+                let inet = libc::AF_INET.unsigned_abs();
+                block.extend([
+                    jump_if_equal(inet, 0, 7),
+                    // A stream, whatever flags stand above the type.
+                    load(argument(1)),
+                    jump_if_set(SOCKET_TYPE & !libc::SOCK_STREAM.unsigned_abs(), 5, 0),
+                    jump_if_set(libc::SOCK_STREAM.unsigned_abs(), 0, 4),
+                    load(argument(2)),
+                    jump_if_equal(0, 1, 0),
+                    jump_if_equal(libc::IPPROTO_TCP.unsigned_abs(), 0, 1),
+                    answer(ALLOW),
+                ]);
+            }
+            block.push(answer(NOTIFY));
             add_block(&mut code, libc::SYS_socket, &block);
         }
         Network::Connections => {
@@ -196,7 +211,10 @@ mod tests {
 
     #[test]
     fn program_tells_what_gives_content_and_nothing_else() {
-        let program = program(Network::Sockets { but_unix: true });
+        let program = program(Network::Sockets {
+            but_unix: true,
+            but_tcp: false,
+        });
         let told = |call, arguments| run(&program, call, arguments) == NOTIFY;
         assert!(told(libc::SYS_openat, [0, 0, 0, 0, 0, 0]));
         let place = libc::O_PATH.unsigned_abs();
@@ -212,6 +230,35 @@ mod tests {
         assert!(!told(libc::SYS_socket, [1, 0, 0, 0, 0, 0]));
         assert!(told(libc::SYS_socket, [2, 0, 0, 0, 0, 0]));
         assert!(!told(libc::SYS_connect, [0; 6]));
+    }
+
+    #[test]
+    fn program_with_a_loopback_tells_of_every_socket_but_tcp_over_ipv4() {
+        let flags = libc::SOCK_CLOEXEC.unsigned_abs() | libc::SOCK_NONBLOCK.unsigned_abs();
+        for but_unix in [false, true] {
+            let program = program(Network::Sockets {
+                but_unix,
+                but_tcp: true,
+            });
+            let told = |socket: [u32; 3]| {
+                let [family, kind, protocol] = socket;
+                run(
+                    &program,
+                    libc::SYS_socket,
+                    [family, kind, protocol, 0, 0, 0],
+                ) == NOTIFY
+            };
+            assert_eq!(told([1, 1, 0]), !but_unix);
+            for kind in [1, 1 | flags] {
+                assert!(!told([2, kind, 0]) && !told([2, kind, 6]));
+                // IPv6, SCTP, MPTCP, netlink.
+                assert!(told([10, kind, 0]) && told([2, kind, 132]));
+                assert!(told([2, kind, 262]) && told([16, kind, 0]));
+            }
+            for kind in [0, 2, 3, 4, 5, 6, 7, 9, 10, 2 | flags, 3 | flags] {
+                assert!(told([2, kind, 0]), "{kind}");
+            }
+        }
     }
 
     #[test]

@@ -13,10 +13,11 @@ use super::layered::LayeredFolder;
 use super::plan::Purpose;
 use super::stage::WorkWires;
 use super::storage::Storage;
-use super::{handover, ownership, transfer};
+use super::{handover, ownership, transfer, usage};
 use crate::error::SandboxError;
+use crate::limits::Limits;
 use crate::outcome::Limit;
-use crate::spec::{Limits, Spec};
+use crate::spec::Spec;
 
 /// The work folder before the processes are started.
 pub(super) struct WorkFolder {
@@ -113,7 +114,7 @@ impl SharedWorkFolder {
             None => None,
         };
         let left = inside.as_ref().unwrap_or(host);
-        let usage = transfer::measure(left, limits.work_files, limits.work_bytes)
+        let usage = usage::measure(left, limits.work_files, limits.work_bytes)
             .map_err(failed("look at the work folder"))?;
         if usage.is_too_deep || usage.entries > limits.work_files {
             return Ok(Some(Limit::WorkFiles));

@@ -68,6 +68,66 @@ static int udp(char **a) {
     return worked();
 }
 
+/* Connects to an address by its literal, of either version, and sends a word. */
+static int reach(char **a) {
+    struct sockaddr_in four = {0};
+    struct sockaddr_in6 six = {0};
+    struct sockaddr *to = (struct sockaddr *)&four;
+    socklen_t length = sizeof four;
+    int s, port = htons((unsigned short)atoi(a[1]));
+    if (strchr(a[0], ':')) {
+        six.sin6_family = AF_INET6;
+        six.sin6_port = port;
+        inet_pton(AF_INET6, a[0], &six.sin6_addr);
+        to = (struct sockaddr *)&six;
+        length = sizeof six;
+    } else {
+        four.sin_family = AF_INET;
+        four.sin_port = port;
+        inet_pton(AF_INET, a[0], &four.sin_addr);
+    }
+    s = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+    if (s < 0) return refused("socket");
+    if (connect(s, to, length)) return refused("connect");
+    if (write(s, "reach", 5) != 5) return refused("write");
+    return worked();
+}
+
+/* A socket of the internet of any type and protocol. */
+static int inet_socket(char **a) {
+    return socket(AF_INET, atoi(a[0]), atoi(a[1])) < 0 ? refused("socket") : worked();
+}
+
+/* Listens where the system wants, as whoever wants to be reached does. */
+static int listen_anywhere(char **a) {
+    struct sockaddr_in here = loopback(a[0]);
+    int s = socket(AF_INET, SOCK_STREAM, 0);
+    if (s < 0) return refused("socket");
+    if (atoi(a[0]) && bind(s, (struct sockaddr *)&here, sizeof here)) return refused("bind");
+    return listen(s, 1) ? refused("listen") : worked();
+}
+
+/* Opens connections and holds them until no more can be had; says how many. */
+static int connections(char **a) {
+    struct sockaddr_in to = loopback(a[0]);
+    int wanted = atoi(a[1]), count;
+    for (count = 0; count < wanted; count++) {
+        int s = socket(AF_INET, SOCK_STREAM, 0);
+        if (s < 0 || connect(s, (struct sockaddr *)&to, sizeof to)) break;
+    }
+    printf("%d connections\n", count);
+    return 0;
+}
+
+/* The descriptors that are open beside the standard streams. */
+static int descriptors(void) {
+    int fd, count = 0;
+    for (fd = 3; fd < 4096; fd++)
+        if (fcntl(fd, F_GETFD) >= 0) count++;
+    printf("%d descriptors\n", count);
+    return count;
+}
+
 static int unix_socket(char **a, int is_abstract) {
     struct sockaddr_un to = {0};
     socklen_t length;
@@ -458,6 +518,11 @@ int main(int count, char **arguments) {
     if (IS("abstract")) return unix_socket(rest, 1);
     if (IS("unix")) return unix_socket(rest, 0);
     if (IS("netlink")) return netlink();
+    if (IS("reach")) return reach(rest);
+    if (IS("inet-socket")) return inet_socket(rest);
+    if (IS("listen")) return listen_anywhere(rest);
+    if (IS("connections")) return connections(rest);
+    if (IS("descriptors")) return descriptors();
     if (IS("ptrace-child")) return ptrace_child();
     if (IS("ptrace-host")) return ptrace_host(rest);
     if (IS("kill")) return kill_host(rest);

@@ -10,6 +10,8 @@ use crate::statement::{Statement, Target};
 
 /// Subjects that an entry names.
 const MAX_SUBJECTS: usize = 4;
+/// What stands before the digest of a line of a ledger.
+const LEDGER_LINE: &str = "ledger-line-sha256";
 /// The longest entry.
 const MAX_ENTRY: usize = 4096;
 
@@ -69,6 +71,14 @@ impl LogEntry {
         Self {
             statement: None,
             subjects: subjects.take(MAX_SUBJECTS).collect(),
+        }
+    }
+
+    /// The entry of a line of a ledger, by the hash that the line after it names as `previous`.
+    pub fn of_ledger_line(hash: &Digest) -> Self {
+        Self {
+            statement: None,
+            subjects: vec![format!("{LEDGER_LINE}:{hash}")],
         }
     }
 

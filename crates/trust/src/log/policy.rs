@@ -13,7 +13,7 @@ const MAX_EACH: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {fault}")]
 pub struct LogPolicyError {
-    /// Where.
+    /// The line of the policy, from 1.
     pub line: usize,
     /// What is wrong.
     pub fault: String,

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{CanonError, Dialect};
 use runseal_core::verify::Outcome;
-use runseal_engine::job::build::{BuildError, build_job_bundle};
+use runseal_engine::job::build::{BuildError, build_redactable};
 use runseal_engine::staging::StagingError;
 use runseal_engine::store::{JobId, JobRunId};
 
 use super::place::{StoreArgs, store_error};
 use super::verify::summary_json;
+use crate::commands::redact::{RedactableArgs, redact_error};
 use crate::error::CliError;
 use crate::ui;
 
@@ -31,6 +32,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]
+    redactable: RedactableArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
@@ -38,14 +41,25 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let store = args.store.read()?;
     let root = args.store.root(args.root.as_deref());
-    let summary = build_job_bundle(&*store, &root, &args.run_id, &args.job_id, &args.output)
-        .map_err(|error| build_error(&error))?;
-    ui::print_json(&summary_json(&summary), Dialect::Kernel)?;
+    let redactable = args.redactable.open()?;
+    let ids = (&args.run_id, &args.job_id);
+    let built = build_redactable(&*store, &root, ids, &args.output, redactable.as_ref());
+    let (summary, seed) = built.map_err(build_error)?;
+    let mut printed = summary_json(&summary);
+    if let Some(seed) = seed {
+        printed.insert("seed", seed.display().to_string());
+    }
+    ui::print_json(&printed, Dialect::Kernel)?;
     Ok(Outcome::Valid)
 }
 
-fn build_error(error: &BuildError) -> CliError {
-    match error {
+fn build_error(error: BuildError) -> CliError {
+    let error = match error {
+        BuildError::Commitment(error) => return redact_error(error, "the job"),
+        other => other,
+    };
+    match &error {
+        BuildError::Commitment(error) => CliError::internal(error.to_string()),
         BuildError::Incomplete(reasons) => {
             reasons_error("INCOMPLETE", reasons).hint("`runseal job work` executes what is pending")
         }

@@ -35,8 +35,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let root = args.store.root(args.root.as_deref());
     let summary =
         index_paths(&mut *store, &root, &args.paths).map_err(|error| index_error(&error))?;
-    for (path, why) in &summary.skipped {
-        ui::tell(&format!("skipped {path}: {why}"));
+    for (path, reason) in &summary.skipped {
+        ui::tell(&format!("skipped {path}: {reason}"));
     }
     let mut printed = Value::object([
         ("files", summary.files),

@@ -4,16 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
-use runseal_core::verify::{Level, Outcome};
+use runseal_core::verify::Outcome;
 use runseal_engine::log::Appender;
-use runseal_engine::signing::read_signable;
 use runseal_trust::log::LogEntry;
 use runseal_trust::log::tree::leaf_hash;
 
 use super::checkpoint::sign_state;
-use super::{entries_beside, log_error};
+use super::{entries_beside, entry_of_target, ledger_entries, log_error};
 use crate::error::CliError;
-use crate::loaded::load_error;
 use crate::signing::KeyArgs;
 use crate::ui;
 
@@ -24,14 +22,19 @@ use crate::ui;
 ///
 /// Exit 0: everything is in the log, on disk. Exit 2: nothing was appended.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  runseal log append runs.log RUN_BUNDLE/* --key log.key")]
+#[command(
+    after_help = "Examples:\n  runseal log append runs.log RUN_BUNDLE/* --key log.key\n  runseal log append runs.log --ledger ledger.jsonl --key log.key"
+)]
 pub struct Args {
     /// The log.
     #[arg(value_name = "LOG")]
     log: PathBuf,
     /// What was signed: `<PATH>.intoto.jsonl` holds its statements.
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "ledger", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// A ledger of packs: each of its lines becomes an entry, in order.
+    #[arg(long, value_name = "FILE")]
+    ledger: Vec<PathBuf>,
     /// Log what nobody signed too, by its digests alone.
     #[arg(long)]
     unsigned: bool,
@@ -51,9 +54,7 @@ fn entries_of(args: &Args, path: &Path) -> Result<Vec<LogEntry>, CliError> {
                 .hint("`runseal sign` signs it; --unsigned logs its digests alone"),
         );
     }
-    let signable = read_signable(path, Level::Integrity)
-        .map_err(|error| load_error(error, &path.display().to_string()))?;
-    Ok(vec![LogEntry::of_target(&signable.target)])
+    Ok(vec![entry_of_target(path)?])
 }
 
 /// Runs the command.
@@ -66,12 +67,21 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         .then(|| args.key.open())
         .transpose()?;
     let mut wanted = Vec::new();
+    let mut want = |path: PathBuf, entry: &LogEntry| {
+        let bytes = entry.to_bytes();
+        let bytes = bytes.map_err(|error| CliError::internal(error.to_string()))?;
+        wanted.push((path, bytes));
+        Ok::<_, CliError>(())
+    };
     for path in paths_of(args) {
         for entry in entries_of(args, path)? {
-            let bytes = entry
-                .to_bytes()
-                .map_err(|error| CliError::internal(error.to_string()))?;
-            wanted.push((path, bytes));
+            want(path.clone(), &entry)?;
+        }
+    }
+    for path in &args.ledger {
+        for (run_id, entry) in ledger_entries(path)? {
+            let line = format!("{}: {run_id}", path.display());
+            want(PathBuf::from(line), &entry)?;
         }
     }
     let mut appender = Appender::open(&args.log).map_err(fail)?;

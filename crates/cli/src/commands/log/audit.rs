@@ -1,17 +1,17 @@
 //! `runseal log audit`: gaps, forks and rollbacks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::digest::Digest;
 use runseal_core::verify::Outcome;
 use runseal_engine::log::{LogStore, audit_log};
-use runseal_trust::log::Checkpoint;
 use runseal_trust::log::tree::leaf_hash;
+use runseal_trust::log::{Checkpoint, LogEntry};
 
 use super::verify::PolicyArgs;
-use super::{entries_beside, log_error, read_note};
+use super::{entries_for, ledger_entries, log_error, read_note};
 use crate::error::CliError;
 use crate::ui;
 
@@ -40,6 +40,33 @@ pub struct Args {
     /// What was handed over: every entry must be of one of these.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     have: Vec<PathBuf>,
+    /// A ledger of packs: each of its lines must be logged, in order.
+    #[arg(long, value_name = "FILE")]
+    ledger: Vec<PathBuf>,
+}
+
+/// Lines of ledgers that are not in the log, or not in the order of their ledger.
+fn check_lines(
+    lines: &[(&PathBuf, String, Option<Digest>)],
+    places: &BTreeMap<Digest, u64>,
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut last: Option<(&PathBuf, u64)> = None;
+    for (path, run_id, leaf) in lines {
+        let shown = path.display();
+        match leaf.and_then(|leaf| places.get(&leaf)) {
+            None => faults.push(format!("{shown}: the line of run `{run_id}` is not logged")),
+            Some(place) => {
+                if last.is_some_and(|(before, at)| before == *path && at > *place) {
+                    faults.push(format!(
+                        "{shown}: the line of run `{run_id}` was logged before the one above it"
+                    ));
+                }
+                last = Some((path, *place));
+            }
+        }
+    }
+    faults
 }
 
 /// Runs the command.
@@ -67,16 +94,26 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
     }
     let mut handed_over: BTreeSet<Digest> = BTreeSet::new();
+    let leaf_of = |entry: &LogEntry| entry.to_bytes().ok().map(|bytes| leaf_hash(&bytes));
     for path in &args.have {
-        for entry in entries_beside(path)? {
-            let bytes = entry.to_bytes();
-            handed_over.extend(bytes.ok().map(|bytes| leaf_hash(&bytes)));
+        for entry in entries_for(path)? {
+            handed_over.extend(leaf_of(&entry));
         }
     }
+    let mut lines = Vec::new();
+    for path in &args.ledger {
+        let entries = ledger_entries(path)?.into_iter();
+        lines.extend(entries.map(|(run_id, entry)| (path, run_id, leaf_of(&entry))));
+    }
+    handed_over.extend(lines.iter().filter_map(|(_, _, leaf)| *leaf));
+    let mut places: BTreeMap<Digest, u64> = BTreeMap::new();
     let mut missing = Vec::new();
     let mut gaps = 0u64;
     let report = audit_log(&log, &kept, &mut |index, entry| {
-        let leaf = entry.to_bytes().ok().map(|bytes| leaf_hash(&bytes));
+        let leaf = leaf_of(entry);
+        if let Some(leaf) = leaf.filter(|leaf| handed_over.contains(leaf)) {
+            places.entry(leaf).or_insert(index);
+        }
         if !args.have.is_empty() && !leaf.is_some_and(|leaf| handed_over.contains(&leaf)) {
             gaps += 1;
             if missing.len() < MAX_MISSING {
@@ -92,6 +129,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             report.entries
         ));
     }
+    faults.extend(check_lines(&lines, &places));
     let is_ok = faults.is_empty();
     let answer = Value::object([
         ("ok", Value::from(is_ok)),

@@ -10,6 +10,8 @@ mod verify;
 
 use std::path::Path;
 
+use runseal_core::formats::ledger::{LedgerView, line_hash, parse_lines, verify_ledger};
+use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Level, Outcome, Surface};
 use runseal_engine::input::read_file;
 use runseal_engine::log::{Appender, LogError, LogQuestionError};
@@ -113,18 +115,66 @@ fn read_note(path: &Path) -> Result<SignedNote, CliError> {
     })
 }
 
-/// Appends what was just made, by its digests, to a log; it is on disk then.
-pub fn append_target(log: &Path, path: &Path) -> Result<(), CliError> {
-    let signable = read_signable(path, Level::Integrity)
-        .map_err(|error| load_error(error, &path.display().to_string()))?;
-    let entry = LogEntry::of_target(&signable.target).to_bytes();
-    let entry = entry.map_err(|error| CliError::internal(error.to_string()))?;
-    let appended = Appender::open(log).and_then(|mut appender| appender.append(&[entry]));
+/// Appends what was just made, by its digests, to a log, and the line of a ledger about it; both
+/// are on disk then.
+pub fn append_target(
+    log: &Path,
+    path: &Path,
+    ledger: Option<(&Path, &str)>,
+) -> Result<(), CliError> {
+    let mut entries = vec![entry_of_target(path)?];
+    if let Some((ledger, run_id)) = ledger {
+        let lines = ledger_entries(ledger)?;
+        let line = lines.into_iter().find(|(id, _)| id == run_id);
+        entries.extend(line.map(|(_, entry)| entry));
+    }
+    let entries: Result<Vec<_>, _> = entries.iter().map(LogEntry::to_bytes).collect();
+    let entries = entries.map_err(|error| CliError::internal(error.to_string()))?;
+    let appended = Appender::open(log).and_then(|mut appender| {
+        appender.check_last()?;
+        appender.append(&entries)
+    });
     appended.map(drop).map_err(|error| {
         log_error(&error, log).hint(
             "it was made, and is not in the log yet: `runseal log append --unsigned` appends it",
         )
     })
+}
+
+/// The entry of what is at `path`, which nobody needs to have signed.
+fn entry_of_target(path: &Path) -> Result<LogEntry, CliError> {
+    let signable = read_signable(path, Level::Integrity)
+        .map_err(|error| load_error(error, &path.display().to_string()))?;
+    Ok(LogEntry::of_target(&signable.target))
+}
+
+/// The entries that can be of what is at `path`: of statements signed about it, and of its digests.
+fn entries_for(path: &Path) -> Result<Vec<LogEntry>, CliError> {
+    let mut entries = entries_beside(path)?;
+    if entries.is_empty() {
+        entries.push(entry_of_target(path)?);
+    }
+    Ok(entries)
+}
+
+/// The entry of each line of a ledger, with the id of its run. The ledger must be sound.
+fn ledger_entries(path: &Path) -> Result<Vec<(String, LogEntry)>, CliError> {
+    let bytes = read_file(path, JsonLimits::LARGEST_DOCUMENT)?;
+    let lines = parse_lines(&bytes);
+    let report = verify_ledger(&LedgerView { lines: &lines }, Level::Integrity);
+    if let Some(finding) = report.findings().first() {
+        let message = format!("it is no sound ledger: {}", finding.message);
+        return Err(CliError::new(Outcome::Unreadable, "LEDGER", message)
+            .at(path.display().to_string())
+            .hint("`runseal ledger verify` says more; nothing was appended"));
+    }
+    let entries = lines.iter().filter_map(|line| {
+        let document = line.entry.as_ref().ok()?;
+        let run_id = document.root().get("run_id")?.as_lossy_str()?.into_owned();
+        let hash = line_hash(line.text);
+        Some((run_id, LogEntry::of_ledger_line(&hash.digest())))
+    });
+    Ok(entries.collect())
 }
 
 /// The entries of the statements that were signed about what is at `path`.

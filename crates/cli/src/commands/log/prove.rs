@@ -2,16 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::verify::{Level, Outcome};
+use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::log::LogStore;
-use runseal_engine::signing::read_signable;
 use runseal_trust::log::tree::{leaf_hash, prove_consistency, prove_inclusion};
-use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, LogEntry, SignedNote};
+use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, SignedNote};
 
-use super::{entries_beside, log_error, read_note};
+use super::{entries_for, log_error, read_note};
 use crate::error::CliError;
-use crate::loaded::load_error;
 use crate::ui;
 
 /// Prove that what is at PATH is in the log (inclusion), or that the log only grew (--since).
@@ -43,12 +41,7 @@ pub struct Args {
 }
 
 fn find_entry(args: &Args, log: &LogStore, path: &Path) -> Result<u64, CliError> {
-    let mut entries = entries_beside(path)?;
-    if entries.is_empty() {
-        let signable = read_signable(path, Level::Integrity)
-            .map_err(|error| load_error(error, &path.display().to_string()))?;
-        entries.push(LogEntry::of_target(&signable.target));
-    }
+    let entries = entries_for(path)?;
     let leaves = entries
         .iter()
         .filter_map(|entry| Some(leaf_hash(&entry.to_bytes().ok()?)))

@@ -11,7 +11,7 @@ use runseal_trust::log::{
     Checkpoint, ConsistencyProof, InclusionProof, LogPolicy, ProofError, SignedNote,
 };
 
-use super::{entries_beside, question_error, read_note};
+use super::{entries_for, question_error, read_note};
 use crate::error::CliError;
 use crate::ui;
 
@@ -91,8 +91,8 @@ fn check(args: &Args, proof: &Proof) -> Result<Checkpoint, String> {
     match (proof, &args.path, &args.since) {
         (Proof::Inclusion(proof), None, None) => proof.verify_own().map_err(told),
         (Proof::Inclusion(proof), Some(path), _) => {
-            let entries = entries_beside(path).map_err(|error| error.to_string())?;
-            let mut answer = Err("nobody signed it, so no entry is of it".to_owned());
+            let entries = entries_for(path).map_err(|error| error.to_string())?;
+            let mut answer = Err("no entry is of it".to_owned());
             for entry in entries {
                 let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
                 answer = proof.verify(&leaf_hash(&bytes)).map_err(told);

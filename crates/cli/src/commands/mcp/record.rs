@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
 use runseal_net::mcp::{StdioOptions, record};
-use runseal_net::proxy::{Mode, Proxy, ProxyOptions, Upstream};
+use runseal_net::proxy::{Keys, Mode, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 
 use super::super::proxy::{
@@ -72,10 +72,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         volatile: args.redact.volatile()?,
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),
+        keys: Keys::default(),
     };
     let address = args.listen.as_deref().unwrap_or("127.0.0.1:0");
-    let proxy = Proxy::start(options, listen(address)?).map_err(net_error)?;
-    attend(&proxy)?;
+    // Before anything is written: an address that cannot be had leaves nothing behind.
+    let listener = listen(address)?;
+    let proxy = Proxy::start(options).map_err(net_error)?;
+    attend(&proxy, listener)?;
     let outcome = proxy.finish().map_err(net_error)?;
     if let Some(finished) = &outcome.finished {
         tell_finished(finished);

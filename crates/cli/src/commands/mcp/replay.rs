@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
 use runseal_net::mcp::{ReplayOptions, replay};
-use runseal_net::proxy::{Mode, OnMiss, ProxyOptions};
+use runseal_net::proxy::{Keys, Mode, OnMiss, ProxyOptions};
 use runseal_net::recording::Adapter;
 
 use super::super::proxy::{self, RedactArgs, net_error, secrets_of_environment, tell_replayed};
@@ -66,6 +66,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         volatile,
         rules,
         secrets,
+        keys: Keys::default(),
     };
     proxy::serve_recording(options, address)
 }

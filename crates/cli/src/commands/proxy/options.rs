@@ -29,6 +29,11 @@ pub struct RedactArgs {
 }
 
 impl RedactArgs {
+    /// Whether any of it was given.
+    pub fn is_given(&self) -> bool {
+        self.redact.is_some() || !self.volatile.is_empty()
+    }
+
     /// The patterns of the redaction file.
     pub fn rules(&self) -> Result<RedactionRules, CliError> {
         let Some(path) = &self.redact else {
@@ -87,10 +92,11 @@ pub fn listen(address: &str) -> Result<TcpListener, CliError> {
 }
 
 /// Says where the proxy listens, and waits until it is told to end.
-pub fn attend(proxy: &Proxy) -> Result<(), CliError> {
+pub fn attend(proxy: &Proxy, listener: TcpListener) -> Result<(), CliError> {
     // Before anybody knows the address: whoever reads it may say at once that it is enough.
     let end = EndOfWork::listen(proxy.handle()).map_err(net_error)?;
-    ui::print_line(&format!("{{\"listening\":\"http://{}\"}}", proxy.address()))?;
+    let address = proxy.listen(listener).map_err(net_error)?;
+    ui::print_line(&format!("{{\"listening\":\"http://{address}\"}}"))?;
     end.wait(proxy.handle());
     Ok(())
 }

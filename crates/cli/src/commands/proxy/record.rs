@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
-use runseal_net::proxy::{Mode, Proxy, ProxyOptions, Upstream};
+use runseal_net::proxy::{Keys, Mode, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 
 use super::options::{OpenArgs, RedactArgs, attend, listen, net_error, secrets_of_environment};
@@ -44,9 +44,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         volatile: args.redact.volatile()?,
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),
+        keys: Keys::default(),
     };
-    let proxy = Proxy::start(options, listen(&args.open.listen)?).map_err(net_error)?;
-    attend(&proxy)?;
+    // Before anything is written: an address that cannot be had leaves nothing behind.
+    let listener = listen(&args.open.listen)?;
+    let proxy = Proxy::start(options).map_err(net_error)?;
+    attend(&proxy, listener)?;
     let outcome = proxy.finish().map_err(net_error)?;
     if let Some(finished) = &outcome.finished {
         super::tell_finished(finished);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
-use runseal_net::proxy::{Mode, OnMiss, Proxy, ProxyOptions, Upstream};
+use runseal_net::proxy::{Keys, Mode, OnMiss, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 
 use super::options::{OpenArgs, RedactArgs, attend, listen, net_error, secrets_of_environment};
@@ -81,8 +81,10 @@ impl MatchArgs {
 
 /// Serves a recording until told to end, and tells what came of it.
 pub fn serve_recording(options: ProxyOptions, address: &str) -> Result<Outcome, CliError> {
-    let proxy = Proxy::start(options, listen(address)?).map_err(net_error)?;
-    attend(&proxy)?;
+    // Before anything is written: an address that cannot be had leaves nothing behind.
+    let listener = listen(address)?;
+    let proxy = Proxy::start(options).map_err(net_error)?;
+    attend(&proxy, listener)?;
     let outcome = proxy.finish().map_err(net_error)?;
     if let Some(finished) = &outcome.finished {
         super::tell_finished(finished);
@@ -120,6 +122,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         volatile: args.redact.volatile()?,
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),
+        keys: Keys::default(),
     };
     serve_recording(options, &args.open.listen)
 }

@@ -1,14 +1,15 @@
-//! Collects what a job bundle's folder holds, through any source: every file opened once.
+//! Collects what a job bundle's folder holds, through any source: every artifact opened once.
 //!
 //! Only regular files with an artifact's name, in the `artifacts` folder, are opened, beside the
 //! manifest. No path that a manifest declares is ever opened; it is only compared.
 
+use std::io::Read;
 use std::sync::OnceLock;
 
 use super::facts::{ArtifactFact, ArtifactKey, BundleFacts, EntryFact, FolderFact};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, PassedManifest};
 use super::rules::{BundleView, ManifestState, RULES};
-use crate::canon::JsonError;
+use crate::formats::definition::Identity;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{Entry, EntryKind, EntryName, Got, Source, SourceError, Want};
@@ -17,12 +18,22 @@ use crate::verify::{Level, Report, run_rules};
 /// The manifest's name.
 const MANIFEST: &str = "bundle.json";
 
-/// A job bundle that was read, as far as it could be.
-#[derive(Debug)]
-pub struct CollectedJob {
-    /// The manifest's bytes, or why there are none.
-    manifest: Result<Vec<u8>, String>,
+/// A job bundle whose artifacts were read, as far as they could be, and whose manifest is at hand.
+pub struct CollectedJob<'s> {
+    /// Where the manifest is, or why there is none.
+    manifest: Result<&'s dyn Source, String>,
     facts: BundleFacts,
+}
+
+/// What judging a job bundle gave.
+#[derive(Debug)]
+pub struct JudgedJob<T> {
+    /// Every rule and finding.
+    pub report: Report,
+    /// What the manifest calls the bundle.
+    pub identity: Identity,
+    /// What came of a bundle that holds.
+    pub verified: Option<T>,
 }
 
 /// A bundle that was verified and holds. There is no other way to get one.
@@ -44,7 +55,7 @@ impl<'a> VerifiedJob<'a> {
     }
 }
 
-impl CollectedJob {
+impl<'s> CollectedJob<'s> {
     /// A bundle that cannot be looked at: only this is known of it.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self {
@@ -53,37 +64,25 @@ impl CollectedJob {
         }
     }
 
-    /// Reads the bundle in `source`. What cannot be read is a fact, not an error.
-    pub fn collect(source: &dyn Source) -> Self {
-        let entries = match source.entries() {
-            Ok(entries) => entries,
-            Err(error) => return Self::unlisted(source, &error),
-        };
+    /// Reads the artifacts of the bundle in `source`. What cannot be read is a fact, not an error.
+    pub fn collect(source: &'s dyn Source) -> Self {
         let mut listing = Listing::default();
-        for entry in &entries {
-            listing.note(entry);
+        match source.entries() {
+            Ok(entries) => entries.iter().for_each(|entry| listing.note(entry)),
+            Err(error) => return Self::unlisted(source, &error),
         }
         listing.read(source)
     }
 
     /// The folder could not be listed, so nothing good is assumed of what is in it.
-    fn unlisted(source: &dyn Source, error: &SourceError) -> Self {
+    fn unlisted(source: &'s dyn Source, error: &SourceError) -> Self {
         let mut facts = BundleFacts::empty();
         facts.folder = FolderFact::Unreadable(error.to_string());
         facts.others.push((".".to_owned(), EntryFact::Unknown));
-        let manifest = match SafePath::parse(MANIFEST) {
-            Ok(path) => source.read(&path, JsonLimits::LARGEST_DOCUMENT),
-            Err(_) => return Self::absent("there is none"),
-        };
         Self {
-            manifest: manifest.map_err(|error| reason_of(&error)),
+            manifest: Ok(source),
             facts,
         }
-    }
-
-    /// The manifest's bytes, where there are any.
-    pub fn manifest_bytes(&self) -> Option<&[u8]> {
-        self.manifest.as_deref().ok()
     }
 
     /// What stands below the folder.
@@ -92,50 +91,114 @@ impl CollectedJob {
     }
 
     /// Judges it and, if it holds, goes on with what was read.
-    pub fn judge<T>(
+    ///
+    /// A manifest without a fault is judged as it passes by, and its text never held. Any other one is read again,
+    /// whole, and then only that second reading counts: its findings have lines and columns.
+    pub fn judge<T>(&self, level: Level, then: impl FnOnce(&VerifiedJob<'_>) -> T) -> JudgedJob<T> {
+        let source = match &self.manifest {
+            Ok(source) => *source,
+            Err(reason) => return self.judge_state(ManifestState::Absent(reason), level, then),
+        };
+        let Ok(path) = SafePath::parse(MANIFEST) else {
+            return self.judge_state(ManifestState::Absent("there is none"), level, then);
+        };
+        let then = match self.judge_passing(source.open(&path), level, then) {
+            Ok(judged) => return judged,
+            Err(then) => then,
+        };
+        let text = source.read(&path, JsonLimits::LARGEST_DOCUMENT);
+        self.judge_whole(text, level, then)
+    }
+
+    /// Judges the bundle while its manifest passes by; gives `then` back where the manifest has to be read whole.
+    fn judge_passing<T, F: FnOnce(&VerifiedJob<'_>) -> T>(
         &self,
+        input: Result<Box<dyn Read + Send + '_>, SourceError>,
+        level: Level,
+        then: F,
+    ) -> Result<JudgedJob<T>, F> {
+        let passed = input.ok();
+        let passed = passed.and_then(|mut input| PassedManifest::read(&mut input));
+        let Some(manifest) = passed.as_ref().and_then(PassedManifest::manifest) else {
+            return Err(then);
+        };
+        let judged = self.judge_state(ManifestState::Read(&manifest), level, |_| ());
+        if judged.verified.is_none() {
+            return Err(then);
+        }
+        let job = VerifiedJob {
+            manifest: &manifest,
+            facts: &self.facts,
+        };
+        Ok(JudgedJob {
+            report: judged.report,
+            identity: judged.identity,
+            verified: Some(then(&job)),
+        })
+    }
+
+    /// Judges the bundle by its manifest's whole text.
+    fn judge_whole<T>(
+        &self,
+        text: Result<Vec<u8>, SourceError>,
         level: Level,
         then: impl FnOnce(&VerifiedJob<'_>) -> T,
-    ) -> (Report, Option<T>) {
-        let manifest: Result<Manifest<'_>, JsonError>;
-        let state = match &self.manifest {
-            Err(reason) => ManifestState::Absent(reason),
-            Ok(bytes) => {
-                manifest = Manifest::parse(bytes);
-                match &manifest {
-                    Err(error) => ManifestState::Malformed(error),
-                    Ok(manifest) => ManifestState::Read(bytes, manifest),
-                }
+    ) -> JudgedJob<T> {
+        let bytes = match text {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let reason = reason_of(&error);
+                return self.judge_state(ManifestState::Absent(&reason), level, then);
             }
         };
+        let mut judged = match Manifest::parse(&bytes) {
+            Ok(manifest) => self.judge_state(ManifestState::Read(&manifest), level, then),
+            Err(error) => self.judge_state(ManifestState::Malformed(&error), level, then),
+        };
+        if let Ok(text) = str::from_utf8(&bytes) {
+            judged.report.locate(Some(MANIFEST), text);
+        }
+        judged
+    }
+
+    fn judge_state<T>(
+        &self,
+        manifest: ManifestState<'_>,
+        level: Level,
+        then: impl FnOnce(&VerifiedJob<'_>) -> T,
+    ) -> JudgedJob<T> {
         // A bundle without a manifest shows no content of its artifacts.
         let unread;
-        let facts = match &state {
-            ManifestState::Read(..) => &self.facts,
+        let facts = match &manifest {
+            ManifestState::Read(_) => &self.facts,
             _ => {
                 unread = self.facts.without_content();
                 &unread
             }
         };
         let view = BundleView {
-            manifest: state,
+            manifest,
             facts,
             form: level == Level::Form,
         };
-        let mut report = run_rules(&RULES, &view, level);
-        if let ManifestState::Read(bytes, _) = view.manifest
-            && let Ok(text) = str::from_utf8(bytes)
-        {
-            report.locate(Some(MANIFEST), text);
+        let report = run_rules(&RULES, &view, level);
+        let read = view.read();
+        let holding = read.filter(|_| report.is_valid());
+        JudgedJob {
+            identity: read.map(identify).unwrap_or_default(),
+            verified: holding.map(|manifest| then(&VerifiedJob { manifest, facts })),
+            report,
         }
-        let verified = match view.manifest {
-            ManifestState::Read(_, manifest) if report.is_valid() => {
-                Some(VerifiedJob { manifest, facts })
-            }
-            _ => None,
-        };
-        let result = verified.as_ref().map(then);
-        (report, result)
+    }
+}
+
+/// What a manifest calls the bundle.
+fn identify(manifest: &Manifest<'_>) -> Identity {
+    let text = |name| Some(manifest.text(name)?.to_lossy().into_owned());
+    let ids = ["bundle_id", "run_id", "job_id"].into_iter();
+    Identity {
+        ids: ids.filter_map(text).collect(),
+        ..Identity::default()
     }
 }
 
@@ -161,7 +224,6 @@ fn reason_of(error: &SourceError) -> String {
 /// What stands below the folder, before any artifact is opened.
 #[derive(Default)]
 struct Listing {
-    has_manifest: bool,
     manifest_kind: Option<EntryKind>,
     folder: Option<EntryFact>,
     artifacts: Vec<(ArtifactKey, EntryFact)>,
@@ -174,7 +236,6 @@ impl Listing {
         let name = entry.name.exact();
         let mut also = |name: &str| self.others.push((name.to_owned(), kind));
         if name == MANIFEST {
-            self.has_manifest = entry.kind == EntryKind::File;
             self.manifest_kind = Some(entry.kind);
             if kind == EntryFact::Link {
                 also(name);
@@ -197,17 +258,9 @@ impl Listing {
         }
     }
 
-    fn read(mut self, source: &dyn Source) -> CollectedJob {
+    fn read<'s>(mut self, source: &'s dyn Source) -> CollectedJob<'s> {
         self.artifacts.sort_unstable_by_key(|(key, _)| *key);
         self.others.sort();
-        let manifest = match SafePath::parse(MANIFEST) {
-            Ok(path) if self.has_manifest => Some(
-                source
-                    .read(&path, JsonLimits::LARGEST_DOCUMENT)
-                    .map_err(|error| reason_of(&error)),
-            ),
-            _ => None,
-        };
         let mut artifacts = Vec::with_capacity(self.artifacts.len());
         for block in self.artifacts.chunks(FILES_AT_ONCE) {
             read_block(source, block, &mut artifacts);
@@ -221,12 +274,12 @@ impl Listing {
             artifacts,
             others: self.others,
         };
-        let manifest = manifest.unwrap_or_else(|| match self.manifest_kind {
+        let manifest = match self.manifest_kind {
+            Some(EntryKind::File) => Ok(source),
             Some(EntryKind::Symlink) => Err("it is a symbolic link".to_owned()),
-            Some(EntryKind::File) => Err("it was not read".to_owned()),
             Some(_) => Err("it is no regular file".to_owned()),
             None => Err("there is none".to_owned()),
-        });
+        };
         CollectedJob { manifest, facts }
     }
 }

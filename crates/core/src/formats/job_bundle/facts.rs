@@ -21,6 +21,11 @@ impl ArtifactKey {
         decode_lower_hex(text).map(|bytes| Self(u64::from_be_bytes(bytes)))
     }
 
+    /// From the bytes that the digits spell.
+    pub fn from_bytes(bytes: [u8; 8]) -> Self {
+        Self(u64::from_be_bytes(bytes))
+    }
+
     /// The bytes that the digits spell.
     pub fn to_bytes(self) -> [u8; 8] {
         self.0.to_be_bytes()

@@ -17,11 +17,22 @@ pub const STEP_FIELDS: [&str; 6] = [
 /// The id of the artifact that holds `slice` of `reference`: 16 hex digits of SHA-256 over
 /// `<ref>_<slice>` (rulings).
 pub fn derive_artifact_id(reference: &str, slice: &str) -> String {
+    hash_read(reference, slice).hex_prefix(16)
+}
+
+/// The same id as a number.
+pub fn derive_artifact_key(reference: &str, slice: &str) -> Option<ArtifactKey> {
+    let digest = hash_read(reference, slice);
+    let first = digest.as_bytes().first_chunk::<8>();
+    first.map(|bytes| ArtifactKey::from_bytes(*bytes))
+}
+
+fn hash_read(reference: &str, slice: &str) -> Digest {
     let mut hasher = Hasher::new();
     hasher.update(reference.as_bytes());
     hasher.update(b"_");
     hasher.update(slice.as_bytes());
-    hasher.finish().hex_prefix(16)
+    hasher.finish()
 }
 
 /// The root hash over `(artifact_id, sha256)` pairs that are sorted by artifact id (§4.1).
@@ -55,16 +66,24 @@ pub fn compute_bundle_id(manifest: Node<'_>) -> Option<Result<Digest, NoCanonica
             hasher.update(b"\"\"");
             Ok(())
         }
-        Some("hashes") => write_members(hasher, value, |hasher, key, value| {
-            if key == Some("root_hash") {
-                hasher.update(b"\"\"");
-                return Ok(());
-            }
-            update_digest(hasher, value, Dialect::Job)
-        }),
+        Some("hashes") => write_without_root_hash(hasher, value),
         _ => update_digest(hasher, value, Dialect::Job),
     });
     Some(written.map(|()| hasher.finish()))
+}
+
+/// Adds the canonical text of `hashes` with `root_hash` emptied.
+pub(super) fn write_without_root_hash(
+    hasher: &mut Hasher,
+    hashes: Node<'_>,
+) -> Result<(), NoCanonicalForm> {
+    write_members(hasher, hashes, |hasher, key, value| {
+        if key == Some("root_hash") {
+            hasher.update(b"\"\"");
+            return Ok(());
+        }
+        update_digest(hasher, value, Dialect::Job)
+    })
 }
 
 /// The bundle id of a manifest whose `text` is known to be its canonical form; of its members, only the two that hold
@@ -147,6 +166,14 @@ impl PlanHasher {
         }
         self.hasher.update(b"}");
         Some(Ok(()))
+    }
+
+    /// Adds a step whose `text` is its canonical form and has the six fields alone.
+    pub fn add_stored(&mut self, text: &str) {
+        if !std::mem::take(&mut self.is_empty) {
+            self.hasher.update(b",");
+        }
+        self.hasher.update(text.as_bytes());
     }
 
     /// The hash.

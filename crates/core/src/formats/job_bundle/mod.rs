@@ -9,22 +9,23 @@ pub mod hashes;
 pub mod manifest;
 pub mod op;
 pub mod plan;
+pub mod redactable;
 mod rules;
 mod rules_files;
 mod rules_strict;
 pub mod section;
 pub mod slice;
 
-use crate::canon::{ReadOptions, parse_outline};
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+    Claim, FolderNames, FormatDefinition, Judgement, Judging, ReadName, infos,
 };
 use crate::formats::detect::{Detected, detect_text};
 use crate::formats::pack::has_traces;
+use crate::formats::redacted::redactable::Redactable;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
-pub use collect::{CollectedJob, VerifiedJob};
+pub use collect::{CollectedJob, JudgedJob, VerifiedJob};
 pub use rules::{BundleView, JobBundle, ManifestState, RULES, lowest_check};
 
 /// The job bundle as the rest of the program knows it.
@@ -35,18 +36,6 @@ pub struct JobBundleFormat;
 
 /// Members that a manifest has and documents of other formats do not.
 const MEMBERS: [&str; 4] = ["bundle_version", "provenance", "inputs", "hashes"];
-
-/// What a manifest says of itself.
-fn identify(bytes: &[u8]) -> Option<Identity> {
-    let options = ReadOptions::default();
-    let outline = parse_outline(bytes, &options, &["artifacts", "steps"], &mut |_| ()).ok()?;
-    let text = |name: &str| Some(outline.get(name)?.as_lossy_str()?.into_owned());
-    let ids = ["bundle_id", "run_id", "job_id"].into_iter();
-    Some(Identity {
-        ids: ids.filter_map(text).collect(),
-        ..Identity::default()
-    })
-}
 
 /// Whether a text is, or was meant to be, a job bundle's manifest.
 pub fn is_manifest(text: &[u8]) -> bool {
@@ -60,6 +49,10 @@ impl FormatDefinition for JobBundleFormat {
 
     fn rules(&self) -> Vec<&'static RuleInfo> {
         infos(&RULES)
+    }
+
+    fn redactable(&self) -> Option<&'static Redactable> {
+        Some(&redactable::REDACTABLE)
     }
 
     fn members(&self) -> &'static [&'static str] {
@@ -91,14 +84,10 @@ impl FormatDefinition for JobBundleFormat {
         judging: &Judging<'_>,
     ) -> Option<Result<Judgement, SourceError>> {
         let collected = CollectedJob::collect(source);
-        let (report, _) = collected.judge(judging.level, |_| ());
-        let identity = collected
-            .manifest_bytes()
-            .and_then(identify)
-            .unwrap_or_default();
-        Some(Ok(Judgement { report, identity }))
+        let judged = collected.judge(judging.level, |_| ());
+        Some(Ok(Judgement {
+            report: judged.report,
+            identity: judged.identity,
+        }))
     }
 }
-
-#[cfg(test)]
-mod rules_tests;

@@ -1,7 +1,7 @@
 //! The ten checks of document 001 §8 as rules, and what they look at.
 
 use super::facts::BundleFacts;
-use super::manifest::{INPUT_LISTS, Manifest, Text};
+use super::manifest::{Artifact, INPUT_LISTS, Manifest, Step, Text};
 use super::slice::is_unbounded;
 use super::{rules_files as files, rules_strict as strict};
 use crate::canon::JsonError;
@@ -26,8 +26,8 @@ pub enum ManifestState<'a> {
     Absent(&'a str),
     /// It is no JSON document.
     Malformed(&'a JsonError),
-    /// It was read: its bytes and what they say.
-    Read(&'a [u8], &'a Manifest<'a>),
+    /// What it says.
+    Read(&'a Manifest<'a>),
 }
 
 /// What the rules see of a bundle.
@@ -44,7 +44,7 @@ pub struct BundleView<'a> {
 impl<'a> BundleView<'a> {
     pub(super) fn read(&self) -> Option<&'a Manifest<'a>> {
         match self.manifest {
-            ManifestState::Read(_, manifest) => Some(manifest),
+            ManifestState::Read(manifest) => Some(manifest),
             _ => None,
         }
     }
@@ -285,7 +285,9 @@ pub fn lowest_check(findings: &[Finding]) -> Option<u32> {
 
 fn check_manifest(view: &BundleView<'_>, findings: &mut Findings) {
     match view.manifest {
-        ManifestState::Absent(why) => findings.add("bundle.json", format!("no manifest: {why}")),
+        ManifestState::Absent(reason) => {
+            findings.add("bundle.json", format!("no manifest: {reason}"))
+        }
         ManifestState::Malformed(error) => {
             findings.add("bundle.json", format!("no JSON document: {error}"));
         }
@@ -295,9 +297,9 @@ fn check_manifest(view: &BundleView<'_>, findings: &mut Findings) {
 
 fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    for (at, pair) in manifest.steps.windows(2).enumerate() {
-        let key = |at: usize| Some((pair[at].ordinal?, pair[at].step_id.as_ref()?));
-        if let (Some(before), Some(after)) = (key(0), key(1))
+    let next = manifest.steps().skip(1);
+    for (at, (before, after)) in manifest.steps().zip(next).enumerate() {
+        if let (Some(before), Some(after)) = (before.order(), after.order())
             && before >= after
         {
             let relation = if before == after {
@@ -315,15 +317,12 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
             );
         }
     }
-    let ids = manifest
-        .artifacts
-        .iter()
-        .map(|artifact| artifact.artifact_id.as_ref());
+    let ids = manifest.artifacts().map(|artifact| artifact.artifact_id);
     check_ascending(JsonPath::ROOT.then("artifacts"), ids, findings);
-    for (list, name) in manifest.inputs.iter().zip(INPUT_LISTS) {
+    for (list, name) in INPUT_LISTS.into_iter().enumerate() {
         check_ascending(
             JsonPath::ROOT.then("inputs").then(name),
-            list.iter().map(Some),
+            manifest.input_texts(list).map(Some),
             findings,
         );
     }
@@ -331,12 +330,12 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
 
 fn check_ascending<'a>(
     place: JsonPath,
-    entries: impl Iterator<Item = Option<&'a Text<'a>>>,
+    entries: impl Iterator<Item = Option<Text<'a>>>,
     findings: &mut Findings,
 ) {
-    let mut before: Option<&Text<'_>> = None;
+    let mut before: Option<Text<'_>> = None;
     for (at, entry) in entries.enumerate() {
-        if let (Some(before), Some(entry)) = (before, entry)
+        if let (Some(before), Some(entry)) = (&before, &entry)
             && before >= entry
         {
             let relation = if before == entry {
@@ -419,74 +418,59 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
     let unbounded = |slice: &Text<'_>| slice.as_str().is_some_and(is_unbounded);
     let in_words =
         |slice: &Text<'_>| format!("expected a bounded slice, actual `{}`", slice.to_lossy());
-    for (at, step) in manifest.steps.iter().enumerate() {
-        if let Some(slice) = step.slice.as_ref().filter(|slice| unbounded(slice)) {
+    for (at, step) in manifest.steps().enumerate() {
+        if let Some(slice) = step.slice.filter(unbounded) {
             findings.add(
                 JsonPath::ROOT
                     .then("steps")
                     .then(at)
                     .then("constraints")
                     .then("slice"),
-                in_words(slice),
+                in_words(&slice),
             );
         }
     }
-    for (at, artifact) in manifest.artifacts.iter().enumerate() {
-        if let Some(slice) = artifact.slice.as_ref().filter(|slice| unbounded(slice)) {
+    for (at, artifact) in manifest.artifacts().enumerate() {
+        if let Some(slice) = artifact.slice.filter(unbounded) {
             findings.add(
                 JsonPath::ROOT.then("artifacts").then(at).then("slice"),
-                in_words(slice),
+                in_words(&slice),
             );
         }
     }
-    if manifest.pairs_off {
+    if manifest.matching.is_some() {
         return;
     }
-    let mut read: Vec<_> = manifest
-        .steps
-        .iter()
-        .filter_map(|step| pair(&step.reference, &step.slice))
-        .collect();
-    let mut held: Vec<_> = manifest
-        .artifacts
-        .iter()
-        .filter_map(|a| pair(&a.reference, &a.slice))
-        .collect();
+    let mut read: Vec<_> = manifest.steps().filter_map(Step::pair).collect();
+    let mut held: Vec<_> = manifest.artifacts().filter_map(Artifact::pair).collect();
     read.sort_unstable();
     held.sort_unstable();
-    for (at, artifact) in manifest.artifacts.iter().enumerate() {
-        if let Some(key) = pair(&artifact.reference, &artifact.slice)
-            && read.binary_search(&key).is_err()
+    for (at, artifact) in manifest.artifacts().enumerate() {
+        if let Some(pair) = artifact.pair()
+            && read.binary_search(&pair).is_err()
         {
             findings.add(
                 JsonPath::ROOT.then("artifacts").then(at),
                 format!(
                     "no step reads `{}` of `{}`",
-                    key.1.to_lossy(),
-                    key.0.to_lossy()
+                    pair.1.to_lossy(),
+                    pair.0.to_lossy()
                 ),
             );
         }
     }
-    for (at, step) in manifest.steps.iter().enumerate() {
-        if let Some(key) = pair(&step.reference, &step.slice)
-            && held.binary_search(&key).is_err()
+    for (at, step) in manifest.steps().enumerate() {
+        if let Some(pair) = step.pair()
+            && held.binary_search(&pair).is_err()
         {
             findings.add(
                 JsonPath::ROOT.then("steps").then(at),
                 format!(
                     "no artifact holds `{}` of `{}`",
-                    key.1.to_lossy(),
-                    key.0.to_lossy()
+                    pair.1.to_lossy(),
+                    pair.0.to_lossy()
                 ),
             );
         }
     }
-}
-
-fn pair<'t, 'a>(
-    reference: &'t Option<Text<'a>>,
-    slice: &'t Option<Text<'a>>,
-) -> Option<(&'t Text<'a>, &'t Text<'a>)> {
-    Some((reference.as_ref()?, slice.as_ref()?))
 }

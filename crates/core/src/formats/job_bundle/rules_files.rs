@@ -22,13 +22,13 @@ const FORBIDDEN: [&str; 6] = [
 /// The artifacts that may be looked up, with what was found under their names.
 fn looked_up<'v, 'a>(
     view: &'v BundleView<'a>,
-) -> impl Iterator<Item = (&'v Artifact<'a>, Option<&'v ArtifactFact>)> {
+) -> impl Iterator<Item = (Artifact<'a>, Option<&'v ArtifactFact>)> {
     let linked = view.facts.folder == FolderFact::NotFolder(EntryFact::Link);
     let artifacts = view
         .read()
         .filter(|_| !linked)
         .into_iter()
-        .flat_map(|m| &m.artifacts);
+        .flat_map(Manifest::artifacts);
     // Both lists are sorted, so the next fact is nearly always the wanted one.
     let facts = &view.facts.artifacts;
     let mut next = 0;
@@ -53,7 +53,7 @@ fn looked_up<'v, 'a>(
 
 fn contents<'v, 'a>(
     view: &'v BundleView<'a>,
-) -> impl Iterator<Item = (&'v Artifact<'a>, &'v ContentFact)> {
+) -> impl Iterator<Item = (Artifact<'a>, &'v ContentFact)> {
     looked_up(view).filter_map(|(artifact, fact)| match fact {
         Some(ArtifactFact::Content(content)) => Some((artifact, content)),
         _ => None,
@@ -83,41 +83,37 @@ pub(super) fn check_contents(view: &BundleView<'_>, findings: &mut Findings) {
                 let message = format!("expected a regular file, actual {}", kind.with_article());
                 findings.add(artifact.path_text(), message);
             }
-            Some(ArtifactFact::Unreadable(why)) => {
+            Some(ArtifactFact::Unreadable(reason)) => {
                 findings.add(
                     artifact.path_text(),
-                    format!("the file cannot be read: {why}"),
+                    format!("the file cannot be read: {reason}"),
                 );
             }
             None => {
-                let why = match &view.facts.folder {
-                    FolderFact::Unreadable(why) => format!("`artifacts` cannot be listed: {why}"),
+                let fault = match &view.facts.folder {
+                    FolderFact::Unreadable(reason) => {
+                        format!("`artifacts` cannot be listed: {reason}")
+                    }
                     FolderFact::NotFolder(kind) => {
                         format!("`artifacts` is {}", kind.with_article())
                     }
                     FolderFact::Listed | FolderFact::Missing => "the file is missing".to_owned(),
                 };
-                findings.add(artifact.path_text(), why);
+                findings.add(artifact.path_text(), fault);
             }
         }
     }
 }
 
 pub(super) fn check_sizes(view: &BundleView<'_>, findings: &mut Findings) {
-    let Some(manifest) = view.read() else { return };
-    let mut elements = manifest.outline.elements();
     for (artifact, content) in contents(view) {
         if let Some(declared) = artifact.bytes
             && declared.to_u64() != Some(content.bytes)
         {
-            let text = elements.look(artifact.start, |node| {
-                let number = node.get("bytes")?.as_number()?;
-                Some(number.text().to_owned())
-            });
             findings.add_difference(
                 artifact.path_text(),
                 "the size of the file is not the declared one",
-                text.flatten().unwrap_or_default(),
+                declared.to_text(),
                 content.bytes.to_string(),
             );
         }
@@ -168,11 +164,9 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
 }
 
 fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
-    for (at, artifact) in manifest.artifacts.iter().enumerate() {
-        if let Some(path) = &artifact.path
-            && !artifact.is_in_place
-        {
-            let why = path_fault(path);
+    for (at, artifact) in manifest.artifacts().enumerate() {
+        if let Some(path) = &artifact.elsewhere {
+            let fault = path_fault(path);
             let id = artifact
                 .artifact_id
                 .as_ref()
@@ -181,7 +175,7 @@ fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
             let found = path.to_lossy();
             findings.add(
                 JsonPath::ROOT.then("artifacts").then(at).then("path"),
-                format!("{why}: expected `artifacts/{id}.txt`, actual `{found}`"),
+                format!("{fault}: expected `artifacts/{id}.txt`, actual `{found}`"),
             );
         }
     }

@@ -4,10 +4,14 @@ use super::facts::ArtifactKey;
 use super::hashes::{PlanHasher, STEP_FIELDS, derive_artifact_id};
 use super::manifest::{ARTIFACT_FIELDS, INPUT_LISTS, Manifest, Text};
 use super::op::Op;
-use super::rules::{BundleView, ManifestState, NO_MANIFEST};
+use super::redactable::REDACTION_MEMBER;
+use super::rules::{BundleView, NO_MANIFEST};
 use super::slice::parse_slice;
-use crate::canon::{Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, compare_canonical};
+use crate::canon::{
+    Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, Value, compare_canonical,
+};
 use crate::digest::Digest;
+use crate::formats::redacted::redactable::Redactable;
 use crate::verify::{Findings, Gate};
 
 const TOP_FIELDS: [&str; 11] = [
@@ -33,9 +37,8 @@ pub(super) fn gate_plan_hash(view: &BundleView<'_>) -> Gate {
         Some(manifest) if !manifest.outline.has("run_id") => Gate::NotRun("there is no run_id"),
         Some(manifest)
             if manifest
-                .steps
-                .iter()
-                .any(|s| s.ordinal.is_none() || s.step_id.is_none()) =>
+                .steps()
+                .any(|step| step.ordinal.is_none() || step.step_id.is_none()) =>
         {
             Gate::NotRun("a step has no ordinal or step_id")
         }
@@ -76,11 +79,14 @@ pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
 
 /// The hash of the plan that the steps are; `None` where a step lacks one of its fields.
 fn hash_plan(manifest: &Manifest<'_>, run_id: Node<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
+    if let Some(digest) = manifest.passed_plan_hash {
+        return Some(Ok(digest));
+    }
     let mut hasher = match PlanHasher::begin(run_id) {
         Ok(hasher) => hasher,
         Err(error) => return Some(Err(error)),
     };
-    let mut steps: Vec<_> = manifest.steps.iter().collect();
+    let mut steps: Vec<_> = manifest.steps().collect();
     steps.sort_by(|a, b| (a.ordinal, &a.step_id).cmp(&(b.ordinal, &b.step_id)));
     let mut elements = manifest.outline.elements();
     for step in steps {
@@ -92,9 +98,7 @@ fn hash_plan(manifest: &Manifest<'_>, run_id: Node<'_>) -> Option<Result<Digest,
 }
 
 pub(super) fn check_stored_form(view: &BundleView<'_>, findings: &mut Findings) {
-    let ManifestState::Read(stored, manifest) = view.manifest else {
-        return;
-    };
+    let Some(manifest) = view.read() else { return };
     if manifest.outline.is_stored_as_job("\n") {
         return;
     }
@@ -103,6 +107,7 @@ pub(super) fn check_stored_form(view: &BundleView<'_>, findings: &mut Findings) 
         Ok(whole) => whole,
         Err(error) => return add(format!("no JSON document: {error}")),
     };
+    let stored = manifest.outline.text().as_bytes();
     let text = stored.strip_suffix(b"\n").unwrap_or(stored);
     match compare_canonical(whole.root(), Dialect::Job, text) {
         Ok((_, None)) if text.len() < stored.len() => {}
@@ -136,12 +141,13 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
             unknown(node, known, &|| JsonPath::ROOT.then(key));
         }
     }
+    // A manifest that passed by has none; its elements are found nowhere.
     let mut elements = outline.elements();
-    for (at, step) in manifest.steps.iter().enumerate() {
+    for (at, step) in manifest.steps().enumerate() {
         let place = || JsonPath::ROOT.then("steps").then(at);
         elements.look(step.start, |node| unknown(node, &STEP_FIELDS, &place));
     }
-    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+    for (at, artifact) in manifest.artifacts().enumerate() {
         let place = || JsonPath::ROOT.then("artifacts").then(at);
         elements.look(artifact.start, |node| {
             unknown(node, &ARTIFACT_FIELDS, &place);
@@ -149,11 +155,11 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     }
     if outline
         .get("provenance")
-        .is_some_and(|provenance| !provenance.is_empty())
+        .is_some_and(|provenance| !provenance.is_empty() && !is_commitment(provenance))
     {
         findings.add(
             JsonPath::ROOT.then("provenance"),
-            "expected {}, actual members",
+            "expected {} or the commitment of a redactable bundle, actual other members",
         );
     }
     for (path, kind) in &view.facts.others {
@@ -162,7 +168,7 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
             format!("unknown entry: {}", kind.with_article()),
         );
     }
-    let mut listed: Vec<ArtifactKey> = manifest.artifacts.iter().filter_map(|a| a.key).collect();
+    let mut listed: Vec<ArtifactKey> = manifest.artifacts().filter_map(|a| a.key).collect();
     listed.sort_unstable();
     for (key, _) in &view.facts.artifacts {
         if listed.binary_search(key).is_err() {
@@ -174,15 +180,35 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
+/// Whether `provenance` holds the commitment of a redactable bundle, and nothing else.
+fn is_commitment(provenance: Node<'_>) -> bool {
+    let Value::Object(members) = provenance.to_value() else {
+        return false;
+    };
+    let member = members.get(&REDACTION_MEMBER.into());
+    members.len() == 1 && member.is_some_and(Redactable::is_member)
+}
+
 pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let mut ops: Vec<(&Text<'_>, &Text<'_>, Op)> = manifest
-        .steps
-        .iter()
-        .filter_map(|s| Some((s.reference.as_ref()?, s.slice.as_ref()?, s.op?)))
+    // Where each step has its artifact under the derived id, all ids are derived.
+    if !manifest
+        .matching
+        .is_some_and(|matching| matching.kinds_agree)
+    {
+        check_artifacts(manifest, findings);
+    }
+    check_inputs(manifest, findings);
+}
+
+/// Names every artifact whose id is not derived, or whose kind is not that of a step.
+fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
+    let mut ops: Vec<(Text<'_>, Text<'_>, Op)> = manifest
+        .steps()
+        .filter_map(|step| Some((step.reference?, step.slice?, step.op?)))
         .collect();
-    ops.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
-    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+    ops.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    for (at, artifact) in manifest.artifacts().enumerate() {
         let (Some(reference), Some(slice)) = (&artifact.reference, &artifact.slice) else {
             continue;
         };
@@ -201,10 +227,10 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
             }
             _ => {}
         }
-        let first = ops.partition_point(|op| (op.0, op.1) < (reference, slice));
+        let first = ops.partition_point(|op| (&op.0, &op.1) < (reference, slice));
         let mut reading = ops[first..]
             .iter()
-            .take_while(|op| (op.0, op.1) == (reference, slice))
+            .take_while(|op| (&op.0, &op.1) == (reference, slice))
             .peekable();
         if let (Some(kind), Some((_, _, op))) = (artifact.kind, reading.peek().copied())
             && !reading.any(|(_, _, op)| *op == kind)
@@ -213,53 +239,70 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
             findings.add_difference(place("kind"), what, op.kind(), kind.kind());
         }
     }
-    check_inputs(manifest, findings);
 }
 
 fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
     let is_symbol = |text: &Text<'_>| text.to_lossy().starts_with('@');
-    let refs = || {
-        manifest
-            .steps
-            .iter()
-            .filter_map(|step| step.reference.as_ref())
-    };
-    let expected: [Vec<&Text<'_>>; 3] = [
-        refs().filter(|text| is_symbol(text)).collect(),
-        refs().filter(|text| !is_symbol(text)).collect(),
-        manifest
-            .steps
-            .iter()
-            .filter_map(|step| step.slice.as_ref())
-            .collect(),
-    ];
-    for ((mut expected, found), name) in expected.into_iter().zip(&manifest.inputs).zip(INPUT_LISTS)
-    {
-        expected.sort_unstable();
-        expected.dedup();
-        if expected.len() != found.len() || expected.iter().zip(found).any(|(a, b)| **a != *b) {
-            let mut sorted: Vec<_> = found.iter().collect();
-            sorted.sort_unstable();
-            let missing = expected
-                .iter()
-                .find(|text| sorted.binary_search(text).is_err());
-            let extra = found
-                .iter()
-                .find(|text| expected.binary_search(text).is_err());
-            let difference = match (missing, extra) {
-                (Some(text), _) => format!("`{}` is missing", text.to_lossy()),
-                (None, Some(text)) => format!("no step has `{}`", text.to_lossy()),
-                (None, None) => "the order or the count differs".to_owned(),
-            };
-            findings.add(
-                JsonPath::ROOT.then("inputs").then(name),
-                format!(
-                    "expected the {} entries of the steps: {difference}",
-                    expected.len()
-                ),
-            );
-        }
+    let refs = || manifest.steps().filter_map(|step| step.reference);
+    let symbols = refs().filter(|text| is_symbol(text));
+    let files = refs().filter(|text| !is_symbol(text));
+    let slices = manifest.steps().filter_map(|step| step.slice);
+    check_input_list(manifest, 0, symbols, findings);
+    check_input_list(manifest, 1, files, findings);
+    check_input_list(manifest, 2, slices, findings);
+}
+
+/// Compares a list of `inputs` with what it has to hold: every one of `expected` once, sorted.
+fn check_input_list<'a>(
+    manifest: &Manifest<'a>,
+    list: usize,
+    expected: impl Iterator<Item = Text<'a>> + Clone,
+    findings: &mut Findings,
+) {
+    let found: Vec<Text<'a>> = manifest.input_texts(list).collect();
+    if found.is_sorted_by(|a, b| a < b) && holds_exactly(&found, expected.clone()) {
+        return;
     }
+    let mut expected: Vec<Text<'_>> = expected.collect();
+    expected.sort_unstable();
+    expected.dedup();
+    let mut sorted: Vec<_> = found.iter().collect();
+    sorted.sort_unstable();
+    let missing = expected
+        .iter()
+        .find(|text| sorted.binary_search(text).is_err());
+    let extra = found
+        .iter()
+        .find(|text| expected.binary_search(text).is_err());
+    let difference = match (missing, extra) {
+        (Some(text), _) => format!("`{}` is missing", text.to_lossy()),
+        (None, Some(text)) => format!("no step has `{}`", text.to_lossy()),
+        (None, None) => "the order or the count differs".to_owned(),
+    };
+    findings.add(
+        JsonPath::ROOT.then("inputs").then(INPUT_LISTS[list]),
+        format!(
+            "expected the {} entries of the steps: {difference}",
+            expected.len()
+        ),
+    );
+}
+
+/// Whether a sorted list holds all of `expected` and nothing else.
+fn holds_exactly<'a>(sorted: &[Text<'a>], expected: impl Iterator<Item = Text<'a>>) -> bool {
+    let mut is_wanted = vec![false; sorted.len()];
+    let mut last = 0;
+    for text in expected {
+        // Steps in a row often read from the same file.
+        if sorted.get(last) != Some(&text) {
+            match sorted.binary_search(&text) {
+                Ok(at) => last = at,
+                Err(_) => return false,
+            }
+        }
+        is_wanted[last] = true;
+    }
+    is_wanted.into_iter().all(|is_wanted| is_wanted)
 }
 
 pub(super) fn check_slices(view: &BundleView<'_>, findings: &mut Findings) {
@@ -271,7 +314,7 @@ pub(super) fn check_slices(view: &BundleView<'_>, findings: &mut Findings) {
             findings.add(place, error.to_string());
         }
     };
-    for (at, step) in manifest.steps.iter().enumerate() {
+    for (at, step) in manifest.steps().enumerate() {
         check(
             &step.slice,
             JsonPath::ROOT
@@ -281,7 +324,7 @@ pub(super) fn check_slices(view: &BundleView<'_>, findings: &mut Findings) {
                 .then("slice"),
         );
     }
-    for (at, artifact) in manifest.artifacts.iter().enumerate() {
+    for (at, artifact) in manifest.artifacts().enumerate() {
         check(
             &artifact.slice,
             JsonPath::ROOT.then("artifacts").then(at).then("slice"),

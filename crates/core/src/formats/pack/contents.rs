@@ -128,7 +128,10 @@ pub(super) fn check_optional(view: &PackView<'_>, findings: &mut Findings) {
         found
     });
     with_document(view, "model_io.json", findings, |root| {
-        messages(&verify_model_io(&ModelIoView { root }, view.level))
+        messages(&verify_model_io(
+            &ModelIoView { root, bodies: None },
+            view.level,
+        ))
     });
     with_document(view, "runner.json", findings, |root| {
         messages(&verify_runner(&RunnerView { root }, view.level))

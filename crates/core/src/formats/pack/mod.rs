@@ -11,6 +11,7 @@ mod companions;
 mod completeness;
 mod contents;
 mod held;
+pub mod redactable;
 mod rules;
 mod sealed;
 mod structure;
@@ -28,6 +29,7 @@ use crate::canon::{Kind, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::formats::ledger::{Line, parse_lines};
+use crate::formats::redacted::redactable::Redactable;
 use crate::formats::run::{ResultKind, parse_result_kind};
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
@@ -268,6 +270,10 @@ impl FormatDefinition for PackFormat {
 
     fn rules(&self) -> Vec<&'static RuleInfo> {
         infos(&RULES)
+    }
+
+    fn redactable(&self) -> Option<&'static Redactable> {
+        Some(&redactable::REDACTABLE)
     }
 
     fn goes_by(&self, name: &str) -> bool {

@@ -24,6 +24,7 @@ const SCALAR: u8 = 0;
 const OBJECT: u8 = 1;
 const ARRAY: u8 = 2;
 const BYTES: u8 = 3;
+const CHUNKS: u8 = 4;
 
 /// What everything is derived from: random, made when sealing, kept by the maker.
 #[derive(Clone, PartialEq, Eq)]
@@ -161,6 +162,13 @@ pub fn commit_array(elements: &[Digest], salt: &Salt) -> Digest {
 /// The commitment of a file that is no JSON document, from the digest of its bytes.
 pub fn commit_bytes(content: &Digest, salt: &Salt) -> Digest {
     hash(BYTES, salt, [content.as_bytes().as_slice()])
+}
+
+/// The commitment of a large file, from its size and the commitments of its pieces.
+pub fn commit_chunks(size: u64, chunks: &[Digest], salt: &Salt) -> Digest {
+    let size = size.to_be_bytes();
+    let chunks = chunks.iter().map(|digest| digest.as_bytes().as_slice());
+    hash(CHUNKS, salt, [size.as_slice()].into_iter().chain(chunks))
 }
 
 /// The commitment of a value that can be seen whole, and how many values without members or

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::chunks::ChunkOpening;
 use super::commit::{Key, Salt, commit_array, commit_object, commit_value, read_marker};
 use crate::canon::{
     Dialect, JsonString, NoCanonicalForm, ReadOptions, Value, canonical_bytes, parse_document,
@@ -19,13 +20,90 @@ pub const REDACTED: &str = "REDACTED.json";
 
 const VERSION: &str = "1.0.0";
 
+/// How a file is committed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A JSON document, value by value.
+    Json,
+    /// Lines of JSON, as the array of them, value by value.
+    Lines,
+    /// Bytes, as a whole.
+    Bytes,
+    /// Many bytes, piece by piece.
+    Chunks,
+}
+
+impl FileKind {
+    const NAMES: [(Self, &'static str); 4] = [
+        (Self::Json, "json"),
+        (Self::Lines, "jsonl"),
+        (Self::Bytes, "bytes"),
+        (Self::Chunks, "chunks"),
+    ];
+
+    fn name(self) -> &'static str {
+        let mut names = Self::NAMES.into_iter();
+        names
+            .find(|(kind, _)| *kind == self)
+            .map_or("", |(_, name)| name)
+    }
+
+    /// Whether it holds values.
+    pub fn has_values(self) -> bool {
+        matches!(self, Self::Json | Self::Lines)
+    }
+
+    /// The value of a file of this kind, if it holds values.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(self, bytes: &[u8]) -> Result<Value, String> {
+        let parse = |text: &[u8]| {
+            let document = parse_document(text, &ReadOptions::default());
+            let document = document.map_err(|error| error.to_string())?;
+            Ok(document.root().to_value())
+        };
+        match self {
+            Self::Json => parse(bytes),
+            Self::Lines => {
+                let text = match bytes {
+                    [] => return Ok(Value::Array(Vec::new())),
+                    [text @ .., b'\n'] => text,
+                    _ => return Err("its last line does not end".to_owned()),
+                };
+                let lines = text.split(|byte| *byte == b'\n').map(parse);
+                Ok(Value::Array(lines.collect::<Result<_, String>>()?))
+            }
+            Self::Bytes | Self::Chunks => Err("it holds no values".to_owned()),
+        }
+    }
+
+    /// A value as a file of this kind stores it.
+    ///
+    /// # Errors
+    /// When it has no canonical form.
+    pub fn write(self, value: &Value) -> Result<Vec<u8>, NoCanonicalForm> {
+        match (self, value) {
+            (Self::Lines, Value::Array(lines)) => {
+                let mut text = Vec::new();
+                for line in lines {
+                    text.extend(canonical_bytes(line, Dialect::Jcs)?);
+                    text.push(b'\n');
+                }
+                Ok(text)
+            }
+            _ => canonical_bytes(value, Dialect::Jcs),
+        }
+    }
+}
+
 /// A file of the bundle as it was sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommittedFile {
-    /// Its path.
+    /// Its path in copies.
     pub path: String,
-    /// Whether it is committed to value by value; otherwise as bytes.
-    pub is_json: bool,
+    /// How it is committed to.
+    pub kind: FileKind,
     /// How many values it holds that can be withheld one by one.
     pub values: u64,
     /// Its commitment.
@@ -124,7 +202,7 @@ impl Redaction {
             return Err("it is no commitment of version 1.0.0 with sha256".to_owned());
         }
         let format = text(&value, "format").ok_or("it names no format")?;
-        if super::stays::staying(&format).is_empty() {
+        if super::redactable::redactable(&format).is_none() {
             return Err("it is of a format that cannot be redacted".to_owned());
         }
         let Some(Value::Array(list)) = value.get("files") else {
@@ -150,10 +228,7 @@ impl CommittedFile {
     fn to_value(&self) -> Value {
         Value::object([
             ("path", Value::from(self.path.as_str())),
-            (
-                "kind",
-                Value::from(if self.is_json { "json" } else { "bytes" }),
-            ),
+            ("kind", Value::from(self.kind.name())),
             ("values", Value::from(self.values)),
             ("commitment", Value::from(self.commitment.to_string())),
         ])
@@ -161,14 +236,13 @@ impl CommittedFile {
 
     fn from_value(value: &Value) -> Option<Self> {
         let is_ours = only_members(value, &["path", "kind", "values", "commitment"]);
-        let is_json = match text(value, "kind")?.as_str() {
-            "json" => true,
-            "bytes" => false,
-            _ => return None,
-        };
+        let kind = text(value, "kind")?;
+        let (kind, _) = FileKind::NAMES
+            .into_iter()
+            .find(|(_, name)| *name == kind)?;
         is_ours.then_some(Self {
             path: text(value, "path")?,
-            is_json,
+            kind,
             values: number(value, "values")?,
             commitment: Digest::parse_hex(&text(value, "commitment")?).ok()?,
         })
@@ -199,6 +273,8 @@ pub enum Opening {
     Members(Salt, BTreeMap<JsonString, Opening>),
     /// An array of which parts are withheld.
     Elements(Salt, Vec<Opening>),
+    /// A large file of which parts are withheld.
+    Chunks(Salt, Vec<ChunkOpening>),
     /// Nothing: a marker stands in its place.
     Withheld,
 }
@@ -303,10 +379,24 @@ impl Opening {
                     Value::array(elements.iter().map(Self::to_value)),
                 ),
             ]),
+            Self::Chunks(salt, chunks) => Value::object([
+                ("salt", Value::from(salt.to_hex())),
+                (
+                    "chunks",
+                    Value::array(chunks.iter().map(ChunkOpening::to_value)),
+                ),
+            ]),
         }
     }
 
     fn from_value(value: &Value) -> Option<Self> {
+        if only_members(value, &["salt", "chunks"])
+            && let Some(Value::Array(chunks)) = value.get("chunks")
+        {
+            let chunks = chunks.iter().map(ChunkOpening::from_value);
+            let salt = Salt::parse(&text(value, "salt")?)?;
+            return Some(Self::Chunks(salt, chunks.collect::<Option<_>>()?));
+        }
         if *value == Value::Null {
             return Some(Self::Withheld);
         }
@@ -335,9 +425,9 @@ impl Opening {
 pub struct Withheld {
     /// The file.
     pub path: String,
-    /// The JSON Pointer in it; none where the whole file is withheld.
+    /// The JSON Pointer in it, or `bytes=FIRST-LAST`; none where the whole file is withheld.
     pub pointer: Option<String>,
-    /// Why.
+    /// The reason that was given for withholding it.
     pub reason: String,
 }
 

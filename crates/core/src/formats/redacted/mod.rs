@@ -1,32 +1,39 @@
 //! Redacted copies: a bundle of which parts are withheld, and which can still be verified.
 //!
 //! - [`commit`] has salts, keys and commitments.
+//! - [`chunks`] has large files, of which stretches of bytes can be withheld.
 //! - [`documents`] has REDACTION.json and REDACTED.json.
-//! - [`stays`] has what a format never withholds.
+//! - [`redactable`] has what redaction has to know of a format.
 //! - `rules` has RD1-RD6.
 //!
 //! docs/redaction.md is the reference. What is hidden and how well is decided by [`commit`];
 //! which places must be hidden together is decided where copies are made.
 
+pub mod chunks;
 pub mod commit;
 pub mod documents;
+pub mod redactable;
 mod rules;
-pub mod stays;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use crate::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use crate::canon::Value;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
 use crate::limits::JsonLimits;
+use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 use crate::verify::{RuleInfo, run_rules};
 
-use documents::{CommittedFile, Opened, REDACTED, REDACTION, Redacted, Redaction};
+use chunks::{ChunkedFile, LARGE, read_chunks};
+use documents::{
+    CommittedFile, FileKind, Opened, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
+};
+use redactable::redactable;
 pub use rules::{RULES, RedactedBundle};
 
 /// What became of a file of a copy.
@@ -55,13 +62,11 @@ pub struct RedactedView {
     pub strange: Vec<(String, String)>,
 }
 
-/// Documents whose values rules look at.
-const KEPT: [&str; 3] = ["RUN_META.json", "RUN_OUTPUT.json", "ENGINE_MANIFEST.json"];
-
 fn show_file(
     file: &CommittedFile,
     redacted: &Redacted,
     got: Result<Got, SourceError>,
+    reread: impl FnOnce() -> Result<ChunkedFile, SourceError>,
 ) -> Result<ShownFile, SourceError> {
     let opening = redacted.openings.get(&file.path);
     let mut shown = ShownFile {
@@ -70,35 +75,75 @@ fn show_file(
         is_canonical: true,
         document: None,
     };
-    match (got?, opening) {
-        (_, None) => {}
-        (Got::Fact(fact), Some(documents::Opening::Whole(key))) => {
-            shown.opened.seen = 1;
-            shown.commitment = Ok(commit::commit_bytes(&fact.sha256, &key.salt()));
+    let Some(opening) = opening else {
+        return got.map(|_| shown);
+    };
+    match (file.kind, got) {
+        (FileKind::Chunks, got) => {
+            let chunked = match got {
+                Err(SourceError::TooLarge { .. }) => reread()?,
+                Err(error) => return Err(error),
+                Ok(Got::Whole(bytes)) => {
+                    read_chunks(&mut bytes.as_slice(), |_| ()).map_err(|source| {
+                        SourceError::Io {
+                            path: file.path.clone(),
+                            source,
+                        }
+                    })?
+                }
+                Ok(Got::Fact(_)) => return Ok(shown),
+            };
+            shown.open_chunks(&chunked, opening);
         }
-        (Got::Fact(_), Some(_)) => {
-            shown.commitment = Err("a file of bytes is shown whole or not at all".to_owned());
-        }
-        (Got::Whole(bytes), Some(opening)) => {
-            let parsed = parse_document(&bytes, &ReadOptions::default());
-            let document = match parsed {
-                Ok(document) => document,
-                Err(error) => {
-                    shown.commitment = Err(error.to_string());
+        (_, Err(error)) => return Err(error),
+        (_, Ok(Got::Fact(fact))) => match opening {
+            Opening::Whole(key) => {
+                shown.opened.seen = 1;
+                shown.commitment = Ok(commit::commit_bytes(&fact.sha256, &key.salt()));
+            }
+            _ => {
+                shown.commitment = Err("a file of bytes is shown whole or not at all".to_owned());
+            }
+        },
+        (kind, Ok(Got::Whole(bytes))) => {
+            let value = match kind.read(&bytes) {
+                Ok(value) => value,
+                Err(fault) => {
+                    shown.commitment = Err(fault);
                     return Ok(shown);
                 }
             };
-            let value = document.root().to_value();
-            let canonical = canonical_bytes(document.root(), Dialect::Jcs);
+            let canonical = kind.write(&value);
             shown.is_canonical = canonical.is_ok_and(|canonical| canonical == bytes);
             let commitment = opening.commit(&value, "", &mut shown.opened);
             shown.commitment = commitment.map_err(|fault| fault.to_string());
-            if KEPT.contains(&file.path.as_str()) {
-                shown.document = Some(value);
-            }
+            shown.document = Some(value);
         }
     }
     Ok(shown)
+}
+
+impl ShownFile {
+    fn open_chunks(&mut self, chunked: &ChunkedFile, opening: &Opening) {
+        let all = chunked.chunks.len() as u64;
+        self.commitment = match opening {
+            Opening::Whole(key) => Ok(chunked.commit(key)),
+            Opening::Chunks(salt, chunks) => {
+                chunked.commit_shown(salt, chunks, &mut self.opened.withheld)
+            }
+            _ => Err("what is shown has another shape than what was sealed".to_owned()),
+        };
+        self.opened.seen = all.saturating_sub(self.opened.withheld.len() as u64);
+    }
+}
+
+/// Reads a file of the source piece by piece.
+fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, SourceError> {
+    let mut file = source.open(path)?;
+    read_chunks(&mut file, |_| ()).map_err(|source| SourceError::Io {
+        path: path.to_string(),
+        source,
+    })
 }
 
 impl RedactedView {
@@ -148,16 +193,25 @@ impl RedactedView {
                     view.strange.push((name, fault));
                     continue;
                 };
-                let want = match file.is_json {
-                    true => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
-                    false => Want::Fact,
+                let want = match file.kind {
+                    FileKind::Json | FileKind::Lines => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
+                    FileKind::Bytes => Want::Fact,
+                    FileKind::Chunks => Want::Whole(LARGE),
                 };
                 wanted.push((path, want));
                 files.push(file);
             }
+            let stays = redactable(&redaction.format).map_or(&[][..], |format| format.stays);
+            let keeps: Vec<_> = stays.iter().map(|(path, _)| *path).collect();
             let results = Mutex::new(Vec::new());
             source.visit(&wanted, &|at, seen| {
-                let shown = show_file(files[at], redacted, seen);
+                let again = || reread_chunks(source, &wanted[at].0);
+                let mut shown = show_file(files[at], redacted, seen, again);
+                if let Ok(shown) = &mut shown
+                    && !keeps.contains(&files[at].path.as_str())
+                {
+                    shown.document = None;
+                }
                 let mut results = results.lock().unwrap_or_else(|lock| lock.into_inner());
                 results.push((files[at].path.clone(), shown));
             });
@@ -179,15 +233,18 @@ impl RedactedView {
     }
 
     fn identity(&self) -> Identity {
-        let meta = self.shown.get("RUN_META.json");
-        let id = meta
-            .and_then(|meta| meta.document.as_ref())
-            .and_then(|document| document.get("run_id")?.as_str().map(str::to_owned));
+        let format = self.redaction.as_ref().ok();
+        let format = format.and_then(|redaction| redactable(&redaction.format));
+        let ids = format.map_or(&[][..], |format| format.ids).iter();
+        let ids = ids.filter_map(|(path, pointer)| {
+            let document = self.shown.get(*path)?.document.as_ref()?;
+            find_value(document, pointer)?.as_str().map(str::to_owned)
+        });
         let outcome = self
             .counts()
             .map(|(withheld, all)| format!("redacted {withheld} of {all}"));
         let mut identity = Identity {
-            ids: id.into_iter().collect(),
+            ids: ids.collect(),
             ..Identity::default()
         }
         .ended(outcome);

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::RedactedView;
 use super::documents::{REDACTED, REDACTION};
-use super::{RedactedView, stays};
+use super::redactable::redactable;
 use crate::formats::Format;
 use crate::verify::{Findings, Gate, Level, Rule, RuleInfo, Subject};
 
@@ -109,9 +110,10 @@ pub static RULES: [Rule<RedactedBundle>; 6] = [
     Rule {
         info: info(
             "RD6",
-            Level::Form,
+            Level::Document,
             "documents are stored canonically",
-            "Every JSON document that is shown is stored as its JCS bytes, nothing after them.",
+            "Every JSON document that is shown is stored as its JCS bytes, nothing after them; of a \
+             file of lines, each line so.",
         ),
         gate: needs_both,
         check: |view, findings| {
@@ -209,7 +211,10 @@ fn check_staying(view: &RedactedView, findings: &mut Findings) {
     let Ok(redaction) = &view.redaction else {
         return;
     };
-    for (path, places) in stays::staying(&redaction.format) {
+    let Some(format) = redactable(&redaction.format) else {
+        return;
+    };
+    for (path, places) in format.stays {
         if redaction.file(path).is_none() {
             continue;
         }
@@ -217,7 +222,7 @@ fn check_staying(view: &RedactedView, findings: &mut Findings) {
             None => findings.add(*path, format!("it must be shown: {}", places.join(", "))),
             Some(file) => {
                 let document = file.document.as_ref();
-                let missing = document.map(|document| stays::missing(redaction, path, document));
+                let missing = document.map(|document| format.missing(path, document));
                 for place in missing.unwrap_or_default() {
                     findings.add(*path, format!("{place} must be shown"));
                 }

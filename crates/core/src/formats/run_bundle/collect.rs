@@ -11,14 +11,16 @@ use super::facts::{Doc, EntryFact, FileFact, RunBundleFacts, RunBundleView, Sche
 use super::forbidden::ForbiddenKeys;
 use super::index::{ArtifactIndex, parse_index, parse_stored_index};
 use super::layout::{
-    ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
-    RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json, path_of_exact,
+    ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, MODEL_IO,
+    OUTPUT_SCHEMA, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json, path_of_exact,
 };
 use super::recorded::is_recorded;
 use super::rules::verify_run_bundle;
 use super::sums::{Sums, parse_sums};
 use crate::canon::{Dialect, Document, Node, ReadOptions, compare_canonical, parse_document};
 use crate::digest::Digest;
+use crate::formats::definition::SourceFiles;
+use crate::formats::model_io::bodies::BodyFacts;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Seen, Source, SourceError, Want};
@@ -26,7 +28,7 @@ use crate::verify::{Level, Report};
 
 /// The documents that rules read, so that their bytes are kept; but for the index, which is as long as the bundle has
 /// files and is kept as what it lists.
-pub const DOCUMENTS: [&str; 9] = [
+pub const DOCUMENTS: [&str; 10] = [
     INPUT_SCHEMA,
     MANIFEST,
     OUTPUT_SCHEMA,
@@ -36,6 +38,7 @@ pub const DOCUMENTS: [&str; 9] = [
     INPUT_ARTIFACT_INDEX,
     RUN_META,
     RUN_ENVIRONMENT,
+    MODEL_IO,
 ];
 
 /// Validates a document against a JSON Schema. What does so is not part of this crate.
@@ -55,6 +58,8 @@ pub struct CollectedRun {
     pub sums: Option<Sums>,
     /// ARTIFACT_INDEX.json, where it is JSON with a JCS form.
     pub index: Option<ArtifactIndex>,
+    /// Large bodies of model_io.json, where there is one.
+    pub bodies: Option<BodyFacts>,
 }
 
 /// Files that are looked at together, on several threads.
@@ -95,6 +100,7 @@ impl CollectedRun {
             parse_document(bytes, &ReadOptions::default())
                 .is_ok_and(|manifest| is_recorded(manifest.root()))
         });
+        collected.bodies = collected.read_bodies(source);
         let mut entries = read_others(source, (!is_recorded).then_some(&keys), files)?;
         // A file is told before what is only shown under the same name.
         entries.extend(documents.into_iter().chain(others));
@@ -145,6 +151,13 @@ impl CollectedRun {
         Ok((keys, entries))
     }
 
+    /// Looks at the large bodies that model_io.json names.
+    fn read_bodies(&self, source: &dyn Source) -> Option<BodyFacts> {
+        let document = parse_document(self.documents.get(MODEL_IO)?, &ReadOptions::default());
+        let root = document.as_ref().ok()?.root();
+        Some(BodyFacts::collect(root, &SourceFiles(source), MODEL_IO))
+    }
+
     /// Reads ARTIFACT_INDEX.json, and gives what it is as a file.
     fn read_index(&mut self, bytes: &[u8]) -> EntryFact {
         let read = match parse_stored_index(bytes) {
@@ -175,7 +188,7 @@ impl CollectedRun {
         }
     }
 
-    /// Judges it.
+    /// Runs the rules up to `level` on what was collected.
     pub fn judge(&self, level: Level, schemas: &dyn SchemaJudge) -> Report {
         let options = ReadOptions::default();
         let parsed: BTreeMap<&str, Document<'_>> = self
@@ -202,6 +215,8 @@ impl CollectedRun {
             input_index: doc(INPUT_ARTIFACT_INDEX),
             meta: doc(RUN_META),
             environment: doc(RUN_ENVIRONMENT),
+            model_io: doc(MODEL_IO),
+            bodies: self.bodies.as_ref(),
             input_verdict: &schemas.judge(root(RUN_INPUT), root(INPUT_SCHEMA)),
             output_verdict: &schemas.judge(root(RUN_OUTPUT), root(OUTPUT_SCHEMA)),
         };

@@ -5,6 +5,7 @@ use super::index::ArtifactIndex;
 use super::sums::Sums;
 use crate::canon::Node;
 use crate::digest::Digest;
+use crate::formats::model_io::bodies::BodyFacts;
 use crate::source::EntryKind;
 use crate::text_map::TextMap;
 
@@ -144,6 +145,10 @@ pub struct RunBundleView<'a> {
     pub meta: Doc<'a>,
     /// RUN_ENVIRONMENT.json
     pub environment: Doc<'a>,
+    /// model_io.json
+    pub model_io: Doc<'a>,
+    /// The large bodies of model_io.json, where there is one.
+    pub bodies: Option<&'a BodyFacts>,
     /// RUN_INPUT.json against INPUT_SCHEMA.json.
     pub input_verdict: &'a SchemaVerdict,
     /// RUN_OUTPUT.json against OUTPUT_SCHEMA.json.

@@ -35,6 +35,11 @@ pub const RUN_META: &str = "RUN_META.json";
 pub const RUN_ENVIRONMENT: &str = "RUN_ENVIRONMENT.json";
 /// What a recorded command had on standard input, where it had something.
 pub const STDIN: &str = "stdin.bin";
+/// What a recorded command asked models and was answered, where it was recorded; large bodies lie
+/// beside it, in [`MODEL_BODIES_FOLDER`].
+pub const MODEL_IO: &str = "model_io.json";
+/// The folder of bodies that are too large for [`MODEL_IO`], each named by its SHA-256.
+pub const MODEL_BODIES_FOLDER: &str = "model_io.bodies";
 /// The folder of the engine's or project's files that the run read.
 pub const ENGINE_FOLDER: &str = "engine";
 /// The folder of files that a recorded command was given by name and read.
@@ -138,7 +143,7 @@ impl Role {
     pub fn of_path(path: &str) -> Self {
         match path {
             _ if CONTRACTS.contains(&path) => Self::Contract,
-            RUN_INPUT | CONTEXT_STRIPPED | RUN_PARAMETERS | STDIN => Self::Input,
+            RUN_INPUT | CONTEXT_STRIPPED | RUN_PARAMETERS | STDIN | MODEL_IO => Self::Input,
             RUN_OUTPUT => Self::Output,
             RUN_META | RUN_ENVIRONMENT | REDACTION | REDACTION_SALT => Self::Meta,
             INPUT_ARTIFACT_INDEX => Self::Index,
@@ -148,7 +153,7 @@ impl Role {
 
     fn of_folder(path: &str) -> Self {
         match path.split_once('/').map(|(folder, _)| folder) {
-            Some(UPSTREAM_FOLDER | INPUTS_FOLDER) => Self::Input,
+            Some(UPSTREAM_FOLDER | INPUTS_FOLDER | MODEL_BODIES_FOLDER) => Self::Input,
             Some(ENGINE_FOLDER) => Self::Engine,
             Some(LOGS_FOLDER) => Self::Log,
             _ => Self::Artifact,
@@ -271,6 +276,9 @@ mod tests {
             ("exact/engine/a.json.bytes", Role::Engine),
             ("inputs/a.csv", Role::Input),
             ("stdin.bin", Role::Input),
+            ("model_io.json", Role::Input),
+            ("model_io.bodies/00", Role::Input),
+            ("artifacts/model_io.json", Role::Artifact),
             ("logs/stdout.txt", Role::Log),
             ("exact/artifacts/a.json.bytes", Role::Artifact),
             ("engine", Role::Artifact),

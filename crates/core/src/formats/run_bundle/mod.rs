@@ -1,10 +1,11 @@
-//! Run bundles (document 004): the folder of one engine run, RB1-RB13.
+//! Run bundles (document 004): the folder of one engine run, RB1-RB14.
 //!
 //! - [`layout`]: which files there are, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
 //! - [`sums`], [`index`]: the two lists of files, read leniently enough to report every fault.
 //! - [`outputs`]: what the two hashes of an output are over.
 //! - [`recorded`]: what a recorded command read and wrote, as its documents list it.
+//! - [`redactable`]: what redaction has to know of them.
 //! - [`facts`]: what was found on disk, and the documents, as the rules see them.
 //! - [`rules`]: the table.
 //!
@@ -18,10 +19,12 @@ pub mod layout;
 pub mod outputs;
 pub mod pointer;
 pub mod recorded;
+pub mod redactable;
 pub mod rules;
 mod rules_documents;
 mod rules_files;
 mod rules_meta;
+mod rules_models;
 mod rules_recorded;
 pub mod sums;
 pub mod time;
@@ -31,7 +34,7 @@ use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
 };
-use crate::formats::redacted::documents::REDACTED;
+use crate::formats::redacted::redactable::Redactable;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedRun, SchemaJudge};
@@ -64,15 +67,18 @@ impl FormatDefinition for RunBundleFormat {
         infos(&RULES)
     }
 
+    fn redactable(&self) -> Option<&'static Redactable> {
+        Some(&redactable::REDACTABLE)
+    }
+
     fn goes_by(&self, name: &str) -> bool {
         is_trace(name) || matches!(name, layout::SUMS | layout::MANIFEST)
     }
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         match has_trace(names) {
-            // A copy of which parts are withheld has these names too.
-            true if !names.has(REDACTED) => Claim::Strong,
-            _ => Claim::No,
+            true => Claim::Strong,
+            false => Claim::No,
         }
     }
 

@@ -62,6 +62,9 @@ pub fn parse_listed_files(document: Node<'_>, name: &str) -> Vec<ListedFile> {
 /// The lists of files in RUN_INPUT.json of a recorded command: the folder's, and those given by name.
 pub const INPUT_LISTS: [&str; 2] = ["files", "inputs"];
 
+/// The member of RUN_INPUT.json that lists model_io.json, where models were asked.
+pub const MODEL_IO_MEMBER: &str = "model_io";
+
 /// The list in RUN_ENVIRONMENT.json of what an engine read below its folder.
 pub const ENGINE_LIST: &str = "engine_files";
 
@@ -106,22 +109,34 @@ pub fn tell_gaps(environment: Node<'_>) -> Vec<String> {
     let gaps = parse_gaps(environment);
     let never = gaps.iter().filter(|gap| gap.kind == NEVER_SEEN).count();
     let specific = gaps.into_iter().filter(|gap| gap.kind != NEVER_SEEN);
-    let mut told: Vec<String> = specific.map(|gap| gap.detail).collect();
+    let mut details: Vec<String> = specific.map(|gap| gap.detail).collect();
     if never > 0 {
-        told.push(format!(
+        details.push(format!(
             "{never} kinds of things that no recording sees, named in RUN_ENVIRONMENT.json"
         ));
     }
-    told
+    details
 }
 
-/// Whether RUN_OUTPUT.json is that of a recorded command that failed.
+/// Whether ENGINE_MANIFEST.json is that of a run that its own program described: it says
+/// `"execution":{"declared":true}`.
+pub fn is_declared(manifest: Node<'_>) -> bool {
+    let execution = manifest.get("execution");
+    is_true(execution.and_then(|execution| execution.get("declared")))
+}
+
+/// Whether RUN_OUTPUT.json is that of a run that failed: of a recorded command, or of a program that
+/// described its own run.
 pub fn has_failed(output: Node<'_>) -> bool {
     let code = output
         .get("engine")
         .and_then(|engine| engine.get("engine_code")?.as_str());
-    let failed = output.get("failed").and_then(|failed| failed.as_bool());
-    code.as_deref() == Some(RECORDED_COMMAND) && failed == Some(true)
+    let says_so = code.as_deref() == Some(RECORDED_COMMAND) || is_true(output.get("declared"));
+    says_so && is_true(output.get("failed"))
+}
+
+fn is_true(member: Option<Node<'_>>) -> bool {
+    member.and_then(|member| member.as_bool()) == Some(true)
 }
 
 #[cfg(test)]

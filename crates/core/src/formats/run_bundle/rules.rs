@@ -3,7 +3,7 @@
 use super::facts::{Doc, RunBundleView};
 pub use super::rules_documents::{allowed_engines, coupling_faults};
 use super::{
-    rules_documents as documents, rules_files as files, rules_meta as meta,
+    rules_documents as documents, rules_files as files, rules_meta as meta, rules_models as models,
     rules_recorded as recorded,
 };
 use crate::formats::Format;
@@ -40,7 +40,7 @@ const fn info(
 }
 
 /// The rules of a run bundle.
-pub static RULES: [Rule<RunBundle>; 13] = [
+pub static RULES: [Rule<RunBundle>; 14] = [
     Rule {
         info: info(
             "RB1",
@@ -223,6 +223,21 @@ pub static RULES: [Rule<RunBundle>; 13] = [
         },
         gate: recorded::has_lists,
         check: recorded::check_listed_files,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RB14",
+                "docs/formats/run-bundle.md, What models were asked",
+                "what models were asked and answered holds",
+                "model_io.json of a recorded command is a valid recording of model calls (rules MI1 \
+                 to MI15), RUN_INPUT.json lists it, and model_io.bodies/ holds the bodies that it \
+                 names and nothing else.",
+            )
+        },
+        gate: models::has_calls,
+        check: models::check_calls,
     },
 ];
 

@@ -29,13 +29,13 @@ fn check_against_schema(
     findings: &mut Findings,
 ) {
     for (doc, name) in [(document, document_name), (schema, schema_name)] {
-        if let Doc::Broken(why) = doc {
-            findings.add(name, format!("no JSON with a canonical form: {why}"));
+        if let Doc::Broken(reason) = doc {
+            findings.add(name, format!("no JSON with a canonical form: {reason}"));
         }
     }
     match verdict {
         SchemaVerdict::NotChecked => {}
-        SchemaVerdict::BadSchema(why) => findings.add(schema_name, why),
+        SchemaVerdict::BadSchema(reason) => findings.add(schema_name, reason),
         SchemaVerdict::Violations(violations) => {
             for violation in violations {
                 let shown = shown(&violation.pointer);
@@ -183,10 +183,10 @@ pub(super) fn check_forbidden(view: &RunBundleView<'_>, findings: &mut Findings)
 }
 
 pub(super) fn check_coupling(view: &RunBundleView<'_>, findings: &mut Findings) {
-    if let Doc::Broken(why) = view.coupling {
+    if let Doc::Broken(reason) = view.coupling {
         findings.add(
             COUPLING_RULES,
-            format!("no JSON with a canonical form: {why}"),
+            format!("no JSON with a canonical form: {reason}"),
         );
     }
     if let Some(rules) = view.coupling.root() {
@@ -239,8 +239,8 @@ fn allowed_engine(entry: Node<'_>) -> Option<String> {
 fn check_input_artifacts(view: &RunBundleView<'_>, findings: &mut Findings) {
     let listed = match view.input_index {
         Doc::Absent => Some(Vec::new()),
-        Doc::Broken(why) => {
-            let message = format!("no JSON with a canonical form: {why}");
+        Doc::Broken(reason) => {
+            let message = format!("no JSON with a canonical form: {reason}");
             findings.add(INPUT_ARTIFACT_INDEX, message);
             None
         }

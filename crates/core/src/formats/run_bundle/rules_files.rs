@@ -45,7 +45,7 @@ pub(super) fn check_unlisted(view: &RunBundleView<'_>, findings: &mut Findings) 
                     format!("{} does not belong here", kind.with_article()),
                 );
             }
-            EntryFact::UnsafeName(why) => findings.add(path, format!("unsafe name: {why}")),
+            EntryFact::UnsafeName(reason) => findings.add(path, format!("unsafe name: {reason}")),
             EntryFact::File(_) => {
                 let listed = |sums: &super::sums::Sums| sums.files.contains_key(path);
                 if path != SUMS && !view.sums.is_none_or(listed) {
@@ -56,8 +56,11 @@ pub(super) fn check_unlisted(view: &RunBundleView<'_>, findings: &mut Findings) 
     }
     let lines = view.sums.iter().flat_map(|sums| sums.files.keys());
     for path in lines {
-        if let Err(why) = SafePath::parse(path) {
-            findings.add(path, format!("SHA256SUMS.txt lists an unsafe path: {why}"));
+        if let Err(reason) = SafePath::parse(path) {
+            findings.add(
+                path,
+                format!("SHA256SUMS.txt lists an unsafe path: {reason}"),
+            );
         }
     }
 }
@@ -81,10 +84,10 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
         }
     }
     for (path, entry) in view.facts.entries.iter() {
-        if let EntryFact::File(FileFact::BrokenJson(why)) = entry
+        if let EntryFact::File(FileFact::BrokenJson(reason)) = entry
             && !READ_BY_A_RULE.contains(&path)
         {
-            findings.add(path, format!("no JSON with a canonical form: {why}"));
+            findings.add(path, format!("no JSON with a canonical form: {reason}"));
         }
     }
 }
@@ -117,10 +120,10 @@ fn check_hash(
 }
 
 pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
-    if let Some(why) = view.index_fault {
+    if let Some(reason) = view.index_fault {
         findings.add(
             ARTIFACT_INDEX,
-            format!("no JSON with a canonical form: {why}"),
+            format!("no JSON with a canonical form: {reason}"),
         );
     }
     let Some(index) = view.listed else {

@@ -28,13 +28,13 @@ pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Fin
 }
 
 pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
-    if let Doc::Broken(why) = view.manifest {
-        findings.add(MANIFEST, format!("no JSON with a canonical form: {why}"));
+    if let Doc::Broken(reason) = view.manifest {
+        findings.add(MANIFEST, format!("no JSON with a canonical form: {reason}"));
     }
     let meta = match view.meta {
         Doc::Absent => return,
-        Doc::Broken(why) => {
-            findings.add(RUN_META, format!("no JSON with a canonical form: {why}"));
+        Doc::Broken(reason) => {
+            findings.add(RUN_META, format!("no JSON with a canonical form: {reason}"));
             return;
         }
         Doc::Read(meta) => meta,

@@ -8,7 +8,8 @@ use super::layout::{
     RUN_INPUT, RUN_OUTPUT, is_json, path_of_exact,
 };
 use super::recorded::{
-    ENGINE_LIST, INPUT_LISTS, ListedFile, is_recorded, parse_listed_file, parse_listed_files,
+    ENGINE_LIST, INPUT_LISTS, ListedFile, MODEL_IO_MEMBER, is_recorded, parse_listed_file,
+    parse_listed_files,
 };
 use crate::verify::{Findings, Gate};
 
@@ -21,7 +22,7 @@ pub(super) fn has_lists(view: &RunBundleView<'_>) -> Gate {
     }
 }
 
-fn is_recorded_view(view: &RunBundleView<'_>) -> bool {
+pub(super) fn is_recorded_view(view: &RunBundleView<'_>) -> bool {
     view.manifest.root().is_some_and(is_recorded)
 }
 
@@ -40,8 +41,10 @@ fn collect_lists(view: &RunBundleView<'_>) -> Vec<(&'static str, ListedFile)> {
             let files = parse_listed_files(input, name);
             listed.extend(files.into_iter().map(|file| (RUN_INPUT, file)));
         }
-        let stdin = input.get("stdin").and_then(parse_listed_file);
-        listed.extend(stdin.map(|file| (RUN_INPUT, file)));
+        for name in ["stdin", MODEL_IO_MEMBER] {
+            let file = input.get(name).and_then(parse_listed_file);
+            listed.extend(file.map(|file| (RUN_INPUT, file)));
+        }
     }
     if let Some(output) = view.output.root() {
         let files = parse_listed_files(output, "outputs");

@@ -156,8 +156,8 @@ fn result_json(survey: &Survey, result: &Checked) -> Value {
         object.insert("withheld", Value::array(places));
     }
     if !result.identity.not_captured.is_empty() {
-        let told = result.identity.not_captured.iter().map(String::as_str);
-        object.insert("not_captured", Value::array(told));
+        let gaps = result.identity.not_captured.iter().map(String::as_str);
+        object.insert("not_captured", Value::array(gaps));
     }
     object.insert("violations", violations);
     if let Some(authenticity) = survey.authenticity_of(result) {

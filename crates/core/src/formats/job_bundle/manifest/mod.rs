@@ -3,22 +3,26 @@
 //! The reading never stops at a fault: each one is kept as a [`Problem`] (check 2) and what is
 //! sound is kept beside it, so that a missing field silences only the rules that need it.
 
-mod pairs;
+mod matching;
+mod passing;
 mod reading;
+mod records;
 mod text;
 
+pub use matching::Matching;
+pub use passing::PassedManifest;
+pub use records::{Artifact, Step};
 pub use text::Text;
 
-use super::facts::ArtifactKey;
+use std::borrow::Cow;
+
 use super::hashes::{compute_bundle_id, compute_root_hash, compute_stored_bundle_id};
-use super::op::Op;
-use crate::canon::{
-    Integer, JsonError, Kind, NoCanonicalForm, Node, Outline, ReadOptions, parse_outline,
-};
+use crate::canon::{JsonError, Kind, NoCanonicalForm, Outline, ReadOptions, parse_outline};
 use crate::digest::Digest;
 use crate::limits::max_manifest_elements;
-use pairs::pairs_off;
+use matching::match_steps;
 use reading::{Reading, is_too_long, read_artifact, read_step, read_texts};
+use records::{ArtifactRecord, Keeping, Span, StepRecord};
 
 /// A fault of the schema: where in the manifest, and what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,68 +31,6 @@ pub struct Problem {
     pub path: String,
     /// What is wrong there.
     pub message: String,
-}
-
-/// A step; what is missing or mistyped is `None`.
-#[derive(Clone, Debug)]
-pub struct Step<'a> {
-    /// Where it begins in the manifest's text.
-    pub start: usize,
-    /// Its id.
-    pub step_id: Option<Text<'a>>,
-    /// Its place.
-    pub ordinal: Option<Integer<'a>>,
-    /// What it does.
-    pub op: Option<Op>,
-    /// What it reads.
-    pub reference: Option<Text<'a>>,
-    /// Which part of it.
-    pub slice: Option<Text<'a>>,
-}
-
-/// An artifact's entry; what is missing or mistyped is `None`.
-#[derive(Clone, Debug)]
-pub struct Artifact<'a> {
-    /// Where it begins in the manifest's text.
-    pub start: usize,
-    /// Its id as text, well formed or not.
-    pub artifact_id: Option<Text<'a>>,
-    /// Its id, if well formed.
-    pub key: Option<ArtifactKey>,
-    /// The op whose kind it states.
-    pub kind: Option<Op>,
-    /// What was read.
-    pub reference: Option<Text<'a>>,
-    /// Which part of it.
-    pub slice: Option<Text<'a>>,
-    /// Where its file is said to be.
-    pub path: Option<Text<'a>>,
-    /// The digest its file is said to have.
-    pub sha256: Option<Digest>,
-    /// The size its file is said to have.
-    pub bytes: Option<Integer<'a>>,
-    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
-    pub is_in_place: bool,
-}
-
-impl Artifact<'_> {
-    fn find_in_place(&self) -> bool {
-        match (&self.path, &self.artifact_id, self.key) {
-            (Some(Text::Plain(path)), Some(Text::Plain(id)), Some(_)) => path
-                .strip_prefix("artifacts/")
-                .and_then(|name| name.strip_suffix(".txt"))
-                .is_some_and(|name| name == id),
-            _ => false,
-        }
-    }
-
-    /// The path for messages.
-    pub fn path_text(&self) -> String {
-        self.path
-            .as_ref()
-            .map(|path| path.to_lossy().into_owned())
-            .unwrap_or_default()
-    }
 }
 
 /// A manifest that is one JSON document, as far as it is sound.
@@ -104,18 +46,20 @@ pub struct Manifest<'a> {
     pub plan_hash: Option<Digest>,
     /// The root hash.
     pub root_hash: Option<Digest>,
-    /// The steps.
-    pub steps: Vec<Step<'a>>,
-    /// The artifacts.
-    pub artifacts: Vec<Artifact<'a>>,
-    /// `inputs.symbols`, `inputs.files`, `inputs.slices`.
-    pub inputs: [Vec<Text<'a>>; 3],
+    /// The text that records of steps and artifacts are places of.
+    texts: &'a str,
+    steps: Cow<'a, [StepRecord]>,
+    artifacts: Cow<'a, [ArtifactRecord]>,
+    /// The lists of `inputs`, as places of the outline's text.
+    inputs: [Vec<Span>; 3],
     /// The bundle id of §4.2, where it can be computed.
     pub computed_id: Option<Result<Digest, NoCanonicalForm>>,
     /// The root hash of §4.1, where every artifact has an id and a hash.
     pub computed_root: Option<Digest>,
-    /// Whether the steps read exactly what the artifacts hold, by ref and slice.
-    pub pairs_off: bool,
+    /// The plan hash of §4.3, where the manifest passed by: then its steps can not be looked at again.
+    pub passed_plan_hash: Option<Digest>,
+    /// How steps and artifacts belong together, where all of them do.
+    pub matching: Option<Matching>,
 }
 
 /// The members of an artifact, sorted.
@@ -144,27 +88,42 @@ impl<'a> Manifest<'a> {
     /// # Errors
     /// When it is no JSON document.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, JsonError> {
-        // Every text is that of the document or the reader refuses it.
-        let text = str::from_utf8(bytes).unwrap_or_default();
-        let mut steps = LongPart::new(text);
-        let mut artifacts = LongPart::new(text);
+        let mut steps = LongPart::new(bytes.len());
+        let mut artifacts = LongPart::new(bytes.len());
         let options = ReadOptions::default();
         let outline = parse_outline(bytes, &options, &LONG_LISTS, &mut |element| {
             let part = (element.node, element.start);
             let path = || format!("$.{}[{}]", LONG_LISTS[element.list], element.at);
+            let keeping = &mut Keeping::InPlace;
             match element.list {
-                STEPS => steps.add(|reading| read_step(reading, part, &path)),
-                _ => artifacts.add(|reading| read_artifact(reading, part, &path)),
+                STEPS => steps.add(|reading| read_step(reading, part, keeping, &path)),
+                _ => artifacts.add(|reading| read_artifact(reading, part, keeping, &path)),
             }
         })?;
-        let mut reading = Reading::new(outline.text());
+        let text = outline.text();
+        Ok(Self::assemble(
+            outline,
+            (steps, artifacts),
+            text,
+            bytes.len(),
+        ))
+    }
+
+    /// A manifest of its outline and of what was read of its long lists, in a text of `bytes` bytes.
+    fn assemble(
+        outline: Outline<'a>,
+        (steps, artifacts): (LongPart<'a, StepRecord>, LongPart<'a, ArtifactRecord>),
+        texts: &'a str,
+        bytes: usize,
+    ) -> Self {
+        let mut reading = Reading::default();
         if let Some(root) = outline.other_root() {
             let found = root.kind().with_article();
             reading.add(
                 || "$".to_owned(),
                 format!("expected an object, actual {found}"),
             );
-            return Ok(Self::without_members(outline, reading.into_problems()));
+            return Self::without_members(outline, reading.into_problems());
         }
         let top = |key: &'static str| move || format!("$.{key}");
         let field = |key: &str| outline.get(key);
@@ -182,34 +141,38 @@ impl<'a> Manifest<'a> {
             reading.text(field(key), || format!("$.{key}"));
         }
         let plan_hash = reading.digest(field("plan_hash"), top("plan_hash"));
-        let steps = steps.finish(&mut reading, &outline, STEPS);
-        let mut inputs: [Vec<Text<'a>>; 3] = Default::default();
+        let steps = steps.finish(&mut reading, &outline, STEPS, bytes);
+        let mut inputs: [Vec<Span>; 3] = Default::default();
         if let Some(node) = reading.typed(field("inputs"), Kind::Object, top("inputs")) {
             for (list, name) in inputs.iter_mut().zip(INPUT_LISTS) {
                 let place = format!("$.inputs.{name}");
-                *list = read_texts(&mut reading, node.get(name), &place);
+                *list = read_texts(&mut reading, node.get(name), bytes, &place);
             }
         }
-        let artifacts = artifacts.finish(&mut reading, &outline, ARTIFACTS);
+        let artifacts = artifacts.finish(&mut reading, &outline, ARTIFACTS, bytes);
         let root_hash = reading
             .typed(field("hashes"), Kind::Object, top("hashes"))
             .and_then(|node| {
                 reading.digest(node.get("root_hash"), || "$.hashes.root_hash".to_owned())
             });
         reading.typed(field("provenance"), Kind::Object, top("provenance"));
-        Ok(Self {
+        let mut manifest = Self {
             problems: reading.into_problems(),
             bundle_id,
             plan_hash,
             root_hash,
+            texts,
             inputs,
             computed_id: computed_id(&outline),
             computed_root: root_of(&artifacts),
-            pairs_off: pairs_off(&steps, &artifacts),
+            passed_plan_hash: None,
+            matching: None,
             steps,
             artifacts,
             outline,
-        })
+        };
+        manifest.matching = match_steps(manifest.steps(), manifest.artifacts());
+        manifest
     }
 
     fn without_members(outline: Outline<'a>, problems: Vec<Problem>) -> Self {
@@ -219,57 +182,92 @@ impl<'a> Manifest<'a> {
             bundle_id: None,
             plan_hash: None,
             root_hash: None,
-            steps: Vec::new(),
-            artifacts: Vec::new(),
+            texts: "",
+            steps: Cow::default(),
+            artifacts: Cow::default(),
             inputs: Default::default(),
             computed_id: None,
             computed_root: None,
-            pairs_off: false,
+            passed_plan_hash: None,
+            matching: None,
         }
     }
 
+    /// The steps, in the manifest's order.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'a>> + Clone {
+        self.steps.iter().map(|step| step.view(self.texts))
+    }
+
+    /// The artifacts, in the manifest's order.
+    pub fn artifacts(&self) -> impl ExactSizeIterator<Item = Artifact<'a>> + Clone {
+        self.artifacts
+            .iter()
+            .map(|artifact| artifact.view(self.texts))
+    }
+
+    /// A list of `inputs`, by its place in [`INPUT_LISTS`].
+    pub fn input_texts(&self, list: usize) -> impl Iterator<Item = Text<'a>> + Clone {
+        let text = self.outline.text();
+        let spans = self.inputs.get(list).into_iter().flatten();
+        spans.filter_map(move |span| span.text(text))
+    }
+
     /// A string at the top of the manifest.
-    pub fn text(&self, key: &str) -> Option<Text<'a>> {
-        let node = self.outline.get(key).filter(Node::is_string)?;
-        Text::of(node, self.outline.text())
+    pub fn text(&self, key: &str) -> Option<Text<'_>> {
+        Text::of(self.outline.get(key)?)
     }
 }
 
 /// What is read of a long list while it passes by.
-struct LongPart<'a, T> {
-    reading: Reading<'a>,
-    found: Vec<T>,
+struct LongPart<'a, T: Clone> {
+    reading: Reading,
+    found: Cow<'a, [T]>,
     most: usize,
 }
 
-impl<'a, T> LongPart<'a, T> {
-    fn new(text: &'a str) -> Self {
+impl<'a, T: Clone> LongPart<'a, T> {
+    fn new(manifest_bytes: usize) -> Self {
         Self {
-            reading: Reading::new(text),
-            found: Vec::new(),
-            most: max_manifest_elements(text.len()),
+            reading: Reading::default(),
+            found: Cow::default(),
+            most: max_manifest_elements(manifest_bytes),
         }
     }
 
-    fn add(&mut self, read: impl FnOnce(&mut Reading<'a>) -> T) {
+    /// What was read of a list before, without a fault.
+    fn passed(found: &'a [T]) -> Self {
+        Self {
+            reading: Reading::default(),
+            found: Cow::Borrowed(found),
+            most: found.len(),
+        }
+    }
+
+    fn add(&mut self, read: impl FnOnce(&mut Reading) -> T) {
         // A list that is too long is told as that and nothing is made of it.
         if self.found.len() <= self.most {
             let read = read(&mut self.reading);
-            self.found.push(read);
+            self.found.to_mut().push(read);
         }
     }
 
     /// What was found, with its faults behind those that `reading` has.
-    fn finish(self, reading: &mut Reading<'a>, outline: &Outline<'a>, name: usize) -> Vec<T> {
+    fn finish(
+        self,
+        reading: &mut Reading,
+        outline: &Outline<'_>,
+        name: usize,
+        manifest_bytes: usize,
+    ) -> Cow<'a, [T]> {
         let key = LONG_LISTS[name];
         let place = format!("$.{key}");
         let Some(list) = outline.list(name) else {
             // It is missing or no list.
             reading.typed(outline.get(key), Kind::Array, || place);
-            return Vec::new();
+            return Cow::default();
         };
-        if is_too_long(reading, list.len(), &place) {
-            return Vec::new();
+        if is_too_long(reading, list.len(), manifest_bytes, &place) {
+            return Cow::default();
         }
         reading.append(self.reading.problems);
         self.found
@@ -290,8 +288,8 @@ fn computed_id(outline: &Outline<'_>) -> Option<Result<Digest, NoCanonicalForm>>
 }
 
 /// The root hash of the artifacts as declared.
-fn root_of(artifacts: &[Artifact<'_>]) -> Option<Digest> {
-    let pair = |artifact: &Artifact<'_>| Some((artifact.key?, artifact.sha256?));
+fn root_of(artifacts: &[ArtifactRecord]) -> Option<Digest> {
+    let pair = |artifact: &ArtifactRecord| Some((artifact.key?, artifact.sha256?));
     let mut pairs = artifacts.iter().map(pair).collect::<Option<Vec<_>>>()?;
     if !pairs.is_sorted_by_key(|(key, _)| *key) {
         pairs.sort_by_key(|(key, _)| *key);

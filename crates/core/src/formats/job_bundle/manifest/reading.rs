@@ -1,27 +1,21 @@
 //! Reads the parts of a manifest, and keeps every fault of the schema on the way.
 
-use super::{ARTIFACT_FIELDS, Artifact, Problem, Step, Text};
-use crate::canon::{Integer, Kind, Node};
+use super::records::{ArtifactRecord, Keeping, Span, StepRecord};
+use super::{ARTIFACT_FIELDS, Problem, Text};
+use crate::canon::{Kind, Node};
 use crate::digest::{Digest, decode_lower_hex};
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::hashes::STEP_FIELDS;
 use crate::formats::job_bundle::op::Op;
 use crate::limits::{FINDINGS_A_RULE, max_manifest_elements};
 
-/// Reads values of one text, and collects faults on the way.
-pub(super) struct Reading<'a> {
-    pub text: &'a str,
+/// Reads values, and collects faults on the way.
+#[derive(Default)]
+pub(super) struct Reading {
     pub problems: Vec<Problem>,
 }
 
-impl<'a> Reading<'a> {
-    pub fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            problems: Vec::new(),
-        }
-    }
-
+impl Reading {
     /// Adds a fault, up to as many as a rule lists.
     pub fn add(&mut self, path: impl FnOnce() -> String, message: String) {
         if self.problems.len() < FINDINGS_A_RULE {
@@ -75,13 +69,13 @@ impl<'a> Reading<'a> {
         }
     }
 
-    pub fn text(
+    /// A string.
+    pub fn text<'n>(
         &mut self,
-        value: Option<Node<'_>>,
+        value: Option<Node<'n>>,
         path: impl FnOnce() -> String,
-    ) -> Option<Text<'a>> {
-        let node = self.typed(value, Kind::String, path)?;
-        Text::of(node, self.text)
+    ) -> Option<Text<'n>> {
+        self.typed(value, Kind::String, path).and_then(Text::of)
     }
 
     pub fn digest(&mut self, value: Option<Node<'_>>, path: impl Fn() -> String) -> Option<Digest> {
@@ -98,27 +92,33 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn integer(
+    /// An integer of any size.
+    fn integer<'n>(
         &mut self,
-        value: Option<Node<'_>>,
+        value: Option<Node<'n>>,
         path: impl Fn() -> String,
-    ) -> Option<Integer<'a>> {
+    ) -> Option<Node<'n>> {
         let node = self.typed(value, Kind::Number, &path)?;
-        let number = node.number_of(self.text)?;
-        let integer = number.as_integer();
-        if integer.is_none() {
-            self.add(
-                path,
-                format!("expected an integer, actual `{}`", number.text()),
-            );
+        let number = node.as_number()?;
+        if number.as_integer().is_some() {
+            return Some(node);
         }
-        integer
+        self.add(
+            path,
+            format!("expected an integer, actual `{}`", number.text()),
+        );
+        None
     }
 }
 
 /// Whether a list of so many elements is too long for a manifest of this size; told where it is.
-pub(super) fn is_too_long(reading: &mut Reading<'_>, count: usize, place: &str) -> bool {
-    let most = max_manifest_elements(reading.text.len());
+pub(super) fn is_too_long(
+    reading: &mut Reading,
+    count: usize,
+    manifest_bytes: usize,
+    place: &str,
+) -> bool {
+    let most = max_manifest_elements(manifest_bytes);
     if count > most {
         let message = format!(
             "there are {count} elements, more than {most}, the limit for a manifest of this size"
@@ -128,43 +128,47 @@ pub(super) fn is_too_long(reading: &mut Reading<'_>, count: usize, place: &str) 
     count > most
 }
 
-pub(super) fn read_texts<'a>(
-    reading: &mut Reading<'a>,
+/// The strings of a list.
+pub(super) fn read_texts(
+    reading: &mut Reading,
     value: Option<Node<'_>>,
+    manifest_bytes: usize,
     place: &str,
-) -> Vec<Text<'a>> {
+) -> Vec<Span> {
     let Some(list) = reading.typed(value, Kind::Array, || place.to_owned()) else {
         return Vec::new();
     };
-    if is_too_long(reading, list.len(), place) {
+    if is_too_long(reading, list.len(), manifest_bytes, place) {
         return Vec::new();
     }
-    list.items()
-        .enumerate()
-        .filter_map(|(at, item)| reading.text(Some(item), || format!("{place}[{at}]")))
-        .collect()
+    let text = |(at, item)| reading.typed(Some(item), Kind::String, || format!("{place}[{at}]"));
+    let texts = list.items().enumerate().filter_map(text);
+    texts.map(|node| Keeping::InPlace.keep(node)).collect()
 }
 
-pub(super) fn read_step<'a>(
-    reading: &mut Reading<'a>,
+/// Reads a step that begins at `start` in the text.
+pub(super) fn read_step(
+    reading: &mut Reading,
     (node, start): (Node<'_>, usize),
+    keeping: &mut Keeping<'_>,
     path: &dyn Fn() -> String,
-) -> Step<'a> {
-    let mut step = Step {
-        start,
-        step_id: None,
-        ordinal: None,
+) -> StepRecord {
+    let mut step = StepRecord {
+        start: u32::try_from(start).unwrap_or(u32::MAX),
+        step_id: Span::ABSENT,
+        ordinal: Span::ABSENT,
         op: None,
-        reference: None,
-        slice: None,
+        reference: Span::ABSENT,
+        slice: Span::ABSENT,
     };
     if reading.typed(Some(node), Kind::Object, path).is_none() {
         return step;
     }
+    let mut keep = |node: Option<Node<'_>>| node.map_or(Span::ABSENT, |node| keeping.keep(node));
     let at = |key: &'static str| move || format!("{}.{key}", path());
     let [constraints, outputs, op, ordinal, refs, step_id] = node.fields(STEP_FIELDS);
-    step.step_id = reading.text(step_id, at("step_id"));
-    step.ordinal = reading.integer(ordinal, at("ordinal"));
+    step.step_id = keep(reading.typed(step_id, Kind::String, at("step_id")));
+    step.ordinal = keep(reading.integer(ordinal, at("ordinal")));
     if let Some(op) = reading.text(op, at("op")) {
         step.op = op.as_str().and_then(Op::parse);
         if step.op.is_none() {
@@ -176,39 +180,46 @@ pub(super) fn read_step<'a>(
     let refs = reading.typed(refs, Kind::Object, at("refs"));
     if let (Some(refs), Some(op)) = (refs, step.op) {
         let key = op.ref_key();
-        step.reference = reading.text(refs.get(key), || format!("{}.refs.{key}", path()));
+        let place = || format!("{}.refs.{key}", path());
+        step.reference = keep(reading.typed(refs.get(key), Kind::String, place));
     }
     if let Some(constraints) = reading.typed(constraints, Kind::Object, at("constraints")) {
-        step.slice = reading.text(constraints.get("slice"), at("constraints.slice"));
+        let slice = constraints.get("slice");
+        step.slice = keep(reading.typed(slice, Kind::String, at("constraints.slice")));
     }
     reading.typed(outputs, Kind::Object, at("expected_outputs"));
     step
 }
 
-pub(super) fn read_artifact<'a>(
-    reading: &mut Reading<'a>,
+/// Reads an artifact's entry that begins at `start` in the text.
+pub(super) fn read_artifact(
+    reading: &mut Reading,
     (node, start): (Node<'_>, usize),
+    keeping: &mut Keeping<'_>,
     path: &dyn Fn() -> String,
-) -> Artifact<'a> {
-    let mut artifact = Artifact {
-        start,
-        artifact_id: None,
+) -> ArtifactRecord {
+    let mut artifact = ArtifactRecord {
+        start: u32::try_from(start).unwrap_or(u32::MAX),
+        artifact_id: Span::ABSENT,
         key: None,
         kind: None,
-        reference: None,
-        slice: None,
-        path: None,
+        reference: Span::ABSENT,
+        slice: Span::ABSENT,
+        path: Span::ABSENT,
         sha256: None,
-        bytes: None,
+        bytes: Span::ABSENT,
         is_in_place: false,
     };
     if reading.typed(Some(node), Kind::Object, path).is_none() {
         return artifact;
     }
+    let mut keep = |node: Option<Node<'_>>| node.map_or(Span::ABSENT, |node| keeping.keep(node));
     let at = |key: &'static str| move || format!("{}.{key}", path());
     let [id, bytes, kind, place, reference, sha256, slice] = node.fields(ARTIFACT_FIELDS);
-    artifact.artifact_id = reading.text(id, at("artifact_id"));
-    if let Some(id) = &artifact.artifact_id {
+    let id = reading.typed(id, Kind::String, at("artifact_id"));
+    artifact.artifact_id = keep(id);
+    let id = id.and_then(Text::of);
+    if let Some(id) = &id {
         artifact.key = id.as_str().and_then(|id| ArtifactKey::parse(id.as_bytes()));
         if artifact.key.is_none() {
             let found = id.to_lossy();
@@ -226,19 +237,34 @@ pub(super) fn read_artifact<'a>(
             reading.add(at("kind"), message);
         }
     }
-    artifact.reference = reading.text(reference, at("ref"));
-    artifact.slice = reading.text(slice, at("slice"));
-    artifact.path = reading.text(place, at("path"));
+    artifact.reference = keep(reading.typed(reference, Kind::String, at("ref")));
+    artifact.slice = keep(reading.typed(slice, Kind::String, at("slice")));
+    let place = reading.typed(place, Kind::String, at("path"));
+    let path_text = place.and_then(Text::of);
+    artifact.is_in_place = match (&path_text, &id, artifact.key) {
+        (Some(path), Some(id), Some(_)) => is_place_of(path, id),
+        _ => false,
+    };
+    if !artifact.is_in_place {
+        artifact.path = keep(place);
+    }
     artifact.sha256 = reading.digest(sha256, at("sha256"));
-    artifact.bytes = reading.integer(bytes, at("bytes"));
-    if let Some(bytes) = artifact.bytes
-        && bytes.is_negative()
-    {
+    let bytes = reading.integer(bytes, at("bytes"));
+    artifact.bytes = keep(bytes);
+    let size = bytes.and_then(|node| node.as_number()?.as_integer());
+    if size.is_some_and(|size| size.is_negative()) {
         reading.add(
             at("bytes"),
             "expected a size of 0 or more, actual a negative one".to_owned(),
         );
     }
-    artifact.is_in_place = artifact.find_in_place();
     artifact
+}
+
+/// Whether a path is `artifacts/<id>.txt`.
+fn is_place_of(path: &Text<'_>, id: &Text<'_>) -> bool {
+    let name = path
+        .as_str()
+        .and_then(|path| path.strip_prefix("artifacts/")?.strip_suffix(".txt"));
+    name.is_some() && name == id.as_str()
 }

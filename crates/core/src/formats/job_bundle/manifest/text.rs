@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::canon::{JsonString, Node};
+use crate::canon::{JsonString, Node, Value};
 
 /// A string of the manifest. Ordered by code point.
 #[derive(Clone, Debug)]
@@ -16,12 +16,10 @@ pub enum Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The string that `node`, a value of the document `text`, is.
-    pub(super) fn of(node: Node<'_>, text: &'a str) -> Option<Self> {
+    /// The string that `node` is.
+    pub(super) fn of(node: Node<'a>) -> Option<Self> {
         match node.as_str() {
-            // The node may be gone soon; the text it was read from stays.
-            Some(Cow::Borrowed(_)) => Some(Self::Plain(Cow::Borrowed(node.raw_of(text)?))),
-            Some(Cow::Owned(decoded)) => Some(Self::Plain(Cow::Owned(decoded))),
+            Some(text) => Some(Self::Plain(text)),
             None => node.as_json_string().map(|text| Self::Lone(Box::new(text))),
         }
     }
@@ -31,6 +29,14 @@ impl<'a> Text<'a> {
         match self {
             Self::Plain(text) => Some(text),
             Self::Lone(_) => None,
+        }
+    }
+
+    /// The string as a value of its own.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Plain(text) => Value::from(&**text),
+            Self::Lone(text) => Value::String((**text).clone()),
         }
     }
 

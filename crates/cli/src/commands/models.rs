@@ -1,0 +1,195 @@
+//! `--proxy`: what a command asks models goes through the recording proxy, which stands outside the
+//! sandbox with the keys and the network; and a replay that answers from what was recorded.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use runseal_engine::models::{ModelSession, ModelTraffic};
+use runseal_net::NetError;
+use runseal_net::proxy::{Entrance, Keys, Mode, OnMiss, Proxy, ProxyOptions, Upstream};
+use runseal_net::recording::Adapter;
+
+use super::proxy::{RedactArgs, net_error, secrets_of_environment};
+use crate::error::CliError;
+use crate::ui;
+
+/// The name that a recording has in bundles and packs.
+const RECORDING: &str = "model_io.json";
+
+/// Whether and how a command may ask models.
+#[derive(Debug, clap::Args)]
+pub struct ModelArgs {
+    /// Let the command ask models, through a recording proxy that is all it can reach: it finds
+    /// `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` set, and stand-ins for keys. Your `OPENAI_API_KEY` and
+    /// `ANTHROPIC_API_KEY` stay outside and are put in on the way.
+    #[arg(long)]
+    proxy: bool,
+    /// With --proxy: who is asked; the public address of OpenAI or Anthropic where it is not given.
+    #[arg(long, value_name = "URL", requires = "proxy")]
+    upstream: Option<String>,
+    #[command(flatten)]
+    redact: RedactArgs,
+}
+
+impl ModelArgs {
+    /// A session that asks the upstream and records; none without `--proxy`.
+    pub fn start(&self) -> Result<Option<Arc<dyn ModelSession>>, CliError> {
+        if !self.proxy {
+            if self.redact.is_given() {
+                return Err(CliError::usage(
+                    "--redact and --volatile go with --proxy",
+                    "add --proxy, or leave them out",
+                ));
+            }
+            return Ok(None);
+        }
+        let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
+        let upstream = upstream.map_err(net_error)?;
+        let folder = private_folder()?;
+        let options = ProxyOptions {
+            mode: Mode::Record,
+            adapter: Adapter::HttpProxy,
+            recording: folder.path().join(RECORDING),
+            output: None,
+            upstream,
+            volatile: self.redact.volatile()?,
+            rules: self.redact.rules()?,
+            secrets: secrets_of_environment(),
+            keys: keys_of_environment(),
+        };
+        let session = ProxySession::start(options, Some(folder)).map_err(net_error)?;
+        Ok(Some(Arc::new(session)))
+    }
+}
+
+/// Where the recording grows. When the program is killed it stays behind, and `runseal proxy finish` makes
+/// a recording of it.
+fn private_folder() -> Result<tempfile::TempDir, CliError> {
+    let folder = tempfile::Builder::new().prefix("runseal-models-").tempdir();
+    folder.map_err(|error| CliError::internal(format!("no folder for the recording: {error}")))
+}
+
+/// The keys that stay outside.
+pub fn keys_of_environment() -> Keys {
+    let key = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
+    Keys {
+        openai: key("OPENAI_API_KEY"),
+        anthropic: key("ANTHROPIC_API_KEY"),
+    }
+}
+
+/// How a replay goes on where the recording ends.
+#[derive(Debug, clap::Args)]
+pub struct ForkArgs {
+    /// Of a recorded run that asked models: answer from the recording before call N and ask the
+    /// upstream from there on; the calls go to --fork-out, with the digest of the recording.
+    #[arg(long, value_name = "N", requires = "fork_out")]
+    fork_at: Option<usize>,
+    /// Where the calls of the fork go.
+    #[arg(long, value_name = "FILE", requires = "fork_at")]
+    fork_out: Option<PathBuf>,
+    /// With --fork-at: who is asked; the public address of OpenAI or Anthropic where it is not given.
+    #[arg(long, value_name = "URL", requires = "fork_at")]
+    upstream: Option<String>,
+}
+
+impl ForkArgs {
+    /// Starts a session that answers from `recording`.
+    pub fn start(&self, recording: &Path) -> Result<Arc<dyn ModelSession>, String> {
+        let told = |error: NetError| error.to_string();
+        let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
+        let keys = match self.fork_at {
+            Some(_) => keys_of_environment(),
+            None => Keys::default(),
+        };
+        let options = ProxyOptions {
+            mode: Mode::Replay {
+                strict_order: false,
+                on_miss: OnMiss::Fail,
+                fork_at: self.fork_at,
+            },
+            adapter: Adapter::HttpProxy,
+            recording: recording.to_owned(),
+            output: self.fork_out.clone(),
+            upstream: upstream.map_err(told)?,
+            volatile: Default::default(),
+            rules: Default::default(),
+            secrets: secrets_of_environment(),
+            keys,
+        };
+        let session = ProxySession::start(options, None).map_err(told)?;
+        Ok(Arc::new(session))
+    }
+}
+
+/// A proxy for the time of one run.
+#[derive(Debug)]
+struct ProxySession {
+    proxy: Mutex<Option<Proxy>>,
+    entrance: Entrance,
+    /// Why a listener was not served.
+    fault: Mutex<Option<String>>,
+    /// Where the recording is made; gone with the session.
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl ProxySession {
+    fn start(options: ProxyOptions, folder: Option<tempfile::TempDir>) -> Result<Self, NetError> {
+        let proxy = Proxy::start(options)?;
+        Ok(Self {
+            entrance: proxy.entrance(),
+            proxy: Mutex::new(Some(proxy)),
+            fault: Mutex::default(),
+            _folder: folder,
+        })
+    }
+}
+
+impl ModelSession for ProxySession {
+    fn take(&self, listener: TcpListener) {
+        if let Err(error) = self.entrance.open(listener) {
+            let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+            *fault = Some(error.to_string());
+        }
+    }
+
+    fn finish(&self) -> Result<ModelTraffic, String> {
+        let proxy = self
+            .proxy
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(proxy) = proxy else {
+            return Err("the session has ended".to_owned());
+        };
+        let outcome = proxy.finish().map_err(|error| error.to_string())?;
+        let fault = self
+            .fault
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        let mut traffic = ModelTraffic {
+            misses: outcome.misses,
+            unused: outcome.unused,
+            ..ModelTraffic::default()
+        };
+        if let Some(finished) = outcome.finished {
+            let total: u64 = finished.redacted.values().sum();
+            if total > 0 {
+                let kinds: Vec<String> = finished
+                    .redacted
+                    .iter()
+                    .map(|(kind, count)| format!("{kind} {count}"))
+                    .collect();
+                ui::note(&format!("{total} secrets replaced: {}", kinds.join(", ")));
+            }
+            traffic.gaps = finished.gaps;
+            traffic.recording = Some(finished.path);
+        }
+        Ok(traffic)
+    }
+}

@@ -1,0 +1,438 @@
+//! `--proxy`: a command in the sandbox asks models through the proxy and reaches nothing else; its bundle
+//! holds what was said, and is replayed from that.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
+
+mod proxy_support;
+mod schema_support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use proxy_support::{Answer, Seen, Upstream, chunked, folder, recording, whole};
+use runseal_testkit::cli::{Bench, Ran};
+use schema_support::check_recording;
+use serde_json::{Value, json};
+
+const KEY: &str = "sk-proj-Zz0123456789abcdefghijKLMNOPQRST";
+const JSON: &str = "content-type: application/json\r\n";
+
+/// Asks twice, once as a stream, and writes down what it heard; then tries what it may not.
+const AGENT: &str = r#"
+import json, os, socket, sys, urllib.request
+
+def ask(base, path, body, headers):
+    request = urllib.request.Request(base + path, json.dumps(body).encode(),
+                                     {"content-type": "application/json", **headers})
+    with urllib.request.urlopen(request) as answer:
+        return answer.read().decode()
+
+openai, anthropic = os.environ["OPENAI_BASE_URL"], os.environ["ANTHROPIC_BASE_URL"]
+bearer = {"authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+question = open("question.txt").read().strip()
+said = ask(openai, "/chat/completions", {"model": "m-1", "messages": [{"role": "user", "content": question}]}, bearer)
+answer = json.loads(said)["choices"][0]["message"]["content"]
+stream = ask(anthropic, "/v1/messages", {"model": "m-2", "stream": True, "messages": [{"role": "user", "content": answer}]},
+             {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"})
+with open("answer.txt", "w") as file:
+    file.write(answer + "\n" + stream)
+for host, port in [("127.0.0.1", int(sys.argv[1])), ("1.1.1.1", 443)]:
+    try:
+        socket.create_connection((host, port), 2)
+        print("reached", host)
+    except OSError:
+        print("refused")
+"#;
+
+/// A model that says back what it was asked.
+fn answer(request: &Seen) -> Answer {
+    match request.path.as_str() {
+        "/v1/chat/completions" => {
+            let asked: Value = serde_json::from_slice(&request.body).unwrap();
+            let content = format!(
+                "you said {}",
+                asked["messages"][0]["content"].as_str().unwrap()
+            );
+            let body = json!({"id": "c", "model": "m-1", "choices": [{"index": 0,
+                "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}]});
+            whole("200 OK", JSON, &body.to_string())
+        }
+        "/v1/messages" => chunked(
+            "content-type: text/event-stream\r\n",
+            &[
+                b"event: ping\ndata: {\"type\":\"ping\"}\n\n",
+                b"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+            ],
+            true,
+        ),
+        "/v1/large" => whole(
+            "200 OK",
+            "content-type: text/plain\r\n",
+            &"x".repeat(1_500_000),
+        ),
+        _ => whole("404 Not Found", "", "nothing here"),
+    }
+}
+
+/// Whether a command can be isolated here, and Python is there to be one.
+fn can_run() -> bool {
+    if !Path::new("/usr/bin/python3").exists() {
+        println!("SKIPPED: /usr/bin/python3 is not here");
+        return false;
+    }
+    runseal_testkit::isolation::sandbox().is_some()
+}
+
+fn run(bench: &Bench, arguments: &[&str]) -> Ran {
+    let mut command = bench.command(arguments);
+    command
+        .env("OPENAI_API_KEY", KEY)
+        .env("ANTHROPIC_API_KEY", format!("{KEY}2"));
+    command.output().unwrap().into()
+}
+
+/// A folder with the agent in it.
+fn project() -> (tempfile::TempDir, Bench) {
+    let (folder, bench) = folder();
+    bench.write("agent.py", AGENT);
+    bench.write("question.txt", "why\n");
+    (folder, bench)
+}
+
+fn record(bench: &Bench, upstream: &Upstream, more: &[&str]) -> Ran {
+    let port = upstream.url.rsplit(':').next().unwrap();
+    let arguments = [
+        "record",
+        "--run-id",
+        "one",
+        "--proxy",
+        "--upstream",
+        &upstream.url,
+    ];
+    let command = ["--", "python3", "agent.py", port];
+    run(bench, &[&arguments[..], more, &command].concat())
+}
+
+/// Every file below `folder`.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files_below(&path)),
+            false => found.push(path),
+        }
+    }
+    found
+}
+
+/// Makes what is sealed writable again, for whoever forges it.
+fn unlock(folder: &Path) {
+    let status = Command::new("chmod")
+        .args(["-R", "u+w"])
+        .arg(folder)
+        .status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn recorded_agent_asks_through_the_proxy_alone_and_is_replayed_without_a_model() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = project();
+    let upstream = Upstream::start(answer);
+    let ran = record(&bench, &upstream, &[]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    // The keys went to the upstream, and to nobody else.
+    let heads = upstream.seen.lock().unwrap().join("\n");
+    assert!(
+        heads.contains(&format!("authorization: Bearer {KEY}\r\n")),
+        "{heads}"
+    );
+    assert!(heads.contains(&format!("x-api-key: {KEY}2\r\n")), "{heads}");
+    assert_eq!(upstream.seen.lock().unwrap().len(), 2);
+    let bundle = bench.path("RUN_BUNDLE/one");
+    for file in files_below(&bundle) {
+        let bytes = std::fs::read(&file).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("Zz0123456789"), "{}", file.display());
+    }
+    assert_eq!(
+        bench.read("RUN_BUNDLE/one/logs/stdout.txt"),
+        "refused\nrefused\n"
+    );
+    let made = recording(&bundle.join("model_io.json"));
+    check_recording(&made);
+    assert_eq!(made["model_id"], "m-1");
+    assert_eq!(made["interactions"][0]["reading"]["text"], "you said why");
+    let header = json!(["authorization", "Bearer runseal-keeps-the-key"]);
+    let headers = made["interactions"][0]["request"]["headers"]
+        .as_array()
+        .unwrap();
+    assert!(headers.contains(&header), "{headers:?}");
+    for arguments in [["verify", "RUN_BUNDLE/one"], ["model-io", "verify"]] {
+        let more = match arguments[0] {
+            "verify" => "--strict",
+            _ => "RUN_BUNDLE/one/model_io.json",
+        };
+        let verdict = bench.run(&[&arguments[..], &[more]].concat());
+        assert_eq!(verdict.code, Some(0), "{verdict:?}");
+    }
+    drop(upstream);
+    for arguments in [
+        &["replay", "RUN_BUNDLE/one"][..],
+        &["replay", "RUN_BUNDLE/one", "--times", "2"],
+    ] {
+        let again = bench.run(arguments);
+        assert_eq!(again.code, Some(0), "{again:?}");
+        assert!(again.stdout.contains("REPRODUCED"), "{again:?}");
+    }
+}
+
+#[test]
+fn recorded_calls_that_somebody_changed_do_not_verify() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = project();
+    let upstream = Upstream::start(answer);
+    assert_eq!(record(&bench, &upstream, &[]).code, Some(0));
+    unlock(&bench.path("RUN_BUNDLE"));
+    let bundle = bench.path("RUN_BUNDLE/one");
+    let sound = std::fs::read(bundle.join("model_io.json")).unwrap();
+    let forge = |edit: &dyn Fn(&mut Value)| -> String {
+        let mut value: Value = serde_json::from_slice(&sound).unwrap();
+        edit(&mut value);
+        std::fs::write(bundle.join("model_io.json"), value.to_string()).unwrap();
+        let verdict = bench.run(&["verify", "RUN_BUNDLE/one"]);
+        assert_eq!(verdict.code, Some(1), "{verdict:?}");
+        verdict.stdout
+    };
+    let request = forge(&|value| {
+        value["interactions"][0]["request"]["body"]["messages"][0]["content"] = json!("what for");
+    });
+    assert!(
+        request.contains("RB14") && request.contains("MI13"),
+        "{request}"
+    );
+    let response = forge(&|value| value["interactions"][0]["response_content"] = json!("{}"));
+    assert!(
+        response.contains("RB14") && response.contains("MI7"),
+        "{response}"
+    );
+    std::fs::remove_file(bundle.join("model_io.json")).unwrap();
+    let missing = bench.run(&["verify", "RUN_BUNDLE/one"]);
+    assert!(missing.stdout.contains("RB14"), "{missing:?}");
+    // Without its recording, or with another one, it is not replayed either.
+    assert_eq!(bench.run(&["replay", "RUN_BUNDLE/one"]).code, Some(1));
+}
+
+#[test]
+fn replayed_agent_that_asks_something_else_diverges_and_is_told_the_difference() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = folder();
+    // What it asks depends on something that a bundle does not hold fast.
+    bench.write(
+        "agent.py",
+        "import json, os, time, urllib.request, urllib.error\n\
+         body = json.dumps({'messages': [{'role': 'user', 'content': str(time.time_ns())}]}).encode()\n\
+         request = urllib.request.Request(os.environ['OPENAI_BASE_URL'] + '/chat/completions', body)\n\
+         try:\n    print(urllib.request.urlopen(request).status)\n\
+         except urllib.error.HTTPError as error:\n    print(error.read().decode())\n",
+    );
+    let upstream = Upstream::start(answer);
+    let arguments = [
+        "record",
+        "--run-id",
+        "one",
+        "--proxy",
+        "--upstream",
+        &upstream.url,
+    ];
+    let ran = run(
+        &bench,
+        &[&arguments[..], &["--", "python3", "agent.py"]].concat(),
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let again = bench.run(&["replay", "RUN_BUNDLE/one"]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    for told in ["DIVERGED", "model_io.json", "/body/messages/0/content"] {
+        assert!(again.stdout.contains(told), "{told}: {again:?}");
+    }
+}
+
+#[test]
+fn recorded_bundle_holds_bodies_that_are_too_large_for_a_document() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = folder();
+    bench.write(
+        "agent.py",
+        "import os, urllib.request\n\
+         body = b'{\"file\":\"' + b'y' * 1200000 + b'\"}'\n\
+         request = urllib.request.Request(os.environ['OPENAI_BASE_URL'] + '/large', body)\n\
+         print(len(urllib.request.urlopen(request).read()))\n",
+    );
+    let upstream = Upstream::start(answer);
+    let arguments = [
+        "record",
+        "--run-id",
+        "one",
+        "--proxy",
+        "--upstream",
+        &upstream.url,
+    ];
+    let ran = run(
+        &bench,
+        &[&arguments[..], &["--", "python3", "agent.py"]].concat(),
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    drop(upstream);
+    let bodies = bench.path("RUN_BUNDLE/one/model_io.bodies");
+    assert_eq!(files_below(&bodies).len(), 2);
+    let verdict = bench.run(&["verify", "RUN_BUNDLE/one", "--strict"]);
+    assert_eq!(verdict.code, Some(0), "{verdict:?}");
+    let again = bench.run(&["replay", "RUN_BUNDLE/one"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    // One that nobody names has no business there.
+    unlock(&bench.path("RUN_BUNDLE"));
+    std::fs::write(bodies.join("0".repeat(64)), "x").unwrap();
+    let verdict = bench.run(&["verify", "RUN_BUNDLE/one"]);
+    assert!(verdict.stdout.contains("RB14"), "{verdict:?}");
+}
+
+#[test]
+fn replay_forked_at_a_call_asks_the_upstream_from_there_on_and_names_its_parent() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = project();
+    let upstream = Upstream::start(answer);
+    assert_eq!(record(&bench, &upstream, &[]).code, Some(0));
+    drop(upstream);
+    let other = Upstream::start(|request| match request.path.as_str() {
+        "/v1/messages" => whole("200 OK", JSON, r#"{"other":"answer"}"#),
+        _ => whole("500 Internal Server Error", "", "this was recorded"),
+    });
+    let arguments = [
+        "replay",
+        "RUN_BUNDLE/one",
+        "--fork-at",
+        "1",
+        "--fork-out",
+        "fork.json",
+    ];
+    let forked = run(
+        &bench,
+        &[&arguments[..], &["--upstream", &other.url]].concat(),
+    );
+    // It went another way, which is what a fork is for.
+    assert_eq!(forked.code, Some(1), "{forked:?}");
+    let made = recording(&bench.path("fork.json"));
+    check_recording(&made);
+    assert_eq!(made["fork"]["at"], 1);
+    assert_eq!(
+        made["interactions"][1]["response_content"],
+        r#"{"other":"answer"}"#
+    );
+    let verdict = bench.run(&["verify", "fork.json"]);
+    assert_eq!(verdict.code, Some(0), "{verdict:?}");
+    let parted = bench.run(&["diff", "RUN_BUNDLE/one/model_io.json", "fork.json"]);
+    let told = "the recordings are the same for one call and part here";
+    assert!(parted.stdout.contains(told), "{parted:?}");
+}
+
+#[test]
+fn run_with_the_proxy_puts_the_calls_into_the_pack_and_replays_them() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = folder();
+    let upstream = Upstream::start(answer);
+    let clear = runseal_testkit::project_root().join("examples/intents/clear.json");
+    let mut intent: Value = serde_json::from_slice(&std::fs::read(clear).unwrap()).unwrap();
+    let port = upstream.url.rsplit(':').next().unwrap();
+    intent["context"] = json!({"proposal": {
+        "files": [{"path": "agent.py", "content": AGENT}, {"path": "question.txt", "content": "why\n"}],
+        "commands": [format!("python3 agent.py {port}")],
+        "tests": [{"type": "command_success", "target": "grep -q 'you said why' answer.txt"}]
+    }});
+    bench.write("intent.json", intent.to_string());
+    let arguments = [
+        "run",
+        "intent.json",
+        "--mode",
+        "execute-sandbox",
+        "--policy",
+        "dev",
+    ];
+    let more = ["--proxy", "--upstream", &upstream.url, "--pack", "p"];
+    let ran = run(&bench, &[&arguments[..], &more].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let made = recording(&bench.path("p/model_io.json"));
+    check_recording(&made);
+    assert_eq!(made["interactions"].as_array().unwrap().len(), 2);
+    for arguments in [&["verify", "p"][..], &["pack", "verify", "p", "--strict"]] {
+        let verdict = bench.run(arguments);
+        assert_eq!(verdict.code, Some(0), "{verdict:?}");
+    }
+    drop(upstream);
+    let again = bench.run(&["replay", "p"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(again.stdout.contains("every call to a model"), "{again:?}");
+    // A policy that names models, and another one that does not let anybody ask.
+    bench.write("one.toml", "name = \"dev\"\nallowed_models = [\"m-9\"]\n");
+    let upstream = Upstream::start(answer);
+    let refused = |policy: &str| {
+        let arguments = [
+            "run",
+            "intent.json",
+            "--mode",
+            "execute-sandbox",
+            "--policy",
+            policy,
+        ];
+        let more = ["--proxy", "--upstream", &upstream.url];
+        let ran = run(&bench, &[&arguments[..], &more].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("PL4"), "{ran:?}");
+    };
+    refused("one.toml");
+    refused("strict");
+}
+
+#[test]
+fn record_with_options_that_do_not_go_together_is_refused() {
+    let (_folder, bench) = folder();
+    for (arguments, told) in [
+        (
+            vec!["record", "--redact", "x", "--", "true"],
+            "go with --proxy",
+        ),
+        (
+            vec!["record", "--proxy", "--times", "2", "--", "true"],
+            "--times and --proxy",
+        ),
+        (
+            vec!["record", "--proxy", "--upstream", "ftp://x", "--", "true"],
+            "neither http nor https",
+        ),
+        (
+            vec!["run", "i.json", "--proxy", "--model-mode", "replay"],
+            "--model-mode is left out",
+        ),
+    ] {
+        let ran = bench.run(&arguments);
+        assert_eq!(ran.code, Some(64), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(told), "{arguments:?}: {ran:?}");
+    }
+}

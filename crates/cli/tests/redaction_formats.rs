@@ -1,0 +1,404 @@
+//! Packs, job bundles and large files are redacted by the same means as run bundles: the copies
+//! verify, forgeries do not, signatures hold, and no digest of what is withheld is left.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "test code"
+)]
+
+mod redaction_support;
+mod signing_support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::digest::Digest;
+use runseal_testkit::cli::Bench;
+use runseal_testkit::folders::{copy_folder, files_of, open_up};
+
+use redaction_support::{INPUT, OUTPUT, redact, seal};
+use signing_support::{bench, keygen, ok};
+
+const INTENT: &str = r#"{"goal":"Write a greeting file for the user PIN4711 with Python 3.11 in the command line tool; on failure exit with code 1 and print the error","constraints":["The file is named hello.txt","The output is UTF-8 text"],"context":{"proposal":{"files":[{"path":"hello.txt","content":"PIN4711"},{"path":"b.txt","content":"second\n"}],"commands":["cat hello.txt","cat b.txt"],"tests":[{"type":"file_exists","target":"hello.txt"}]}}}"#;
+
+/// Runs an intent with a secret in it, and gives whether commands could be executed.
+fn pack(bench: &Bench, more: &[&str]) -> bool {
+    bench.write("intent.json", INTENT);
+    let mut arguments = vec![
+        "run",
+        "intent.json",
+        "--policy",
+        "default",
+        "--approve",
+        "--pack",
+        "pack",
+        "--redactable",
+    ];
+    let executes = runseal_testkit::isolation::sandbox().is_some();
+    if executes {
+        arguments.extend(["--mode", "execute-sandbox", "--allow", "cat"]);
+    }
+    arguments.extend(more);
+    let ran = bench.run(&arguments);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    executes
+}
+
+fn trusted(bench: &Bench, path: &str) {
+    keygen(bench, "ada", "ed25519", "pem");
+    ok(bench.run(&["sign", path, "--key", "ada", "--as", "Ada"]));
+    ok(bench.run(&["trust", "init", "trust.toml"]));
+    let accept = ["trust", "add", "trust.toml", "ada", "--key", "ada.pub"];
+    ok(bench.run(&[&accept[..], &["--accept"]].concat()));
+}
+
+/// Every digest that could be made of something in which the secret stands: each value of each
+/// document as it is and without one or two of its members, each file, and `more`.
+fn digests_of(folder: &Path, secret: &str, more: &[&[u8]]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut add = |bytes: &[u8]| {
+        if String::from_utf8_lossy(bytes).contains(secret) {
+            found.insert(Digest::of(bytes).to_string());
+            found.insert(Digest::of(&[bytes, b"\n"].concat()).to_string());
+        }
+    };
+    more.iter().for_each(|bytes| add(bytes));
+    for (_, bytes) in files_of(folder) {
+        add(&bytes);
+        for line in bytes.split(|byte| *byte == b'\n') {
+            add(line);
+            let Ok(document) = parse_document(line, &ReadOptions::default()) else {
+                continue;
+            };
+            let mut waiting = vec![document.root().to_value()];
+            while let Some(value) = waiting.pop() {
+                let mut forms = vec![value.clone()];
+                match &value {
+                    Value::Object(members) => {
+                        let names: Vec<_> = members.keys().cloned().collect();
+                        for one in &names {
+                            for other in &names {
+                                let mut rest = members.clone();
+                                rest.remove(one);
+                                rest.remove(other);
+                                forms.push(Value::Object(rest));
+                            }
+                        }
+                        waiting.extend(members.values().cloned());
+                    }
+                    Value::Array(elements) => waiting.extend(elements.iter().cloned()),
+                    Value::String(text) => add(text.to_lossy().as_bytes()),
+                    _ => {}
+                }
+                for form in forms {
+                    for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
+                        add(&canonical_bytes(&form, dialect).unwrap());
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Everything that somebody gets: the copy, the names in it, and what was signed.
+fn handed_over(bench: &Bench, copy: &str) -> String {
+    let mut text = String::new();
+    for (path, bytes) in files_of(&bench.path(copy)) {
+        text.push_str(&path.to_string_lossy());
+        text.push_str(&String::from_utf8_lossy(&bytes));
+        text.push('\n');
+    }
+    let beside = bench.path(&format!("{copy}.intoto.jsonl"));
+    for line in fs::read(beside)
+        .unwrap_or_default()
+        .split(|byte| *byte == b'\n')
+    {
+        if let Ok(envelope) = runseal_trust::dsse::Envelope::parse(line) {
+            text.push_str(&String::from_utf8_lossy(&envelope.payload));
+        }
+    }
+    text
+}
+
+/// Digests that are left, by their first eight digits.
+fn count_left(text: &str, digests: &BTreeSet<String>) -> usize {
+    let runs: BTreeSet<&str> = text
+        .split(|c: char| !c.is_ascii_hexdigit())
+        .filter(|run| run.len() >= 8)
+        .map(|run| &run[..8])
+        .collect();
+    let left = digests.iter().filter(|digest| runs.contains(&digest[..8]));
+    left.count()
+}
+
+#[test]
+fn pack_is_redacted_and_gives_nothing_away() {
+    let (_folder, bench) = bench();
+    let executes = pack(&bench, &[]);
+    let mode = fs::metadata(bench.path("pack.seed")).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+    ok(bench.run(&["pack", "verify", "pack", "--strict"]));
+    trusted(&bench, "pack");
+    let said = ok(bench.run(&["verify", "pack", "--strict", "--trust", "trust.toml"]));
+    assert!(said.contains("intact"), "{said}");
+    let drop = [
+        "redact", "pack", "--match", "PIN4711", "--reason", "personal",
+    ];
+    let plan = ok(bench.run(&[&drop[..], &["--plan"]].concat()));
+    for part in [
+        "bundle.json#/root_node/goal",
+        "run.json#/intent/sha256",
+        "ledger.jsonl#/0/intent_sha256",
+        "ledger.jsonl#/0/bundle_sha256",
+        "run.json#/bundle/bundle_id",
+        "\"PK5\"",
+    ] {
+        assert!(plan.contains(part), "{part}: {plan}");
+    }
+    ok(bench.run(&[&drop[..], &["-o", "copy"]].concat()));
+    let said = ok(bench.run(&["verify", "copy", "--strict", "--trust", "trust.toml"]));
+    for part in ["redacted copy", "redacted ", "goal: personal", "trusted"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let text = handed_over(&bench, "copy");
+    assert!(!text.contains("PIN4711") && text.contains("hello.txt"));
+    if executes {
+        assert!(text.contains("second"), "what was not asked for is shown");
+    }
+    let digests = digests_of(
+        &bench.path("pack"),
+        "PIN4711",
+        &[INTENT.as_bytes(), b"PIN4711"],
+    );
+    assert!(digests.len() > 50, "{}", digests.len());
+    assert_eq!(count_left(&text, &digests), 0);
+    // The search finds what it is looking for, where it is.
+    let whole = handed_over(&bench, "pack");
+    assert!(count_left(&whole, &digests) > 5);
+    // No copy without what must stay.
+    for place in ["run.json", "run.json#/decision", "run.json#/run_id"] {
+        let ran = bench.run(&["redact", "pack", "--drop", place, "-o", "none"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("STAYS"), "{}", ran.stderr);
+    }
+    // The same seed gives the same bytes.
+    let run = fs::read_to_string(bench.path("pack/run.json")).unwrap();
+    assert!(run.contains("\"redaction\":{\"commitment\""), "{run}");
+}
+
+#[test]
+fn forged_copies_of_a_pack_are_broken() {
+    let (_folder, bench) = bench();
+    pack(&bench, &[]);
+    let drop = ["redact", "pack", "--drop", "bundle.json#/root_node/goal"];
+    ok(bench.run(&[&drop[..], &["-o", "copy"]].concat()));
+    let edit = |name: &str, from: &str, to: &str| {
+        let _ = fs::remove_dir_all(bench.path("forged"));
+        copy_folder(&bench.path("copy"), &bench.path("forged"));
+        open_up(&bench.path("forged"));
+        let path = bench.path(&format!("forged/{name}"));
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{name} has no {from}: {text}");
+        fs::write(path, text.replacen(from, to, 1)).unwrap();
+        let ran = bench.run(&["verify", "forged"]);
+        assert_eq!(ran.code, Some(1), "{name}: {from}: {}", ran.stdout);
+    };
+    edit("run.json", "\"accepted\":", "\"accepted\": ");
+    edit("run.json", "\"run_id\":\"run_", "\"run_id\":\"ran_");
+    edit("run.json", "{", "{\"files\":{},");
+    edit("policy.json", "false", "true");
+    edit("ledger.jsonl", "\"mode\":\"none\"", "\"mode\":\"record\"");
+    edit("ledger.jsonl", "{", "{}\n{");
+    edit(
+        "REDACTION.json",
+        "\"format\":\"pack\"",
+        "\"format\":\"job-bundle\"",
+    );
+    edit("REDACTED.json", "bundle.json", "bindle.json");
+    // A leaf of another document: the marker of one place in another one.
+    let bundle = fs::read_to_string(bench.path("copy/bundle.json")).unwrap();
+    let markers: Vec<_> = bundle.match_indices("{\"runseal.redacted\":\"").collect();
+    assert!(markers.len() > 1, "{bundle}");
+    let marker = |at: usize| bundle[markers[at].0..markers[at].0 + 87].to_owned();
+    edit("bundle.json", &marker(0), &marker(1));
+    edit(
+        "bundle.json",
+        "\"kernel_version\":",
+        "\"kernel_version\":\"x\",\"kernel_version\":",
+    );
+}
+
+#[test]
+fn job_bundle_is_redacted_and_gives_nothing_away() {
+    let (_folder, bench) = bench();
+    bench.write("docs/a.md", "# Title\n\nPIN4711\n");
+    bench.write("docs/b.md", "# Other\n\npublic text\n");
+    bench.write(
+        "plan.json",
+        r#"{"run_id":"run-1","idempotency_key":"1","steps":[
+            {"op":"READ_SECTION","refs":{"section_id":"docs/a.md"},"constraints":{"slice":"lines[2:3]"},"expected_outputs":{"note":"PIN4711"}},
+            {"op":"READ_SECTION","refs":{"section_id":"docs/b.md"},"constraints":{"slice":"lines[2:3]"}}]}"#,
+    );
+    ok(bench.run(&["job", "init"]));
+    ok(bench.run(&["job", "index", "docs"]));
+    let posted = ok(bench.run(&["job", "post", "plan.json"]));
+    let job = posted.split("\"job_id\":\"").nth(1).unwrap();
+    let job = job.split('"').next().unwrap();
+    ok(bench.run(&["job", "work"]));
+    ok(bench.run(&["job", "build", "run-1", job, "-o", "plain"]));
+    let said = ok(bench.run(&["job", "build", "run-1", job, "-o", "job", "--redactable"]));
+    assert!(said.contains("\"seed\":\"job.seed\""), "{said}");
+    ok(bench.run(&["job", "verify", "job", "--strict"]));
+    ok(bench.run(&["job", "replay", "job"]));
+    trusted(&bench, "job");
+    ok(bench.run(&["verify", "job", "--strict", "--trust", "trust.toml"]));
+    // One that was not sealed so is told apart, in plain words.
+    let ran = bench.run(&["redact", "plain", "--drop", "artifacts/**", "-o", "none"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("not sealed with --redactable") && ran.stderr.contains("job build"),
+        "{}",
+        ran.stderr
+    );
+    ok(bench.run(&["redact", "job", "--match", "PIN4711", "-o", "copy"]));
+    let said = ok(bench.run(&["verify", "copy", "--strict", "--trust", "trust.toml"]));
+    for part in ["redacted copy", "redacted ", "trusted"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let text = handed_over(&bench, "copy");
+    assert!(
+        !text.contains("PIN4711") && text.contains("public text"),
+        "{text}"
+    );
+    // What the attacker knows besides: the file, its lines, and how sections and artifacts are named.
+    let section = "# Title\n\nPIN4711\n";
+    let content = Digest::of(section.as_bytes());
+    let mut more: Vec<Vec<u8>> = vec![section.into(), b"PIN4711".to_vec()];
+    let manifest = fs::read_to_string(bench.path("job/bundle.json")).unwrap();
+    let refs: BTreeSet<&str> = manifest
+        .split('"')
+        .filter(|text| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .collect();
+    let mut digests = BTreeSet::new();
+    for (first, last) in [(0, 3), (0, 4), (1, 3), (1, 4), (0, 2)] {
+        let id = Digest::of(format!("docs/a.md:{first}:{last}:{content}").as_bytes()).to_string();
+        digests.insert(Digest::of(format!("{id}_lines[2:3]").as_bytes()).to_string());
+        digests.insert(id);
+    }
+    assert!(
+        digests.iter().any(|digest| refs.contains(digest.as_str())),
+        "the section's id is not what the test takes it for"
+    );
+    more.push(manifest.into_bytes());
+    let more: Vec<&[u8]> = more.iter().map(Vec::as_slice).collect();
+    digests.extend(digests_of(&bench.path("job"), "PIN4711", &more));
+    assert_eq!(count_left(&text, &digests), 0);
+    for forged in ["bundle.json", "REDACTION.json"] {
+        let _ = fs::remove_dir_all(bench.path("forged"));
+        copy_folder(&bench.path("copy"), &bench.path("forged"));
+        open_up(&bench.path("forged"));
+        let path = bench.path(&format!("forged/{forged}"));
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(
+            &path,
+            text.replacen("run-1", "run-2", 1)
+                .replacen("json", "jsom", 1),
+        )
+        .unwrap();
+        assert_eq!(bench.run(&["verify", "forged"]).code, Some(1), "{forged}");
+    }
+    let ran = bench.run(&["redact", "job", "--drop", "bundle.json", "-o", "none"]);
+    assert!(ran.stderr.starts_with("STAYS"), "{}", ran.stderr);
+}
+
+#[test]
+fn large_file_is_withheld_by_its_bytes_and_disclosed_piece_by_piece() {
+    let (_folder, bench) = bench();
+    let line = |at: usize| format!("line {at:06} of a long log\n");
+    let mut log: String = (0..80_000).map(line).collect();
+    let secret = 1_000_000;
+    log.replace_range(secret..secret + 7, "PIN4711");
+    assert!(log.len() > 2_000_000);
+    seal(&bench, "r1", INPUT, OUTPUT, &[("long.log", &log)]);
+    let first = secret / 65_536;
+    let piece = format!("bytes={}-{}", first * 65_536, (first + 1) * 65_536 - 1);
+    ok(bench.run(&["redact", "out/r1", "--match", "PIN4711", "-o", "copy"]));
+    let said = ok(bench.run(&["verify", "copy", "--strict"]));
+    let place = format!("withheld: artifacts/long.log#{piece}");
+    assert!(said.contains(&place), "{said}");
+    let shown = fs::read(bench.path("copy/artifacts/long.log")).unwrap();
+    assert_eq!(shown.len(), log.len());
+    let (start, end) = (first * 65_536, (first + 1) * 65_536);
+    assert!(shown[start..end].iter().all(|byte| *byte == 0));
+    assert_eq!(&shown[..start], &log.as_bytes()[..start]);
+    assert_eq!(&shown[end..], &log.as_bytes()[end..]);
+    let text = handed_over(&bench, "copy");
+    let digest = Digest::of(log.as_bytes()).to_string();
+    assert!(!text.contains("PIN4711") && !text.contains(&digest[..8]));
+    // Bytes put where others are withheld, and bytes changed elsewhere.
+    open_up(&bench.path("copy"));
+    for at in [start + 5, 3] {
+        let mut forged = shown.clone();
+        forged[at] = b'X';
+        bench.write("copy/artifacts/long.log", &forged);
+        let ran = bench.run(&["verify", "copy"]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    }
+    bench.write("copy/artifacts/long.log", &shown);
+    // The same by a range, across a border; and in an archive.
+    let range = "artifacts/long.log#bytes=65530-65540";
+    ok(redact(&bench, "r1", &[range], "copy2"));
+    let said = ok(bench.run(&["verify", "copy2"]));
+    assert!(
+        said.contains("#bytes=0-65535") && said.contains("#bytes=65536-131071"),
+        "{said}"
+    );
+    let ran = std::process::Command::new("tar")
+        .args(["-czf", "copy2.tar.gz", "copy2"])
+        .current_dir(bench.path(""))
+        .status();
+    assert!(ran.unwrap().success());
+    ok(bench.run(&["verify", "copy2.tar.gz"]));
+    let beyond = format!("artifacts/long.log#bytes=0-{}", log.len());
+    let ran = redact(&bench, "r1", &[&beyond], "none");
+    assert!(ran.stderr.starts_with("FITS_NOTHING"), "{}", ran.stderr);
+    // One piece, later, with proof.
+    let place = format!("artifacts/long.log#{piece}");
+    ok(bench.run(&["redact", "out/r1", "--disclose", &place, "-o", "piece.json"]));
+    ok(bench.run(&["unredact", "copy", "--with", "piece.json", "-o", "copy3"]));
+    ok(bench.run(&["verify", "copy3", "--strict"]));
+    let shown = fs::read(bench.path("copy3/artifacts/long.log")).unwrap();
+    assert_eq!(shown, log.as_bytes());
+    let disclosed = fs::read_to_string(bench.path("piece.json")).unwrap();
+    bench.write(
+        "bad.json",
+        disclosed.replacen("base64\":\"", "base64\":\"AAAA", 1),
+    );
+    let ran = bench.run(&["unredact", "copy", "--with", "bad.json", "-o", "none"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(!bench.path("none").exists());
+}
+
+#[test]
+fn lines_of_json_are_withheld_one_by_one() {
+    let (_folder, bench) = bench();
+    let lines = "{\"n\":1,\"who\":\"PIN4711\"}\n{\"n\":2,\"who\":\"all\"}\n";
+    let odd = "{\"n\": 1, \"who\": \"PIN4711\"}\n";
+    let artifacts = [("a.jsonl", lines), ("odd.jsonl", odd)];
+    seal(&bench, "r1", INPUT, OUTPUT, &artifacts);
+    ok(bench.run(&["redact", "out/r1", "--match", "PIN4711", "-o", "copy"]));
+    ok(bench.run(&["verify", "copy", "--strict"]));
+    let shown = fs::read_to_string(bench.path("copy/artifacts/a.jsonl")).unwrap();
+    assert!(
+        shown.starts_with("{\"n\":1,\"who\":{\"runseal.redacted\":\"")
+            && shown.ends_with("{\"n\":2,\"who\":\"all\"}\n"),
+        "{shown}"
+    );
+    assert!(!bench.path("copy/artifacts/odd.jsonl").exists());
+}

@@ -1,0 +1,92 @@
+//! What tests of redaction share: an engine that takes anything, redactable runs, copies.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses a part of it"
+)]
+
+use std::fs;
+use std::process::Stdio;
+
+use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
+use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::project_root;
+
+use crate::signing_support::ok;
+
+/// An output with a name in it.
+pub const OUTPUT: &str = r#"{"engine":{"engine_code":"OPEN","engine_version":"1.0.0"},
+    "semantics":"RAW_TRUTH","outputs":{"answer":"the name is Mallory","score":7,"parts":[1,2,3]}}"#;
+
+/// An engine that takes anything and gives anything.
+pub fn open_engine(bench: &Bench) {
+    let example = project_root().join("examples/engines/resonance-sweep");
+    let read = |name: &str| fs::read_to_string(example.join(name)).unwrap();
+    let manifest = read("ENGINE_MANIFEST.json");
+    let document = parse_document(manifest.as_bytes(), &ReadOptions::default()).unwrap();
+    let mut manifest = document.root().to_value();
+    manifest.insert("engine_code", "OPEN");
+    let manifest = canonical_bytes(&manifest, Dialect::Jcs).unwrap();
+    bench.write(
+        "engine/ENGINE_MANIFEST.json",
+        String::from_utf8(manifest).unwrap(),
+    );
+    bench.write("engine/INPUT_SCHEMA.json", "{}");
+    bench.write("engine/OUTPUT_SCHEMA.json", "{}");
+    bench.write("engine/COUPLING_RULES.json", read("COUPLING_RULES.json"));
+    bench.write("engine/SEALING_SPEC.md", "as it is");
+    // What the manifest's command names.
+    for entry in fs::read_dir(&example).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type().unwrap().is_file() && !bench.path(&format!("engine/{name}")).exists() {
+            fs::copy(entry.path(), bench.path(&format!("engine/{name}"))).unwrap();
+        }
+    }
+}
+
+/// Seals a redactable run with this input, output and artifacts, at `out/<id>`.
+pub fn seal(bench: &Bench, id: &str, input: &str, output: &str, artifacts: &[(&str, &str)]) {
+    if !bench.path("engine").exists() {
+        open_engine(bench);
+    }
+    bench.write("input.json", input);
+    bench.write("output.json", output);
+    let _ = fs::remove_dir_all(bench.path("files"));
+    bench.write("files/.keep", "");
+    fs::remove_file(bench.path("files/.keep")).unwrap();
+    for (name, text) in artifacts {
+        bench.write(&format!("files/{name}"), text);
+    }
+    let mut command = bench.command(&[
+        "seal",
+        "engine",
+        "input.json",
+        "output.json",
+        "--out",
+        "out",
+        "--run-id",
+        id,
+        "--artifacts",
+        "files",
+        "--redactable",
+    ]);
+    command
+        .env("SOURCE_DATE_EPOCH", "1700000000")
+        .stdin(Stdio::null());
+    ok(command.output().unwrap().into());
+}
+
+pub fn redact(bench: &Bench, id: &str, drops: &[&str], out: &str) -> Ran {
+    let path = format!("out/{id}");
+    let mut arguments = vec!["redact", &path, "-o", out, "--reason", "personal"];
+    for drop in drops {
+        arguments.extend(["--drop", drop]);
+    }
+    bench.run(&arguments)
+}
+
+/// An input with a name in it.
+pub const INPUT: &str =
+    r#"{"context":{"city":"Ulm","name":"Mallory","age":41},"prompt":"say the name"}"#;

@@ -1,0 +1,284 @@
+//! What `redact` is told, and what it says: bad input, plans, profiles, tokens.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "test code"
+)]
+
+mod redaction_support;
+mod signing_support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use runseal_testkit::folders::{copy_folder, files_of, open_up};
+use runseal_testkit::project_root;
+
+use redaction_support::{INPUT, OUTPUT, redact, seal};
+use signing_support::{bench, keygen, ok};
+
+#[test]
+fn bad_input_is_told_and_nothing_is_written() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1", INPUT, OUTPUT, &[("a.txt", "one")]);
+    let refused = |ran: Ran, code: i32, message: &str| {
+        assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
+        assert!(!bench.path("copy").exists());
+    };
+    refused(
+        redact(&bench, "r1", &["RUN_INPUT.json#/context/nobody"], "copy"),
+        1,
+        "FITS_NOTHING: ",
+    );
+    refused(
+        redact(&bench, "r1", &["nothing/**"], "copy"),
+        1,
+        "FITS_NOTHING: ",
+    );
+    for stays in [
+        "RUN_META.json",
+        "RUN_META.json#/run_id",
+        "RUN_OUTPUT.json#/engine",
+        "RUN_*",
+    ] {
+        refused(redact(&bench, "r1", &[stays], "copy"), 1, "STAYS: ");
+    }
+    refused(
+        bench.run(&["redact", "out/r1", "-o", "copy"]),
+        64,
+        "nothing to withhold",
+    );
+    refused(
+        bench.run(&["redact", "out/r1", "--match", "(", "-o", "copy"]),
+        64,
+        "no pattern",
+    );
+    bench.write("bad.seed", "0".repeat(64));
+    let with = |seed: &str| {
+        bench.run(&[
+            "redact",
+            "out/r1",
+            "--seed",
+            seed,
+            "--drop",
+            "artifacts/a.txt",
+            "-o",
+            "copy",
+        ])
+    };
+    refused(
+        with("bad.seed"),
+        2,
+        "SEED: the seed is not that of this bundle",
+    );
+    bench.write("none.seed", "hello");
+    refused(with("none.seed"), 2, "SEED: ");
+    refused(with("nowhere"), 2, "NOT_FOUND: ");
+    // A bundle that was sealed without.
+    bench.write("input.json", INPUT);
+    let arguments = [
+        "seal",
+        "engine",
+        "input.json",
+        "output.json",
+        "--out",
+        "out",
+        "--run-id",
+        "plain",
+    ];
+    ok(bench.run(&arguments));
+    refused(
+        redact(&bench, "plain", &["RUN_INPUT.json"], "copy"),
+        2,
+        "NOT_REDACTABLE: ",
+    );
+    // A copy is not redacted again, and nothing is overwritten.
+    ok(redact(&bench, "r1", &["artifacts/a.txt"], "done"));
+    let seed = "out/r1.seed";
+    refused(
+        bench.run(&[
+            "redact",
+            "done",
+            "--seed",
+            seed,
+            "--drop",
+            "RUN_INPUT.json",
+            "-o",
+            "copy",
+        ]),
+        2,
+        "REDACTED: ",
+    );
+    let ran = redact(&bench, "r1", &["RUN_INPUT.json"], "done");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("EXISTS: "), "{}", ran.stderr);
+    // What looks redacted is not sealed.
+    bench.write("input.json", r#"{"a":{"runseal.redacted":"x"}}"#);
+    let ran = bench.run(&[
+        "seal",
+        "engine",
+        "input.json",
+        "output.json",
+        "--out",
+        "out",
+        "--run-id",
+        "m",
+        "--redactable",
+    ]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(!bench.path("out/m").exists() && !bench.path("out/m.seed").exists());
+    // Predicates that state digests are not signed.
+    keygen(&bench, "key", "ed25519", "pem");
+    let ran = bench.run(&["sign", "out/r1", "--key", "key", "--predicate", "slsa"]);
+    assert_eq!(ran.code, Some(64), "{}", ran.stderr);
+}
+
+#[test]
+fn plan_profile_patterns_and_default_id() {
+    let (_folder, bench) = bench();
+    let input =
+        r#"{"users":[{"mail":"a@example.com","n":1},{"mail":"b@example.com","n":2}],"x":1}"#;
+    seal(
+        &bench,
+        "r1",
+        input,
+        OUTPUT,
+        &[("mail.txt", "from c@example.com\n"), ("a.txt", "one")],
+    );
+    bench.write(
+        "privacy.toml",
+        "runseal-redaction = 1\n[[drop]]\nmatch = '[a-z]+@example\\.com'\nreason = \"addresses\"\n[[drop]]\nplace = \"RUN_INPUT.json#/users/*/n\"\nreason = \"counts\"\n",
+    );
+    let plan = ok(bench.run(&["redact", "out/r1", "--profile", "privacy.toml", "--plan"]));
+    for place in [
+        "RUN_INPUT.json#/users/0/mail",
+        "RUN_INPUT.json#/users/1/n",
+        "artifacts/mail.txt",
+        "RB7",
+    ] {
+        assert!(plan.contains(place), "{place}: {plan}");
+    }
+    assert!(!plan.contains("artifacts/a.txt"), "{plan}");
+    ok(bench.run(&[
+        "redact",
+        "out/r1",
+        "--profile",
+        "privacy.toml",
+        "-o",
+        "copy",
+    ]));
+    for (_, bytes) in files_of(&bench.path("copy")) {
+        assert!(!String::from_utf8_lossy(&bytes).contains("@example.com"));
+    }
+    bench.write("bad.toml", "runseal-redaction = 1\nunknown = 1\n");
+    let ran = bench.run(&["redact", "out/r1", "--profile", "bad.toml", "--plan"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    // The id that is made by default holds no digits of the input's hash.
+    let arguments = [
+        "seal",
+        "engine",
+        "input.json",
+        "output.json",
+        "--out",
+        "ids",
+    ];
+    let run = |more: &[&str]| {
+        let mut all = arguments.to_vec();
+        all.extend(more);
+        let mut command = bench.command(&all);
+        command
+            .env("SOURCE_DATE_EPOCH", "1700000000")
+            .stdin(Stdio::null());
+        ok(command.output().unwrap().into())
+    };
+    let plain = run(&[]);
+    bench.write("my.seed", "7".repeat(64));
+    let blinded = run(&["--redactable", "--seed", "my.seed"]);
+    let id = |said: &str| said.split("run_20231114T221320Z_").nth(1).unwrap()[..8].to_owned();
+    assert_ne!(id(&plain), id(&blinded));
+    // The same seed gives the same bytes.
+    let first = files_of(&bench.path(&format!("ids/run_20231114T221320Z_{}", id(&blinded))));
+    fs::rename(bench.path("ids"), bench.path("before")).unwrap();
+    assert_eq!(run(&["--redactable", "--seed", "my.seed"]), blinded);
+    let second = files_of(&bench.path(&format!("ids/run_20231114T221320Z_{}", id(&blinded))));
+    let bytes = |files: Vec<(PathBuf, Vec<u8>)>| {
+        files
+            .into_iter()
+            .map(|(_, bytes)| bytes)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(bytes(first), bytes(second));
+}
+
+#[test]
+fn sd_jwt_of_a_document_is_read_by_another_implementation() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1", INPUT, OUTPUT, &[]);
+    let python = project_root().join("target/trust-tools/venv/bin/python");
+    let script = project_root().join("crates/cli/tests/outside/sd_jwt_check.py");
+    let script = script.canonicalize().unwrap();
+    for (kind, algorithm) in [("ed25519", "EdDSA"), ("ecdsa-p256", "ES256")] {
+        keygen(&bench, kind, kind, "pem");
+        let token = format!("{kind}.sdjwt");
+        ok(bench.run(&[
+            "redact",
+            "out/r1",
+            "--drop",
+            "RUN_INPUT.json#/context/name",
+            "--sd-jwt",
+            "RUN_INPUT.json",
+            "--key",
+            kind,
+            "-o",
+            &token,
+        ]));
+        let text = fs::read_to_string(bench.path(&token)).unwrap();
+        assert!(
+            text.ends_with('~') && text.matches('.').count() == 2,
+            "{text}"
+        );
+        let beside = bench.path(&format!("{token}.disclosures"));
+        let mode = fs::metadata(&beside).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+        let kept = fs::read_to_string(beside).unwrap();
+        let (place, disclosure) = kept.trim().split_once(' ').unwrap();
+        assert_eq!(place, "RUN_INPUT.json#/context/name");
+        if !python.is_file() {
+            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+            assert!(!in_ci, "CI must have sd-jwt");
+            eprintln!("SKIPPED: sd-jwt is not installed; `.ci/trust-tools` does that");
+            continue;
+        }
+        let check = |token: String| {
+            let mut child = std::process::Command::new(&python)
+                .arg(&script)
+                .args([format!("{kind}.pub"), algorithm.to_owned()])
+                .current_dir(bench.path(""))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            std::io::Write::write_all(&mut child.stdin.take().unwrap(), token.as_bytes()).unwrap();
+            let output = child.wait_with_output().unwrap();
+            output
+                .status
+                .success()
+                .then(|| String::from_utf8(output.stdout).unwrap())
+        };
+        let claims = check(text.clone()).unwrap();
+        assert!(
+            claims.contains("Ulm") && !claims.contains("Mallory"),
+            "{claims}"
+        );
+        let disclosed = check(format!("{text}{disclosure}~")).unwrap();
+        assert!(disclosed.contains("Mallory"), "{disclosed}");
+        let forged = text.replacen('.', ".e30", 1);
+        assert_eq!(check(forged), None);
+    }
+}

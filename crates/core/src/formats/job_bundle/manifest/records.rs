@@ -1,0 +1,221 @@
+//! What is kept of a step or an artifact: places in a text, so that a hundred thousand of them take little.
+//!
+//! The text is the manifest's own, or one that holds only what the rules ask for, where the manifest was read as it
+//! passed by. [`Step`] and [`Artifact`] are views that are made of a record when somebody looks.
+
+use super::Text;
+use crate::canon::{Integer, JsonString, Node, Number};
+use crate::digest::Digest;
+use crate::formats::job_bundle::facts::ArtifactKey;
+use crate::formats::job_bundle::op::Op;
+
+/// A string or number of a text, or nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    start: u32,
+    /// The length, and in the lowest bit whether the string has escapes.
+    mark: u32,
+}
+
+impl Span {
+    pub const ABSENT: Self = Self {
+        start: u32::MAX,
+        mark: 0,
+    };
+
+    fn new(start: usize, length: usize, is_escaped: bool) -> Self {
+        // A document has at most 512 MiB, so both fit.
+        match (u32::try_from(start), u32::try_from(length << 1)) {
+            (Ok(start), Ok(mark)) => Self {
+                start,
+                mark: mark | u32::from(is_escaped),
+            },
+            _ => Self::ABSENT,
+        }
+    }
+
+    fn raw(self, texts: &str) -> Option<&str> {
+        let start = self.start as usize;
+        texts.get(start..start + (self.mark >> 1) as usize)
+    }
+
+    /// The string that stands there.
+    pub fn text(self, texts: &str) -> Option<Text<'_>> {
+        let raw = self.raw(texts)?;
+        match self.mark & 1 {
+            0 => Some(Text::Plain(raw.into())),
+            _ => Some(Text::decode(raw)),
+        }
+    }
+
+    /// The integer that stands there.
+    pub fn integer(self, texts: &str) -> Option<Integer<'_>> {
+        Number::new(self.raw(texts)?).as_integer()
+    }
+}
+
+/// Where the strings and numbers of records are kept.
+pub(super) enum Keeping<'t> {
+    /// In the text that they are read from.
+    InPlace,
+    /// In a text of their own, one behind the other.
+    Apart(&'t mut String),
+}
+
+impl Keeping<'_> {
+    /// Keeps a string or a number.
+    pub fn keep(&mut self, node: Node<'_>) -> Span {
+        let is_escaped = node.is_string() && node.is_escaped();
+        match self {
+            Self::InPlace => {
+                let place = node.place();
+                Span::new(place.start, place.len(), is_escaped)
+            }
+            Self::Apart(texts) => {
+                let start = texts.len();
+                texts.push_str(node.raw());
+                Span::new(start, texts.len() - start, is_escaped)
+            }
+        }
+    }
+}
+
+/// What is kept of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StepRecord {
+    /// Where it begins in the manifest's text.
+    pub start: u32,
+    pub step_id: Span,
+    pub ordinal: Span,
+    pub reference: Span,
+    pub slice: Span,
+    pub op: Option<Op>,
+}
+
+/// A step; what is missing or mistyped is `None`.
+#[derive(Clone, Debug)]
+pub struct Step<'a> {
+    /// Where it begins in the manifest's text.
+    pub start: usize,
+    /// Its id.
+    pub step_id: Option<Text<'a>>,
+    /// Its place among the steps, as the plan numbers them.
+    pub ordinal: Option<Integer<'a>>,
+    /// What it does.
+    pub op: Option<Op>,
+    /// What it reads.
+    pub reference: Option<Text<'a>>,
+    /// Which part of it.
+    pub slice: Option<Text<'a>>,
+}
+
+impl<'a> Step<'a> {
+    /// What steps are ordered by, where the step has both.
+    pub fn order(self) -> Option<(Integer<'a>, Text<'a>)> {
+        self.ordinal.zip(self.step_id)
+    }
+
+    /// What is read: ref and slice, where the step has both.
+    pub fn pair(self) -> Option<(Text<'a>, Text<'a>)> {
+        self.reference.zip(self.slice)
+    }
+}
+
+impl StepRecord {
+    pub fn view<'a>(&self, texts: &'a str) -> Step<'a> {
+        Step {
+            start: self.start as usize,
+            step_id: self.step_id.text(texts),
+            ordinal: self.ordinal.integer(texts),
+            op: self.op,
+            reference: self.reference.text(texts),
+            slice: self.slice.text(texts),
+        }
+    }
+}
+
+/// What is kept of an artifact's entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ArtifactRecord {
+    /// Where it begins in the manifest's text.
+    pub start: u32,
+    pub artifact_id: Span,
+    pub reference: Span,
+    pub slice: Span,
+    /// Nothing where the path is the one that the id gives.
+    pub path: Span,
+    pub bytes: Span,
+    pub key: Option<ArtifactKey>,
+    pub sha256: Option<Digest>,
+    pub kind: Option<Op>,
+    pub is_in_place: bool,
+}
+
+/// An artifact's entry; what is missing or mistyped is `None`.
+#[derive(Clone, Debug)]
+pub struct Artifact<'a> {
+    /// Where it begins in the manifest's text.
+    pub start: usize,
+    /// Its id as text, well formed or not.
+    pub artifact_id: Option<Text<'a>>,
+    /// Its id, if well formed.
+    pub key: Option<ArtifactKey>,
+    /// The op whose kind it states.
+    pub kind: Option<Op>,
+    /// What was read.
+    pub reference: Option<Text<'a>>,
+    /// Which part of it.
+    pub slice: Option<Text<'a>>,
+    /// Where its file is said to be, where that is not its one place.
+    pub elsewhere: Option<Text<'a>>,
+    /// The digest its file is said to have.
+    pub sha256: Option<Digest>,
+    /// The size its file is said to have.
+    pub bytes: Option<Integer<'a>>,
+    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
+    pub is_in_place: bool,
+}
+
+impl ArtifactRecord {
+    pub fn view<'a>(&self, texts: &'a str) -> Artifact<'a> {
+        Artifact {
+            start: self.start as usize,
+            artifact_id: self.artifact_id.text(texts),
+            key: self.key,
+            kind: self.kind,
+            reference: self.reference.text(texts),
+            slice: self.slice.text(texts),
+            elsewhere: self.path.text(texts),
+            sha256: self.sha256,
+            bytes: self.bytes.integer(texts),
+            is_in_place: self.is_in_place,
+        }
+    }
+}
+
+impl<'a> Artifact<'a> {
+    /// What was read: ref and slice, where the entry has both.
+    pub fn pair(self) -> Option<(Text<'a>, Text<'a>)> {
+        self.reference.zip(self.slice)
+    }
+
+    /// The path for messages.
+    pub fn path_text(&self) -> String {
+        match (&self.elsewhere, self.key) {
+            (Some(path), _) => path.to_lossy().into_owned(),
+            (None, Some(key)) if self.is_in_place => format!("artifacts/{}", key.file_name()),
+            _ => String::new(),
+        }
+    }
+}
+
+impl Text<'_> {
+    /// The string that is written as `raw`, with escapes.
+    fn decode(raw: &str) -> Self {
+        let string = JsonString::of_raw(raw);
+        match string.as_str() {
+            Some(text) => Self::Plain(text.to_owned().into()),
+            None => Self::Lone(Box::new(string)),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What redaction has to know of job bundles.
+//!
+//! The commitment stands in `provenance`, the one member of the manifest that is there for what
+//! document 001 does not say. `bundle_id` is over it, so it cannot be committed to; it is in
+//! no copy. The name of an artifact is made of a digest of what it was read from, so copies call it
+//! something else; the manifest's `sha256` says which artifact it is.
+
+use std::collections::BTreeMap;
+
+use crate::canon::Value;
+use crate::formats::Format;
+use crate::formats::redacted::redactable::{
+    Keeping, PlaceRef, Redactable, RuleNeeds, digest_digits,
+};
+
+const MANIFEST: &str = "bundle.json";
+/// The member of `provenance` that holds the commitment.
+pub const REDACTION_MEMBER: &str = "redaction";
+
+/// The job bundle as redaction knows it.
+pub static REDACTABLE: Redactable = Redactable {
+    format: Format::JobBundle,
+    keeping: Keeping::Member {
+        file: MANIFEST,
+        steps: &["provenance", REDACTION_MEMBER],
+        left_out: &["provenance", "bundle_id"],
+    },
+    stays: &[(
+        MANIFEST,
+        &["/bundle_version", "/run_id", "/job_id", "/message_id"],
+    )],
+    ids: &[(MANIFEST, "/run_id"), (MANIFEST, "/job_id")],
+    hides_name: |path| path.starts_with("artifacts/"),
+    needs: &[
+        RuleNeeds {
+            rules: &["JB8", "JB12", "JB13"],
+            files: &[],
+        },
+        RuleNeeds {
+            rules: &["JB4", "JB5", "JB6", "JB7", "JB14"],
+            files: &["artifacts/"],
+        },
+        RuleNeeds {
+            rules: &["JB2", "JB3", "JB7", "JB9", "JB11", "JB14", "JB15"],
+            files: &[MANIFEST],
+        },
+    ],
+    bound,
+};
+
+/// The id of an artifact is over its ref and slice; a ref that is a section's id is over its text.
+/// The root is over the digests of all artifacts, the plan's hash over all steps.
+fn bound(documents: &BTreeMap<String, Value>, withheld: &[PlaceRef<'_>]) -> Vec<String> {
+    let Some(manifest) = documents.get(MANIFEST) else {
+        return Vec::new();
+    };
+    let text =
+        |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let is_withheld = |path: &str| withheld.iter().any(|(name, _)| *name == path);
+    let is_below = |above: &str| {
+        let mut pointers = withheld.iter().filter(|(path, _)| *path == MANIFEST);
+        pointers.any(|(_, pointer)| match pointer {
+            None => true,
+            Some(pointer) => {
+                let below = |above: &str, below: &str| {
+                    let rest = below.strip_prefix(above);
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                };
+                below(above, pointer) || below(pointer, above)
+            }
+        })
+    };
+    let mut found = Vec::new();
+    let mut is_root_bound = is_below("/artifacts");
+    if let Some(Value::Array(artifacts)) = manifest.get("artifacts") {
+        for (at, artifact) in artifacts.iter().enumerate() {
+            let file = text(artifact, "path").is_some_and(|path| is_withheld(&path));
+            if !file && !is_below(&format!("/artifacts/{at}")) {
+                continue;
+            }
+            is_root_bound = true;
+            found.extend(text(artifact, "artifact_id"));
+            found.extend(text(artifact, "sha256"));
+            let reference = text(artifact, "ref");
+            found.extend(
+                reference
+                    .as_deref()
+                    .and_then(digest_digits)
+                    .map(str::to_owned),
+            );
+        }
+    }
+    if is_root_bound {
+        found.extend(
+            manifest
+                .get("hashes")
+                .and_then(|hashes| text(hashes, "root_hash")),
+        );
+    }
+    if is_below("/steps") {
+        found.extend(text(manifest, "plan_hash"));
+    }
+    found
+}

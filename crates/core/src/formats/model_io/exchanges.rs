@@ -1,0 +1,183 @@
+//! MI13-MI15: what the proxy adds to an interaction for people to read, against what is hashed.
+
+use base64ct::{Base64, Encoding};
+
+use super::ModelIoView;
+use super::asked::{Asked, Volatile, compute_key};
+use super::bodies::parse_body_file;
+use super::checks::{interactions, needs_interactions, place, text};
+use crate::canon::{JsonPath, Node};
+use crate::verify::{Findings, Gate};
+
+/// Recordings whose `request` and `response` are the proxy's.
+const ADAPTERS: [&str; 3] = ["http-proxy", "mcp-http", "mcp-stdio"];
+
+/// Asked of recordings that the proxy made; elsewhere the members may mean anything.
+pub(super) fn has_exchanges(view: &ModelIoView<'_>) -> Gate {
+    let adapter = text(view.root, "adapter_id").unwrap_or_default();
+    match needs_interactions(view) {
+        Gate::Ready if !ADAPTERS.contains(&adapter.as_ref()) => {
+            Gate::NotApplicable("the recording was not made by the proxy")
+        }
+        gate => gate,
+    }
+}
+
+/// Asked where a body is a file.
+pub(super) fn has_body_files(view: &ModelIoView<'_>) -> Gate {
+    let names_file = |node: Node<'_>| {
+        let has = |part: &str| {
+            node.get(part)
+                .is_some_and(|part| part.get("body_file").is_some())
+        };
+        has("request") || has("response")
+    };
+    match has_exchanges(view) {
+        Gate::Ready if !interactions(view).any(|(_, node)| names_file(node)) => {
+            Gate::NotApplicable("no body is a file of its own")
+        }
+        Gate::Ready if view.bodies.is_none() => Gate::NotRun(
+            "large bodies are files beside the recording, which was given without them",
+        ),
+        gate => gate,
+    }
+}
+
+pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
+    let volatile = match Volatile::of_recording(view.root) {
+        Ok(volatile) => volatile,
+        Err(pointer) => {
+            let at = JsonPath::ROOT.then("capture").then("volatile");
+            findings.add(
+                at,
+                format!("`{}` is no JSON Pointer", pointer.escape_debug()),
+            );
+            return;
+        }
+    };
+    for (at, node) in interactions(view) {
+        let Some(request) = node.get("request") else {
+            continue;
+        };
+        let actual = match request.get("body_file") {
+            None => Asked::parse(request, None)
+                .map(|asked| compute_key(&asked.form(&volatile)))
+                .map_err(str::to_owned),
+            // What cannot be read is MI15's to tell.
+            Some(_) => match view.bodies.and_then(|bodies| bodies.key(at)) {
+                Some(key) => key.clone(),
+                None => continue,
+            },
+        };
+        match actual {
+            Err(reason) => {
+                let message = format!("the request cannot be compared: {reason}");
+                findings.add(place(at, "request"), message);
+            }
+            Ok(actual) => {
+                let declared = text(node, "prompt_hash").unwrap_or_default();
+                let actual = actual.to_string();
+                if declared != actual {
+                    findings.add_difference(
+                        place(at, "request"),
+                        "the request is not the one that prompt_hash states",
+                        declared,
+                        actual,
+                    );
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn check_response_parts(view: &ModelIoView<'_>, findings: &mut Findings) {
+    for (at, node) in interactions(view) {
+        let (Some(response), Some(content)) =
+            (node.get("response"), text(node, "response_content"))
+        else {
+            continue;
+        };
+        let place = |member: &str| place(at, "response").then(member);
+        let bytes = if response.get("body_file").is_some() {
+            let Some(file) = parse_body_file(response) else {
+                findings.add(place("body_file"), "not a file with a SHA-256");
+                continue;
+            };
+            let named = format!("sha256:{}", file.sha256);
+            if content != named {
+                let what = "the file is not the one that response_content states";
+                findings.add_difference(place("body_file"), what, content.as_ref(), named);
+            }
+            file.bytes
+        } else {
+            match text(response, "encoding").as_deref() {
+                None => Some(content.len() as u64),
+                Some("base64") => Base64::decode_vec(&content)
+                    .ok()
+                    .map(|body| body.len() as u64),
+                Some(_) => None,
+            }
+        };
+        let Some(bytes) = bytes else {
+            findings.add(
+                place("encoding"),
+                "how the response is encoded cannot be read",
+            );
+            continue;
+        };
+        let Some(chunks) = response.get("chunks") else {
+            continue;
+        };
+        let length = |chunk: Node<'_>| u64::try_from(chunk.as_number()?.to_exact_i64()?).ok();
+        let sum = chunks
+            .items()
+            .map(length)
+            .try_fold(0_u64, |sum, chunk| sum.checked_add(chunk?));
+        if sum != Some(bytes) {
+            findings.add_difference(
+                place("chunks"),
+                "the chunks are not those of the response",
+                format!("{bytes} bytes"),
+                sum.map_or("no lengths".to_owned(), |sum| format!("{sum} bytes")),
+            );
+        }
+    }
+}
+
+pub(super) fn check_body_files(view: &ModelIoView<'_>, findings: &mut Findings) {
+    let Some(bodies) = view.bodies else { return };
+    for (at, node) in interactions(view) {
+        for part in ["request", "response"] {
+            let Some(stated) = node
+                .get(part)
+                .filter(|part| part.get("body_file").is_some())
+            else {
+                continue;
+            };
+            let place = place(at, part).then("body_file");
+            let Some(stated) = parse_body_file(stated) else {
+                findings.add(place, "not a file with a SHA-256");
+                continue;
+            };
+            match bodies.file(&stated.sha256) {
+                None => findings.add(place, "the file was not looked at"),
+                Some(Err(reason)) => findings.add(place, reason.as_str()),
+                Some(Ok(fact)) if fact.sha256 != stated.sha256 => findings.add_difference(
+                    place,
+                    "the file has another hash",
+                    stated.sha256.to_string(),
+                    fact.sha256.to_string(),
+                ),
+                Some(Ok(fact)) if stated.bytes != Some(fact.bytes) => findings.add_difference(
+                    place,
+                    "the file has another size",
+                    stated
+                        .bytes
+                        .map_or("none".to_owned(), |bytes| bytes.to_string()),
+                    fact.bytes.to_string(),
+                ),
+                Some(Ok(_)) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Large files that are no JSON: committed to piece by piece, so that a stretch of bytes can be
+//! withheld. In a copy zeros stand in place of withheld bytes, so that the rest keeps its place.
+
+use std::io::{self, Read};
+
+use super::commit::{Key, Salt, commit_bytes, commit_chunks};
+use crate::canon::Value;
+use crate::digest::{Digest, Hasher};
+
+/// Files with more bytes than this are committed to in pieces.
+pub const LARGE: u64 = 1 << 20;
+/// The bytes of a piece; the last one has what is left.
+pub const CHUNK: u64 = 1 << 16;
+
+/// What opens one piece of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChunkOpening {
+    /// It is shown.
+    Shown(Key),
+    /// It is withheld, and this stands for it.
+    Withheld(Digest),
+}
+
+impl ChunkOpening {
+    pub(super) fn to_value(&self) -> Value {
+        match self {
+            Self::Shown(key) => Value::object([("key", key.to_hex())]),
+            Self::Withheld(commitment) => Value::object([("commitment", commitment.to_string())]),
+        }
+    }
+
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
+        let Value::Object(members) = value else {
+            return None;
+        };
+        match (value.get("key"), value.get("commitment"), members.len()) {
+            (Some(key), None, 1) => Some(Self::Shown(Key::parse(key.as_str()?)?)),
+            (None, Some(digest), 1) => {
+                let digest = Digest::parse_hex(digest.as_str()?).ok()?;
+                Some(Self::Withheld(digest))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A piece of a file as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk {
+    /// The digest of its bytes.
+    pub sha256: Digest,
+    /// Whether all its bytes are zero.
+    pub is_blank: bool,
+}
+
+/// A file as it was read, piece by piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkedFile {
+    /// Its bytes.
+    pub size: u64,
+    /// The digest of all of them.
+    pub sha256: Digest,
+    /// Its pieces.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Reads a file piece by piece; `see` is shown each of them.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_chunks(file: &mut dyn Read, mut see: impl FnMut(&[u8])) -> io::Result<ChunkedFile> {
+    let mut whole = Hasher::new();
+    let (mut size, mut chunks) = (0, Vec::new());
+    let mut piece = Vec::with_capacity(CHUNK as usize);
+    loop {
+        piece.clear();
+        let count = file.take(CHUNK).read_to_end(&mut piece)?;
+        if count == 0 {
+            break;
+        }
+        whole.update(&piece);
+        size += count as u64;
+        chunks.push(Chunk {
+            sha256: Digest::of(&piece),
+            is_blank: piece.iter().all(|byte| *byte == 0),
+        });
+        see(&piece);
+    }
+    Ok(ChunkedFile {
+        size,
+        sha256: whole.finish(),
+        chunks,
+    })
+}
+
+impl ChunkedFile {
+    /// The commitment of the file, where all of it can be seen.
+    pub fn commit(&self, key: &Key) -> Digest {
+        let chunks = self.chunks.iter().enumerate();
+        let parts = chunks.map(|(at, chunk)| commit_bytes(&chunk.sha256, &key.element(at).salt()));
+        commit_chunks(self.size, &parts.collect::<Vec<_>>(), &key.salt())
+    }
+
+    /// The commitment from what is shown; withheld pieces are added to `withheld` as places.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn commit_shown(
+        &self,
+        salt: &Salt,
+        openings: &[ChunkOpening],
+        withheld: &mut Vec<String>,
+    ) -> Result<Digest, String> {
+        if openings.len() != self.chunks.len() {
+            return Err("it has another number of pieces than what was sealed".to_owned());
+        }
+        let mut parts = Vec::with_capacity(openings.len());
+        for (at, (opening, chunk)) in openings.iter().zip(&self.chunks).enumerate() {
+            parts.push(match opening {
+                ChunkOpening::Shown(key) => commit_bytes(&chunk.sha256, &key.salt()),
+                ChunkOpening::Withheld(commitment) => {
+                    let place = chunk_place(at, self.size);
+                    if !chunk.is_blank {
+                        return Err(format!("{place} is withheld, and other bytes stand there"));
+                    }
+                    withheld.push(place);
+                    *commitment
+                }
+            });
+        }
+        Ok(commit_chunks(self.size, &parts, salt))
+    }
+}
+
+/// The place of a piece in a file of `size` bytes, as people write it.
+pub fn chunk_place(at: usize, size: u64) -> String {
+    let first = at as u64 * CHUNK;
+    let last = (first + CHUNK).min(size).saturating_sub(1);
+    format!("bytes={first}-{last}")
+}
+
+/// Reads `bytes=FIRST-LAST`.
+pub fn parse_byte_range(text: &str) -> Option<(u64, u64)> {
+    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    let number = |text: &str| {
+        let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_plain.then(|| text.parse::<u64>().ok()).flatten()
+    };
+    let range = (number(first)?, number(last)?);
+    (range.0 <= range.1).then_some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::commit::Seed;
+    use super::*;
+
+    #[test]
+    fn file_of_pieces_opens_with_some_of_them_withheld() {
+        let mut bytes: Vec<u8> = (0..200_000u32).map(|at| (at % 251) as u8).collect();
+        let key = Seed::from_bytes([9; 32]).file_key("big.bin");
+        let whole = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
+        assert_eq!((whole.size, whole.chunks.len()), (200_000, 4));
+        assert_eq!(whole.sha256, Digest::of(&bytes));
+        let sealed = whole.commit(&key);
+        bytes[65_536..131_072].fill(0);
+        let shown = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
+        let openings: Vec<_> = (0..4)
+            .map(|at| match at {
+                1 => {
+                    let salt = key.element(1).salt();
+                    ChunkOpening::Withheld(commit_bytes(&whole.chunks[1].sha256, &salt))
+                }
+                _ => ChunkOpening::Shown(key.element(at)),
+            })
+            .collect();
+        let mut withheld = Vec::new();
+        let found = shown.commit_shown(&key.salt(), &openings, &mut withheld);
+        assert_eq!(found, Ok(sealed));
+        assert_eq!(withheld, ["bytes=65536-131071"]);
+        assert_eq!(chunk_place(3, 200_000), "bytes=196608-199999");
+        // Bytes that are smuggled in where others are withheld.
+        bytes[70_000] = 1;
+        let forged = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
+        assert!(
+            forged
+                .commit_shown(&key.salt(), &openings, &mut withheld)
+                .is_err()
+        );
+        // Bytes that are taken off the end.
+        let cut = read_chunks(&mut &bytes[..199_999], |_| ()).unwrap();
+        assert_ne!(
+            cut.commit_shown(&key.salt(), &openings, &mut withheld),
+            Ok(sealed)
+        );
+    }
+
+    #[test]
+    fn byte_range_is_read_strictly() {
+        assert_eq!(parse_byte_range("bytes=0-9"), Some((0, 9)));
+        for text in ["bytes=9-0", "bytes=", "bytes=+1-2", "bytes=1", "1-2", "/a"] {
+            assert_eq!(parse_byte_range(text), None, "{text}");
+        }
+    }
+}

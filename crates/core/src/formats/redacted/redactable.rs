@@ -1,0 +1,337 @@
+//! What redaction has to know of a format. Each format that can be sealed for redaction says it once,
+//! next to its rules; sealing, redacting and verifying copies go by that and by nothing else.
+
+use std::collections::BTreeMap;
+
+use super::commit::{Seed, has_marker, read_marker};
+use super::documents::{Redaction, find_value};
+use crate::canon::{Dialect, JsonString, Value, canonical_bytes};
+use crate::digest::Digest;
+use crate::formats::Format;
+use crate::formats::definition::REGISTRY;
+
+/// A place: a file, and a pointer into it; none for the whole of it.
+pub type PlaceRef<'a> = (&'a str, Option<&'a str>);
+
+/// A format that can be sealed for redaction.
+pub struct Redactable {
+    /// The format.
+    pub format: Format,
+    /// Where the commitment is kept.
+    pub keeping: Keeping,
+    /// What every copy shows: ids, outcome, engine, hash algorithms, by file.
+    pub stays: &'static [(&'static str, &'static [&'static str])],
+    /// What a copy is called.
+    pub ids: &'static [(&'static str, &'static str)],
+    /// Whether the name of a file is made of a digest, so that copies call it something else.
+    pub hides_name: fn(&str) -> bool,
+    /// Rules that need what is withheld.
+    pub needs: &'static [RuleNeeds],
+    /// Digests that the format makes of more than one value, or of what the bundle does not hold:
+    /// those that would give away one of the withheld places, by their hex digits.
+    pub bound: fn(&BTreeMap<String, Value>, &[PlaceRef<'_>]) -> Vec<String>,
+}
+
+/// Where a bundle keeps its commitment.
+pub enum Keeping {
+    /// In REDACTION.json, with REDACTION_SALT.json beside it. Copies do without these files.
+    Files(&'static [&'static str]),
+    /// In a member of its main document, which is committed to without some of its members.
+    Member {
+        /// The document.
+        file: &'static str,
+        /// Names that lead to the member.
+        steps: &'static [&'static str],
+        /// Members at the top of the document that copies do without.
+        left_out: &'static [&'static str],
+    },
+}
+
+/// Rules that cannot be checked where something of these files is withheld.
+pub struct RuleNeeds {
+    /// Their ids.
+    pub rules: &'static [&'static str],
+    /// The files; a name that ends with `/` stands for all below it. None: no copy can be checked.
+    pub files: &'static [&'static str],
+}
+
+/// Names of the members that hold the commitment and the salt in a main document.
+const COMMITMENT: &str = "commitment";
+const SALT: &str = "salt";
+
+/// All formats that can be sealed for redaction.
+pub fn redactable_formats() -> impl Iterator<Item = &'static Redactable> {
+    REGISTRY
+        .iter()
+        .filter_map(|definition| definition.redactable())
+}
+
+/// The format that a commitment names.
+pub fn redactable(format: &str) -> Option<&'static Redactable> {
+    redactable_formats().find(|redactable| redactable.format.name() == format)
+}
+
+impl Redactable {
+    /// Whether copies do without this file.
+    pub fn leaves_out(&self, path: &str) -> bool {
+        matches!(self.keeping, Keeping::Files(names) if names.contains(&path))
+    }
+
+    /// A document as it is committed to: without members that copies do without.
+    pub fn strip(&self, path: &str, document: &mut Value) {
+        if let (Keeping::Member { file, left_out, .. }, Value::Object(members)) =
+            (&self.keeping, document)
+            && *file == path
+        {
+            members.retain(|name, _| !name.as_str().is_some_and(|name| left_out.contains(&name)));
+        }
+    }
+
+    /// The member that holds the commitment: the path of its document, and the way to it.
+    pub fn member(&self) -> Option<(&'static str, &'static [&'static str])> {
+        match self.keeping {
+            Keeping::Files(_) => None,
+            Keeping::Member { file, steps, .. } => Some((file, steps)),
+        }
+    }
+
+    /// What such a member holds: the commitment, and random bytes that keep digests of the document
+    /// from being guessed.
+    pub fn member_value(commitment: Value, salt: String) -> Value {
+        Value::object([(COMMITMENT, commitment), (SALT, Value::from(salt))])
+    }
+
+    /// The commitment in a main document, as a copy has it in REDACTION.json.
+    pub fn commitment_in(&self, document: &Value) -> Option<Vec<u8>> {
+        let (_, steps) = self.member()?;
+        let member = steps
+            .iter()
+            .try_fold(document, |value, name| value.get(name))?;
+        canonical_bytes(member.get(COMMITMENT)?, Dialect::Jcs).ok()
+    }
+
+    /// Whether a member of a main document holds a sound commitment and a salt, and nothing else.
+    pub fn is_member(value: &Value) -> bool {
+        let Value::Object(members) = value else {
+            return false;
+        };
+        let salt = value.get(SALT).and_then(Value::as_str);
+        let commitment = value.get(COMMITMENT);
+        let commitment = commitment.and_then(|value| canonical_bytes(value, Dialect::Jcs).ok());
+        members.len() == 2
+            && commitment.is_some_and(|bytes| Redaction::parse(&bytes).is_ok())
+            && salt.is_some_and(|salt| Digest::parse_hex(salt).is_ok())
+    }
+
+    /// What copies call the file at `path`.
+    pub fn name_in_copies(&self, path: &str, seed: &Seed) -> String {
+        if !(self.hides_name)(path) {
+            return path.to_owned();
+        }
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let ending = name.split_once('.').map_or("", |(_, ending)| ending);
+        let digits = seed.blind(&Digest::of(path.as_bytes())).hex_prefix(16);
+        match folder {
+            "" => format!("{digits}.{ending}"),
+            folder => format!("{folder}/{digits}.{ending}"),
+        }
+    }
+
+    /// Whether withholding `pointer` of the file at `path` (none: the whole file) would hide
+    /// something that stays: that something.
+    pub fn conflict(&self, path: &str, pointer: Option<&str>) -> Option<String> {
+        let (file, places) = self.stays.iter().find(|(file, _)| *file == path)?;
+        let hides = |place: &&&str| {
+            let place: &str = place;
+            let is_below = |above: &str, below: &str| {
+                let rest = below.strip_prefix(above);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            pointer.is_none_or(|pointer| is_below(pointer, place) || is_below(place, pointer))
+        };
+        let place = places.iter().find(hides)?;
+        Some(format!("{file}#{place}"))
+    }
+
+    /// What should stay and is not shown, of a document that is.
+    pub(super) fn missing(&self, path: &str, document: &Value) -> Vec<&'static str> {
+        let of_file = self.stays.iter().find(|(file, _)| *file == path);
+        let places = of_file.map_or(&[][..], |(_, places)| places);
+        // What a place stands in may be withheld as a whole.
+        let is_missing = |place: &&&str| {
+            let ends = place
+                .match_indices('/')
+                .map(|(at, _)| at)
+                .chain([place.len()]);
+            let mut above = ends.map(|end| find_value(document, &place[..end]));
+            above.any(|value| value.is_some_and(|value| read_marker(value).is_some()))
+                || find_value(document, place).is_some_and(has_marker)
+        };
+        places.iter().filter(is_missing).copied().collect()
+    }
+
+    /// The rules that cannot be checked when these places are withheld, sorted.
+    pub fn unchecked(&self, withheld: &[PlaceRef<'_>]) -> Vec<&'static str> {
+        let fits = |name: &&str| {
+            let is_of = |(path, _): &PlaceRef<'_>| match name.ends_with('/') {
+                true => path.starts_with(*name),
+                false => path == name,
+            };
+            withheld.iter().any(is_of)
+        };
+        let lost = self
+            .needs
+            .iter()
+            .filter(|needs| needs.files.is_empty() || needs.files.iter().any(fits));
+        let mut rules: Vec<_> = lost.flat_map(|needs| needs.rules).copied().collect();
+        rules.sort_by_key(|rule| {
+            let digits = rule.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
+            (&rule[..digits], rule[digits..].parse::<u32>().unwrap_or(0))
+        });
+        rules.dedup();
+        rules
+    }
+}
+
+/// Digits of digests and content ids in a text: all 64, or 16 behind an underscore, or eight alone.
+pub fn digest_digits(text: &str) -> Option<&str> {
+    let is_hex = |text: &str| {
+        text.bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let digits = text
+        .rsplit_once(['_', ':'])
+        .map_or(text, |(_, digits)| digits);
+    let is_whole = digits.len() == text.len();
+    let counts = match digits.len() {
+        64 => true,
+        16 => !is_whole || is_hex(text),
+        8 => is_whole,
+        _ => false,
+    };
+    (counts && is_hex(digits)).then_some(digits)
+}
+
+/// Every digest in a value, and the digests that stand beside it or beside what holds it: in our
+/// formats those are over it.
+pub fn digests_around(document: &Value, pointer: Option<&str>, found: &mut Vec<String>) {
+    fn collect(value: &Value, found: &mut Vec<String>) {
+        let mut note = |text: &JsonString| {
+            let text = text.to_lossy();
+            found.extend(digest_digits(&text).map(str::to_owned));
+        };
+        match value {
+            Value::String(text) => note(text),
+            Value::Array(elements) => elements.iter().for_each(|value| collect(value, found)),
+            Value::Object(members) => {
+                members.keys().for_each(note);
+                members.values().for_each(|value| collect(value, found));
+            }
+            _ => {}
+        }
+    }
+    let Some(pointer) = pointer else {
+        return collect(document, found);
+    };
+    let mut names = pointer.split('/').skip(1);
+    let mut at = document;
+    loop {
+        let Some(name) = names.next() else {
+            return collect(at, found);
+        };
+        let name = name.replace("~1", "/").replace("~0", "~");
+        // The name of what is withheld, or of what holds it.
+        found.extend(digest_digits(&name).map(str::to_owned));
+        let next = match at {
+            Value::Object(members) => {
+                for member in members.values() {
+                    if let Value::String(text) = member {
+                        found.extend(digest_digits(&text.to_lossy()).map(str::to_owned));
+                    }
+                }
+                members.get(&JsonString::from(name.as_str()))
+            }
+            Value::Array(elements) => name.parse::<usize>().ok().and_then(|at| elements.get(at)),
+            _ => None,
+        };
+        match next {
+            Some(next) => at = next,
+            None => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_bundle() -> &'static Redactable {
+        redactable("run-bundle").unwrap()
+    }
+
+    #[test]
+    fn dropping_what_stays_or_what_holds_it_is_a_conflict() {
+        for (path, pointer) in [
+            ("RUN_META.json", None),
+            ("RUN_META.json", Some("")),
+            ("RUN_META.json", Some("/run_id")),
+            ("RUN_OUTPUT.json", Some("/engine")),
+            ("RUN_OUTPUT.json", Some("/semantics/x")),
+        ] {
+            let conflict = run_bundle().conflict(path, pointer);
+            assert!(conflict.is_some(), "{path} {pointer:?}");
+        }
+        for (path, pointer) in [
+            ("RUN_INPUT.json", None),
+            ("RUN_META.json", Some("/run_id2")),
+            ("RUN_OUTPUT.json", Some("/outputs")),
+        ] {
+            assert_eq!(run_bundle().conflict(path, pointer), None);
+        }
+    }
+
+    #[test]
+    fn every_redactable_format_shows_what_it_is_called() {
+        let mut count = 0;
+        for redactable in redactable_formats() {
+            count += 1;
+            for (file, place) in redactable.ids {
+                let stays = redactable.stays.iter().find(|(name, _)| name == file);
+                assert!(
+                    stays.is_some_and(|(_, places)| places.contains(place)),
+                    "{file}{place}"
+                );
+            }
+        }
+        assert_eq!(count, 3);
+    }
+
+    #[test]
+    fn digits_of_digests_and_ids_are_told_from_words() {
+        let digest = "0".repeat(64);
+        assert_eq!(digest_digits(&digest), Some(&*digest));
+        assert_eq!(digest_digits(&format!("sha256:{digest}")), Some(&*digest));
+        assert_eq!(
+            digest_digits("node_0123456789abcdef"),
+            Some("0123456789abcdef")
+        );
+        assert_eq!(digest_digits("0123abcd"), Some("0123abcd"));
+        for text in ["", "run_1", "a_deadbeef", "0123456789ABCDEF", "2023-11-14"] {
+            assert_eq!(digest_digits(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn digests_beside_and_above_a_withheld_value_are_found() {
+        let id = |digit: &str| format!("x_{}", digit.repeat(16));
+        let inner = Value::object([("id", id("1")), ("text", "secret".to_owned())]);
+        let other = Value::object([("id", id("2")), ("text", "public".to_owned())]);
+        let document = Value::object([
+            ("id", Value::from(id("0"))),
+            ("nodes", Value::array([inner, other])),
+        ]);
+        let mut found = Vec::new();
+        digests_around(&document, Some("/nodes/0/text"), &mut found);
+        assert_eq!(found, ["0".repeat(16), "1".repeat(16)]);
+    }
+}

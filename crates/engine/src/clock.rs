@@ -1,0 +1,55 @@
+//! Now, for the fields that ask for it, and the one reader of SOURCE_DATE_EPOCH.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use runseal_core::formats::run_bundle::time::Moment;
+
+/// What makes builds repeatable: where it is set, it is now.
+const FIXED: &str = "SOURCE_DATE_EPOCH";
+
+/// Why there is no time to write down.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClockError {
+    /// SOURCE_DATE_EPOCH is set to something else.
+    #[error("{FIXED} `{0}` is no integer")]
+    NoInteger(String),
+    /// The calendar does not reach that far.
+    #[error("the time `{0}` is outside the years 0 to 9999")]
+    OutOfRange(i64),
+    /// A clock that cannot be right.
+    #[error("the system's clock stands before 1970")]
+    Before1970,
+}
+
+/// The seconds since 1970 that SOURCE_DATE_EPOCH fixes, where it is set.
+///
+/// # Errors
+/// When it is set to something that is no time.
+pub fn fixed_seconds() -> Result<Option<i64>, ClockError> {
+    let Some(text) = std::env::var_os(FIXED) else {
+        return Ok(None);
+    };
+    let seconds = text.to_str().and_then(|text| text.parse::<i64>().ok());
+    let shown = || text.to_string_lossy().escape_debug().to_string();
+    let seconds = seconds.ok_or_else(|| ClockError::NoInteger(shown()))?;
+    moment(seconds).map(|_| Some(seconds))
+}
+
+/// The time, or the one that SOURCE_DATE_EPOCH fixes.
+///
+/// # Errors
+/// When there is none that can be written down.
+pub fn now() -> Result<Moment, ClockError> {
+    if let Some(seconds) = fixed_seconds()? {
+        return moment(seconds);
+    }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seconds = since
+        .ok()
+        .and_then(|since| i64::try_from(since.as_secs()).ok());
+    moment(seconds.ok_or(ClockError::Before1970)?)
+}
+
+fn moment(seconds: i64) -> Result<Moment, ClockError> {
+    Moment::from_unix(seconds).ok_or(ClockError::OutOfRange(seconds))
+}

@@ -1,0 +1,143 @@
+//! Appending to a log: one process at a time, whole batches or nothing.
+
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use runseal_trust::log::tree::{Frontier, leaf_hash};
+use runseal_trust::log::{Checkpoint, SignedNote};
+use rustix::fs::FlockOperation;
+
+use super::files::{CHECKPOINT, ENTRIES, HEAD, Head, LEAVES, LogError, NODES, file_error};
+use super::index::HashIndex;
+use super::store::LogStore;
+use crate::atomic::write_bytes;
+
+/// The one process that appends to a log.
+#[derive(Debug)]
+pub struct Appender {
+    log: LogStore,
+    frontier: Frontier,
+}
+
+impl Appender {
+    /// Opens a log for appending and cuts off what does not count.
+    ///
+    /// # Errors
+    /// When it is none, is cut off, or somebody else appends.
+    pub fn open(folder: &Path) -> Result<Self, LogError> {
+        let options = OpenOptions::new().read(true).write(true).clone();
+        // The lock comes before the head is read, so that what is read is the newest.
+        let entries = folder.join(ENTRIES);
+        LogStore::read_head(folder)?;
+        let lock = options.open(&entries).map_err(file_error(ENTRIES))?;
+        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| LogError::Busy)?;
+        let mut log = LogStore::open_with(folder, &options)?;
+        log.entries = lock;
+        for (file, handle, length) in log.lengths() {
+            handle.set_len(length).map_err(file_error(file))?;
+        }
+        let frontier = Frontier::read(&log, log.size())?;
+        // Hashes that do not give the root are no basis to build on.
+        match frontier.root() == log.state().root {
+            true => Ok(Self { log, frontier }),
+            false => Err(LogError::NoLog("its hashes do not give its root")),
+        }
+    }
+
+    /// The log.
+    pub fn log(&self) -> &LogStore {
+        &self.log
+    }
+
+    /// Appends entries and gives their places: all of them are on disk, or none counts.
+    ///
+    /// # Errors
+    /// When one cannot be stored; then none is.
+    pub fn append(&mut self, batch: &[Vec<u8>]) -> Result<Range<u64>, LogError> {
+        let start = self.log.size();
+        if batch.is_empty() {
+            return Ok(start..start);
+        }
+        if batch
+            .iter()
+            .any(|entry| entry.len() > 4096 || entry.contains(&b'\n'))
+        {
+            return Err(LogError::Entry);
+        }
+        let mut frontier = self.frontier.clone();
+        let mut entry_bytes = self.log.head.entry_bytes;
+        let lengths = self.log.lengths().map(|(_, _, length)| length);
+        let files = [&self.log.entries, &self.log.leaves, &self.log.nodes];
+        let names = [ENTRIES, LEAVES, NODES];
+        let mut writers = Vec::new();
+        for ((mut file, name), length) in files.into_iter().zip(names).zip(lengths) {
+            file.seek(SeekFrom::Start(length))
+                .map_err(file_error(name))?;
+            writers.push(BufWriter::with_capacity(1 << 16, file));
+        }
+        let mut write = |file: usize, bytes: &[u8]| {
+            writers[file]
+                .write_all(bytes)
+                .map_err(file_error(names[file]))
+        };
+        for entry in batch {
+            write(0, entry)?;
+            write(0, b"\n")?;
+            entry_bytes += entry.len() as u64 + 1;
+            let leaf = leaf_hash(entry);
+            write(1, leaf.as_bytes())?;
+            write(1, &entry_bytes.to_be_bytes())?;
+            for node in frontier.push(leaf) {
+                write(2, node.as_bytes())?;
+            }
+        }
+        for (writer, name) in writers.into_iter().zip(names) {
+            let file = writer.into_inner();
+            let file = file.map_err(|error| file_error(name)(error.into_error()))?;
+            file.sync_data().map_err(file_error(name))?;
+        }
+        let head = Head {
+            checkpoint: Checkpoint {
+                origin: self.log.state().origin.clone(),
+                size: frontier.size(),
+                root: frontier.root(),
+            },
+            entry_bytes,
+        };
+        write_bytes(&self.log.folder.join(HEAD), head.to_text().as_bytes())?;
+        self.log.head = head;
+        self.log.index = HashIndex::default();
+        self.frontier = frontier;
+        Ok(start..self.log.size())
+    }
+
+    /// Keeps a signed checkpoint of the log as it is now. Whoever signs two checkpoints that no
+    /// tree has both of has forked the log, so the one before is looked at first.
+    ///
+    /// # Errors
+    /// When the checkpoint signed last is not of this tree.
+    pub fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError> {
+        self.check_last()?;
+        let path = self.log.folder.join(CHECKPOINT);
+        Ok(write_bytes(&path, note.to_text().as_bytes())?)
+    }
+
+    /// Fails where the checkpoint signed last is not of this tree.
+    ///
+    /// # Errors
+    /// Then, and when the log cannot be read.
+    pub fn check_last(&self) -> Result<(), LogError> {
+        let Some(last) = self.log.signed_checkpoint()? else {
+            return Ok(());
+        };
+        let last = Checkpoint::parse(&last.text)
+            .map_err(|_| LogError::NoLog("its file `checkpoint` is no checkpoint"))?;
+        match self.log.agrees_with(&last)? {
+            true => Ok(()),
+            false => Err(LogError::Forked(last.size)),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The files of a log: what they are called, what counts of them, and what can be wrong.
+
+use std::io::{self, Read};
+
+use runseal_core::digest::Digest;
+use runseal_core::source::SourceError;
+use runseal_trust::encoding::{decode_base64, encode_base64};
+use runseal_trust::log::Checkpoint;
+use thiserror::Error;
+
+use crate::atomic::WriteError;
+use crate::staging::StagingError;
+
+pub(super) const ENTRIES: &str = "entries";
+pub(super) const LEAVES: &str = "leaves";
+pub(super) const NODES: &str = "nodes";
+pub(super) const HEAD: &str = "head";
+pub(super) const CHECKPOINT: &str = "checkpoint";
+const FIRST_LINE: &str = "runseal-log@v1";
+/// Bytes of an entry in `leaves`: its hash and its end.
+pub(super) const LEAF: u64 = 40;
+pub(super) const NODE: u64 = 32;
+/// The longest `head` and the longest checkpoint.
+pub(super) const MAX_SMALL: u64 = 1 << 20;
+
+/// Why a log cannot be used.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// It could not be made.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// A file of it could not be read or written.
+    #[error("`{file}` of the log could not be used")]
+    File {
+        /// Which.
+        file: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is no log of ours.
+    #[error("it is no log: {0}")]
+    NoLog(&'static str),
+    /// A file is shorter than the log says.
+    #[error("`{file}` of the log is cut off: it has {actual} bytes, and {expected} count")]
+    Cut {
+        /// Which.
+        file: &'static str,
+        /// How many bytes count.
+        expected: u64,
+        /// How many there are.
+        actual: u64,
+    },
+    /// Somebody else appends.
+    #[error("another process is appending to the log")]
+    Busy,
+    /// An entry that cannot be stored.
+    #[error("an entry is one line of at most 4096 bytes")]
+    Entry,
+    /// More entries were asked for than there are.
+    #[error("the log has {size} entries; {asked} was asked for")]
+    Beyond {
+        /// How many it has.
+        size: u64,
+        /// Which one was asked for.
+        asked: u64,
+    },
+    /// The checkpoint that was signed last is not of this tree.
+    #[error(
+        "the checkpoint signed last, of {0} entries, is not of this log: it was rolled back or changed"
+    )]
+    Forked(u64),
+    /// The name of a log is one line without white space.
+    #[error("a log's name has no white space and no `+`")]
+    Name,
+}
+
+pub(super) fn file_error(file: &'static str) -> impl Fn(io::Error) -> LogError + Copy {
+    move |source| LogError::File { file, source }
+}
+
+/// What counts of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) checkpoint: Checkpoint,
+    pub(super) entry_bytes: u64,
+}
+
+impl Head {
+    pub(super) fn to_text(&self) -> String {
+        let Checkpoint { origin, size, root } = &self.checkpoint;
+        let root = encode_base64(root.as_bytes());
+        format!(
+            "{FIRST_LINE}\n{origin}\n{size}\n{root}\n{}\n",
+            self.entry_bytes
+        )
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.strip_suffix('\n')?.split('\n');
+        if lines.next()? != FIRST_LINE {
+            return None;
+        }
+        let origin = lines.next()?.to_owned();
+        let size = lines.next()?.parse().ok()?;
+        let root: [u8; 32] = decode_base64(lines.next()?)?.try_into().ok()?;
+        let entry_bytes = lines.next()?.parse().ok()?;
+        let checkpoint = Checkpoint {
+            origin,
+            size,
+            root: Digest::from_bytes(root),
+        };
+        lines.next().is_none().then_some(Self {
+            checkpoint,
+            entry_bytes,
+        })
+    }
+}
+
+/// How many complete subtrees of two entries or more there are.
+pub(super) fn node_count(size: u64) -> u64 {
+    size - u64::from(size.count_ones())
+}
+
+/// Where the complete subtree at `level` (1 or more) and `index` stands in `nodes`: it is
+/// completed by the last entry below it, after those that are smaller.
+pub(super) fn node_place(level: u32, index: u64) -> u64 {
+    let last = ((index + 1) << level) - 1;
+    node_count(last) + u64::from(level) - 1
+}
+
+/// Reads exactly as many bytes as `buffer` has, or says that the file is too short.
+pub(super) fn read_next(
+    file: &mut impl Read,
+    name: &'static str,
+    buffer: &mut [u8],
+) -> Result<(), LogError> {
+    file.read_exact(buffer).map_err(file_error(name))
+}

@@ -1,0 +1,111 @@
+//! What observation missed, in words, and how what was seen is named in them.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use runseal_core::formats::run_bundle::recorded::CaptureGap;
+use runseal_sandbox::{Gap, Observation};
+
+/// Examples that a gap names.
+const SHOWN: usize = 5;
+
+/// What observation itself says that it missed, and what the command was refused.
+pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
+    let mut gaps = BTreeSet::new();
+    let mut add = |kind: &str, detail: String| {
+        gaps.insert(CaptureGap {
+            kind: kind.to_owned(),
+            detail,
+        });
+    };
+    for attempt in &observation.network {
+        let program = attempt.program.display();
+        let ending = match attempt.is_refused {
+            true => "and was refused",
+            false => "and got it",
+        };
+        add(
+            "network",
+            format!("{program} asked for {} {ending}", attempt.target),
+        );
+    }
+    for gap in &observation.gaps {
+        let (kind, detail) = match gap {
+            Gap::NotObserved { reason } => {
+                ("not-observed", format!("nothing was observed: {reason}"))
+            }
+            Gap::TooManyFiles { not_kept } => (
+                "too-many-files",
+                format!("{not_kept} opens of further files were not kept"),
+            ),
+            Gap::TooManyPrograms => (
+                "too-many-programs",
+                "more programs used randomness, threads or the network than are kept".to_owned(),
+            ),
+            Gap::Unresolved { count } => (
+                "unresolved",
+                format!(
+                    "{count} opens could not be told: their process was gone or changed the name"
+                ),
+            ),
+            Gap::MountBelow { path } => (
+                "mount",
+                format!(
+                    "`{}` is another file system and was not shown",
+                    path.display()
+                ),
+            ),
+            // Where the copy was means nothing to anybody.
+            Gap::CopiedFolder { .. } => (
+                "copied-folder",
+                "the command ran in a copy of the folder, under another path".to_owned(),
+            ),
+        };
+        add(kind, detail);
+    }
+    gaps
+}
+
+/// `/proc/17/stat` as `/proc/<process>/stat`: numbers of processes mean nothing later.
+pub(super) fn general_name(path: &Path) -> String {
+    let part = |part: &OsStr| match part.to_str() {
+        Some(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            "<process>".to_owned()
+        }
+        _ => part.to_string_lossy().into_owned(),
+    };
+    path.iter()
+        .map(part)
+        .collect::<Vec<_>>()
+        .join("/")
+        .replacen("//", "/", 1)
+}
+
+/// The first of some names, and how many more there are.
+pub(super) fn some_of(names: &[String]) -> String {
+    let shown = names
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn general_name_has_no_process_numbers() {
+        assert_eq!(
+            general_name(Path::new("/proc/17/stat")),
+            "/proc/<process>/stat"
+        );
+        assert_eq!(general_name(Path::new("/sys/x1")), "/sys/x1");
+    }
+}

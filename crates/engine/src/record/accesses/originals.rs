@@ -1,0 +1,146 @@
+//! Files that a command was not seen to open for reading, but whose content counts all the same.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use runseal_sandbox::{Changed, FolderLayer};
+
+use super::places::{Places, safe_path, text_of};
+use super::{AccessError, Accesses, ReadFile};
+
+/// Files that are sealed at the most where nothing was seen, and all that may have been read are.
+const MOST_DECLARED: usize = 20_000;
+
+impl Accesses {
+    /// Sources of Python modules whose compiled form was read: Python compares the two, and a replay
+    /// has to compile them anew, since times are not kept.
+    pub(super) fn add_sources(&mut self, places: Places<'_>) -> Result<(), AccessError> {
+        let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
+        let sources: BTreeSet<PathBuf> = known
+            .iter()
+            .filter_map(|path| python_source(path))
+            .collect();
+        for source in sources.difference(&known) {
+            self.add_original(source, places, &known)?;
+        }
+        Ok(())
+    }
+    /// Everything below the folder: what may have been read, where nothing was seen.
+    pub(super) fn add_folder(&mut self, places: Places<'_>) -> Result<(), AccessError> {
+        let entries = fs::read_dir(places.folder).map_err(|source| AccessError::List {
+            path: places.folder.to_owned(),
+            source,
+        })?;
+        let known = BTreeSet::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let is_history = entry.file_name() == OsStr::new(".git");
+            if Some(path.as_path()) != places.out && !is_history {
+                self.add_original(&path, places, &known)?;
+            }
+            if self.files.len() > MOST_DECLARED {
+                return Err(AccessError::TooMany(MOST_DECLARED));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the command took away, or changed without being seen to read it, but whose content
+    /// counts: a file that was appended to or only got other rights.
+    pub(super) fn add_originals(
+        &mut self,
+        layer: &FolderLayer,
+        places: Places<'_>,
+    ) -> Result<(), AccessError> {
+        let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
+        for change in layer.changes().iter().filter(|change| change.existed) {
+            let host = places.folder.join(&change.path);
+            let counts = match &change.now {
+                Changed::Deleted => true,
+                Changed::File { .. } => {
+                    let now = layer.open(&change.path);
+                    now.is_ok_and(|now| begins_with_file(now, &host))
+                }
+                _ => false,
+            };
+            if counts {
+                self.add_original(&host, places, &known)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_original(
+        &mut self,
+        host: &Path,
+        places: Places<'_>,
+        known: &BTreeSet<PathBuf>,
+    ) -> Result<(), AccessError> {
+        let Ok(metadata) = fs::symlink_metadata(host) else {
+            return Ok(());
+        };
+        if metadata.is_symlink() {
+            self.add_link(host, places);
+        } else if metadata.is_dir() {
+            for entry in fs::read_dir(host).into_iter().flatten().flatten() {
+                self.add_original(&entry.path(), places, known)?;
+            }
+        } else if metadata.is_file() && !known.contains(host) {
+            let relative = host.strip_prefix(places.folder).unwrap_or(host);
+            self.files.push(ReadFile {
+                host: host.to_owned(),
+                path: text_of(relative)?.to_owned(),
+                place: safe_path(relative)?,
+                when_opened: None,
+            });
+        }
+        Ok(())
+    }
+}
+/// Whether the file at `host` is the beginning of `now`: appended to, or left as it was.
+fn begins_with_file(mut now: fs::File, host: &Path) -> bool {
+    let Ok(mut before) = fs::File::open(host) else {
+        return false;
+    };
+    let is_empty = before.metadata().is_ok_and(|metadata| metadata.len() == 0);
+    let (mut a, mut b) = (vec![0; 64 << 10], vec![0; 64 << 10]);
+    loop {
+        let Ok(count) = crate::input::fill(&mut before, &mut a) else {
+            return false;
+        };
+        if count == 0 {
+            return !is_empty;
+        }
+        match crate::input::fill(&mut now, &mut b[..count]) {
+            Ok(other) if other == count && a[..count] == b[..count] => {}
+            _ => return false,
+        }
+    }
+}
+
+/// `a/b.py` for `a/__pycache__/b.cpython-311.pyc`.
+fn python_source(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".pyc")?;
+    let cache = path.parent()?;
+    if cache.file_name()? != OsStr::new("__pycache__") {
+        return None;
+    }
+    let module = name.split('.').next()?;
+    Some(cache.parent()?.join(format!("{module}.py")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_source_is_found_beside_its_cache() {
+        let source = |path: &str| python_source(Path::new(path));
+        let cached = "/p/lib/__pycache__/helper.cpython-311.opt-1.pyc";
+        assert_eq!(source(cached), Some("/p/lib/helper.py".into()));
+        assert_eq!(source("/p/lib/helper.pyc"), None);
+        assert_eq!(source("/p/__pycache__/helper.txt"), None);
+    }
+}

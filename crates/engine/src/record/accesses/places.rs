@@ -1,0 +1,138 @@
+//! Where a path lies: in the command's folder, among its inputs, on the machine, or where only the
+//! sandbox or the kernel has something.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::path::SafePath;
+
+use super::AccessError;
+
+/// What the sandbox makes by itself; nothing of the machine is in them.
+const OF_THE_SANDBOX: [&str; 4] = [
+    "/etc/group",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+];
+
+/// Which part of the machine a run was to read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places<'a> {
+    /// The command's folder.
+    pub(crate) folder: &'a Path,
+    /// The inputs that were named, as they are on the host: canonical.
+    pub(crate) inputs: &'a [PathBuf],
+    /// Where bundles go, where that was not there when the command ran.
+    pub(crate) out: Option<&'a Path>,
+    /// What else of the host the command saw: toolchains, wherever they lie.
+    pub(crate) shown: &'a [PathBuf],
+}
+
+impl Places<'_> {
+    pub(super) fn shows(&self, path: &Path) -> bool {
+        self.shown.iter().any(|shown| path.starts_with(shown))
+    }
+}
+
+/// Which of the places that a run was to read a path lies in.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum InputPlace<'a> {
+    /// Below the command's folder.
+    Folder(&'a Path),
+    /// Below the folder and named as an input.
+    Named(&'a Path),
+    /// An input outside of the folder.
+    Elsewhere { absolute: &'a Path, place: &'a Path },
+}
+
+impl<'a> InputPlace<'a> {
+    pub(super) fn place(&self) -> &'a Path {
+        match self {
+            Self::Folder(path) | Self::Named(path) => path,
+            Self::Elsewhere { place, .. } => place,
+        }
+    }
+}
+
+pub(super) fn input_of<'a>(path: &'a Path, places: Places<'_>) -> Option<InputPlace<'a>> {
+    let named = places.inputs.iter().find(|input| path.starts_with(input));
+    match (path.strip_prefix(places.folder).ok(), named) {
+        (Some(relative), None) => Some(InputPlace::Folder(relative)),
+        (Some(relative), Some(_)) => Some(InputPlace::Named(relative)),
+        (None, Some(input)) => {
+            // `/data/set/a.csv` of the input `/data/set` goes to `set/a.csv`.
+            let above = input.parent().unwrap_or(Path::new("/"));
+            let place = path.strip_prefix(above).unwrap_or(path);
+            Some(InputPlace::Elsewhere {
+                absolute: path,
+                place,
+            })
+        }
+        (None, None) => None,
+    }
+}
+
+pub(super) fn is_private(path: &Path) -> bool {
+    ["/tmp", "/dev/shm"].iter().any(|top| path.starts_with(top))
+}
+
+pub(super) fn is_of_the_kernel(path: &Path) -> bool {
+    ["/proc", "/sys"].iter().any(|top| path.starts_with(top))
+}
+
+/// Whether a file outside of the folder is one of the machine's that can be hashed.
+pub(crate) fn is_of_the_machine(path: &Path) -> bool {
+    let is_own = OF_THE_SANDBOX.iter().any(|own| path == Path::new(own));
+    !is_own && !is_private(path) && !is_of_the_kernel(path) && !path.starts_with("/dev")
+}
+
+/// Devices that give everybody the same.
+pub(super) fn is_harmless(path: &Path) -> bool {
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"]
+        .iter()
+        .any(|own| path == Path::new(own))
+        || path.starts_with("/proc")
+}
+
+pub(super) fn text_of(path: &Path) -> Result<&str, AccessError> {
+    path.to_str().ok_or_else(|| AccessError::Name {
+        shown: path
+            .as_os_str()
+            .as_encoded_bytes()
+            .escape_ascii()
+            .to_string(),
+        why: "it is no UTF-8".to_owned(),
+    })
+}
+
+pub(super) fn safe_path(path: &Path) -> Result<SafePath, AccessError> {
+    let text = text_of(path)?;
+    SafePath::parse(text).map_err(|fault| AccessError::Name {
+        shown: text.escape_debug().to_string(),
+        why: fault.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_elsewhere_keeps_its_own_name_and_what_is_below_it() {
+        let inputs = [PathBuf::from("/data/set"), PathBuf::from("/p/own.csv")];
+        let places = Places {
+            folder: Path::new("/p"),
+            inputs: &inputs,
+            out: None,
+            shown: &[],
+        };
+        let place = |path: &'static str| {
+            let found = input_of(Path::new(path), places);
+            found.map(|found| found.place().display().to_string())
+        };
+        assert_eq!(place("/data/set/a/b.csv").as_deref(), Some("set/a/b.csv"));
+        assert_eq!(place("/p/own.csv").as_deref(), Some("own.csv"));
+        assert_eq!(place("/p/lib/x.py").as_deref(), Some("lib/x.py"));
+        assert_eq!(place("/data/settle"), None);
+    }
+}

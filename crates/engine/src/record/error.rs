@@ -1,0 +1,83 @@
+//! Why a command was not recorded.
+
+use std::io;
+
+use runseal_core::canon::NoCanonicalForm;
+use runseal_core::source::SourceError;
+use runseal_core::verify::Finding;
+use runseal_sandbox::outputs::OutputError;
+
+use super::accesses::AccessError;
+use super::run::RunError;
+use crate::run::seal::SealError;
+use crate::run::staging::RunFilesError;
+
+/// Why nothing was sealed. Nothing is left behind either.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// It was not run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// It ended badly.
+    #[error("the command {how}")]
+    Failed {
+        /// How it ended.
+        how: String,
+        /// What it said on standard error, as it said it.
+        stderr: Vec<u8>,
+    },
+    /// What it read cannot be sealed.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// A file changed while it was read.
+    #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
+    Changed(String),
+    /// It left something that is no artifact.
+    #[error("the command left `{path}`, which cannot be sealed: {why}")]
+    Left {
+        /// What it left.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What it left could not be read.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// Somebody stopped it.
+    #[error("interrupted")]
+    Interrupted,
+    /// Something could not be read or written, or the target exists.
+    #[error(transparent)]
+    Files(#[from] RunFilesError),
+    /// Something could not be read.
+    #[error(transparent)]
+    Read(#[from] SourceError),
+    /// The command has a text without canonical form.
+    #[error(transparent)]
+    NoForm(#[from] NoCanonicalForm),
+    /// What models were asked and answered cannot be kept.
+    #[error("what models were asked cannot be sealed: {0}")]
+    Models(String),
+    /// The bundle does not verify.
+    #[error("the bundle would not verify")]
+    Rejected(Vec<Finding>),
+}
+
+impl From<SealError> for RecordError {
+    fn from(error: SealError) -> Self {
+        match error {
+            SealError::Rejected(findings) => Self::Rejected(findings),
+            SealError::Sandbox(error) => Self::Run(error.into()),
+            SealError::Files(error) => Self::Files(error),
+            SealError::Read(error) => Self::Read(error),
+        }
+    }
+}
+
+/// An error of the work folder, as it is told.
+pub(crate) fn work_error(source: io::Error) -> RecordError {
+    RecordError::Read(SourceError::Io {
+        path: "the work folder".to_owned(),
+        source,
+    })
+}

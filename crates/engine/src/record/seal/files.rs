@@ -1,0 +1,233 @@
+//! The files of a recorded command's bundle: what it read, if that is still what was read, and what
+//! it left.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
+use runseal_core::digest::Digest;
+use runseal_core::formats::run_bundle::layout::{
+    ARTIFACTS_FOLDER, MODEL_BODIES_FOLDER, MODEL_IO, STDERR_LOG, STDIN, STDOUT_LOG,
+};
+use runseal_core::formats::run_bundle::recorded::CaptureGap;
+use runseal_core::limits::JsonLimits;
+use runseal_core::path::SafePath;
+use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
+use runseal_sandbox::Changed;
+
+use super::Sealing;
+use crate::directory::{DirectorySource, RootLink};
+use crate::input::open_regular;
+use crate::record::accesses::{Accesses, ReadFile};
+use crate::record::documents::{FileEntry, Given};
+use crate::record::environment::modified_ns;
+use crate::record::error::RecordError;
+use crate::record::run::CommandRun;
+use crate::run::staging::Stored;
+
+impl Sealing<'_> {
+    pub(super) fn put_all(
+        &mut self,
+        files: &[ReadFile],
+        folder: &str,
+    ) -> Result<Vec<FileEntry>, RecordError> {
+        let mut used = BTreeSet::new();
+        let mut entries = Vec::new();
+        for file in files {
+            self.check_interrupted()?;
+            // Two inputs of the same name get folders of their own.
+            let mut to = format!("{folder}/{}", file.place);
+            for number in 2.. {
+                if used.insert(to.clone()) {
+                    break;
+                }
+                to = format!("{folder}/{number}/{}", file.place);
+            }
+            entries.push(self.put_read(file, &to)?);
+        }
+        Ok(entries)
+    }
+
+    /// Seals a file that was read, if it still is what was read.
+    fn put_read(&mut self, file: &ReadFile, to: &str) -> Result<FileEntry, RecordError> {
+        let (handle, _) = open_regular(&file.host)?;
+        let look = |handle: &File| {
+            let metadata = handle.metadata().map_err(|source| SourceError::Io {
+                path: file.path.clone(),
+                source,
+            })?;
+            Ok::<_, RecordError>((metadata.len(), modified_ns(&metadata), metadata.mode()))
+        };
+        let before = look(&handle)?;
+        let changed = || RecordError::Changed(file.path.clone());
+        if file
+            .when_opened
+            .is_some_and(|opened| opened != (before.0, before.1))
+        {
+            return Err(changed());
+        }
+        let is_sealed = self
+            .request
+            .reference_above
+            .is_none_or(|most| before.0 <= most);
+        let stored = match is_sealed {
+            true => self.files.put_user_file(&handle, before.0, to)?,
+            false => self.files.digest_user_file(&handle, before.0, to)?,
+        };
+        let after = look(&handle)?;
+        if stored.bytes != before.0 || after != before {
+            return Err(changed());
+        }
+        Ok(entry_of(file.path.clone(), stored, before.2))
+    }
+
+    /// Stores what models were asked and answered, with its large bodies; gives its entry and how many
+    /// calls there were.
+    pub(super) fn put_models(&mut self) -> Result<Option<(FileEntry, usize)>, RecordError> {
+        let recording = self
+            .models
+            .as_ref()
+            .and_then(|models| models.recording.clone());
+        let Some(recording) = recording else {
+            return Ok(None);
+        };
+        let folder = recording.parent().unwrap_or(Path::new("."));
+        let source = DirectorySource::open(folder, RootLink::Follow)?;
+        let malformed = |fault: &dyn std::fmt::Display| RecordError::Models(fault.to_string());
+        let path = SafePath::parse(MODEL_IO).map_err(|fault| malformed(&fault))?;
+        let bytes = source.read(&path, JsonLimits::LARGEST_DOCUMENT)?;
+        let document = parse_document(&bytes, &ReadOptions::default());
+        let document = document.map_err(|error| malformed(&error.kind))?;
+        let stored = canonical_bytes(document.root(), Dialect::Jcs)?;
+        self.files.put_bytes(MODEL_IO, &stored)?;
+        let calls = document
+            .root()
+            .get("interactions")
+            .map_or(0, |list| list.len());
+        for entry in source.entries()? {
+            let EntryName::Safe(path) = entry.name else {
+                continue;
+            };
+            let is_body = path.as_str().starts_with(MODEL_BODIES_FOLDER);
+            if entry.kind == EntryKind::File && is_body {
+                self.files.copy(&source, &path, path.as_str())?;
+            }
+        }
+        Ok(Some((log_entry(MODEL_IO, MODEL_IO, &stored), calls)))
+    }
+
+    pub(super) fn put_stdin(&mut self) -> Result<Option<FileEntry>, RecordError> {
+        let stdin = &self.request.command.stdin;
+        if stdin.is_empty() {
+            return Ok(None);
+        }
+        self.files.put_bytes(STDIN, stdin)?;
+        Ok(Some(log_entry("-", STDIN, stdin)))
+    }
+
+    pub(super) fn put_outputs(
+        &mut self,
+        run: &CommandRun,
+        accesses: &mut Accesses,
+    ) -> Result<Given, RecordError> {
+        let outcome = &run.recorded.outcome;
+        self.files.put_bytes(STDOUT_LOG, &outcome.stdout.bytes)?;
+        self.files.put_bytes(STDERR_LOG, &outcome.stderr.bytes)?;
+        let mut given = Given {
+            ending: outcome.ending,
+            stdout: log_entry("stdout", STDOUT_LOG, &outcome.stdout.bytes),
+            stderr: log_entry("stderr", STDERR_LOG, &outcome.stderr.bytes),
+            outputs: Vec::new(),
+            folders: Vec::new(),
+            deleted: Vec::new(),
+        };
+        let Some(layer) = &run.recorded.layer else {
+            return Ok(given);
+        };
+        let mut left_out = 0_usize;
+        let changes = layer.changes();
+        for (at, change) in changes.iter().enumerate() {
+            self.check_interrupted()?;
+            if self.is_left_out(&change.path) && change.now != Changed::Deleted {
+                left_out += usize::from(!matches!(change.now, Changed::Folder { .. }));
+                continue;
+            }
+            let path = output_path(&change.path)?;
+            match &change.now {
+                Changed::File { bytes, mode } => {
+                    let handle = layer.open(&change.path)?;
+                    let to = format!("{ARTIFACTS_FOLDER}/{path}");
+                    let stored = self.files.put_user_file(&handle, *bytes, &to)?;
+                    given.outputs.push(entry_of(path, stored, *mode));
+                }
+                Changed::Folder { .. } => {
+                    let next = changes.get(at + 1).map(|next| next.path.as_encoded_bytes());
+                    let below = format!("{path}/");
+                    let is_empty = !next.is_some_and(|next| next.starts_with(below.as_bytes()));
+                    if !change.existed && is_empty {
+                        given.folders.push(path);
+                    }
+                }
+                Changed::Deleted => given.deleted.push(path),
+                Changed::Link { .. } => return Err(left(path, "it is a symbolic link")),
+                Changed::Pipe => return Err(left(path, "it is a named pipe")),
+                Changed::Socket => return Err(left(path, "it is a socket")),
+                Changed::Device => return Err(left(path, "it is a device")),
+            }
+        }
+        if left_out > 0 {
+            accesses.gaps.insert(CaptureGap {
+                kind: "not-kept".to_owned(),
+                detail: format!("{left_out} files were written that --keep leaves out"),
+            });
+        }
+        Ok(given)
+    }
+
+    fn is_left_out(&self, path: &OsStr) -> bool {
+        let keep = self.request.keep.as_ref();
+        keep.is_some_and(|keep| !keep.is_match(Path::new(path)))
+    }
+}
+
+fn entry_of(path: String, stored: Stored, mode: u32) -> FileEntry {
+    FileEntry {
+        path,
+        sha256: stored.sha256,
+        bytes: stored.bytes,
+        is_executable: mode & 0o111 != 0,
+        stored: stored.place,
+    }
+}
+
+fn log_entry(path: &str, stored: &str, bytes: &[u8]) -> FileEntry {
+    FileEntry {
+        path: path.to_owned(),
+        sha256: Digest::of(bytes),
+        bytes: bytes.len() as u64,
+        is_executable: false,
+        stored: Some(stored.to_owned()),
+    }
+}
+
+fn left(path: String, why: &str) -> RecordError {
+    RecordError::Left {
+        path,
+        why: why.to_owned(),
+    }
+}
+
+/// The path of something that was left, if a bundle can hold it.
+pub(crate) fn output_path(path: &OsStr) -> Result<String, RecordError> {
+    let shown = path.as_encoded_bytes().escape_ascii().to_string();
+    let Some(text) = path.to_str() else {
+        return Err(left(shown, "its name is no UTF-8"));
+    };
+    match SafePath::parse(text) {
+        Ok(path) => Ok(path.to_string()),
+        Err(fault) => Err(left(shown, &format!("unsafe name: {fault}"))),
+    }
+}

@@ -1,0 +1,211 @@
+//! What a replay gave beside what was sealed: the output member by member, artifacts by hash.
+
+use std::collections::BTreeMap;
+
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::digest::Digest;
+use runseal_core::formats::run_bundle::CollectedRun;
+use runseal_core::formats::run_bundle::index::{InputArtifact, parse_input_artifacts};
+use runseal_core::formats::run_bundle::layout::{
+    INPUT_ARTIFACT_INDEX, RUN_INPUT, RUN_OUTPUT, RUN_PARAMETERS,
+};
+use runseal_core::formats::run_bundle::{EntryFact, pointer};
+use runseal_core::path::SafePath;
+use runseal_core::verify::Finding;
+
+use super::{Comparison, Divergence};
+use crate::run::complete::{complete_output, reject};
+use crate::run::contracts::Engine;
+use crate::run::execute::Ran;
+use crate::run::seal::{SealError, parse_value};
+use crate::run::staging::RunFiles;
+use crate::run::verify::VerifiedRun;
+
+/// Characters of a value that a divergence shows.
+const SHOWN: usize = 200;
+
+/// What was sealed, ready to be given to the engine and compared with.
+pub(super) struct SealedRun {
+    pub(super) input: Vec<u8>,
+    inputs_hash: Digest,
+    pub(super) output: Value,
+    upstream_list: Option<Vec<InputArtifact>>,
+    artifacts: BTreeMap<String, Digest>,
+    pub(super) upstream: Option<std::path::PathBuf>,
+    pub(super) parameters: Option<std::path::PathBuf>,
+    /// Holds what the engine is given; taken away with this.
+    _given: RunFiles,
+}
+
+impl SealedRun {
+    pub(super) fn read(run: &VerifiedRun<'_>) -> Result<Self, SealError> {
+        // A bundle that holds has both, so nothing else is to be expected; and what cannot be had
+        // is never replaced by something empty, which would then be hashed.
+        let document = |name: &'static str, rule_id| {
+            let missing = || reject(rule_id, name, "it cannot be read");
+            run.document(name).ok_or_else(missing)
+        };
+        let input = canonical_bytes(document(RUN_INPUT, "RB3")?.root(), Dialect::Jcs)
+            .map_err(|error| reject("RB3", RUN_INPUT, error.to_string()))?;
+        let output = document(RUN_OUTPUT, "RB4")?.root().to_value();
+        let upstream_list = run
+            .document(INPUT_ARTIFACT_INDEX)
+            .and_then(|list| parse_input_artifacts(list.root().get("artifacts")?));
+        let mut given = RunFiles::begin(&std::env::temp_dir())?;
+        let mut artifacts = BTreeMap::new();
+        for (path, entry) in run.collected().facts.entries.iter() {
+            let EntryFact::File(fact) = entry else {
+                continue;
+            };
+            if path.starts_with("artifacts/") {
+                artifacts.extend(fact.sha256().map(|digest| (path.to_owned(), digest)));
+            } else if (path.starts_with("upstream/") || path == RUN_PARAMETERS)
+                && let Ok(from) = SafePath::parse(path)
+                && let Some(digest) = fact.sha256()
+            {
+                given.copy_verified(run.source(), &from, path, digest)?;
+            }
+        }
+        given.open_up(given.path())?;
+        let place = |name: &str| Some(given.path().join(name)).filter(|path| path.exists());
+        Ok(Self {
+            inputs_hash: Digest::of(&input),
+            input,
+            output,
+            upstream_list,
+            artifacts,
+            upstream: place("upstream"),
+            parameters: place(RUN_PARAMETERS),
+            _given: given,
+        })
+    }
+}
+
+pub(super) fn failed(sealed: &str, now: &str) -> Comparison {
+    Comparison {
+        divergences: vec![Divergence {
+            path: RUN_OUTPUT.to_owned(),
+            pointer: None,
+            sealed: sealed.to_owned(),
+            now: now.to_owned(),
+            difference: None,
+        }],
+        same_artifacts: 0,
+    }
+}
+
+pub(super) fn compare(
+    sealed: &SealedRun,
+    engine: &Engine,
+    ran: &Ran,
+) -> Result<Comparison, SealError> {
+    let upstream = sealed.upstream_list.as_deref();
+    let output = match complete_output(engine, &ran.stdout, sealed.inputs_hash, upstream) {
+        Ok(output) => output,
+        Err(SealError::Rejected(findings)) => {
+            return Ok(failed(
+                "the output that was sealed",
+                &first_message(&findings),
+            ));
+        }
+        Err(other) => return Err(other),
+    };
+    // Through its canonical text, so that numbers are written alike.
+    let canonical = canonical_bytes(&output, Dialect::Jcs);
+    let output = canonical.ok().and_then(|bytes| parse_value(&bytes).ok());
+    let Some(output) = output else {
+        return Ok(failed(
+            "the output that was sealed",
+            "an output without a canonical form",
+        ));
+    };
+    let mut divergences = Vec::new();
+    compare_values(Some(&sealed.output), Some(&output), "", &mut divergences);
+    // The hash differs because something else does; that comes first.
+    divergences.sort_by_key(|d: &Divergence| d.pointer.as_deref() == Some("/outputs_hash"));
+    let mut now = BTreeMap::new();
+    if !ran.artifacts.is_empty() {
+        let found = CollectedRun::collect(&ran.source()?)?;
+        for (path, entry) in found.facts.entries.iter() {
+            if let EntryFact::File(fact) = entry {
+                now.insert(format!("artifacts/{path}"), fact.sha256());
+            }
+        }
+    }
+    let mut same_artifacts = 0;
+    let paths: std::collections::BTreeSet<&String> =
+        sealed.artifacts.keys().chain(now.keys()).collect();
+    for path in paths {
+        let before = sealed.artifacts.get(path).map(Digest::to_string);
+        let after = now.get(path).map(|digest| match digest {
+            Some(digest) => digest.to_string(),
+            None => "no JSON with a canonical form".to_owned(),
+        });
+        if before == after {
+            same_artifacts += 1;
+            continue;
+        }
+        let nothing = || "nothing".to_owned();
+        divergences.push(Divergence {
+            path: path.clone(),
+            pointer: None,
+            sealed: before.unwrap_or_else(nothing),
+            now: after.unwrap_or_else(nothing),
+            difference: None,
+        });
+    }
+    Ok(Comparison {
+        divergences,
+        same_artifacts,
+    })
+}
+
+fn first_message(findings: &[Finding]) -> String {
+    findings
+        .first()
+        .map_or_else(|| "nothing".to_owned(), |finding| finding.message.clone())
+}
+
+/// Adds every place where two canonical values differ, in the order of the document.
+fn compare_values(
+    sealed: Option<&Value>,
+    now: Option<&Value>,
+    place: &str,
+    divergences: &mut Vec<Divergence>,
+) {
+    match (sealed, now) {
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                let place = pointer::member(place, &key.to_lossy());
+                compare_values(a.get(key), b.get(key), &place, divergences);
+            }
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            for at in 0..a.len().max(b.len()) {
+                let place = pointer::element(place, at);
+                compare_values(a.get(at), b.get(at), &place, divergences);
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => divergences.push(Divergence {
+            path: RUN_OUTPUT.to_owned(),
+            pointer: Some(place.to_owned()),
+            sealed: show(a),
+            now: show(b),
+            difference: None,
+        }),
+    }
+}
+
+fn show(value: Option<&Value>) -> String {
+    let Some(value) = value else {
+        return "nothing".to_owned();
+    };
+    let bytes = canonical_bytes(value, Dialect::Jcs).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.into_owned(),
+    }
+}

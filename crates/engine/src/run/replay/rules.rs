@@ -1,0 +1,126 @@
+//! The document's replay rules: which of them a bundle's report breaks, and whether the engine at
+//! hand is the one that was sealed.
+
+use runseal_core::canon::Node;
+use runseal_core::digest::Digest;
+use runseal_core::formats::run_bundle::layout::{
+    CONTRACTS, ENGINE_FOLDER, MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META,
+};
+use runseal_core::formats::run_bundle::recorded::{ENGINE_LIST, parse_listed_files};
+use runseal_core::path::SafePath;
+use runseal_core::source::{Source, SourceError};
+use runseal_core::verify::Report;
+
+use super::Replay;
+use crate::record::machine::compare_machine;
+use crate::run::command::{compute_executable, permits_version};
+use crate::run::contracts::Engine;
+use crate::run::verify::VerifiedRun;
+
+/// Which replay rule each finding of the verifier breaks.
+pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
+    let mut rules: [Vec<String>; 6] = Default::default();
+    for finding in report.findings() {
+        let rule = match (finding.rule_id, finding.path()) {
+            ("RB1", _) => 1,
+            ("RB3", _) | ("RB8", Some(RUN_INPUT)) => 2,
+            ("RB4" | "RB8", _) => 3,
+            ("RB6" | "RB9", _) => 5,
+            ("RB10", _) => 6,
+            // Unlisted files, wrong hashes, an incomplete index.
+            _ => 4,
+        };
+        let place = finding.path().unwrap_or_default();
+        rules[rule - 1].push(format!("{} {place}: {}", finding.rule_id, finding.message));
+    }
+    rules
+}
+
+/// Rules 5 and 6 for the engine at hand.
+pub(super) fn check_engine(
+    run: &VerifiedRun<'_>,
+    engine: &Engine,
+    replay: &mut Replay,
+) -> Result<(), SourceError> {
+    let environment = run.document(RUN_ENVIRONMENT);
+    let environment = environment.as_ref().map(|document| document.root());
+    match environment {
+        Some(environment) => replay.environment = Some(compare_machine(environment)),
+        None => replay.notes.push(
+            "there is no RUN_ENVIRONMENT.json: what the engine read, its interpreter and libraries \
+             cannot be compared"
+                .to_owned(),
+        ),
+    }
+    let rules = &mut replay.rules;
+    let meta = run.document(RUN_META);
+    let meta = meta.as_ref().map(|document| document.root());
+    let text = |name: &str| Some(meta?.get(name)?.as_str()?.into_owned());
+    let differ = |what: &str, sealed: &str, here: &str| {
+        format!("{what} is `{here}` here, `{sealed}` was sealed")
+    };
+    let code = text("engine_code").unwrap_or_default();
+    if code != engine.code() {
+        rules[5].push(differ("engine_code", &code, engine.code()));
+    }
+    let version = text("engine_version").unwrap_or_default();
+    let same_version = version == engine.version();
+    let permitted = !same_version
+        && run
+            .document(MANIFEST)
+            .is_some_and(|manifest| permits_version(manifest.root(), engine.version()));
+    if !same_version && !permitted {
+        let why = differ("engine_version", &version, engine.version());
+        let hint = "the sealed compatibility.replay_versions does not permit it";
+        rules[5].push(format!("{why}; {hint}"));
+    }
+    if same_version && let Some(sealed) = text("engine_executable_sha256") {
+        let here = compute_executable(engine.source(), engine.command())?.to_string();
+        // Where every file is listed, each is compared, and the program among the machine's.
+        if here != sealed && environment.is_none() {
+            rules[5].push(differ("engine_executable_sha256", &sealed, &here));
+        }
+    }
+    if same_version && let Some(environment) = environment {
+        rules[5].extend(compare_engine_files(environment, engine));
+    }
+    let hashes = engine.contract_hashes();
+    let recorded = meta.and_then(|meta| meta.get("contracts_hashes"));
+    for name in CONTRACTS {
+        // A permitted version has another manifest, and nothing else that is another.
+        if name == MANIFEST && permitted {
+            continue;
+        }
+        let sealed = recorded.and_then(|hashes| hashes.get(name)?.as_str());
+        let sealed = sealed.unwrap_or_default();
+        let here = hashes.get(name).map(Digest::to_string).unwrap_or_default();
+        if *sealed != *here {
+            rules[4].push(differ(name, &sealed, &here));
+        }
+    }
+    Ok(())
+}
+
+/// Which files that the run read below the engine's folder are others here.
+fn compare_engine_files(environment: Node<'_>, engine: &Engine) -> Vec<String> {
+    let mut faults = Vec::new();
+    for file in parse_listed_files(environment, ENGINE_LIST) {
+        let shown = file.path.escape_debug();
+        let path = SafePath::parse(&file.path).ok();
+        let digest = path.and_then(|path| {
+            let reader = engine.source().open(&path).ok()?;
+            Some(runseal_core::source::ContentFact::read(reader).ok()?.sha256)
+        });
+        match digest {
+            Some(digest) if digest == file.sha256 => {}
+            Some(digest) => faults.push(format!(
+                "{ENGINE_FOLDER}/{shown} is another file here: expected sha256 {}, actual {digest}",
+                file.sha256
+            )),
+            None => faults.push(format!(
+                "{ENGINE_FOLDER}/{shown} was sealed and is not here"
+            )),
+        }
+    }
+    faults
+}

@@ -1,0 +1,213 @@
+//! What a replay gave, for people and for programs.
+
+use std::fmt::Write as _;
+
+use runseal_core::canon::Value;
+use runseal_core::verify::one_line;
+use runseal_sandbox::Isolation;
+
+use super::replay::{Comparison, Divergence, REPLAY_RULES, Replay, Verdict};
+use crate::record::repeat::Varying;
+
+/// Files of the machine that differ, shown to people at the most.
+const SHOWN_FILES: usize = 20;
+
+/// The replay as JSON.
+pub fn render_json(replay: &Replay) -> Value {
+    let verdict = replay.verdict();
+    let rules = REPLAY_RULES.iter().zip(&replay.rules).enumerate();
+    let rules = rules.map(|(at, (title, faults))| {
+        let mut rule = Value::object([("rule", at + 1)]);
+        rule.insert("title", *title);
+        rule.insert("ok", faults.is_empty());
+        rule.insert(
+            "violations",
+            Value::array(faults.iter().map(String::as_str)),
+        );
+        rule
+    });
+    let runs = replay.runs.iter().map(|run| {
+        let divergences = run.divergences.iter().map(divergence_json);
+        let mut one = Value::object([("divergences", Value::array(divergences))]);
+        one.insert("same_artifacts", run.same_artifacts);
+        one
+    });
+    let mut printed = Value::object([("verdict", verdict.name())]);
+    printed.insert("ok", verdict == Verdict::Reproduced);
+    if let Verdict::NotReplayable { rule } = verdict {
+        printed.insert("rule", rule);
+    }
+    printed.insert("rules", Value::array(rules));
+    printed.insert("runs", Value::array(runs));
+    if let Some(check) = &replay.environment {
+        let differs = check.differs.iter().map(|file| {
+            let mut one = Value::object([
+                ("path", file.path.as_str()),
+                ("sealed", file.sealed.as_str()),
+            ]);
+            if let Some(here) = &file.here {
+                one.insert("here", here.as_str());
+            }
+            if let Some(package) = &file.package {
+                one.insert("package", package.as_str());
+            }
+            one
+        });
+        let mut environment = Value::object([("same", check.differs.is_empty())]);
+        environment.insert("compared", check.compared);
+        environment.insert("differs", Value::array(differs));
+        if let Some(name) = check.other_name() {
+            environment.insert("on_another", name);
+        }
+        printed.insert("environment", environment);
+    }
+    printed.insert(
+        "reasons",
+        Value::array(replay.reasons.iter().map(String::as_str)),
+    );
+    let gap = |gap: &runseal_core::formats::run_bundle::recorded::CaptureGap| {
+        Value::object([("kind", gap.kind.as_str()), ("detail", gap.detail.as_str())])
+    };
+    printed.insert("capture_gaps", Value::array(replay.gaps.iter().map(gap)));
+    if let Some(isolation) = replay.isolation {
+        printed.insert("sandbox", isolation.name());
+    }
+    if replay.has_failed {
+        printed.insert("failed_run", true);
+    }
+    printed
+}
+
+fn divergence_json(divergence: &Divergence) -> Value {
+    let mut one = Value::object([
+        ("path", divergence.path.as_str()),
+        ("sealed", divergence.sealed.as_str()),
+        ("now", divergence.now.as_str()),
+    ]);
+    if let Some(pointer) = &divergence.pointer {
+        one.insert("pointer", pointer.as_str());
+    }
+    if let Some(difference) = &divergence.difference {
+        one.insert("difference", difference.as_str());
+    }
+    one
+}
+
+/// The replay for people.
+pub fn render_human(replay: &Replay, shown: &str) -> String {
+    let mut text = String::new();
+    // Writing into a string cannot fail.
+    let _ = match replay.verdict() {
+        Verdict::NotReplayable { rule } => {
+            writeln!(
+                text,
+                "{shown}: NOT REPLAYABLE: replay rule {rule} does not hold"
+            )
+        }
+        _ => writeln!(text, "{shown}: {}", replay.verdict_text()),
+    };
+    if replay.has_failed {
+        let _ = writeln!(text, "  the sealed run is one of a command that FAILED");
+    }
+    for (at, (title, faults)) in REPLAY_RULES.iter().zip(&replay.rules).enumerate() {
+        let state = if faults.is_empty() {
+            "holds"
+        } else {
+            "DOES NOT HOLD"
+        };
+        let _ = writeln!(text, "  rule {} {state}: {title}", at + 1);
+        for fault in faults {
+            let _ = writeln!(text, "    {}", one_line(fault));
+        }
+    }
+    for (at, run) in replay.runs.iter().enumerate() {
+        render_run(&mut text, at, replay.runs.len(), run, &replay.outputs_hash);
+    }
+    render_circumstances(&mut text, replay);
+    text
+}
+
+fn render_circumstances(text: &mut String, replay: &Replay) {
+    for reason in &replay.reasons {
+        let _ = writeln!(text, "  why: {reason}");
+    }
+    if let Some(check) = &replay.environment {
+        for file in check.differs.iter().take(SHOWN_FILES) {
+            let _ = writeln!(text, "  warning: {}", one_line(&file.to_string()));
+        }
+        if check.differs.len() > SHOWN_FILES {
+            let more = check.differs.len() - SHOWN_FILES;
+            let _ = writeln!(
+                text,
+                "  warning: and {more} more files of the machine differ"
+            );
+        }
+    }
+    for note in &replay.notes {
+        let _ = writeln!(text, "  note: {note}");
+    }
+    if let Some(isolation) = replay.isolation
+        && isolation != Isolation::Full
+    {
+        let _ = writeln!(
+            text,
+            "  sandbox level {isolation}: {}",
+            isolation.weakness()
+        );
+    }
+    let specific = replay.gaps.iter().filter(|gap| gap.kind != "never-seen");
+    for gap in specific {
+        let _ = writeln!(text, "  not captured: {}", one_line(&gap.detail));
+    }
+}
+
+fn render_run(text: &mut String, at: usize, of: usize, run: &Comparison, outputs_hash: &str) {
+    let number = match of > 1 {
+        true => format!("run {} of {of}: ", at + 1),
+        false => String::new(),
+    };
+    let artifacts = run.same_artifacts;
+    let _ = match run.divergences.first() {
+        None => writeln!(
+            text,
+            "  {number}the same output (outputs_hash {outputs_hash}) and {artifacts} same artifacts"
+        ),
+        Some(first) => {
+            let place = first.pointer.as_deref().unwrap_or_default();
+            writeln!(text, "  {number}first divergence: {} {place}", first.path)
+        }
+    };
+    render_divergences(text, &run.divergences);
+}
+
+fn render_divergences(text: &mut String, divergences: &[Divergence]) {
+    for divergence in divergences {
+        let pointer = divergence.pointer.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "    {} {pointer}: sealed {}, now {}",
+            divergence.path,
+            one_line(&divergence.sealed),
+            one_line(&divergence.now)
+        );
+        for line in divergence.difference.iter().flat_map(|text| text.lines()) {
+            let _ = writeln!(text, "      {}", one_line(line));
+        }
+    }
+}
+
+/// What several runs at once gave that is not always the same.
+pub fn render_varying(varying: &Varying, times: u32) -> String {
+    let mut text =
+        format!("warning: {times} runs did not give the same; the first one is sealed\n");
+    for (at, divergences) in varying.runs.iter().enumerate() {
+        if !divergences.is_empty() {
+            let _ = writeln!(text, "  run {} of {times}:", at + 2);
+            render_divergences(&mut text, divergences);
+        }
+    }
+    for reason in &varying.reasons {
+        let _ = writeln!(text, "  why: {reason}");
+    }
+    text
+}

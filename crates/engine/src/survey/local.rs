@@ -1,0 +1,100 @@
+//! The files of this machine.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use runseal_archive::{Archive, Container};
+use runseal_core::digest::{Digest, Hasher};
+use runseal_core::source::{EntryKind, Source, SourceError};
+use runseal_survey::Files;
+
+use crate::archive::{read_archive_file, read_archive_stream};
+use crate::directory::{DirectorySource, RootLink, kind_of};
+use crate::input::{open_regular, read_file};
+
+/// The files of this machine, and its standard input.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalFiles;
+
+impl Files for LocalFiles {
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        Ok(kind_of(&fs::metadata(path)?))
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok()
+    }
+
+    fn list(&self, folder: &Path, each: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            let kind = match (kind.is_dir(), kind.is_file(), kind.is_symlink()) {
+                (true, ..) => EntryKind::Directory,
+                (_, true, _) => EntryKind::File,
+                (_, _, true) => EntryKind::Symlink,
+                _ => EntryKind::Special,
+            };
+            each(entry.file_name().as_bytes(), kind);
+        }
+        Ok(())
+    }
+
+    fn path_of(&self, bytes: &[u8]) -> Option<PathBuf> {
+        Some(PathBuf::from(OsStr::from_bytes(bytes)))
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
+        read_file(path, limit)
+    }
+
+    fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
+        let (mut file, _) = open_regular(path)?;
+        let mut hasher = Hasher::new();
+        io::copy(&mut file, &mut hasher).map_err(|source| SourceError::Io {
+            path: path.display().to_string(),
+            source,
+        })?;
+        Ok(hasher.finish())
+    }
+
+    fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        read_archive_file(path)
+    }
+
+    fn open_folder(
+        &self,
+        path: &Path,
+        follows_link: bool,
+        threads: Option<usize>,
+    ) -> Result<Box<dyn Source + '_>, SourceError> {
+        let root_link = match follows_link {
+            true => RootLink::Follow,
+            false => RootLink::Refuse,
+        };
+        let source = DirectorySource::open(path, root_link)?;
+        Ok(Box::new(source.with_threads(threads)))
+    }
+
+    fn standard_input(&self) -> Box<dyn Read + '_> {
+        Box::new(io::stdin().lock())
+    }
+
+    fn read_archive_stream(
+        &self,
+        container: Container,
+        reader: &mut dyn Read,
+        shown: &str,
+    ) -> Result<Archive, SourceError> {
+        read_archive_stream(container, reader, shown)
+    }
+
+    fn resolved_name(&self, path: &Path) -> Option<String> {
+        let whole = path.canonicalize().ok()?;
+        let name = whole.file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    }
+}

@@ -1,0 +1,163 @@
+//! Asking the upstream: a request goes on as it came, its answer comes back as it comes, and both are
+//! written down.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, StatusCode};
+use runseal_core::formats::model_io::MAX_INTERACTIONS;
+
+use super::answer::{self, AnswerBody};
+use super::server::{Active, Received, Shared};
+use super::upstream::Upstream;
+use super::{headers, pump};
+use crate::recording::{End, Note, RequestNote};
+use crate::redact::BodyKind;
+
+/// Asks the upstream and passes its answer on, writing both down.
+pub(super) async fn forward(
+    shared: Arc<Shared>,
+    received: Received,
+    active: Active,
+) -> Response<AnswerBody> {
+    let x = shared.next.fetch_add(1, Ordering::Relaxed);
+    if shared.notes.is_some() && x >= MAX_INTERACTIONS as u64 {
+        shared
+            .note(Note::Gap(format!(
+                "a recording holds {MAX_INTERACTIONS} interactions; more were asked for"
+            )))
+            .await;
+        let message = format!("the recording is full: it has {MAX_INTERACTIONS} interactions");
+        return answer::error(StatusCode::INSUFFICIENT_STORAGE, "FULL", &message, &[]);
+    }
+    shared.started.send_modify(|count| *count += 1);
+    let begun = Instant::now();
+    let request = RequestNote {
+        method: received.method.as_str().to_owned(),
+        path: received.path.clone(),
+        query: received.query.clone(),
+        headers: headers::noted(&received.headers),
+        body: received.body.clone(),
+    };
+    let note = Note::Request {
+        x,
+        request: Box::new(request),
+    };
+    if !shared.note(note).await {
+        return recording_failed();
+    }
+    let is_anthropic = received.headers.contains_key("anthropic-version");
+    let named = shared.options.upstream.clone();
+    let is_public = named.is_none();
+    let upstream = named.unwrap_or_else(|| Upstream::public(&received.path, is_anthropic));
+    let Some(uri) = upstream.uri(&received.path, received.query.as_deref()) else {
+        return unreachable(&shared, x, begun, "the path cannot be asked for").await;
+    };
+    let mut request = Request::new(Full::new(received.body.clone()));
+    *request.method_mut() = received.method.clone();
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers::for_upstream(&received.headers, upstream.authority());
+    let keys = &shared.options.keys;
+    keys.put_in(request.headers_mut(), &upstream, is_public);
+    let answered = match shared.client.request(request).await {
+        Ok(answered) => answered,
+        Err(error) => {
+            let reason = innermost(&error);
+            return unreachable(&shared, x, begun, &reason).await;
+        }
+    };
+    let (parts, body) = answered.into_parts();
+    let passed = headers::for_client(&parts.headers);
+    let content_type = passed
+        .get("content-type")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let note = Note::Head {
+        x,
+        status: Some(parts.status.as_u16()),
+        headers: headers::noted(&passed),
+        kind: BodyKind::of_content_type(content_type),
+    };
+    if !shared.note(note).await {
+        return recording_failed();
+    }
+    let length = hyper::body::Body::size_hint(&body).exact();
+    let is_empty = received.method == hyper::Method::HEAD;
+    let pumping = pump::Pumping {
+        x,
+        begun,
+        length: if is_empty { Some(0) } else { length },
+        notes: shared.notes.clone(),
+        started: shared.started(),
+        active,
+    };
+    let mut response = Response::new(pumping.start(body));
+    *response.status_mut() = parts.status;
+    *response.headers_mut() = passed;
+    response
+}
+
+/// The message of the cause at the end of the chain.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+fn recording_failed() -> Response<AnswerBody> {
+    let message = "the recording cannot be written, so nothing more is asked";
+    answer::error(StatusCode::INSUFFICIENT_STORAGE, "WRITE", message, &[])
+}
+
+/// Tells the client that there is no answer; what it is told is recorded as one.
+async fn unreachable(
+    shared: &Shared,
+    x: u64,
+    begun: Instant,
+    reason: &str,
+) -> Response<AnswerBody> {
+    let message = format!("the upstream cannot be reached: {reason}");
+    let response = answer::error(StatusCode::BAD_GATEWAY, "UPSTREAM", &message, &[]);
+    if shared.notes.is_none() {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let body = match body.collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => Bytes::new(),
+    };
+    let (written, is_written) = tokio::sync::oneshot::channel();
+    let notes = [
+        Note::Head {
+            x,
+            status: Some(parts.status.as_u16()),
+            headers: headers::noted(&parts.headers),
+            kind: BodyKind::Json,
+        },
+        Note::Data {
+            x,
+            bytes: body.clone(),
+            after: *shared.started.borrow(),
+        },
+        Note::End {
+            x,
+            end: End::Unreachable,
+            latency_ms: pump::milliseconds(begun),
+            written: Some(written),
+        },
+    ];
+    for note in notes {
+        if !shared.note(note).await {
+            return recording_failed();
+        }
+    }
+    if is_written.await.is_err() {
+        return recording_failed();
+    }
+    Response::from_parts(parts, answer::whole(body))
+}

@@ -1,0 +1,108 @@
+//! Keys that stay outside: a client that lives apart has a stand-in for its key, and the proxy puts the
+//! key in its place on the way up.
+
+use hyper::HeaderMap;
+use hyper::header::HeaderValue;
+
+use super::Upstream;
+
+/// What clients have in place of a key.
+pub use runseal_engine::models::KEY_STAND_IN as STAND_IN;
+
+/// The keys of the APIs that clients ask.
+#[derive(Clone, Default)]
+pub struct Keys {
+    /// Sent as `authorization`.
+    pub openai: Option<String>,
+    /// Sent as `x-api-key`.
+    pub anthropic: Option<String>,
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keys")
+    }
+}
+
+impl Keys {
+    /// The keys that there are.
+    pub(super) fn values(&self) -> impl Iterator<Item = &str> {
+        [&self.openai, &self.anthropic]
+            .into_iter()
+            .filter_map(Option::as_deref)
+    }
+
+    /// Puts keys in place of their stand-ins. A public upstream gets its own key and no other, whatever
+    /// header the client used.
+    pub(super) fn put_in(&self, headers: &mut HeaderMap, upstream: &Upstream, is_public: bool) {
+        let is_anthropic = upstream.is_anthropic();
+        let (openai, anthropic) = match (is_public, is_anthropic) {
+            (false, _) => (self.openai.as_deref(), self.anthropic.as_deref()),
+            (true, true) => (None, self.anthropic.as_deref()),
+            (true, false) => (self.openai.as_deref(), None),
+        };
+        for (name, scheme, key) in [
+            ("authorization", "Bearer ", openai),
+            ("x-api-key", "", anthropic),
+        ] {
+            let stands_in = headers.get(name).is_some_and(|value| {
+                let rest = value.as_bytes().strip_prefix(scheme.as_bytes());
+                rest == Some(STAND_IN.as_bytes())
+            });
+            let value = key.and_then(|key| HeaderValue::from_str(&format!("{scheme}{key}")).ok());
+            if let (true, Some(mut value)) = (stands_in, value) {
+                value.set_sensitive(true);
+                headers.insert(name, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(upstream: &Upstream, is_public: bool) -> (String, String) {
+        let keys = Keys {
+            openai: Some("key-one".to_owned()),
+            anthropic: Some("key-two".to_owned()),
+        };
+        let mut headers = HeaderMap::new();
+        let bearer = format!("Bearer {STAND_IN}");
+        headers.insert("authorization", bearer.parse().unwrap());
+        headers.insert("x-api-key", STAND_IN.parse().unwrap());
+        keys.put_in(&mut headers, upstream, is_public);
+        let text = |name: &str| headers[name].to_str().unwrap().to_owned();
+        (text("authorization"), text("x-api-key"))
+    }
+
+    #[test]
+    fn key_takes_the_place_of_its_stand_in_and_goes_to_its_own_api_only() {
+        let own = Upstream::parse("http://127.0.0.1:1").unwrap();
+        assert_eq!(
+            sent(&own, false),
+            ("Bearer key-one".into(), "key-two".into())
+        );
+        let openai = Upstream::public("/v1/chat/completions", false);
+        assert_eq!(
+            sent(&openai, true),
+            ("Bearer key-one".into(), STAND_IN.into())
+        );
+        let anthropic = Upstream::public("/v1/messages", true);
+        let kept = format!("Bearer {STAND_IN}");
+        assert_eq!(sent(&anthropic, true), (kept, "key-two".into()));
+    }
+
+    #[test]
+    fn key_of_the_client_s_own_is_left_alone() {
+        let keys = Keys {
+            openai: Some("ours".to_owned()),
+            anthropic: None,
+        };
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "Bearer theirs".parse().unwrap());
+        let upstream = Upstream::parse("http://127.0.0.1:1").unwrap();
+        keys.put_in(&mut headers, &upstream, false);
+        assert_eq!(headers["authorization"], "Bearer theirs");
+    }
+}

@@ -1,0 +1,172 @@
+//! From an exchange to the interaction that model_io.json has of it: what is hashed, and what people read.
+
+use base64ct::{Base64, Encoding};
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::digest::ContentHash;
+use runseal_core::formats::model_io::{MAX_RESPONSE_BYTES, MAX_SESSION_BYTES};
+use runseal_core::formats::run_bundle::outputs::find_changed_integers;
+
+use super::Adapter;
+use super::document::Making;
+use super::exchange::{End, Exchange, headers_value};
+use crate::NetError;
+use crate::matching::{Asked, BodyForm, compute_key};
+use runseal_core::formats::model_io::reading::{Api, Reading};
+
+/// Requests up to this size stand in the document.
+const LARGEST_REQUEST: usize = 1_000_000;
+impl Making<'_> {
+    pub(super) fn interaction(&mut self, exchange: &Exchange) -> Result<Value, NetError> {
+        let content_type = exchange.request_header("content-type").unwrap_or_default();
+        let asked = Asked {
+            method: exchange.method.clone(),
+            path: exchange.path.clone(),
+            query: exchange.query.clone(),
+            body: BodyForm::parse(content_type, &exchange.request_body),
+        };
+        let json = match &asked.body {
+            BodyForm::Json(value) => Some(value),
+            _ => None,
+        };
+        let api = match self.session.adapter {
+            Adapter::HttpProxy => Api::of_request(&asked.path, json),
+            Adapter::McpStdio | Adapter::McpHttp => Api::Mcp,
+        };
+        let answered = exchange.header("content-type").unwrap_or_default();
+        let reading = Reading::of_answer(api, answered, &exchange.body);
+        self.models.extend(reading.model.clone());
+        let request = self.request_value(exchange, &asked)?;
+        let (response, content) = self.response_value(exchange)?;
+        let key = compute_key(&asked.form(&self.session.volatile));
+        let mut value = Value::object([
+            ("i", Value::from(self.interactions)),
+            ("prompt_hash", Value::from(key.to_string())),
+            (
+                "response_hash",
+                Value::from(ContentHash::of(content.as_bytes()).to_string()),
+            ),
+            ("response_content", Value::from(content)),
+            ("request", request),
+            ("response", response),
+        ]);
+        let mut read = reading.to_value(api);
+        if let Some(redactor) = self.redactor {
+            redactor.redact_value(&mut read);
+        }
+        value.insert("reading", read);
+        for (name, count) in [
+            ("tokens_input", reading.tokens_input),
+            ("tokens_output", reading.tokens_output),
+            ("latency_ms", exchange.latency_ms),
+        ] {
+            if let Some(count) = count {
+                value.insert(name, count);
+            }
+        }
+        Ok(value)
+    }
+
+    fn request_value(&mut self, exchange: &Exchange, asked: &Asked) -> Result<Value, NetError> {
+        let mut request = Value::object([
+            ("method", Value::from(asked.method.as_str())),
+            ("path", Value::from(asked.path.as_str())),
+        ]);
+        if let Some(query) = &asked.query {
+            request.insert("query", query.as_str());
+        }
+        if !exchange.request_headers.is_empty() {
+            request.insert("headers", headers_value(&exchange.request_headers));
+        }
+        let body = &exchange.request_body;
+        self.asked += body.len();
+        if body.len() > LARGEST_REQUEST || self.asked > MAX_SESSION_BYTES {
+            let file = self.put_body(body)?;
+            request.insert("body_file", file);
+            return Ok(request);
+        }
+        match &asked.body {
+            BodyForm::Empty => {}
+            BodyForm::Json(value) if keeps_its_value(value) => {
+                request.insert("body", value.clone());
+            }
+            BodyForm::Json(_) | BodyForm::Text(_) => match std::str::from_utf8(body) {
+                Ok(text) => request.insert("body_text", text),
+                Err(_) => request.insert("body_base64", Base64::encode_string(body)),
+            },
+            BodyForm::Binary(_) => request.insert("body_base64", Base64::encode_string(body)),
+        }
+        Ok(request)
+    }
+
+    /// The readable response, and its content.
+    fn response_value(&mut self, exchange: &Exchange) -> Result<(Value, String), NetError> {
+        let mut response = Value::object([
+            ("end", Value::from(exchange.end.name())),
+            ("chunks", Value::array(lengths(exchange))),
+        ]);
+        if let Some(status) = exchange.status {
+            response.insert("status", status);
+        }
+        if !exchange.headers.is_empty() {
+            response.insert("headers", headers_value(&exchange.headers));
+        }
+        if exchange.after.iter().any(|after| *after > 0) {
+            response.insert("after", Value::array(exchange.after.iter().copied()));
+        }
+        match exchange.end {
+            End::Complete | End::ClientGone => {}
+            End::BrokenOff => self.gap_of(exchange, "was broken off by the upstream"),
+            End::Unreachable => {
+                self.gap_of(exchange, "got no answer: the upstream was not reached")
+            }
+            End::Unfinished => self.gap_of(exchange, "was not over when the recording ended"),
+        }
+        let body = &exchange.body;
+        let room = MAX_SESSION_BYTES
+            .saturating_sub(self.total)
+            .min(MAX_RESPONSE_BYTES);
+        let content = match std::str::from_utf8(body) {
+            Ok(text) if text.len() <= room => text.to_owned(),
+            Err(_) if body.len().div_ceil(3) * 4 <= room => {
+                response.insert("encoding", "base64");
+                Base64::encode_string(body)
+            }
+            _ => {
+                let file = self.put_body(body)?;
+                response.insert("body_file", file);
+                ContentHash::of(body).to_string()
+            }
+        };
+        self.total += content.len();
+        Ok((response, content))
+    }
+
+    fn gap_of(&mut self, exchange: &Exchange, what: &str) {
+        let at = self.interactions;
+        self.gaps.add(format!(
+            "interaction {at} ({} {}) {what}",
+            exchange.method, exchange.path
+        ));
+    }
+}
+
+/// Whether a body can be stored as JSON wherever the recording goes: as JCS, in a run bundle, it would
+/// lose whole numbers beyond 2^53. What cannot is kept as the text that was sent.
+fn keeps_its_value(body: &Value) -> bool {
+    canonical_bytes(body, Dialect::Jcs).is_ok() && find_changed_integers(body).is_empty()
+}
+
+/// The lengths of the pieces; a last one that was never ended counts.
+fn lengths(exchange: &Exchange) -> Vec<u64> {
+    let mut before = 0;
+    let mut lengths = Vec::with_capacity(exchange.cuts.len());
+    for cut in &exchange.cuts {
+        lengths.push(cut.saturating_sub(before));
+        before = *cut;
+    }
+    let rest = (exchange.body.len() as u64).saturating_sub(before);
+    if rest > 0 {
+        lengths.push(rest);
+    }
+    lengths
+}

@@ -1,0 +1,83 @@
+//! Secrets in headers, addresses and forms, where the name of a field gives its value away.
+
+use super::Redactor;
+use super::kinds::{SECRET_PARAMETERS, is_secret_header};
+use super::known;
+use crate::proxy::STAND_IN;
+
+impl Redactor {
+    /// A header's value without secrets; a header that is one as a whole keeps its scheme only.
+    pub fn redact_header(&self, name: &str, value: &[u8]) -> String {
+        let text = String::from_utf8_lossy(value);
+        // What stands for a key that the client never had is no secret.
+        let is_stand_in = text.ends_with(STAND_IN) && !text.contains(',');
+        if is_stand_in || !is_secret_header(name) {
+            return self.redact_text(&text).into_owned();
+        }
+        let kind = header_kind(name);
+        self.learn_header(&kind, &text);
+        *self.lock().counts.entry(kind.clone()).or_default() += 1;
+        match text.split_once(' ') {
+            Some((scheme, rest)) if name.to_ascii_lowercase().ends_with("authorization") => {
+                format!("{scheme} {}", self.placeholder(&kind, rest.as_bytes()))
+            }
+            _ => self.placeholder(&kind, text.as_bytes()),
+        }
+    }
+
+    /// Learns what a secret header carries: the whole, the part after the scheme, a password in
+    /// base64, the values of cookies.
+    fn learn_header(&self, kind: &str, text: &str) {
+        self.learn(kind, text.as_bytes());
+        if let Some((scheme, rest)) = text.split_once(' ') {
+            self.learn(kind, rest.trim().as_bytes());
+            if scheme.eq_ignore_ascii_case("basic")
+                && let Some(decoded) = known::decode_base64(rest.trim())
+            {
+                self.learn(kind, &decoded);
+                if let Some(colon) = decoded.iter().position(|byte| *byte == b':') {
+                    self.learn(kind, decoded.get(colon + 1..).unwrap_or_default());
+                }
+            }
+        }
+        if kind.contains("cookie") {
+            let cookies = text.split(';').filter_map(|part| part.split_once('='));
+            let attributes = ["path", "domain", "expires", "samesite", "max-age"];
+            for (name, value) in cookies {
+                if !attributes.contains(&name.trim().to_ascii_lowercase().as_str()) {
+                    self.learn(kind, value.trim().as_bytes());
+                }
+            }
+        }
+    }
+
+    /// The query of an address or a form, without the values of telling parameters.
+    pub fn redact_query(&self, query: &str) -> String {
+        let parts = query.split('&').map(|part| {
+            let Some((name, value)) = part.split_once('=') else {
+                return self.redact_text(part).into_owned();
+            };
+            let plain = name.to_ascii_lowercase().replace('-', "_");
+            if value.is_empty() || !SECRET_PARAMETERS.contains(&plain.as_str()) {
+                return self.redact_text(part).into_owned();
+            }
+            self.learn("parameter", value.as_bytes());
+            *self
+                .lock()
+                .counts
+                .entry("parameter".to_owned())
+                .or_default() += 1;
+            format!("{name}={}", self.placeholder("parameter", value.as_bytes()))
+        });
+        parts.collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The kind that a secret header's placeholder names.
+fn header_kind(name: &str) -> String {
+    let plain = |byte: char| match byte {
+        'a'..='z' | '0'..='9' | '-' => byte,
+        _ => '-',
+    };
+    name.to_ascii_lowercase().chars().map(plain).collect()
+}

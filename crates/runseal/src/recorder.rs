@@ -1,0 +1,215 @@
+//! Describing a run from within.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::Value;
+use runseal_engine::clock;
+use runseal_engine::run::declared::{DeclaredRun, SealDeclared};
+use runseal_engine::run::seal::parse_value;
+
+use crate::Error;
+use crate::seal::{SealOptions, SealedRun};
+
+/// A run that this program describes while it goes on. [`Recorder::seal`] makes a run bundle of it;
+/// dropped before that, it leaves nothing.
+///
+/// Files are copied at the moment they are named.
+#[derive(Debug)]
+pub struct Recorder {
+    run: DeclaredRun,
+    folder: PathBuf,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Parameter {
+    /// Yes or no.
+    Bool(bool),
+    /// A whole number, at most 2^53 either way.
+    Integer(i64),
+    /// A number that is finite.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// The text of any JSON value.
+    Json(String),
+}
+
+impl Parameter {
+    fn into_value(self) -> Result<Value, Error> {
+        match self {
+            Self::Bool(value) => Ok(value.into()),
+            Self::Integer(value) => Ok(value.into()),
+            Self::Number(value) => number(value),
+            Self::Text(value) => Ok(value.into()),
+            Self::Json(text) => parse_value(text.as_bytes()).map_err(Error::json),
+        }
+    }
+}
+
+impl From<bool> for Parameter {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Parameter {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<i32> for Parameter {
+    fn from(value: i32) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<f64> for Parameter {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<&str> for Parameter {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Parameter {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+fn number(value: f64) -> Result<Value, Error> {
+    if !value.is_finite() {
+        return Err(Error::new("NUMBER", format!("JSON has no {value}")));
+    }
+    parse_value(format!("{value:?}").as_bytes()).map_err(Error::json)
+}
+
+impl Recorder {
+    /// Begins a run called `name`, which stands as its engine code, of this version of the program.
+    ///
+    /// # Errors
+    /// When it cannot be called so, or there is no room for a private folder.
+    pub fn begin(name: &str, version: &str) -> Result<Self, Error> {
+        let command: Vec<String> = std::env::args_os()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect();
+        Self::begin_as(name, version, &command)
+    }
+
+    /// The same, of a program that was started by `command`.
+    ///
+    /// # Errors
+    /// As [`Recorder::begin`].
+    pub fn begin_as(name: &str, version: &str, command: &[String]) -> Result<Self, Error> {
+        let folder = std::env::current_dir()
+            .map_err(|error| Error::new("IO", format!("the current folder: {error}")))?;
+        Ok(Self {
+            run: DeclaredRun::begin(name, version, command)?,
+            folder,
+        })
+    }
+
+    /// What the program is set to; said again, the later value stays.
+    ///
+    /// # Errors
+    /// When JSON has no such value.
+    pub fn param(&mut self, name: &str, value: impl Into<Parameter>) -> Result<(), Error> {
+        self.run.set_parameter(name, value.into().into_value()?);
+        Ok(())
+    }
+
+    /// What the program measured; with a step, every value is kept.
+    ///
+    /// # Errors
+    /// When the value is not finite.
+    pub fn metric(&mut self, name: &str, value: f64, step: Option<i64>) -> Result<(), Error> {
+        self.run.add_metric(name, number(value)?, step);
+        Ok(())
+    }
+
+    /// A file that the program reads, its code or data. In the bundle it stands at its path below
+    /// the folder in which the run began, or under its last name where it lies elsewhere.
+    ///
+    /// # Errors
+    /// When it cannot be read, or one of that name was given before.
+    pub fn input(&mut self, file: impl AsRef<Path>) -> Result<(), Error> {
+        let name = self.name_of(file.as_ref())?;
+        Ok(self.run.add_input(file.as_ref(), &name)?)
+    }
+
+    /// A file that the program made, at its path below the folder in which the run began, or under its
+    /// last name.
+    ///
+    /// # Errors
+    /// When it cannot be read, or one of that name was given before.
+    pub fn artifact(&mut self, file: impl AsRef<Path>) -> Result<(), Error> {
+        let name = self.name_of(file.as_ref())?;
+        self.artifact_as(file, &name)
+    }
+
+    /// A file that the program made, under the path `name`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or one of that name was given before.
+    pub fn artifact_as(&mut self, file: impl AsRef<Path>, name: &str) -> Result<(), Error> {
+        Ok(self.run.add_artifact(file.as_ref(), name)?)
+    }
+
+    /// Something that the program made and has in memory, under the path `name`.
+    ///
+    /// # Errors
+    /// When one of that name was given before.
+    pub fn artifact_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        Ok(self.run.add_artifact_bytes(bytes, name)?)
+    }
+
+    /// That the program ended with an error. The bundle is shown as a failed run everywhere.
+    pub fn failed(&mut self, error: &str) {
+        self.run.set_failed(error);
+    }
+
+    /// Seals the run as a bundle below the folder `out`.
+    ///
+    /// # Errors
+    /// When it does not hold or cannot be written; nothing is left then.
+    pub fn seal(self, out: impl AsRef<Path>) -> Result<SealedRun, Error> {
+        self.seal_with(out, &SealOptions::new())
+    }
+
+    /// The same, with an id of your own or redactable.
+    ///
+    /// # Errors
+    /// As [`Recorder::seal`].
+    pub fn seal_with(
+        self,
+        out: impl AsRef<Path>,
+        options: &SealOptions,
+    ) -> Result<SealedRun, Error> {
+        let sealed = self.run.seal(SealDeclared {
+            out: out.as_ref(),
+            run_id: options.parse_run_id()?,
+            now: clock::now()?,
+            redactable: options.make_seed()?,
+        })?;
+        Ok(SealedRun(sealed))
+    }
+
+    fn name_of(&self, file: &Path) -> Result<String, Error> {
+        let whole = self.folder.join(file);
+        let name = match whole.strip_prefix(&self.folder) {
+            Ok(below) if !below.components().any(|part| part.as_os_str() == "..") => {
+                Some(below.as_os_str())
+            }
+            _ => file.file_name(),
+        };
+        let name = name.and_then(|name| name.to_str());
+        let fault = || Error::new("NAME", format!("`{}` has no name in UTF-8", file.display()));
+        name.map(str::to_owned).ok_or_else(fault)
+    }
+}

@@ -1,0 +1,219 @@
+//! Verifying, and what it gave.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use runseal_core::formats::Format;
+use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
+use runseal_core::verify::{
+    Checked, Demands, Finding, Level, SignatureDemand, Surface, Survey, Verdict, exit_code,
+};
+use runseal_engine::clock::ClockError;
+use runseal_engine::signing::{SignatureJudge, TrustQuestion, load_policy};
+use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths_seen};
+use runseal_report::terminal::{Screen, render_survey_human};
+
+use crate::{Error, json_text};
+
+/// Verifies what is at `path`, whatever it is: a folder, a document, an archive, or a tree of them.
+/// Document and integrity rules; no trust policy is asked.
+///
+/// What could not be read is in the report, and such a report is not valid.
+pub fn verify_path(path: impl AsRef<Path>) -> Report {
+    Verify::new().paths(&[path])
+}
+
+/// How to verify.
+///
+/// ```no_run
+/// use runseal::{Level, Verify};
+///
+/// let report = Verify::new()
+///     .level(Level::Form)
+///     .trusted_by("trust.toml")?
+///     .paths(&["evidence.zip", "more/"]);
+/// # Ok::<(), runseal::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Verify {
+    level: Level,
+    threads: Option<usize>,
+    policy: Option<(PathBuf, i64)>,
+    is_signature_demanded: bool,
+    demands: Demands,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Verify {
+    /// As `runseal verify` does without options: document and integrity rules.
+    pub fn new() -> Self {
+        Self {
+            level: Level::Integrity,
+            threads: None,
+            policy: None,
+            is_signature_demanded: false,
+            demands: Demands::default(),
+        }
+    }
+
+    /// Up to which level rules must hold.
+    pub fn level(mut self, level: Level) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// How many threads; as many as there are processors where not said.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// Demands that the trust policy in this file accepts everything, as of now.
+    ///
+    /// # Errors
+    /// When the policy cannot be read, or the clock stands before 1970.
+    pub fn trusted_by(mut self, policy: impl AsRef<Path>) -> Result<Self, Error> {
+        let policy = policy.as_ref();
+        load_policy(policy)?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = since.map_err(|_| ClockError::Before1970)?.as_millis();
+        self.policy = Some((policy.to_owned(), i64::try_from(now).unwrap_or(i64::MAX)));
+        Ok(self)
+    }
+
+    /// Demands a signature that holds, whoever's it is.
+    pub fn require_signed(mut self) -> Self {
+        self.is_signature_demanded = true;
+        self
+    }
+
+    /// Demands that something of this format is there.
+    pub fn expect_format(mut self, format: Format) -> Self {
+        self.demands = self.demands.expecting_format(format);
+        self
+    }
+
+    /// Demands a pack, and that every pack records an accepted run.
+    pub fn require_accepted(mut self) -> Self {
+        self.demands = self.demands.expecting_accepted(true);
+        self
+    }
+
+    /// Verifies everything at `paths`.
+    pub fn paths<P: AsRef<Path>>(&self, paths: &[P]) -> Report {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
+        let options = SurveyOptions {
+            level: self.level,
+            jobs: self.threads,
+        };
+        // It was read before; one that is gone by now is asked as one that trusts nobody.
+        let loaded = self.policy.as_ref().map(|(path, _)| load_policy(path));
+        let policy = loaded.as_ref().and_then(|loaded| loaded.as_ref().ok());
+        let question = TrustQuestion {
+            policy,
+            keys: &[],
+            now: self.policy.as_ref().map_or(0, |(_, now)| *now),
+            log: None,
+        };
+        let judge = SignatureJudge::new(&LocalFiles, question, self.level);
+        let survey = survey_paths_seen(&paths, options, &Tally::default(), &judge);
+        let demand = SignatureDemand {
+            signed: self.is_signature_demanded,
+            trusted: self.policy.is_some(),
+            logged: false,
+        };
+        let survey = judge.answer(survey, demand).demanding(&self.demands);
+        Report { survey }
+    }
+}
+
+/// What verifying gave. Shown with `{}` it reads as on a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    survey: Survey,
+}
+
+impl Report {
+    /// Whether everything that was found holds, and everything demanded is there. Nothing found is
+    /// never valid.
+    pub fn is_valid(&self) -> bool {
+        self.exit_code() == 0
+    }
+
+    /// The exit code of `runseal verify`: 0 valid, 1 not, 2 something could not be looked at.
+    pub fn exit_code(&self) -> u8 {
+        exit_code(Surface::Verify, self.survey.outcome())
+    }
+
+    /// What was looked at, sorted by path.
+    pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
+        self.survey.results().iter().map(Unit)
+    }
+
+    /// What `runseal verify --format json` prints, without the line's end.
+    ///
+    /// # Errors
+    /// When a text of it has no canonical form.
+    pub fn to_json(&self) -> Result<String, Error> {
+        json_text(&render_survey_json(&self.survey))
+    }
+
+    /// The same as SARIF 2.1.0, for code hosts.
+    ///
+    /// # Errors
+    /// When a text of it has no canonical form.
+    pub fn to_sarif(&self) -> Result<String, Error> {
+        json_text(&render_survey_sarif(&self.survey))
+    }
+
+    /// The same as JUnit XML, for CI systems.
+    pub fn to_junit(&self) -> String {
+        render_survey_junit(&self.survey)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&render_survey_human(&self.survey, Screen::default()))
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Unit<'a>(&'a Checked);
+
+impl<'a> Unit<'a> {
+    /// Its path as given, or below the one that was given; inside an archive as `evidence.zip!/run`.
+    pub fn path(&self) -> &'a str {
+        &self.0.path
+    }
+
+    /// What it is, where that is known.
+    pub fn format(&self) -> Option<Format> {
+        self.0.format
+    }
+
+    /// Whether every rule that was asked holds.
+    pub fn is_valid(&self) -> bool {
+        self.0.is_valid()
+    }
+
+    /// What does not hold, in order.
+    pub fn findings(&self) -> &'a [Finding] {
+        self.0.findings()
+    }
+
+    /// Why it could not be looked at.
+    pub fn not_checked(&self) -> Option<&'a str> {
+        match &self.0.verdict {
+            Verdict::NotChecked(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Showing what something is, and where two of a kind differ.
+
+use std::fmt;
+use std::path::Path;
+
+use runseal_core::verify::Level;
+use runseal_engine::compare::{Change, compare, render_comparison_human, render_comparison_json};
+use runseal_engine::signing::{TrustQuestion, judge_signatures};
+use runseal_engine::survey::load::{Loaded, load};
+use runseal_report::terminal::{Screen, render_inspection_human, render_inspection_json};
+use runseal_report::{Documents, Exhibit, render_page};
+
+use crate::{Error, json_text};
+
+/// What something is: what came out of it, inputs, steps, ids, hashes, whether it holds and is signed.
+/// Shown with `{}` it reads as on a terminal.
+#[derive(Debug)]
+pub struct Inspection {
+    loaded: Loaded,
+}
+
+/// Reads what is at `path`, valid or not.
+///
+/// # Errors
+/// When it cannot be read or is of no known format.
+pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
+    let loaded = load(path.as_ref(), Level::Integrity)?;
+    Ok(Inspection { loaded })
+}
+
+impl Inspection {
+    /// Whether it holds, the archive it came in included.
+    pub fn is_valid(&self) -> bool {
+        self.loaded.is_valid()
+    }
+
+    /// What `runseal inspect --format json` prints, without the line's end.
+    ///
+    /// # Errors
+    /// When a text of it has no canonical form.
+    pub fn to_json(&self) -> Result<String, Error> {
+        self.with_exhibit(|exhibit| json_text(&render_inspection_json(exhibit)))
+    }
+
+    /// The page that `runseal report` writes: one HTML file that needs nothing else.
+    pub fn to_html(&self) -> String {
+        self.with_exhibit(|exhibit| render_page(exhibit, None))
+    }
+
+    fn with_exhibit<T>(&self, show: impl FnOnce(&Exhibit<'_>) -> T) -> T {
+        let loaded = &self.loaded;
+        let parsed = loaded.parse();
+        let mut documents = Documents::new();
+        for (name, document) in &parsed {
+            documents.insert(name.clone(), document.root());
+        }
+        let question = TrustQuestion {
+            policy: None,
+            keys: &[],
+            now: 0,
+            log: None,
+        };
+        let path = Path::new(&loaded.path);
+        let (authenticity, _) = judge_signatures(path, Level::Integrity, question);
+        show(&Exhibit {
+            path: &loaded.path,
+            format: loaded.format,
+            report: &loaded.report,
+            wrapping: &loaded.wrapping,
+            identity: &loaded.identity,
+            documents: &documents,
+            contents: &loaded.texts,
+            files: &loaded.files,
+            authenticity: Some(&authenticity),
+        })
+    }
+}
+
+impl fmt::Display for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.with_exhibit(|exhibit| render_inspection_human(exhibit, Screen::default()));
+        f.write_str(&text)
+    }
+}
+
+/// Where two of the same format differ: by meaning first, then by bytes.
+#[derive(Debug)]
+pub struct Comparison {
+    changes: Vec<Change>,
+}
+
+/// Compares what is at `a` with what is at `b`.
+///
+/// # Errors
+/// When one cannot be read, or they are not of the same format.
+pub fn diff(a: impl AsRef<Path>, b: impl AsRef<Path>) -> Result<Comparison, Error> {
+    let before = load(a.as_ref(), Level::Integrity)?;
+    let after = load(b.as_ref(), Level::Integrity)?;
+    let changes =
+        compare(&before, &after).map_err(|error| Error::new("NOT_ALIKE", error.to_string()))?;
+    Ok(Comparison { changes })
+}
+
+impl Comparison {
+    /// Whether they are the same.
+    pub fn is_same(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// What `runseal diff --format json` prints, without the line's end.
+    ///
+    /// # Errors
+    /// When a text of it has no canonical form.
+    pub fn to_json(&self) -> Result<String, Error> {
+        json_text(&render_comparison_json(&self.changes))
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&render_comparison_human(&self.changes))
+    }
+}

@@ -1,0 +1,349 @@
+//! What an archive holds: one bundle as a rule, at its top or in its only folder.
+
+use std::path::Path;
+
+use runseal_core::formats::Format;
+use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
+use runseal_core::formats::definition::{
+    Beside, Claim, FolderNames, Identity, Judgement, SourceFiles,
+};
+use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
+use runseal_core::source::EntryKind;
+use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
+
+use super::inside::InsidePath;
+use super::judge::{Judge, judge_source, judge_text, of_judged};
+use super::witness::Noted;
+use super::{Found, NOTHING_FOUND, UnitResults, display_path, name_several};
+use runseal_archive::{Archive, ArchiveSource, Record};
+
+/// Judges everything in an archive.
+pub(super) fn judge_archive(
+    path: &str,
+    archive: &Archive,
+    found: Found,
+    judge: &Judge<'_>,
+) -> UnitResults {
+    let mut search = Search {
+        archive,
+        path,
+        judge: Some(judge),
+        noted: None,
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: String::new(),
+    };
+    search.find_top();
+    let top = search.top.clone();
+    search.judge_below(&top);
+    finish(search, "", found, judge)
+}
+
+/// Judges what has one name inside an archive, and what stands below it.
+pub(super) fn judge_in_archive(
+    inside: &InsidePath,
+    archive: &Archive,
+    judge: &Judge<'_>,
+) -> UnitResults {
+    let archive_path = display_path(&inside.archive);
+    let mut search = Search {
+        archive,
+        path: &archive_path,
+        judge: Some(judge),
+        noted: None,
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: String::new(),
+    };
+    match archive.get(&inside.name) {
+        Some(Record::Folder) => search.judge_below(&inside.name),
+        Some(Record::File(_)) => search.judge_document(&inside.name),
+        _ => {}
+    }
+    let mut all = finish(search, &inside.name, Found::BySearch, judge);
+    if all.results.is_empty() {
+        let reason = match archive.get(&inside.name) {
+            None => "the archive has nothing of this name",
+            Some(_) => NOTHING_FOUND,
+        };
+        let result = Checked::not_checked(inside.shown(), None, reason);
+        all.results.push(result);
+    }
+    all
+}
+
+/// The results, with what is wrong with the archive.
+fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> UnitResults {
+    let Search {
+        archive,
+        path,
+        results: mut all,
+        bundles,
+        mut noted,
+        ..
+    } = search;
+    let faults = faults_of(archive, within, &bundles);
+    let about = verify_archive(&faults);
+    let wrapping = |about: Report| {
+        let identity = Identity::default();
+        Checked::of_judgement(
+            path,
+            Judgement {
+                report: about,
+                identity,
+            },
+        )
+    };
+    match all.results.as_mut_slice() {
+        [] if !about.is_valid() => all.results.push(wrapping(about)),
+        [] if found == Found::ByName => {
+            let result = Checked::not_checked(path, None, NOTHING_FOUND);
+            all.results.push(result);
+        }
+        [] => all.passed_over += 1,
+        // What is wrong with the wrapping is wrong with what was handed over.
+        [only] if !matches!(only.verdict, Verdict::NotChecked(_)) => {
+            *only = only.clone().with_findings(about.findings());
+        }
+        _ if !about.is_valid() => all.results.push(wrapping(about)),
+        _ => {}
+    }
+    for result in &all.results {
+        let noted = match result.path == path {
+            true => noted.take(),
+            false => None,
+        };
+        judge.onlooker.see(result, noted);
+    }
+    all
+}
+
+/// The folder that stands for the archive and what it is; the documents in it where it is none.
+pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
+    let mut search = Search {
+        archive,
+        path: "",
+        judge: None,
+        noted: None,
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: String::new(),
+    };
+    search.find_top();
+    let listed = search.list(&search.top);
+    let (detected, _) = search.detect(&search.top, &listed.names);
+    (search.top, detected, listed.candidates)
+}
+
+/// What the folder of this name inside the archive is.
+pub(super) fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
+    let search = Search {
+        archive,
+        path: "",
+        judge: None,
+        noted: None,
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: folder.to_owned(),
+    };
+    let listed = search.list(folder);
+    search.detect(folder, &listed.names).0
+}
+
+/// The archive's faults, and what of its entries no bundle's rules will name: links, pipes and
+/// devices. Entries outside the folder `within` concern others.
+pub(super) fn faults_of(
+    archive: &Archive,
+    within: &str,
+    bundles: &[(String, Format)],
+) -> Vec<ArchiveFault> {
+    let mut faults = archive.faults().to_vec();
+    for (name, record) in archive.below("") {
+        let message = match record.kind() {
+            EntryKind::File | EntryKind::Directory => continue,
+            EntryKind::Symlink => "a symbolic link; it was not followed",
+            EntryKind::Fifo | EntryKind::Special => "a pipe or device, which has no content",
+        };
+        let name = String::from_utf8_lossy(name);
+        let is_in = |folder: &str| {
+            let rest = name.strip_prefix(folder);
+            folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        if !is_in(within) {
+            continue;
+        }
+        use Format::{JobBundle, Pack, RunBundle};
+        let is_named_by_rules = bundles.iter().any(|(folder, format)| {
+            is_in(folder) && matches!(format, JobBundle | Pack | RunBundle)
+        });
+        if !is_named_by_rules {
+            faults.push(ArchiveFault {
+                kind: FaultKind::Link,
+                path: Some(name.escape_debug().to_string()),
+                message: message.to_owned(),
+            });
+        }
+    }
+    faults
+}
+
+struct Search<'a> {
+    archive: &'a Archive,
+    path: &'a str,
+    /// None where things are only looked for.
+    judge: Option<&'a Judge<'a>>,
+    /// What was noted of the bundle that stands for the archive.
+    noted: Option<Noted>,
+    results: UnitResults,
+    /// Folders that are bundles.
+    bundles: Vec<(String, Format)>,
+    /// The folder that stands for the archive: its top, or its only folder.
+    top: String,
+}
+
+/// The names in one folder of the archive.
+struct Listed {
+    names: FolderNames,
+    candidates: Vec<String>,
+    folders: Vec<String>,
+}
+
+impl Search<'_> {
+    fn list(&self, folder: &str) -> Listed {
+        let mut listed = Listed {
+            names: FolderNames::default(),
+            candidates: Vec::new(),
+            folders: Vec::new(),
+        };
+        for (name, record) in self.archive.below(folder) {
+            let (Ok(text), false) = (str::from_utf8(name), name.contains(&b'/')) else {
+                continue;
+            };
+            let full = match folder {
+                "" => text.to_owned(),
+                folder => format!("{folder}/{text}"),
+            };
+            listed.names.note(name, record.kind());
+            match record {
+                Record::Folder => listed.folders.push(full),
+                Record::File(_) if is_candidate(name) => listed.candidates.push(full),
+                _ => {}
+            }
+        }
+        listed
+    }
+
+    fn detect(&self, folder: &str, names: &FolderNames) -> (Detected, Claim) {
+        let read = |name: &str| {
+            let name = match folder {
+                "" => name.to_owned(),
+                folder => format!("{folder}/{name}"),
+            };
+            match self.archive.get(&name) {
+                Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
+                _ => None,
+            }
+        };
+        detect_folder(names, &read)
+    }
+
+    /// People pack the folder itself as often as what is in it.
+    fn find_top(&mut self) {
+        loop {
+            let mut listed = self.list(&self.top);
+            let is_bundle = self.detect(&self.top, &listed.names).0 != Detected::Unknown;
+            let only = listed.folders.pop();
+            match only {
+                Some(only)
+                    if listed.folders.is_empty() && !is_bundle && listed.candidates.is_empty() =>
+                {
+                    self.top = only;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn shown(&self, name: &str) -> String {
+        if name == self.top {
+            self.path.to_owned()
+        } else {
+            format!("{}!/{name}", self.path)
+        }
+    }
+
+    fn judge_below(&mut self, top: &str) {
+        let mut waiting = vec![top.to_owned()];
+        while let Some(folder) = waiting.pop() {
+            let listed = self.list(&folder);
+            let shown = self.shown(&folder);
+            let (detected, claim) = self.detect(&folder, &listed.names);
+            match detected {
+                Detected::Is(format) if claim == Claim::Strong || folder == self.top => {
+                    let source = ArchiveSource::new(self.archive, &folder);
+                    let Some(judge) = self.judge else { continue };
+                    let place = Path::new(self.path);
+                    let (result, noted) = match folder == self.top && self.path != "-" {
+                        true => judge.judge_witnessed(shown, place, &source, format, true),
+                        false => {
+                            let level = judge.options.level;
+                            let judged = judge_source(&shown, &source, format, level);
+                            (of_judged(shown, format, judged), None)
+                        }
+                    };
+                    self.noted = self.noted.take().or(noted);
+                    self.results.results.push(result);
+                    self.bundles.push((folder, format));
+                }
+                Detected::Several(formats) => {
+                    let message = name_several(&formats);
+                    let result = Checked::invalid(shown, None, NO_FORMAT, message);
+                    self.results.results.push(result);
+                }
+                Detected::Is(_) | Detected::Unknown => {
+                    for name in &listed.candidates {
+                        self.judge_document(name);
+                    }
+                    waiting.extend(listed.folders);
+                }
+            }
+        }
+    }
+
+    /// Judges a document of the archive. An archive inside is not opened, and a document that was
+    /// not kept cannot be judged: both are named, so that nobody takes them for checked.
+    fn judge_document(&mut self, name: &str) {
+        let (Some(Record::File(file)), Some(judge)) = (self.archive.get(name), self.judge) else {
+            return;
+        };
+        let level = judge.options.level;
+        let shown = self.shown(name);
+        let file_name = name.rsplit('/').next().unwrap_or(name);
+        let is_document = file_name.to_ascii_lowercase().contains(".json");
+        let result = match file.kept {
+            Some(bytes) if is_document => {
+                let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let source = ArchiveSource::new(self.archive, folder);
+                let beside = Beside {
+                    name: file_name,
+                    files: &SourceFiles(&source),
+                };
+                judge_text(&shown, Some(beside), bytes, Found::BySearch, level)
+            }
+            None if is_document => Some(Checked::not_checked(
+                shown,
+                None,
+                "the document is longer than what is kept of an archive; unpack it and verify it",
+            )),
+            _ => Some(Checked::not_checked(
+                shown,
+                None,
+                "an archive inside an archive is not opened; unpack it and verify it",
+            )),
+        };
+        match result {
+            Some(result) => self.results.results.push(result),
+            None => self.results.passed_over += 1,
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! How a survey reaches files: by paths that a person named, and by names found below them.
+//!
+//! A folder of this machine, a list of files in memory, and whatever else has names and bytes give
+//! the same answers here; what is decided from them is decided once.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::{self, Cursor, Read};
+use std::path::{Component, Path, PathBuf};
+
+use runseal_archive::{
+    Archive, Container, HEAD, InlineDigester, PackedBytes, Unpacked, read_stream, read_tar,
+    read_zip, sniff,
+};
+use runseal_core::digest::Digest;
+use runseal_core::formats::archive::{ArchiveFault, FaultKind};
+use runseal_core::formats::definition::FilesBeside;
+use runseal_core::limits::MAX_ENTRIES;
+use runseal_core::path::SafePath;
+use runseal_core::source::{ContentFact, Entry, EntryKind, EntryName, Source, SourceError};
+
+/// Files by their paths. A link that a person names is followed; below a folder none is.
+pub trait Files: Sync {
+    /// What stands at a path, behind a link where it is one.
+    ///
+    /// # Errors
+    /// When there is nothing, or it cannot be looked at.
+    fn kind(&self, path: &Path) -> io::Result<EntryKind>;
+
+    /// Whether anything has this name, be it a link to nothing.
+    fn is_there(&self, path: &Path) -> bool;
+
+    /// Shows each name in a folder, with what it is, to `each`; in any order.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    fn list(&self, folder: &Path, each: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()>;
+
+    /// The path whose text these bytes are; `None` where no path can have them here.
+    fn path_of(&self, bytes: &[u8]) -> Option<PathBuf>;
+
+    /// Reads a regular file whole, if it has at most `limit` bytes.
+    ///
+    /// # Errors
+    /// When it cannot be read, is larger, or is no regular file.
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError>;
+
+    /// The SHA-256 of a regular file of any size.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn digest(&self, path: &Path) -> Result<Digest, SourceError>;
+
+    /// Reads the archive in a file; `None` where it is none.
+    ///
+    /// # Errors
+    /// When it cannot be read. An archive that breaks off is no error but a fault of it.
+    fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError>;
+
+    /// Opens a folder, through a link only where `follows_link`; on so many threads where it can.
+    ///
+    /// # Errors
+    /// When it is none, or cannot be opened.
+    fn open_folder(
+        &self,
+        path: &Path,
+        follows_link: bool,
+        threads: Option<usize>,
+    ) -> Result<Box<dyn Source + '_>, SourceError>;
+
+    /// The bytes that `-` stands for.
+    fn standard_input(&self) -> Box<dyn Read + '_>;
+
+    /// Reads an archive from bytes that arrive once.
+    ///
+    /// # Errors
+    /// When reading fails.
+    fn read_archive_stream(
+        &self,
+        container: Container,
+        reader: &mut dyn Read,
+        shown: &str,
+    ) -> Result<Archive, SourceError> {
+        read_stream(container, reader, shown, &mut InlineDigester::default())
+    }
+
+    /// The last name of what a path such as `.` or `..` stands for.
+    fn resolved_name(&self, _path: &Path) -> Option<String> {
+        None
+    }
+}
+
+/// The folder that a document lies in, opened when a file of it is asked for.
+#[derive(Clone, Copy)]
+pub struct FolderFiles<'a> {
+    files: &'a dyn Files,
+    folder: &'a Path,
+}
+
+impl<'a> FolderFiles<'a> {
+    /// The folder of the document at `path`.
+    pub fn of_document(files: &'a dyn Files, path: &'a Path) -> Self {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        Self { files, folder }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &'a Path {
+        self.folder
+    }
+}
+
+impl FilesBeside for FolderFiles<'_> {
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let folder = self.files.open_folder(self.folder, true, Some(1))?;
+        folder.content(path)
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let folder = self.files.open_folder(self.folder, true, Some(1))?;
+        folder.read(path, limit)
+    }
+}
+
+/// A fault where a file's name promises another kind of archive than its bytes are: unpackers that
+/// go by the name may find another archive in them.
+pub fn name_fault(path: &Path, container: Container) -> Option<ArchiveFault> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let promised = Container::of_file_name(&name)?;
+    (promised != container).then(|| ArchiveFault {
+        kind: FaultKind::Ambiguous,
+        path: None,
+        message: format!(
+            "its name says {} and its content says {}; rename it",
+            promised.ending(),
+            container.ending()
+        ),
+    })
+}
+
+/// Reads the archive that these bytes are; `None` where they are none.
+///
+/// # Errors
+/// When its reader fails; an archive that breaks off is no error but a fault of it.
+pub fn read_archive_bytes(path: &Path, bytes: &[u8]) -> Result<Option<Archive>, SourceError> {
+    let Some(container) = sniff(&bytes[..bytes.len().min(HEAD)]) else {
+        return Ok(None);
+    };
+    let mut digester = InlineDigester::default();
+    let size = bytes.len() as u64;
+    let read = match container {
+        Container::Zip => read_zip(Cursor::new(bytes), size, &mut digester),
+        container => {
+            let packed = PackedBytes::default();
+            packed.add(size);
+            read_tar(&mut Unpacked::new(container, bytes), packed, &mut digester)
+        }
+    };
+    let mut archive = read.map_err(|source| SourceError::Io {
+        path: path.display().to_string(),
+        source,
+    })?;
+    if let Some(fault) = name_fault(path, container) {
+        archive.add_fault(fault);
+    }
+    Ok(Some(archive))
+}
+
+/// Files in memory, by their whole paths. There are no links among them, and a folder is there where a
+/// file stands below it, or where it was added itself.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryFiles<'a> {
+    entries: BTreeMap<String, Option<Cow<'a, [u8]>>>,
+}
+
+/// A path that cannot be held in memory.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AddError {
+    /// It is empty, absolute, or has a part that is empty, `.` or `..`, or a NUL.
+    #[error("`{0}` is no plain path: no part of it may be empty, `.` or `..`")]
+    NotPlain(String),
+    /// Something has this path already, or a file stands where a folder should.
+    #[error("`{0}` is there twice, or once as a file and once as a folder")]
+    Twice(String),
+    /// There are more of them than are looked at.
+    #[error("there are more than {MAX_ENTRIES} files")]
+    TooMany,
+}
+
+impl<'a> MemoryFiles<'a> {
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// When its path is not plain, or taken.
+    pub fn add_file(&mut self, path: &str, bytes: Cow<'a, [u8]>) -> Result<(), AddError> {
+        self.add(path, Some(bytes))
+    }
+
+    /// Adds a folder, which may stay empty.
+    ///
+    /// # Errors
+    /// When its path is not plain, or that of a file.
+    pub fn add_folder(&mut self, path: &str) -> Result<(), AddError> {
+        self.add(path.strip_suffix('/').unwrap_or(path), None)
+    }
+
+    fn add(&mut self, path: &str, bytes: Option<Cow<'a, [u8]>>) -> Result<(), AddError> {
+        let is_odd = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');
+        if path.split('/').any(is_odd) {
+            return Err(AddError::NotPlain(path.escape_debug().to_string()));
+        }
+        let twice = || AddError::Twice(path.escape_debug().to_string());
+        for (at, _) in path.match_indices('/') {
+            let above = &path[..at];
+            match self.entries.get(above) {
+                Some(Some(_)) => return Err(twice()),
+                Some(None) => {}
+                None => {
+                    self.entries.insert(above.to_owned(), None);
+                }
+            }
+        }
+        if self.entries.len() as u64 >= MAX_ENTRIES {
+            return Err(AddError::TooMany);
+        }
+        match (self.entries.get(path), &bytes) {
+            (None, _) => {
+                self.entries.insert(path.to_owned(), bytes);
+                Ok(())
+            }
+            (Some(None), None) => Ok(()),
+            _ => Err(twice()),
+        }
+    }
+
+    /// The names at the top.
+    pub fn roots(&self) -> impl Iterator<Item = &str> {
+        let names = self.entries.keys().map(String::as_str);
+        names.filter(|name| !name.contains('/'))
+    }
+
+    fn find(&self, path: &Path) -> Option<Found<'_>> {
+        let name = plain(path)?;
+        if name.is_empty() {
+            return Some(Found::Folder(name));
+        }
+        match self.entries.get(&name)? {
+            Some(bytes) => Some(Found::File(bytes)),
+            None => Some(Found::Folder(name)),
+        }
+    }
+
+    fn file(&self, path: &Path) -> Result<&[u8], SourceError> {
+        let shown = || path.display().to_string();
+        match self.find(path) {
+            Some(Found::File(bytes)) => Ok(bytes),
+            Some(Found::Folder(_)) => Err(SourceError::NotAFile {
+                path: shown(),
+                kind: EntryKind::Directory,
+            }),
+            None => Err(SourceError::NotFound { path: shown() }),
+        }
+    }
+
+    /// Everything below a folder, by what follows the folder's name.
+    fn below(&self, folder: &str) -> impl Iterator<Item = (&str, &Option<Cow<'a, [u8]>>)> {
+        let start = match folder {
+            "" => String::new(),
+            folder => format!("{folder}/"),
+        };
+        let length = start.len();
+        let found = self.entries.range(start.clone()..);
+        let found = found.take_while(move |(name, _)| name.starts_with(&start));
+        found.map(move |(name, bytes)| (&name[length..], bytes))
+    }
+}
+
+enum Found<'a> {
+    File(&'a [u8]),
+    Folder(String),
+}
+
+/// A path in the words of this map; `None` where nothing can be there.
+fn plain(path: &Path) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::ParentDir => {
+                parts.pop()?;
+            }
+            Component::Prefix(_) | Component::RootDir => return None,
+        }
+    }
+    Some(parts.join("/"))
+}
+
+impl Files for MemoryFiles<'_> {
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        match self.find(path) {
+            Some(Found::File(_)) => Ok(EntryKind::File),
+            Some(Found::Folder(_)) => Ok(EntryKind::Directory),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        self.find(path).is_some()
+    }
+
+    fn list(&self, folder: &Path, each: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()> {
+        let Some(Found::Folder(name)) = self.find(folder) else {
+            return Err(io::ErrorKind::NotADirectory.into());
+        };
+        for (name, bytes) in self.below(&name) {
+            if !name.contains('/') {
+                each(name.as_bytes(), kind_of(bytes.is_some()));
+            }
+        }
+        Ok(())
+    }
+
+    fn path_of(&self, bytes: &[u8]) -> Option<PathBuf> {
+        str::from_utf8(bytes).ok().map(PathBuf::from)
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let bytes = self.file(path)?;
+        if bytes.len() as u64 > limit {
+            return Err(SourceError::TooLarge {
+                path: path.display().to_string(),
+                limit,
+            });
+        }
+        Ok(bytes.to_vec())
+    }
+
+    fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
+        self.file(path).map(Digest::of)
+    }
+
+    fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        read_archive_bytes(path, self.file(path)?)
+    }
+
+    fn open_folder(
+        &self,
+        path: &Path,
+        _follows_link: bool,
+        _threads: Option<usize>,
+    ) -> Result<Box<dyn Source + '_>, SourceError> {
+        let shown = path.display().to_string();
+        match self.find(path) {
+            Some(Found::Folder(folder)) => Ok(Box::new(MemoryFolder {
+                files: self,
+                folder,
+            })),
+            Some(Found::File(_)) => Err(SourceError::NotAFolder {
+                path: shown,
+                kind: EntryKind::File,
+            }),
+            None => Err(SourceError::NotFound { path: shown }),
+        }
+    }
+
+    fn standard_input(&self) -> Box<dyn Read + '_> {
+        Box::new(io::empty())
+    }
+}
+
+fn kind_of(is_file: bool) -> EntryKind {
+    match is_file {
+        true => EntryKind::File,
+        false => EntryKind::Directory,
+    }
+}
+
+/// One folder of files in memory.
+struct MemoryFolder<'a> {
+    files: &'a MemoryFiles<'a>,
+    folder: String,
+}
+
+impl MemoryFolder<'_> {
+    fn bytes(&self, path: &SafePath) -> Result<&[u8], SourceError> {
+        let name = match self.folder.as_str() {
+            "" => path.to_string(),
+            folder => format!("{folder}/{path}"),
+        };
+        match self.files.entries.get(&name) {
+            Some(Some(bytes)) => Ok(bytes),
+            Some(None) => Err(SourceError::NotAFile {
+                path: path.to_string(),
+                kind: EntryKind::Directory,
+            }),
+            None => Err(SourceError::NotFound {
+                path: path.to_string(),
+            }),
+        }
+    }
+}
+
+impl Source for MemoryFolder<'_> {
+    fn entries(&self) -> Result<Vec<Entry>, SourceError> {
+        let entry = |(name, bytes): (&str, &Option<Cow<'_, [u8]>>)| Entry {
+            name: EntryName::from_bytes(name.as_bytes()),
+            kind: kind_of(bytes.is_some()),
+        };
+        let mut entries: Vec<_> = self.files.below(&self.folder).map(entry).collect();
+        entries.sort_unstable_by(|a, b| a.name.shown().cmp(b.name.shown()));
+        Ok(entries)
+    }
+
+    fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
+        Ok(Box::new(self.bytes(path)?))
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        self.view(path, limit).map(Cow::into_owned)
+    }
+
+    fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
+        let bytes = self.bytes(path)?;
+        match bytes.len() as u64 > limit {
+            true => Err(SourceError::TooLarge {
+                path: path.to_string(),
+                limit,
+            }),
+            false => Ok(Cow::Borrowed(bytes)),
+        }
+    }
+
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let bytes = self.bytes(path)?;
+        ContentFact::read(bytes).map_err(|source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(names: &[&str]) -> MemoryFiles<'static> {
+        let mut files = MemoryFiles::default();
+        for name in names {
+            let added = files.add_file(name, Cow::Owned(name.as_bytes().to_vec()));
+            added.unwrap();
+        }
+        files
+    }
+
+    #[test]
+    fn memory_files_list_each_folder_by_itself() {
+        let files = files(&["a/b/c", "a/d", "a-b/x", "z"]);
+        let list = |folder: &str| {
+            let mut names = Vec::new();
+            let each = &mut |name: &[u8], kind| {
+                names.push((String::from_utf8_lossy(name).into_owned(), kind));
+            };
+            files.list(Path::new(folder), each).unwrap();
+            names
+        };
+        let directory = |name: &str| (name.to_owned(), EntryKind::Directory);
+        let file = |name: &str| (name.to_owned(), EntryKind::File);
+        assert_eq!(list("."), [directory("a"), directory("a-b"), file("z")]);
+        assert_eq!(list("a/"), [directory("b"), file("d")]);
+        assert_eq!(list("a/../a/./b"), [file("c")]);
+        assert!(files.list(Path::new("z"), &mut |_, _| {}).is_err());
+        assert!(!files.is_there(Path::new("/a")));
+        assert!(!files.is_there(Path::new("..")));
+        let folder = files.open_folder(Path::new("a"), false, None).unwrap();
+        let names: Vec<_> = folder.entries().unwrap();
+        let names: Vec<_> = names.iter().map(|entry| entry.name.shown()).collect();
+        assert_eq!(names, ["b", "b/c", "d"]);
+        let path = SafePath::parse("b/c").unwrap();
+        assert_eq!(folder.read(&path, 5).unwrap(), b"a/b/c");
+        assert!(folder.read(&path, 4).is_err());
+    }
+
+    #[test]
+    fn memory_files_refuse_paths_that_climb_and_paths_taken() {
+        let mut files = files(&["a/b", "c"]);
+        for path in ["", "/a", "a//b", "a/./b", "../a", "a/..", "x/", "x\0"] {
+            let added = files.add_file(path, Cow::Borrowed(b""));
+            assert!(matches!(added, Err(AddError::NotPlain(_))), "{path:?}");
+        }
+        for path in ["a", "a/b", "c", "c/d", "a/b/c"] {
+            let added = files.add_file(path, Cow::Borrowed(b""));
+            assert!(matches!(added, Err(AddError::Twice(_))), "{path:?}");
+        }
+        assert_eq!(files.add_folder("a/"), Ok(()));
+        assert_eq!(files.add_folder("empty/folder/"), Ok(()));
+        assert!(files.add_folder("c").is_err());
+    }
+}

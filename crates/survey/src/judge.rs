@@ -1,0 +1,317 @@
+//! From a unit to its results: the registry's definition of its format judges it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::Path;
+
+use runseal_archive::{HEAD, sniff};
+use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
+use runseal_core::formats::Format;
+use runseal_core::formats::definition::{
+    Beside, Judgement, Judging, REGISTRY, definition, judge_parsed,
+};
+use runseal_core::formats::detect::{Detected, detect_root, detect_text};
+use runseal_core::limits::JsonLimits;
+use runseal_core::source::{Source, SourceError, read_bounded};
+use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
+
+use super::archived::{judge_archive, judge_in_archive};
+use super::inside::InsidePath;
+use super::schema::LocalTools;
+use super::witness::{Noted, Onlooker, WitnessSource};
+use super::{
+    Files, FolderFiles, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain,
+    name_several,
+};
+
+/// How units are judged.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'a> {
+    pub(super) files: &'a dyn Files,
+    pub(super) options: SurveyOptions,
+    /// How many threads work on one unit; as many as there are processors where not said.
+    pub(super) threads: Option<usize>,
+    pub(super) onlooker: &'a dyn Onlooker,
+}
+
+impl Judge<'_> {
+    /// Judges one unit.
+    pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
+        match unit.0 {
+            Item::Known(result) => self.one_result(result, None),
+            Item::Standard => self.judge_standard(),
+            Item::Folder(path, format) => {
+                let (result, noted) = self.judge_folder(&path, format);
+                self.one_result(result, noted)
+            }
+            Item::File(path, found) => self.judge_file(&path, found),
+            Item::Inside(inside) => self.judge_inside(&inside),
+        }
+    }
+
+    fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
+        let lost = |reason: String| {
+            self.one_result(Checked::not_checked(inside.shown(), None, reason), None)
+        };
+        match self.files.read_archive(&inside.archive) {
+            Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
+            Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
+            Err(error) => lost(error_chain(&error)),
+        }
+    }
+
+    /// One result, of which the onlooker hears.
+    pub(super) fn one_result(&self, result: Checked, noted: Option<Noted>) -> UnitResults {
+        self.onlooker.see(&result, noted);
+        UnitResults::one(result)
+    }
+
+    fn judge_standard(&self) -> UnitResults {
+        let path = "-";
+        let lost =
+            |message: String| self.one_result(Checked::not_checked(path, None, message), None);
+        let mut input = self.files.standard_input();
+        let mut head = [0; HEAD];
+        let filled = match fill(&mut input, &mut head) {
+            Ok(filled) => filled,
+            Err(error) => return lost(error.to_string()),
+        };
+        let mut whole = head[..filled].chain(input);
+        match sniff(&head[..filled]) {
+            Some(container) => {
+                let shown = "standard input";
+                let read = self.files.read_archive_stream(container, &mut whole, shown);
+                match read {
+                    Ok(archive) => judge_archive(path, &archive, Found::ByName, self),
+                    Err(error) => lost(error_chain(&error)),
+                }
+            }
+            None => {
+                let limit = JsonLimits::LARGEST_DOCUMENT;
+                match read_bounded(&mut whole, "standard input", 0, limit) {
+                    Ok(bytes) => judge_text(path, None, &bytes, Found::ByName, self.options.level)
+                        .map_or_else(UnitResults::passed_over, |result| {
+                            self.one_result(result, None)
+                        }),
+                    Err(error) => lost(error_chain(&error)),
+                }
+            }
+        }
+    }
+
+    fn judge_file(&self, path: &Path, found: Found) -> UnitResults {
+        let name = display_path(path);
+        let lost = |error: &SourceError| {
+            self.one_result(
+                Checked::not_checked(name.clone(), None, error_chain(error)),
+                None,
+            )
+        };
+        match self.files.read_archive(path) {
+            Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
+            Ok(None) => {}
+            Err(error) => return lost(&error),
+        }
+        let bytes = match self.files.read(path, JsonLimits::LARGEST_DOCUMENT) {
+            Ok(bytes) => bytes,
+            Err(error) => return lost(&error),
+        };
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        let files = FolderFiles::of_document(self.files, path);
+        let beside = Beside {
+            name: &file_name,
+            files: &files,
+        };
+        match judge_text(&name, Some(beside), &bytes, found, self.options.level) {
+            // The manifest stands for its bundle.
+            Some(result)
+                if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
+            {
+                let (result, _) = self.judge_folder(files.folder(), Format::JobBundle);
+                let result = Checked {
+                    path: name,
+                    ..result
+                };
+                self.one_result(result, None)
+            }
+            Some(result) => {
+                let wanted = result.format.filter(|_| self.onlooker.wants(path));
+                let noted = wanted.map(|format| Noted {
+                    format,
+                    document: Some(bytes),
+                    kept: BTreeMap::new(),
+                    files: BTreeMap::new(),
+                    is_archived: false,
+                });
+                self.one_result(result, noted)
+            }
+            None => UnitResults::passed_over(),
+        }
+    }
+
+    /// Judges a folder of a known format.
+    fn judge_folder(&self, path: &Path, format: Format) -> (Checked, Option<Noted>) {
+        let name = display_path(path);
+        let source = match open_folder(self.files, path, format, self.threads) {
+            Ok(source) => source,
+            Err(error) => return (of_judged(name, format, Err(error)), None),
+        };
+        self.judge_witnessed(name, path, &*source, format, false)
+    }
+
+    /// Judges what a source holds, and notes what stands for it where somebody wants it.
+    pub(super) fn judge_witnessed(
+        &self,
+        name: String,
+        path: &Path,
+        source: &dyn Source,
+        format: Format,
+        is_archived: bool,
+    ) -> (Checked, Option<Noted>) {
+        let level = self.options.level;
+        if !self.onlooker.wants(path) {
+            let judged = judge_source(&name, source, format, level);
+            return (of_judged(name, format, judged), None);
+        }
+        let witness = WitnessSource::new(source, format, self.onlooker.wants_every_file());
+        let judged = judge_source(&name, &witness, format, level);
+        let noted = match judged {
+            Ok(_) => witness.into_noted(is_archived).ok(),
+            Err(_) => None,
+        };
+        (of_judged(name, format, judged), noted)
+    }
+}
+
+/// Judges a document by its text and where it lies. `None` where it is of no known format and was found by
+/// searching.
+pub(super) fn judge_text(
+    path: &str,
+    beside: Option<Beside<'_>>,
+    bytes: &[u8],
+    found: Found,
+    level: Level,
+) -> Option<Checked> {
+    let file_name = beside.map_or("", |beside| beside.name);
+    let parsed = parse_document(bytes, &ReadOptions::default());
+    let detected = match &parsed {
+        Ok(document) => detect_root(document.root(), file_name),
+        Err(_) => detect_text(bytes, file_name),
+    };
+    let format = match detected {
+        Detected::Is(format) => format,
+        Detected::Several(formats) => {
+            let message = name_several(&formats);
+            return Some(Checked::invalid(path, None, NO_FORMAT, message));
+        }
+        Detected::Unknown if found == Found::BySearch => return None,
+        Detected::Unknown => {
+            return Some(match parsed {
+                Ok(document) => {
+                    Checked::invalid(path, None, NO_FORMAT, unknown_message(document.root()))
+                }
+                Err(error) => broken(path, None, &error),
+            });
+        }
+    };
+    Some(match judge_parsed(format, &parsed, bytes, level, beside) {
+        Some(Ok(judgement)) => Checked::of_judgement(path, judgement),
+        Some(Err(error)) => broken(path, Some(format), &error),
+        None => match parsed {
+            Ok(_) => Checked::invalid(path, Some(format), NO_FORMAT, NAME_THE_FOLDER),
+            Err(error) => broken(path, Some(format), &error),
+        },
+    })
+}
+
+fn broken(path: &str, format: Option<Format>, error: &JsonError) -> Checked {
+    let message = format!("{} {}", error.kind, error.position);
+    Checked::invalid(path, format, NO_JSON, message)
+}
+
+pub(super) const NAME_THE_FOLDER: &str =
+    "this is one file of a bundle; name the folder it belongs to";
+
+fn unknown_message(root: Node<'_>) -> String {
+    if root.get("run_schema_version").is_some() || root.get("contracts_hashes").is_some() {
+        return NAME_THE_FOLDER.to_owned();
+    }
+    let members: Vec<_> = root
+        .members()
+        .take(8)
+        .map(|(key, _)| format!("`{}`", key.to_lossy()))
+        .collect();
+    let found = match (root.kind(), members.as_slice()) {
+        (Kind::Object, []) => "it has no members".to_owned(),
+        (Kind::Object, members) => format!("it has {}", members.join(", ")),
+        (kind, _) => format!("it is {}", kind.with_article()),
+    };
+    let known: Vec<_> = REGISTRY
+        .iter()
+        .filter(|definition| !definition.members().is_empty())
+        .map(|definition| definition.format().title())
+        .collect();
+    format!(
+        "no known format: {found}; looked for the members of a {}",
+        known.join(", ")
+    )
+}
+
+/// Opens a folder of a known format, through a link only where the format allows it.
+pub(super) fn open_folder<'a>(
+    files: &'a dyn Files,
+    path: &Path,
+    format: Format,
+    threads: Option<usize>,
+) -> Result<Box<dyn Source + 'a>, SourceError> {
+    let follows = definition(format).is_none_or(|definition| definition.follows_root_link());
+    files.open_folder(path, follows, threads)
+}
+
+/// Reads from `reader` until `buffer` is full or nothing is left; gives the bytes read.
+pub(super) fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Judges what a source holds.
+pub(super) fn judge_source(
+    path: &str,
+    source: &dyn Source,
+    format: Format,
+    level: Level,
+) -> Result<Judgement, SourceError> {
+    let judging = Judging {
+        path,
+        level,
+        tools: &LocalTools,
+    };
+    let definition = definition(format);
+    let judged = definition.and_then(|definition| definition.judge_folder(source, &judging));
+    judged.unwrap_or_else(|| {
+        Err(SourceError::Io {
+            path: path.to_owned(),
+            source: io::Error::other("this format is no folder"),
+        })
+    })
+}
+
+/// The result of what was judged, or of why it could not be.
+pub(super) fn of_judged(
+    path: String,
+    format: Format,
+    judged: Result<Judgement, SourceError>,
+) -> Checked {
+    match judged {
+        Ok(judgement) => Checked::of_judgement(path, judgement),
+        Err(error) => Checked::not_checked(path, Some(format), error_chain(&error)),
+    }
+}

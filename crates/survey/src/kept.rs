@@ -1,0 +1,117 @@
+//! A source that keeps what it hands out, so that what is shown is what was judged.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::sync::{Mutex, PoisonError};
+
+use runseal_core::digest::Digest;
+use runseal_core::limits::JsonLimits;
+use runseal_core::path::SafePath;
+use runseal_core::source::{ContentFact, Entry, Source, SourceError, read_bounded};
+
+/// Files other than JSON are kept up to this size.
+const SMALL: u64 = 1 << 20;
+/// Bytes that are kept at the most.
+const MOST: u64 = 64 << 20;
+
+/// Another source, and what was read through it.
+pub(super) struct KeptSource<'a> {
+    inner: &'a dyn Source,
+    noted: Mutex<Noted>,
+}
+
+/// What was read of a file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NotedFile {
+    /// Its size and digest.
+    pub(super) fact: Option<(u64, Digest)>,
+    /// Its bytes, where they were kept.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct Noted {
+    files: BTreeMap<SafePath, NotedFile>,
+    kept: u64,
+}
+
+impl Noted {
+    fn note(&mut self, path: &SafePath, fact: (u64, Digest), bytes: Option<&[u8]>) {
+        let room = MOST - self.kept;
+        let kept = bytes.filter(|bytes| bytes.len() as u64 <= room);
+        let file = self.files.entry(path.clone()).or_default();
+        file.fact = Some(fact);
+        if let (Some(kept), None) = (kept, &file.bytes) {
+            self.kept += kept.len() as u64;
+            file.bytes = Some(kept.to_vec());
+        }
+    }
+}
+
+impl<'a> KeptSource<'a> {
+    pub(super) fn new(inner: &'a dyn Source) -> Self {
+        Self {
+            inner,
+            noted: Mutex::default(),
+        }
+    }
+
+    /// What was read, by path.
+    pub(super) fn into_noted(self) -> BTreeMap<SafePath, NotedFile> {
+        let noted = self.noted.into_inner();
+        noted.unwrap_or_else(PoisonError::into_inner).files
+    }
+
+    fn note(&self, path: &SafePath, fact: (u64, Digest), bytes: Option<&[u8]>) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.note(path, fact, bytes);
+    }
+}
+
+impl Source for KeptSource<'_> {
+    fn entries(&self) -> Result<Vec<Entry>, SourceError> {
+        self.inner.entries()
+    }
+
+    fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
+        // What is opened to be judged is to be shown, so it is kept like what is read whole.
+        let bytes = self.read(path, JsonLimits::LARGEST_DOCUMENT)?;
+        Ok(Box::new(io::Cursor::new(bytes)))
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let bytes = self.inner.read(path, limit)?;
+        let fact = (bytes.len() as u64, Digest::of(&bytes));
+        self.note(path, fact, Some(&bytes));
+        Ok(bytes)
+    }
+
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let fail = |source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        };
+        let (content, bytes) = match self.inner.open(path) {
+            Ok(mut file) => {
+                let mut head =
+                    read_bounded(file.by_ref().take(SMALL + 1), path.as_str(), 0, SMALL + 1)?;
+                if head.len() as u64 > SMALL {
+                    let all = head.as_slice().chain(file);
+                    let content = ContentFact::read(all).map_err(fail)?;
+                    head.clear();
+                    (content, None)
+                } else {
+                    (
+                        ContentFact::read(head.as_slice()).map_err(fail)?,
+                        Some(head),
+                    )
+                }
+            }
+            // A file of an archive that went by and was not kept.
+            Err(SourceError::TooLarge { .. }) => (self.inner.content(path)?, None),
+            Err(error) => return Err(error),
+        };
+        self.note(path, (content.bytes, content.sha256), bytes.as_deref());
+        Ok(content)
+    }
+}

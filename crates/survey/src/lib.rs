@@ -1,0 +1,319 @@
+//! One verification for everything: finds out what paths hold, and verifies all of it.
+//!
+//! What something is is told by its content: the files of a folder, the members of a document,
+//! the first bytes of an archive; a file's name counts only where its content says nothing. A
+//! path that is a unit itself is judged; any other is searched below, and what is found there but
+//! cannot be judged is a result too. Units may be verified in parallel; results are sorted, so the
+//! number of threads never shows.
+//!
+//! This crate only computes: it opens no files, starts no threads and knows no clock. Callers bring
+//! [`Files`], and may bring a [`Crew`] with threads. A command line and a browser therefore give the
+//! same answer, by the same code.
+
+mod archived;
+pub mod engine;
+mod files;
+mod inside;
+mod judge;
+mod kept;
+pub mod load;
+pub mod schema;
+pub mod signing;
+mod walk;
+mod witness;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use runseal_archive::ArchiveSource;
+use runseal_core::formats::Format;
+use runseal_core::formats::archive::verify_archive;
+use runseal_core::formats::detect::Detected;
+use runseal_core::formats::pack::PackFiles;
+use runseal_core::limits::FINDINGS_A_SURVEY;
+use runseal_core::source::{EntryKind, SourceError};
+use runseal_core::verify::{
+    Checked, Finding, Level, Survey, count_findings, drop_unlisted_findings,
+};
+
+use inside::InsidePath;
+use judge::Judge;
+use walk::{Start, walk_below};
+
+pub use archived::find_in_archive;
+pub use files::{AddError, Files, FolderFiles, MemoryFiles, name_fault, read_archive_bytes};
+pub use walk::{detect_path, is_unfinished};
+pub use witness::{Nobody, Noted, Onlooker};
+
+/// What is said where nothing was found.
+const NOTHING_FOUND: &str = "nothing to verify was found: no folder with bundle.json and \
+    artifacts/ (job bundle), run.json (pack), RUN_* files or ARTIFACT_INDEX.json (run bundle) or \
+    ENGINE_MANIFEST.json (engine), no archive of these, and no JSON document of a known format";
+
+/// How to go about it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SurveyOptions {
+    /// Up to which level rules must hold.
+    pub level: Level,
+    /// How many threads; as many as there are processors where not said.
+    pub jobs: Option<usize>,
+}
+
+/// How far it is, for whoever shows progress.
+#[derive(Debug, Default)]
+pub struct Tally {
+    found: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Tally {
+    /// Units that were found so far.
+    pub fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
+    }
+
+    /// Units that are verified.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+/// Something to judge.
+#[derive(Debug)]
+pub struct Unit(Item);
+
+#[derive(Debug)]
+enum Item {
+    /// A folder of a known format.
+    Folder(PathBuf, Format),
+    /// A file: a document or an archive.
+    File(PathBuf, Found),
+    /// A bundle or document inside an archive.
+    Inside(InsidePath),
+    /// Standard input.
+    Standard,
+    /// Something whose result is known already.
+    Known(Checked),
+}
+
+/// How a file was come by. One that a person named must be of a known format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    ByName,
+    BySearch,
+}
+
+/// What judging units gave.
+#[derive(Debug, Default)]
+pub struct UnitResults {
+    results: Vec<Checked>,
+    /// Files that were found by searching and are of no known format.
+    passed_over: u64,
+    /// Findings of the results, and those that were dropped because there are too many.
+    findings: usize,
+    unlisted: u64,
+}
+
+impl UnitResults {
+    fn one(result: Checked) -> Self {
+        Self {
+            findings: result.findings().len(),
+            results: vec![result],
+            ..Self::default()
+        }
+    }
+
+    fn passed_over() -> Self {
+        Self {
+            passed_over: 1,
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.results.extend(other.results);
+        self.passed_over += other.passed_over;
+        self.unlisted += other.unlisted;
+        self.findings += other.findings;
+        if self.findings > 2 * FINDINGS_A_SURVEY {
+            self.unlisted += drop_unlisted_findings(&mut self.results);
+            self.findings = count_findings(&self.results);
+        }
+    }
+
+    /// The same; where there is no result, that is one: nothing found is never a success.
+    fn or_nothing_found(mut self, path: &Path) -> Self {
+        if self.results.is_empty() {
+            let result = Checked::not_checked(display_path(path), None, NOTHING_FOUND);
+            self.results.push(result);
+        }
+        self
+    }
+}
+
+/// Who judges the units that were found, and on how many threads.
+pub trait Crew {
+    /// Takes every unit that `find` shows, with the number of the path it belongs to, to `judge`; gives
+    /// the results in any order, each with that number.
+    fn judge_all(
+        &self,
+        find: &mut dyn FnMut(&mut dyn FnMut(usize, Unit)),
+        judge: &(dyn Fn(Unit) -> UnitResults + Sync),
+    ) -> Vec<(usize, UnitResults)>;
+}
+
+/// Judges each unit where and when it is found.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Alone;
+
+impl Crew for Alone {
+    fn judge_all(
+        &self,
+        find: &mut dyn FnMut(&mut dyn FnMut(usize, Unit)),
+        judge: &(dyn Fn(Unit) -> UnitResults + Sync),
+    ) -> Vec<(usize, UnitResults)> {
+        let mut all: Vec<(usize, UnitResults)> = Vec::new();
+        find(&mut |at, unit| add_results(&mut all, at, judge(unit)));
+        all
+    }
+}
+
+/// Adds results to those of the same path, where they come right after each other.
+pub fn add_results(all: &mut Vec<(usize, UnitResults)>, path: usize, results: UnitResults) {
+    match all.last_mut() {
+        Some((at, before)) if *at == path => before.add(results),
+        _ => all.push((path, results)),
+    }
+}
+
+/// Verifies everything at `paths` of `files`; `onlooker` is told of every unit right after it was
+/// judged.
+pub fn survey(
+    files: &dyn Files,
+    crew: &dyn Crew,
+    paths: &[PathBuf],
+    options: SurveyOptions,
+    (tally, onlooker): (&Tally, &dyn Onlooker),
+) -> Survey {
+    let judge = |threads: Option<usize>| Judge {
+        files,
+        options,
+        threads,
+        onlooker,
+    };
+    let starts: Vec<Start> = paths.iter().map(|path| Start::at(files, path)).collect();
+    let all = match <[Start; 1]>::try_from(starts) {
+        // One thing: the threads work on it together.
+        Ok([Start::Unit(unit)]) => {
+            tally.found.fetch_add(1, Ordering::Relaxed);
+            let results = judge(options.jobs).judge_unit(unit);
+            tally.done.fetch_add(1, Ordering::Relaxed);
+            results.or_nothing_found(&paths[0])
+        }
+        Ok(one) => survey_many(crew, paths, one.into(), (tally, &judge(Some(1)))),
+        Err(starts) => survey_many(crew, paths, starts, (tally, &judge(Some(1)))),
+    };
+    Survey::new(options.level, all.results, all.passed_over).and_unlisted(all.unlisted)
+}
+
+fn survey_many(
+    crew: &dyn Crew,
+    paths: &[PathBuf],
+    starts: Vec<Start>,
+    (tally, judge): (&Tally, &Judge<'_>),
+) -> UnitResults {
+    let mut starts = Some(starts);
+    let mut find = |each: &mut dyn FnMut(usize, Unit)| {
+        for (at, start) in starts.take().into_iter().flatten().enumerate() {
+            walk_below(judge.files, start, &mut |unit| {
+                tally.found.fetch_add(1, Ordering::Relaxed);
+                each(at, unit);
+            });
+        }
+    };
+    let judged = crew.judge_all(&mut find, &|unit| {
+        let results = judge.judge_unit(unit);
+        tally.done.fetch_add(1, Ordering::Relaxed);
+        results
+    });
+    let mut by_path: Vec<UnitResults> = paths.iter().map(|_| UnitResults::default()).collect();
+    for (at, results) in judged {
+        by_path[at].add(results);
+    }
+    let mut all = UnitResults::default();
+    for (path, results) in paths.iter().zip(by_path) {
+        all.add(results.or_nothing_found(path));
+    }
+    all
+}
+
+/// Shows `see` what there is to verify at `path` and below, by its place; nothing is judged. A file
+/// that was found by searching counts where its content is of a known format or its name is an
+/// archive's.
+pub fn find_units(files: &dyn Files, path: &Path, see: &mut dyn FnMut(PathBuf)) {
+    walk_below(
+        files,
+        Start::at(files, path),
+        &mut |Unit(item)| match item {
+            Item::Folder(path, _) | Item::File(path, Found::ByName) => see(path),
+            Item::File(path, Found::BySearch) => {
+                let name = path.to_string_lossy();
+                let is_archive = [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst"]
+                    .iter()
+                    .any(|ending| name.ends_with(ending));
+                let is_known = || matches!(detect_path(files, &path), Ok(Detected::Is(_)));
+                if is_archive || is_known() {
+                    see(path);
+                }
+            }
+            Item::Inside(_) | Item::Standard => see(path.to_owned()),
+            Item::Known(result) => see(PathBuf::from(result.path)),
+        },
+    );
+}
+
+/// Reads the pack in a folder or in an archive of it; with what is wrong with that archive.
+///
+/// # Errors
+/// When it cannot be read, or is neither.
+pub fn read_pack(files: &dyn Files, path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> {
+    let is_file = files.kind(path).is_ok_and(|kind| kind == EntryKind::File);
+    let archive = match is_file {
+        true => files.read_archive(path)?,
+        false => None,
+    };
+    let Some(archive) = archive else {
+        let source = files.open_folder(path, false, None)?;
+        return Ok((PackFiles::read(&*source)?, Vec::new()));
+    };
+    let (folder, _, _) = find_in_archive(&archive);
+    let files = PackFiles::read(&ArchiveSource::new(&archive, &folder))?;
+    let about = verify_archive(&archived::faults_of(
+        &archive,
+        "",
+        &[(folder, Format::Pack)],
+    ));
+    Ok((files, about.findings().to_vec()))
+}
+
+/// A path as reports show it.
+fn display_path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// What could not be read and why, in one line.
+fn error_chain(error: &SourceError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// How several formats are named in a message.
+pub fn name_several(formats: &[Format]) -> String {
+    let names: Vec<_> = formats.iter().map(|format| format.title()).collect();
+    format!(
+        "it could be a {}: it has marks of each",
+        names.join(" or a ")
+    )
+}

@@ -1,0 +1,414 @@
+//! Reads one thing once, to judge it and to show or compare it: its report, documents, texts and
+//! files. What is shown is the bytes that were judged.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use runseal_archive::{Archive, ArchiveSource, HEAD, Record, sniff};
+use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
+use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
+use runseal_core::formats::archive::verify_archive;
+use runseal_core::formats::definition::{Beside, Identity, Judgement, SourceFiles, judge_parsed};
+use runseal_core::formats::detect::{Detected, detect_root, detect_text};
+use runseal_core::limits::{JsonLimits, max_ledger_lines};
+use runseal_core::source::{EntryKind, EntryName, MemberFile, Source, SourceError, read_bounded};
+use runseal_core::verify::{Finding, Level, Report};
+
+use super::archived::{detect_in_archive, faults_of, find_in_archive};
+use super::inside::InsidePath;
+use super::judge::{NAME_THE_FOLDER, fill, judge_source, open_folder};
+use super::kept::KeptSource;
+use super::walk::list;
+use super::{Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, name_several};
+
+/// Something that was read whole.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The path as given.
+    pub path: String,
+    /// What it is.
+    pub format: Format,
+    /// Whether it holds.
+    pub report: Report,
+    /// What it calls itself, and how what it records ended.
+    pub identity: Identity,
+    /// What is wrong with the archive it came in.
+    pub wrapping: Vec<Finding>,
+    /// Its JSON documents by name; "" where it is one document. Lines of a ledger by number.
+    pub documents: BTreeMap<String, Vec<u8>>,
+    /// Its other small files.
+    pub texts: BTreeMap<String, Vec<u8>>,
+    /// All its files.
+    pub files: Vec<MemberFile>,
+}
+
+/// Why something could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It is of no known format, or of several.
+    #[error("{message}")]
+    Unknown {
+        /// What was found and looked for.
+        message: String,
+    },
+    /// It is a document and no JSON.
+    #[error("{} {}", .0.kind, .0.position)]
+    Json(JsonError),
+    /// It could not be verified.
+    #[error("{message}")]
+    Unverified {
+        /// What kept it from being verified.
+        message: String,
+    },
+}
+
+impl Loaded {
+    /// Whether it holds, the archive it came in included.
+    pub fn is_valid(&self) -> bool {
+        self.report.is_valid() && self.wrapping.is_empty()
+    }
+
+    /// The documents that are JSON.
+    pub fn parse(&self) -> BTreeMap<String, Document<'_>> {
+        let options = ReadOptions::default();
+        let parsed = self.documents.iter().filter_map(|(name, bytes)| {
+            let document = parse_document(bytes, &options).ok()?;
+            Some((name.clone(), document))
+        });
+        parsed.collect()
+    }
+}
+
+/// Loads what is at `path`; standard input where it is `-`. What stands inside an archive is named as
+/// answers name it: `evidence.zip!/runs/one`.
+///
+/// # Errors
+/// When it cannot be read or judged.
+pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+    Loader::new(files).load(path, level)
+}
+
+/// Loads one thing after the other; the archive that several of them stand in is read once.
+pub struct Loader<'a> {
+    files: &'a dyn Files,
+    archive: Option<(PathBuf, Archive)>,
+}
+
+impl<'a> Loader<'a> {
+    /// One that loads out of these files.
+    pub fn new(files: &'a dyn Files) -> Self {
+        Self {
+            files,
+            archive: None,
+        }
+    }
+
+    /// Loads what is at `path`, as [`load`] does.
+    ///
+    /// # Errors
+    /// When it cannot be read or judged.
+    pub fn load(&mut self, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+        if let Some(inside) = InsidePath::of(self.files, path) {
+            let is_open = self.archive.as_ref().map(|(path, _)| path) == Some(&inside.archive);
+            if !is_open {
+                let read = self.files.read_archive(&inside.archive)?;
+                let archive = read.ok_or_else(|| SourceError::NotFound {
+                    path: display_path(path),
+                })?;
+                self.archive = Some((inside.archive, archive));
+            }
+            if let Some((_, archive)) = &self.archive {
+                return load_inside(&display_path(path), archive, &inside.name, level);
+            }
+        }
+        load_plain(self.files, path, level)
+    }
+}
+
+fn load_plain(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+    if path == Path::new("-") {
+        return load_standard(files, level);
+    }
+    if files
+        .kind(path)
+        .is_ok_and(|kind| kind == EntryKind::Directory)
+    {
+        return load_folder(files, path, level);
+    }
+    if let Some(archive) = files.read_archive(path)? {
+        return load_archive(&display_path(path), &archive, level);
+    }
+    let bytes = files.read(path, JsonLimits::LARGEST_DOCUMENT)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = Beside {
+        name: &name,
+        files: &FolderFiles::of_document(files, path),
+    };
+    let loaded = load_document(&display_path(path), Some(beside), bytes, level)?;
+    match (loaded, path.parent()) {
+        (Some(loaded), _) => Ok(loaded),
+        // The manifest stands for its bundle.
+        (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(files, parent, level),
+        (None, _) => load_folder(files, Path::new("."), level),
+    }
+}
+
+fn load_standard(files: &dyn Files, level: Level) -> Result<Loaded, LoadError> {
+    let fail = |source| SourceError::Io {
+        path: "standard input".to_owned(),
+        source,
+    };
+    let mut input = files.standard_input();
+    let mut head = [0; HEAD];
+    let filled = fill(&mut input, &mut head).map_err(fail)?;
+    let mut whole = head[..filled].chain(input);
+    if let Some(container) = sniff(&head[..filled]) {
+        let archive = files.read_archive_stream(container, &mut whole, "standard input")?;
+        return load_archive("-", &archive, level);
+    }
+    let bytes = read_bounded(whole, "standard input", 0, JsonLimits::LARGEST_DOCUMENT)?;
+    match load_document("-", None, bytes, level)? {
+        Some(loaded) => Ok(loaded),
+        None => Err(unknown(
+            "this is the manifest of a job bundle; name its folder",
+        )),
+    }
+}
+
+fn unknown(message: impl Into<String>) -> LoadError {
+    LoadError::Unknown {
+        message: message.into(),
+    }
+}
+
+fn format_of(detected: Detected) -> Result<Format, LoadError> {
+    match detected {
+        Detected::Is(format) => Ok(format),
+        Detected::Several(formats) => Err(unknown(name_several(&formats))),
+        Detected::Unknown => Err(unknown(NOTHING_FOUND)),
+    }
+}
+
+/// Loads the document of this name in an archive, as [`load_document`] does.
+fn load_archived_document(
+    path: &str,
+    archive: &Archive,
+    name: &str,
+    bytes: Vec<u8>,
+    level: Level,
+) -> Result<Option<Loaded>, LoadError> {
+    let (folder, file_name) = name.rsplit_once('/').unwrap_or(("", name));
+    let source = ArchiveSource::new(archive, folder);
+    let beside = Beside {
+        name: file_name,
+        files: &SourceFiles(&source),
+    };
+    load_document(path, Some(beside), bytes, level)
+}
+
+/// Loads a document; `None` for the manifest of a job bundle.
+fn load_document(
+    path: &str,
+    beside: Option<Beside<'_>>,
+    bytes: Vec<u8>,
+    level: Level,
+) -> Result<Option<Loaded>, LoadError> {
+    let name = beside.map_or("", |beside| beside.name);
+    let parsed = parse_document(&bytes, &ReadOptions::default());
+    let detected = match &parsed {
+        Ok(document) => detect_root(document.root(), name),
+        Err(_) => detect_text(&bytes, name),
+    };
+    let format = match (detected, &parsed) {
+        (Detected::Unknown, Err(error)) => return Err(LoadError::Json(error.clone())),
+        (detected, _) => format_of(detected)?,
+    };
+    if format == Format::JobBundle {
+        return Ok(None);
+    }
+    if let Err(error) = &parsed
+        && format != Format::Ledger
+    {
+        return Err(LoadError::Json(error.clone()));
+    }
+    let Judgement { report, identity } = match judge_parsed(format, &parsed, &bytes, level, beside)
+    {
+        Some(Ok(judgement)) => judgement,
+        Some(Err(error)) => return Err(LoadError::Json(error)),
+        None => return Err(unknown(NOTHING_FOUND)),
+    };
+    let mut documents = BTreeMap::new();
+    if format == Format::Ledger {
+        let most = max_ledger_lines(bytes.len());
+        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().take(most) {
+            if !line.trim_ascii().is_empty() {
+                documents.insert(format!("line {:06}", at + 1), line.to_vec());
+            }
+        }
+    }
+    let files = vec![MemberFile {
+        path: if name.is_empty() { path } else { name }.to_owned(),
+        kind: None,
+        bytes: bytes.len() as u64,
+        sha256: Some(Digest::of(&bytes)),
+    }];
+    if format != Format::Ledger {
+        documents.insert(String::new(), bytes);
+    }
+    Ok(Some(Loaded {
+        path: path.to_owned(),
+        format,
+        report,
+        identity,
+        wrapping: Vec::new(),
+        documents,
+        texts: BTreeMap::new(),
+        files,
+    }))
+}
+
+fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+    let fail = |source| SourceError::Io {
+        path: display_path(path),
+        source,
+    };
+    let listed = list(files, path).map_err(fail)?;
+    let (detected, _) = listed.detect(files, path);
+    if let (Detected::Unknown, [only]) = (&detected, listed.candidates.as_slice()) {
+        if let Some(only) = files.path_of(only) {
+            return load(files, &path.join(only), level);
+        }
+    }
+    let format = format_of(detected)?;
+    let source = open_folder(files, path, format, None)?;
+    judge_and_keep(&display_path(path), format, &*source, level)
+}
+
+fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {
+    let (folder, detected, candidates) = find_in_archive(archive);
+    let mut loaded = match (&detected, candidates.as_slice()) {
+        (Detected::Unknown, [only]) => {
+            let kept = match archive.get(only) {
+                Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
+                _ => None,
+            };
+            let loaded =
+                load_archived_document(path, archive, only, kept.unwrap_or_default(), level)?;
+            loaded.ok_or_else(|| unknown(NOTHING_FOUND))?
+        }
+        _ => {
+            if detected == Detected::Unknown
+                && let Some(fault) = archive.faults().first()
+            {
+                return Err(unknown(fault.message.clone()));
+            }
+            let format = format_of(detected)?;
+            judge_and_keep(path, format, &ArchiveSource::new(archive, &folder), level)?
+        }
+    };
+    let about = verify_archive(&faults_of(archive, "", &[(folder, loaded.format)]));
+    loaded.wrapping = about.findings().to_vec();
+    Ok(loaded)
+}
+
+/// Loads the bundle or document that has this name inside an archive. What is wrong with the archive is
+/// wrong with all that came in it.
+fn load_inside(
+    path: &str,
+    archive: &Archive,
+    name: &str,
+    level: Level,
+) -> Result<Loaded, LoadError> {
+    let missing = || SourceError::NotFound {
+        path: path.to_owned(),
+    };
+    let (mut loaded, folder) = match archive.get(name).ok_or_else(missing)? {
+        Record::File(file) => {
+            let bytes = file.kept.ok_or_else(|| SourceError::Io {
+                path: path.to_owned(),
+                source: io::Error::other("it is longer than what is kept of an archive"),
+            })?;
+            let loaded = load_archived_document(path, archive, name, bytes.to_vec(), level)?;
+            let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+            (loaded.ok_or_else(|| unknown(NAME_THE_FOLDER))?, folder)
+        }
+        Record::Folder => {
+            let format = format_of(detect_in_archive(archive, name))?;
+            let source = ArchiveSource::new(archive, name);
+            (judge_and_keep(path, format, &source, level)?, name)
+        }
+        _ => return Err(missing().into()),
+    };
+    let about = verify_archive(&faults_of(
+        archive,
+        name,
+        &[(folder.to_owned(), loaded.format)],
+    ));
+    loaded.wrapping = about.findings().to_vec();
+    Ok(loaded)
+}
+
+/// Judges what a source holds and keeps what was read for it.
+fn judge_and_keep(
+    path: &str,
+    format: Format,
+    source: &dyn Source,
+    level: Level,
+) -> Result<Loaded, LoadError> {
+    let kept = KeptSource::new(source);
+    let judged = judge_source(path, &kept, format, level);
+    let Judgement { report, identity } = judged.map_err(|error| LoadError::Unverified {
+        message: error_chain(&error),
+    })?;
+    let mut noted = kept.into_noted();
+    let mut loaded = Loaded {
+        path: path.to_owned(),
+        format,
+        report,
+        identity,
+        wrapping: Vec::new(),
+        documents: BTreeMap::new(),
+        texts: BTreeMap::new(),
+        files: Vec::new(),
+    };
+    for entry in source.entries()? {
+        let mut line = MemberFile {
+            path: entry.name.shown().to_owned(),
+            kind: None,
+            bytes: 0,
+            sha256: None,
+        };
+        match (entry.kind, &entry.name) {
+            (EntryKind::Directory, _) => continue,
+            (EntryKind::File, EntryName::Safe(name)) => {
+                let file = noted.remove(name).unwrap_or_default();
+                // A file that no rule asks about is part of it all the same.
+                let unread = || {
+                    source
+                        .content(name)
+                        .ok()
+                        .map(|fact| (fact.bytes, fact.sha256))
+                };
+                let fact = file.fact.or_else(unread);
+                line.bytes = fact.map_or(0, |(bytes, _)| bytes);
+                line.sha256 = fact.map(|(_, digest)| digest);
+                if let Some(bytes) = file.bytes {
+                    let of_kind = match name.as_str().ends_with(".json") {
+                        true => &mut loaded.documents,
+                        false => &mut loaded.texts,
+                    };
+                    of_kind.insert(name.to_string(), bytes);
+                }
+            }
+            (EntryKind::File, EntryName::Unsafe { .. }) => {}
+            (kind, _) => line.kind = Some(kind.with_article()),
+        }
+        loaded.files.push(line);
+    }
+    Ok(loaded)
+}

@@ -1,0 +1,317 @@
+//! A policy file with its chain, and the second and third answer about one path.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use runseal_core::source::SourceError;
+use runseal_core::verify::authenticity::{Authenticity, LogNote, SignedState, TrustNote};
+use runseal_core::verify::{Checked, Level, SignatureDemand, Survey};
+use runseal_trust::check::{Found, Known, check_signatures, summarize};
+use runseal_trust::keys::PublicKey;
+use runseal_trust::limits::MAX_POLICY_BYTES;
+use runseal_trust::policy::{
+    ChainError, Decision, NOT_INTACT, Policy, PolicyError, Question, decide, follow_chain,
+    read_chain,
+};
+use runseal_trust::sigstore::TrustedRoot;
+use runseal_trust::statement::Target;
+use thiserror::Error;
+
+use super::beside::{has_beside, read_beside};
+use super::target::{Signable, archive_digest, read_signable, signable_of};
+use crate::{Files, Noted, Onlooker};
+
+/// A whole chain may be as long as many policies.
+const MAX_CHAIN_BYTES: u64 = 64 * MAX_POLICY_BYTES;
+
+/// Why a policy file decides nothing.
+#[derive(Debug, Error)]
+pub enum PolicyFileError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It is no text.
+    #[error("the policy is no UTF-8 text")]
+    NotText,
+    /// It is no policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The chain beside it does not hold.
+    #[error("the chain `{path}` does not hold")]
+    Chain {
+        /// The file.
+        path: String,
+        /// The first version that does not follow from the one before.
+        source: ChainError,
+    },
+    /// Its trusted root of sigstore cannot be used.
+    #[error("line {line}: {fault}")]
+    Sigstore {
+        /// The policy's line that names the root, from 1.
+        line: usize,
+        /// What is wrong with the root.
+        fault: String,
+    },
+}
+
+/// A policy that was read, at the newest version that the chain beside it proves.
+#[derive(Debug)]
+pub struct LoadedPolicy {
+    /// The file as it was named; where the chain led further, with the version it led to.
+    pub shown: String,
+    /// The policy.
+    pub policy: Policy,
+    /// Its text.
+    pub text: String,
+    known: Known,
+}
+
+/// The chain that lies beside a policy.
+pub fn chain_beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".chain");
+    PathBuf::from(name)
+}
+
+/// Reads a policy and follows the chain beside it.
+///
+/// # Errors
+/// When it cannot be read, is no policy, or its chain does not hold.
+pub fn load_policy(files: &dyn Files, path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
+    let bytes = files.read(path, MAX_POLICY_BYTES)?;
+    let mut text = String::from_utf8(bytes).map_err(|_| PolicyFileError::NotText)?;
+    let mut policy = Policy::parse(&text)?;
+    let mut shown = path.display().to_string();
+    let chain = chain_beside(path);
+    match files.read(&chain, MAX_CHAIN_BYTES) {
+        Err(SourceError::NotFound { .. }) => {}
+        Err(error) => return Err(error.into()),
+        Ok(bytes) => {
+            let chain_shown = chain.display().to_string();
+            let fail = |source| PolicyFileError::Chain {
+                path: chain_shown.clone(),
+                source,
+            };
+            let links = read_chain(&bytes).map_err(fail)?;
+            if let Some(newest) = follow_chain(&policy, links).map_err(fail)? {
+                shown = format!("{shown} version {}", newest.policy.version);
+                text = String::from_utf8_lossy(&newest.envelope.payload).into_owned();
+                policy = newest.policy;
+            }
+        }
+    }
+    let sigstore = match &policy.sigstore_root {
+        None => None,
+        Some((root, line)) => {
+            Some(
+                TrustedRoot::parse(root).map_err(|error| PolicyFileError::Sigstore {
+                    line: *line,
+                    fault: error.to_string(),
+                })?,
+            )
+        }
+    };
+    let known = Known {
+        keys: Some(policy.keys()),
+        anchors: policy.anchors.clone(),
+        sigstore,
+    };
+    Ok(LoadedPolicy {
+        shown,
+        policy,
+        text,
+        known,
+    })
+}
+
+/// A log, or a proof out of one, that can be asked whether it holds something.
+pub trait AskedLog: Sync {
+    /// What it says of something with these signatures; of what nobody signed, by its digests.
+    fn ask(&self, found: &[Found], target: Option<&Target>) -> LogNote;
+}
+
+/// What is asked about one path.
+#[derive(Clone, Copy)]
+pub struct TrustQuestion<'a> {
+    /// The policy, where one was given.
+    pub policy: Option<&'a LoadedPolicy>,
+    /// Keys that were given instead of a policy, or beside it.
+    pub keys: &'a [(PublicKey, String)],
+    /// Now, in milliseconds since 1970.
+    pub now: i64,
+    /// The log that must hold it, where one was given.
+    pub log: Option<&'a dyn AskedLog>,
+}
+
+/// Answers the second and third question about everything that a survey judges, right after it
+/// was judged and from what was read for that.
+pub struct SignatureJudge<'a> {
+    files: &'a dyn Files,
+    question: TrustQuestion<'a>,
+    level: Level,
+    answers: Mutex<BTreeMap<String, Authenticity>>,
+}
+
+impl<'a> SignatureJudge<'a> {
+    /// One who asks `question`; what nothing was noted of is judged again at `level`.
+    pub fn new(files: &'a dyn Files, question: TrustQuestion<'a>, level: Level) -> Self {
+        Self {
+            files,
+            question,
+            level,
+            answers: Mutex::default(),
+        }
+    }
+
+    /// The survey with the answers to everything whose format is known.
+    pub fn answer(self, survey: Survey, demand: SignatureDemand) -> Survey {
+        let answers = self.answers.into_inner();
+        let answers = answers.unwrap_or_else(PoisonError::into_inner);
+        survey.with_authenticity(answers, demand)
+    }
+}
+
+impl Onlooker for SignatureJudge<'_> {
+    fn wants(&self, path: &Path) -> bool {
+        path != Path::new("-")
+            && (self.question.policy.is_some()
+                || self.question.log.is_some()
+                || has_beside(self.files, path))
+    }
+
+    fn see(&self, result: &Checked, noted: Option<Noted>) {
+        if result.format.is_none() {
+            return;
+        }
+        let path = Path::new(&result.path);
+        let mut authenticity = match noted {
+            Some(noted) => judge_noted(self.files, path, (noted, result.is_valid()), self.question),
+            None => judge_signatures(self.files, path, self.level, self.question).0,
+        };
+        // What did not hold when it was first looked at is not trusted for a second look.
+        if let Some(trust) = &mut authenticity.trusted
+            && trust.is_trusted
+            && !result.is_valid()
+        {
+            trust.is_trusted = false;
+            trust.reason = NOT_INTACT.to_owned();
+        }
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.insert(result.path.clone(), authenticity);
+    }
+}
+
+/// The answers about something that was judged, from what was noted then.
+fn judge_noted(
+    files: &dyn Files,
+    path: &Path,
+    (noted, is_valid): (Noted, bool),
+    question: TrustQuestion<'_>,
+) -> Authenticity {
+    let found = read_beside(files, path);
+    let is_archived = noted.is_archived;
+    let mut signable = match signable_of(files, path, noted, is_valid) {
+        Ok(signable) => signable,
+        Err(error) => return refused(question, &unreadable(&error)),
+    };
+    // The archive's own digest is one more subject. It costs a second reading of the whole file,
+    // so it is asked for where something may depend on it.
+    let is_settled = !is_archived
+        || (question
+            .policy
+            .is_none_or(|policy| policy.policy.denied_digests.is_empty())
+            && {
+                let (answer, _) = ask(path, &found, &signable, question);
+                let mut signatures = answer.signatures.iter();
+                signatures.all(|note| note.state == SignedState::Signed)
+            });
+    if !is_settled {
+        match archive_digest(files, path) {
+            Ok(archive) => signable.target.archive = Some(archive),
+            Err(error) => return refused(question, &unreadable(&error)),
+        }
+    }
+    ask(path, &found, &signable, question).0
+}
+
+fn unreadable(error: &dyn std::error::Error) -> String {
+    format!("what was signed cannot be read: {error}")
+}
+
+/// Unsigned, and not trusted where a policy was asked.
+fn refused(question: TrustQuestion<'_>, reason: &str) -> Authenticity {
+    let mut unsigned = Authenticity::unsigned();
+    unsigned.trusted = question.policy.map(|policy| TrustNote {
+        is_trusted: false,
+        policy: policy.shown.clone(),
+        line: None,
+        rule: None,
+        reason: reason.to_owned(),
+    });
+    unsigned
+}
+
+/// Looks for signatures beside `path`, checks them, and asks the policy. Where there is something
+/// to check, `path` is read and judged here: what a signature must be over is the bytes that the
+/// rules held for, not what stands there a moment later.
+pub fn judge_signatures(
+    files: &dyn Files,
+    path: &Path,
+    level: Level,
+    question: TrustQuestion<'_>,
+) -> (Authenticity, Option<Decision>) {
+    // What came through a pipe has nothing beside it.
+    let is_piped = path == Path::new("-");
+    let found = if is_piped {
+        Vec::new()
+    } else {
+        read_beside(files, path)
+    };
+    let is_asked = question.policy.is_some() || question.log.is_some();
+    if found.is_empty() && (!is_asked || is_piped) {
+        return (refused(question, "it came through a pipe, unsigned"), None);
+    }
+    match read_signable(files, path, level) {
+        Ok(signable) => ask(path, &found, &signable, question),
+        Err(error) => (refused(question, &unreadable(&error)), None),
+    }
+}
+
+/// Checks the signatures and asks the policy.
+fn ask(
+    path: &Path,
+    found: &[Found],
+    signable: &Signable,
+    question: TrustQuestion<'_>,
+) -> (Authenticity, Option<Decision>) {
+    let mut known = question
+        .policy
+        .map_or_else(Known::default, |policy| policy.known.clone());
+    if !question.keys.is_empty() {
+        let keys = known.keys.get_or_insert_default();
+        keys.extend_from_slice(question.keys);
+    }
+    let checked = check_signatures(found, &signable.target, &known);
+    let mut authenticity = summarize(&checked, signable.facts.sealed_at.clone());
+    let decision = question.policy.map(|policy| {
+        let asked = Question {
+            format: signable.format.name().to_owned(),
+            engine: signable.facts.ids.get("engine_code").cloned(),
+            outcome: signable.facts.outcome.clone(),
+            path: path.display().to_string(),
+            is_intact: signable.is_valid,
+            now: question.now,
+        };
+        let decision = decide(&policy.policy, &asked, &signable.target, &checked);
+        authenticity.trusted = Some(decision.to_note(&policy.shown));
+        decision
+    });
+    authenticity.logged = question.log.map(|log| {
+        // What somebody signed is logged by its signatures.
+        let target = found.is_empty().then_some(&signable.target);
+        log.ask(found, target)
+    });
+    (authenticity, decision)
+}

@@ -1,0 +1,14 @@
+//! The second and third question about what was judged: is it signed, and is it trusted. What a
+//! signature means is decided in `runseal-trust`; here is found what lies beside what it signs, and
+//! what has to be signed.
+
+mod beside;
+mod judge;
+mod target;
+
+pub use beside::{BESIDE, SignatureForm, path_beside, read_beside};
+pub use judge::{
+    AskedLog, LoadedPolicy, PolicyFileError, SignatureJudge, TrustQuestion, chain_beside,
+    judge_signatures, load_policy,
+};
+pub use target::{Signable, read_signable};

@@ -1,0 +1,233 @@
+//! What is to be signed or was signed: the digests that stand for the whole of it, and its facts.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use runseal_core::canon::{Dialect, Document, Node, ReadOptions, canonical_bytes, parse_document};
+use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
+use runseal_core::formats::redacted::documents::REDACTION;
+use runseal_core::formats::redacted::redactable::redactable;
+use runseal_core::limits::JsonLimits;
+use runseal_core::path::SafePath;
+use runseal_core::source::{EntryKind, SourceError};
+use runseal_core::verify::Level;
+use runseal_trust::facts::{read_facts, read_inputs};
+use runseal_trust::predicate::Facts;
+use runseal_trust::statement::Target;
+
+use crate::load::{LoadError, Loaded, load};
+use crate::{Files, Noted};
+
+/// The manifest of a run bundle, which lists every other file.
+const SUMS: &str = "SHA256SUMS.txt";
+
+/// Something that can be signed.
+#[derive(Debug)]
+pub struct Signable {
+    /// What stands for it.
+    pub target: Target,
+    /// What it is.
+    pub format: Format,
+    /// What it says of itself.
+    pub facts: Facts,
+    /// The files that went into a run.
+    pub inputs: BTreeMap<String, Digest>,
+    /// The digest of a run's canonical RUN_OUTPUT.json.
+    pub output: Option<Digest>,
+    /// Whether its rules hold.
+    pub is_valid: bool,
+}
+
+/// Reads and verifies what is at `path`, in one go: the digests are of the bytes that were judged.
+///
+/// # Errors
+/// When it cannot be read, or is of no known format.
+pub fn read_signable(files: &dyn Files, path: &Path, level: Level) -> Result<Signable, LoadError> {
+    let loaded = load(files, path, level)?;
+    let documents = loaded.parse();
+    let get = |name: &str| documents.get(name).map(Document::root);
+    let mut facts = read_facts(loaded.format, get);
+    let inputs = read_inputs(loaded.format, get);
+    let output = get("RUN_OUTPUT.json").filter(|_| loaded.format == Format::RunBundle);
+    let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
+    let mut target = target_of(files, path, &loaded)?;
+    if target.redaction.is_none() {
+        target.redaction = commitment_in(loaded.format, get);
+    }
+    if target.redaction.is_some() {
+        // A statement outlives its bundle: it must not say digests of what may be withheld later.
+        facts.roots.clear();
+        if loaded.format == Format::Pack {
+            facts.ids.remove("bundle_id");
+        }
+    }
+    Ok(Signable {
+        target,
+        format: loaded.format,
+        facts,
+        inputs,
+        output: output.map(|bytes| Digest::of(&bytes)),
+        is_valid: loaded.is_valid(),
+    })
+}
+
+/// The same of something that was judged already, from what was noted then.
+///
+/// # Errors
+/// When a part of it cannot be signed for.
+pub(super) fn signable_of(
+    files: &dyn Files,
+    path: &Path,
+    noted: Noted,
+    is_valid: bool,
+) -> Result<Signable, LoadError> {
+    let Noted {
+        format,
+        document,
+        mut kept,
+        files: digests,
+        is_archived: _,
+    } = noted;
+    let name = name_of(files, path);
+    let parsed = ["RUN_META.json", "run.json"].map(|file| {
+        let bytes = kept.get(file)?;
+        Some((file, parse_document(bytes, &ReadOptions::default()).ok()?))
+    });
+    let get = |asked: &str| {
+        let mut found = parsed.iter().flatten();
+        found
+            .find(|(file, _)| *file == asked)
+            .map(|(_, document)| document.root())
+    };
+    let facts = read_facts(format, get);
+    drop(parsed);
+    let target = match (document, format) {
+        (Some(bytes), _) => Target::of_file(&name, &name, bytes),
+        (None, Format::RunBundle) => {
+            let sums = kept.remove(SUMS).ok_or_else(|| SourceError::NotFound {
+                path: SUMS.to_owned(),
+            })?;
+            Target::of_file(&name, SUMS, sums)
+        }
+        (None, Format::Redacted) => {
+            let commitment = kept
+                .remove(REDACTION)
+                .ok_or_else(|| SourceError::NotFound {
+                    path: REDACTION.to_owned(),
+                })?;
+            Target::of_file(&name, REDACTION, commitment)
+        }
+        (None, _) => Target::of_folder(&name, all_digests(digests)?),
+    };
+    Ok(Signable {
+        target,
+        format,
+        facts,
+        inputs: BTreeMap::new(),
+        output: None,
+        is_valid,
+    })
+}
+
+/// The commitment that a main document holds, by the name and digest that copies have it under.
+fn commitment_in<'a>(
+    format: Format,
+    get: impl Fn(&str) -> Option<Node<'a>>,
+) -> Option<(String, Digest)> {
+    let redactable = redactable(format.name())?;
+    let (file, _) = redactable.member()?;
+    let stored = redactable.commitment_in(&get(file)?.to_value())?;
+    Some((REDACTION.to_owned(), Digest::of(&stored)))
+}
+
+/// A link, a pipe, a name that cannot be listed: a digest over the rest would cover less than it
+/// seems to.
+fn all_digests(
+    files: impl IntoIterator<Item = (String, Option<Digest>)>,
+) -> Result<BTreeMap<String, Digest>, SourceError> {
+    let listed = files.into_iter().map(|(path, digest)| match digest {
+        Some(digest) => Ok((path, digest)),
+        None => Err(SourceError::Io {
+            path,
+            source: io::Error::other("it is no regular file that a digest could cover"),
+        }),
+    });
+    listed.collect()
+}
+
+/// What people call the thing at `path`.
+fn name_of(files: &dyn Files, path: &Path) -> String {
+    let named = path.file_name();
+    let named = named.map(|name| name.to_string_lossy().into_owned());
+    named
+        .or_else(|| files.resolved_name(path))
+        .unwrap_or_default()
+}
+
+fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
+    let name = name_of(files, path);
+    let is_folder = files
+        .kind(path)
+        .is_ok_and(|kind| kind == EntryKind::Directory);
+    let mut target = if let Some(bytes) = loaded.documents.get("") {
+        Target::of_file(&name, &name, bytes.clone())
+    } else if !is_folder && loaded.format == Format::Ledger {
+        Target::of_file(
+            &name,
+            &name,
+            files.read(path, JsonLimits::LARGEST_DOCUMENT)?,
+        )
+    } else if loaded.format == Format::RunBundle {
+        let sums = match loaded.texts.get(SUMS) {
+            Some(bytes) => bytes.clone(),
+            None => read_from_folder(files, path, SUMS)?,
+        };
+        let mut target = Target::of_file(&name, SUMS, sums);
+        // What its redacted copies will have in common with it.
+        let mut files = loaded.files.iter();
+        if let Some(file) = files.find(|file| file.path == REDACTION) {
+            let digest = file.sha256.ok_or_else(|| SourceError::NotFound {
+                path: REDACTION.to_owned(),
+            })?;
+            target.redaction = Some((REDACTION.to_owned(), digest));
+        }
+        target
+    } else if loaded.format == Format::Redacted {
+        let commitment = match loaded.documents.get(REDACTION) {
+            Some(bytes) => bytes.clone(),
+            None => read_from_folder(files, path, REDACTION)?,
+        };
+        Target::of_file(&name, REDACTION, commitment)
+    } else {
+        let files = loaded.files.iter();
+        let files = all_digests(files.map(|file| (file.path.clone(), file.sha256)))?;
+        Target::of_folder(&name, files)
+    };
+    let has_manifest = matches!(loaded.format, Format::RunBundle | Format::Redacted);
+    let is_archive = !is_folder && (target.files.is_some() || has_manifest);
+    if is_archive {
+        target.archive = Some(archive_digest(files, path)?);
+    }
+    Ok(target)
+}
+
+/// An archive as a subject of its own.
+pub(super) fn archive_digest(
+    files: &dyn Files,
+    path: &Path,
+) -> Result<(String, Digest), SourceError> {
+    Ok((name_of(files, path), files.digest(path)?))
+}
+
+fn safe(name: &str) -> Result<SafePath, SourceError> {
+    SafePath::parse(name).map_err(|_| SourceError::NotFound {
+        path: name.to_owned(),
+    })
+}
+
+fn read_from_folder(files: &dyn Files, path: &Path, name: &str) -> Result<Vec<u8>, SourceError> {
+    let source = files.open_folder(path, true, None)?;
+    source.read(&safe(name)?, JsonLimits::LARGEST_DOCUMENT)
+}

@@ -1,0 +1,268 @@
+//! Finds the units below paths, without following links.
+//!
+//! Only the names of one folder after the other are held, packed into one buffer, so a million
+//! folders take a few megabytes. Order does not matter here: results are sorted at the end.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_core::formats::definition::{Claim, FolderNames};
+use runseal_core::formats::detect::{
+    Detected, detect_folder, detect_root, detect_text, is_candidate,
+};
+use runseal_core::formats::job_bundle::facts::ArtifactKey;
+use runseal_core::limits::JsonLimits;
+use runseal_core::source::{EntryKind, SourceError};
+use runseal_core::verify::{Checked, NO_FORMAT};
+
+use super::inside::InsidePath;
+use super::{Files, Found, Item, Unit, display_path, name_several};
+
+/// What names of everything begin with that was being made when its process ended.
+const UNFINISHED: &[u8] = b".runseal-";
+
+/// Whether a file or folder of this name was being made and is no evidence, whatever it holds.
+pub fn is_unfinished(name: &[u8]) -> bool {
+    name.starts_with(UNFINISHED)
+}
+
+/// Whether a path names something unfinished.
+fn names_unfinished(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| is_unfinished(name.as_encoded_bytes()))
+}
+
+/// Where the search for one path begins.
+#[derive(Debug)]
+pub(super) enum Start {
+    /// The path is one unit.
+    Unit(Unit),
+    /// The path is a folder of other things, which are searched.
+    Search(Search),
+}
+
+/// A folder that is no unit itself.
+#[derive(Debug)]
+pub(super) struct Search {
+    candidates: Vec<PathBuf>,
+    below: Frame,
+}
+
+impl Start {
+    /// What stands at a path that a person named.
+    pub(super) fn at(files: &dyn Files, path: &Path) -> Self {
+        if path == Path::new("-") {
+            return Self::Unit(Unit(Item::Standard));
+        }
+        if let Some(inside) = InsidePath::of(files, path) {
+            return Self::Unit(Unit(Item::Inside(inside)));
+        }
+        match files.kind(path) {
+            Ok(EntryKind::Directory) if names_unfinished(path) => {
+                let reason = "it was being made when its run ended, and is no evidence".to_owned();
+                let result = Checked::not_checked(display_path(path), None, reason);
+                Self::Unit(Unit(Item::Known(result)))
+            }
+            Ok(EntryKind::Directory) => enter(files, path, Found::ByName),
+            // What is neither is refused when it is opened.
+            Ok(_) => Self::Unit(Unit(Item::File(path.to_owned(), Found::ByName))),
+            Err(error) => Self::Unit(lost(path, &error)),
+        }
+    }
+}
+
+/// Calls `each` with every unit from `start` on.
+pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(Unit)) {
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut take = |start: Start, frames: &mut Vec<Frame>| match start {
+        Start::Unit(unit) => each(unit),
+        Start::Search(search) => {
+            for path in search.candidates {
+                each(Unit(Item::File(path, Found::BySearch)));
+            }
+            frames.push(search.below);
+        }
+    };
+    take(start, &mut frames);
+    while let Some(frame) = frames.last_mut() {
+        match frame.next(files) {
+            Some(folder) => take(enter(files, &folder, Found::BySearch), &mut frames),
+            None => {
+                frames.pop();
+            }
+        }
+    }
+}
+
+fn lost(path: &Path, error: &io::Error) -> Unit {
+    let reason = match error.kind() {
+        io::ErrorKind::NotFound => "there is nothing of this name".to_owned(),
+        _ => error.to_string(),
+    };
+    Unit(Item::Known(Checked::not_checked(
+        display_path(path),
+        None,
+        reason,
+    )))
+}
+
+/// A folder whose subfolders are being searched.
+#[derive(Debug)]
+struct Frame {
+    folder: PathBuf,
+    /// Names, each with a NUL behind it.
+    names: Vec<u8>,
+    at: usize,
+}
+
+impl Frame {
+    fn next(&mut self, files: &dyn Files) -> Option<PathBuf> {
+        let rest = self.names.get(self.at..)?;
+        let length = rest.iter().position(|byte| *byte == 0)?;
+        self.at += length + 1;
+        Some(self.folder.join(files.path_of(&rest[..length])?))
+    }
+}
+
+/// Looks at the names in one folder.
+fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
+    let listed = match list(files, folder) {
+        Ok(listed) => listed,
+        Err(error) => return Start::Unit(lost(folder, &error)),
+    };
+    let (detected, claim) = listed.detect(files, folder);
+    match detected {
+        // Other folders are called `artifacts` too.
+        Detected::Is(format)
+            if found == Found::ByName
+                || claim == Claim::Strong
+                || holds_artifacts(files, folder) =>
+        {
+            Start::Unit(Unit(Item::Folder(folder.to_owned(), format)))
+        }
+        Detected::Several(formats) => {
+            let message = name_several(&formats);
+            let result = Checked::invalid(display_path(folder), None, NO_FORMAT, message);
+            Start::Unit(Unit(Item::Known(result)))
+        }
+        Detected::Is(_) | Detected::Unknown => {
+            let path = |name: Vec<u8>| Some(folder.join(files.path_of(&name)?));
+            Start::Search(Search {
+                candidates: listed.candidates.into_iter().filter_map(path).collect(),
+                below: Frame {
+                    folder: folder.to_owned(),
+                    names: listed.folders,
+                    at: 0,
+                },
+            })
+        }
+    }
+}
+
+/// What the folder or document at `path` is; nothing is judged, and archives are not looked into.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn detect_path(files: &dyn Files, path: &Path) -> Result<Detected, SourceError> {
+    let bytes = match files.read(path, JsonLimits::LARGEST_DOCUMENT) {
+        Err(SourceError::NotAFile {
+            kind: EntryKind::Directory,
+            ..
+        }) => {
+            let fail = |source| SourceError::Io {
+                path: display_path(path),
+                source,
+            };
+            return Ok(list(files, path).map_err(fail)?.detect(files, path).0);
+        }
+        read => read?,
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(match parse_document(&bytes, &ReadOptions::default()) {
+        Ok(document) => detect_root(document.root(), &name),
+        Err(_) => detect_text(&bytes, &name),
+    })
+}
+
+/// Whether `artifacts` holds a file with an artifact's name.
+fn holds_artifacts(files: &dyn Files, folder: &Path) -> bool {
+    let mut is_found = false;
+    let listed = files.list(&folder.join("artifacts"), &mut |name, _| {
+        is_found |= ArtifactKey::parse_file_name(name).is_some();
+    });
+    listed.is_ok() && is_found
+}
+
+/// The names in a folder that matter.
+#[derive(Default)]
+pub(super) struct Listed {
+    names: FolderNames,
+    /// Files that may be documents or archives.
+    pub(super) candidates: Vec<Vec<u8>>,
+    folders: Vec<u8>,
+}
+
+impl Listed {
+    /// What the folder with these names is, and how sure that is.
+    pub(super) fn detect(&self, files: &dyn Files, folder: &Path) -> (Detected, Claim) {
+        let limit = JsonLimits::LARGEST_DOCUMENT;
+        let read = |name: &str| files.read(&folder.join(name), limit).ok();
+        detect_folder(&self.names, &read)
+    }
+}
+
+pub(super) fn list(files: &dyn Files, folder: &Path) -> io::Result<Listed> {
+    let mut listed = Listed::default();
+    files.list(folder, &mut |name, kind| {
+        // What a killed run left, or a running one makes, is no evidence.
+        if is_unfinished(name) {
+            return;
+        }
+        listed.names.note(name, kind);
+        match kind {
+            EntryKind::Directory => {
+                listed.folders.extend_from_slice(name);
+                listed.folders.push(0);
+            }
+            EntryKind::File if is_candidate(name) => listed.candidates.push(name.to_vec()),
+            _ => {}
+        }
+    })?;
+    Ok(listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use runseal_core::formats::Format;
+
+    use super::*;
+    use crate::MemoryFiles;
+
+    #[test]
+    fn detect_path_tells_folders_documents_and_what_is_not_there() {
+        let mut files = MemoryFiles::default();
+        let manifest = r#"{"bundle_version":"5.0.0"}"#;
+        for (name, text) in [
+            ("run/RUN_META.json", ""),
+            ("pack/run.json", ""),
+            ("job/bundle.json", manifest),
+            ("none/README.md", ""),
+            ("context.json", r#"{"root_node":null}"#),
+        ] {
+            files.add_file(name, text.as_bytes().into()).unwrap();
+        }
+        let detect = |name: &str| detect_path(&files, Path::new(name));
+        for (name, format) in [
+            ("run", Format::RunBundle),
+            ("pack", Format::Pack),
+            ("job", Format::JobBundle),
+            ("job/bundle.json", Format::JobBundle),
+            ("context.json", Format::ContextBundle),
+        ] {
+            assert_eq!(detect(name).unwrap(), Detected::Is(format), "{name}");
+        }
+        assert_eq!(detect("none").unwrap(), Detected::Unknown);
+        assert!(matches!(detect("x"), Err(SourceError::NotFound { .. })));
+    }
+}

@@ -1,0 +1,272 @@
+//! Notes what signatures are about while something is judged, so that nothing is read a second
+//! time: what was signed is the bytes that the rules held for.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use runseal_core::digest::{Digest, Hasher};
+use runseal_core::formats::Format;
+use runseal_core::path::SafePath;
+use runseal_core::source::{
+    ContentFact, Entry, EntryKind, EntryName, Got, Seen, Source, SourceError, Want,
+};
+use runseal_core::verify::Checked;
+
+/// Files whose bytes are kept: the manifest that stands for a run bundle, and those whose facts
+/// policies ask for.
+const KEPT: [&str; 4] = [
+    "SHA256SUMS.txt",
+    "REDACTION.json",
+    "RUN_META.json",
+    "run.json",
+];
+
+/// Somebody who is told of every unit right after it was judged, on the thread that judged it.
+pub trait Onlooker: Sync {
+    /// Whether what stands for the unit at this path is to be noted.
+    fn wants(&self, path: &Path) -> bool;
+
+    /// Whether every file is to be noted even where a manifest stands for them, which it does only
+    /// as long as the rules hold.
+    fn wants_every_file(&self) -> bool {
+        false
+    }
+
+    /// A unit that was judged, with what was noted where it was wanted and there was something.
+    fn see(&self, result: &Checked, noted: Option<Noted>);
+}
+
+/// An onlooker with no interest in anything.
+#[derive(Debug, Clone, Copy)]
+pub struct Nobody;
+
+impl Onlooker for Nobody {
+    fn wants(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn see(&self, _: &Checked, _: Option<Noted>) {}
+}
+
+/// What was noted of a unit.
+#[derive(Debug)]
+pub struct Noted {
+    /// What it is.
+    pub format: Format,
+    /// Its bytes, where it is a single document.
+    pub document: Option<Vec<u8>>,
+    /// The bytes of a few of its files, by name.
+    pub kept: BTreeMap<String, Vec<u8>>,
+    /// Every file with its digest; none where something in the folder is no regular file. Empty
+    /// for a run bundle and its copies, whose manifest stands for them, unless every file was wanted.
+    pub files: BTreeMap<String, Option<Digest>>,
+    /// Whether it came in an archive.
+    pub is_archived: bool,
+}
+
+/// Another source, and what went through it.
+pub(super) struct WitnessSource<'a> {
+    inner: &'a dyn Source,
+    format: Format,
+    every_file: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// None until somebody lists them.
+    entries: Option<Vec<Entry>>,
+    digests: BTreeMap<SafePath, Digest>,
+    kept: BTreeMap<String, Vec<u8>>,
+}
+
+impl<'a> WitnessSource<'a> {
+    pub(super) fn new(inner: &'a dyn Source, format: Format, every_file: bool) -> Self {
+        Self {
+            inner,
+            format,
+            every_file,
+            state: Mutex::default(),
+        }
+    }
+
+    /// What stands for the whole of it. A file that no rule asked about is read now.
+    ///
+    /// # Errors
+    /// When nobody listed the files, and they cannot be listed now.
+    pub(super) fn into_noted(self, is_archived: bool) -> Result<Noted, SourceError> {
+        let has_manifest = self.has_manifest();
+        let State {
+            entries,
+            digests,
+            kept,
+        } = self
+            .state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let entries = match (has_manifest, entries) {
+            (true, _) => Vec::new(),
+            (false, Some(entries)) => entries,
+            // Some formats are judged by a few files of known names.
+            (false, None) => self.inner.entries()?,
+        };
+        let mut files = BTreeMap::new();
+        for entry in entries {
+            let digest = match (entry.kind, &entry.name) {
+                (EntryKind::Directory, _) => continue,
+                (EntryKind::File, EntryName::Safe(name)) => {
+                    digests.get(name).copied().or_else(|| {
+                        let fact = self.inner.content(name).ok();
+                        fact.map(|fact| fact.sha256)
+                    })
+                }
+                _ => None,
+            };
+            files.insert(entry.name.shown().to_owned(), digest);
+        }
+        Ok(Noted {
+            format: self.format,
+            document: None,
+            kept,
+            files,
+            is_archived,
+        })
+    }
+
+    fn has_manifest(&self) -> bool {
+        !self.every_file && matches!(self.format, Format::RunBundle | Format::Redacted)
+    }
+
+    fn note(&self, path: &SafePath, bytes: Option<&[u8]>, digest: Option<Digest>) {
+        let kept = bytes.filter(|_| KEPT.contains(&path.as_str()));
+        let digest = match (self.has_manifest(), digest) {
+            (true, _) => None,
+            (false, Some(digest)) => Some(digest),
+            (false, None) => bytes.map(Digest::of),
+        };
+        if kept.is_none() && digest.is_none() {
+            return;
+        }
+        let kept = kept.map(<[u8]>::to_vec);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(digest) = digest {
+            state.digests.insert(path.clone(), digest);
+        }
+        if let Some(kept) = kept {
+            state.kept.insert(path.to_string(), kept);
+        }
+    }
+}
+
+/// A file that is read piece by piece; what it was is noted at its end.
+struct WitnessedReader<'a> {
+    witness: &'a WitnessSource<'a>,
+    path: SafePath,
+    inner: Box<dyn Read + Send + 'a>,
+    /// None once the end was seen.
+    hasher: Option<Hasher>,
+}
+
+impl Read for WitnessedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        match (&mut self.hasher, count) {
+            (Some(hasher), 1..) => hasher.update(&buffer[..count]),
+            (Some(_), 0) if !buffer.is_empty() => {
+                let digest = self.hasher.take().map(Hasher::finish);
+                self.witness.note(&self.path, None, digest);
+            }
+            _ => {}
+        }
+        Ok(count)
+    }
+}
+
+impl Source for WitnessSource<'_> {
+    fn entries(&self) -> Result<Vec<Entry>, SourceError> {
+        let entries = self.inner.entries()?;
+        if !self.has_manifest() {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.entries = Some(entries.clone());
+        }
+        Ok(entries)
+    }
+
+    fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
+        Ok(Box::new(WitnessedReader {
+            witness: self,
+            path: path.clone(),
+            inner: self.inner.open(path)?,
+            hasher: Some(Hasher::new()),
+        }))
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let bytes = self.inner.read(path, limit)?;
+        self.note(path, Some(&bytes), None);
+        Ok(bytes)
+    }
+
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let fact = self.inner.content(path)?;
+        self.note(path, None, Some(fact.sha256));
+        Ok(fact)
+    }
+
+    fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
+        self.inner.visit(files, &|at, seen| {
+            match &seen {
+                Ok(Got::Whole(bytes)) => self.note(&files[at].0, Some(bytes), None),
+                Ok(Got::Fact(fact)) => self.note(&files[at].0, None, Some(fact.sha256)),
+                Err(_) => {}
+            }
+            see(at, seen);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runseal_core::source::MemorySource;
+
+    use super::*;
+
+    #[test]
+    fn source_witnessed_gives_digests_of_the_bytes_that_were_handed_out() {
+        let path = |name: &str| SafePath::parse(name).unwrap();
+        let inner = MemorySource::new([
+            (path("run.json"), b"{}".to_vec()),
+            (path("a"), b"1".to_vec()),
+            (path("opened"), b"3".to_vec()),
+            (path("unread"), b"2".to_vec()),
+        ]);
+        let source = WitnessSource::new(&inner, Format::Pack, false);
+        source.entries().unwrap();
+        let wanted = [(path("run.json"), Want::Whole(9)), (path("a"), Want::Fact)];
+        source.visit(&wanted, &|_, seen| assert!(seen.is_ok()));
+        let mut opened = source.open(&path("opened")).unwrap();
+        opened.read_to_end(&mut Vec::new()).unwrap();
+        drop(opened);
+        assert!(
+            source
+                .state
+                .lock()
+                .unwrap()
+                .digests
+                .contains_key(&path("opened"))
+        );
+        let noted = source.into_noted(false).unwrap();
+        let expected = [
+            ("a", "1"),
+            ("opened", "3"),
+            ("run.json", "{}"),
+            ("unread", "2"),
+        ];
+        let expected =
+            expected.map(|(name, text)| (name.to_owned(), Some(Digest::of(text.as_bytes()))));
+        assert_eq!(noted.files, expected.into());
+        assert_eq!(noted.kept["run.json"], b"{}");
+    }
+}

@@ -1,0 +1,161 @@
+//! The verifier for hosts that call WebAssembly: browsers, Node, and anything else.
+//!
+//! The module imports nothing, so it has no clock, no random numbers, no files and no network: all it
+//! can do is compute an answer from the bytes it was given. [`answer`] is all there is to it; `exports`
+//! hands bytes in and out. What is answered is what `runseal verify` and `runseal inspect` answer, by
+//! the same code (`runseal-survey`).
+
+mod exports;
+mod request;
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
+use runseal_core::verify::{Outcome, SignatureDemand};
+use runseal_report::terminal::{
+    Screen, render_inspection_human, render_inspection_json, render_survey_human,
+};
+use runseal_report::{Documents, Exhibit};
+use runseal_survey::load::load;
+use runseal_survey::signing::{
+    LoadedPolicy, SignatureJudge, TrustQuestion, judge_signatures, load_policy,
+};
+use runseal_survey::{Alone, MemoryFiles, SurveyOptions, Tally, survey};
+
+use request::{Asked, Form, Request};
+
+/// What a request is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// As the command's exit code: 0 everything holds, 1 something does not, 2 something could not be
+    /// read or nothing was found, 3 the request is wrong.
+    pub code: u32,
+    /// What the command would write to standard output; what is wrong with the request where the code
+    /// is 3.
+    pub text: Vec<u8>,
+}
+
+impl Answer {
+    fn refusal(message: impl std::fmt::Display) -> Self {
+        Self {
+            code: 3,
+            text: message.to_string().into_bytes(),
+        }
+    }
+
+    fn json(outcome: Outcome, value: &Value) -> Self {
+        match canonical_bytes(value, Dialect::Kernel) {
+            Ok(mut text) => {
+                text.push(b'\n');
+                Self::of(outcome, text)
+            }
+            Err(error) => Self::refusal(error),
+        }
+    }
+
+    fn of(outcome: Outcome, text: Vec<u8>) -> Self {
+        let code = match outcome {
+            Outcome::Valid => 0,
+            Outcome::Invalid => 1,
+            Outcome::Unreadable => 2,
+            _ => 3,
+        };
+        Self { code, text }
+    }
+}
+
+/// Answers a request, whose form `docs/wasm.md` describes.
+pub fn answer(bytes: &[u8]) -> Answer {
+    let request = match Request::parse(bytes) {
+        Ok(request) => request,
+        Err(fault) => return Answer::refusal(fault),
+    };
+    let policy = match &request.policy {
+        None => None,
+        Some((path, _)) => match load_policy(&request.files, Path::new(path)) {
+            Ok(policy) => Some(policy),
+            Err(error) => return Answer::refusal(format!("the policy cannot be used: {error}")),
+        },
+    };
+    match request.asked {
+        Asked::Verify => verify(&request, policy.as_ref()),
+        Asked::Inspect => inspect(&request, policy.as_ref()),
+    }
+}
+
+fn question<'a>(request: &Request<'_>, policy: Option<&'a LoadedPolicy>) -> TrustQuestion<'a> {
+    TrustQuestion {
+        policy,
+        keys: &[],
+        now: request.policy.as_ref().map_or(0, |(_, now)| *now),
+        log: None,
+    }
+}
+
+fn verify(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
+    let files: &MemoryFiles<'_> = &request.files;
+    let options = SurveyOptions {
+        level: request.level,
+        jobs: Some(1),
+    };
+    let judge = SignatureJudge::new(files, question(request, policy), request.level);
+    let paths: Vec<PathBuf> = request.paths.iter().map(PathBuf::from).collect();
+    let seen = (&Tally::default(), &judge as _);
+    let survey = survey(files, &Alone, &paths, options, seen);
+    let demand = SignatureDemand {
+        signed: request.requires_signed,
+        trusted: policy.is_some(),
+        logged: false,
+    };
+    let survey = judge.answer(survey, demand).demanding(&request.demands);
+    let outcome = survey.outcome();
+    match request.form {
+        Form::Json => Answer::json(outcome, &render_survey_json(&survey)),
+        Form::Sarif => Answer::json(outcome, &render_survey_sarif(&survey)),
+        Form::Junit => Answer::of(outcome, render_survey_junit(&survey).into_bytes()),
+        Form::Human => {
+            let text = render_survey_human(&survey, Screen::default());
+            Answer::of(outcome, text.into_bytes())
+        }
+    }
+}
+
+fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
+    let files: &MemoryFiles<'_> = &request.files;
+    let [path] = request.paths.as_slice() else {
+        return Answer::refusal("one path is inspected at a time");
+    };
+    let path = Path::new(path);
+    let loaded = match load(files, path, request.level) {
+        Ok(loaded) => loaded,
+        Err(error) => return Answer::of(Outcome::Unreadable, error.to_string().into_bytes()),
+    };
+    let (authenticity, _) = judge_signatures(files, path, request.level, question(request, policy));
+    let parsed = loaded.parse();
+    let mut documents = Documents::new();
+    for (name, document) in &parsed {
+        documents.insert(name.clone(), document.root());
+    }
+    let exhibit = Exhibit {
+        path: &loaded.path,
+        format: loaded.format,
+        report: &loaded.report,
+        wrapping: &loaded.wrapping,
+        identity: &loaded.identity,
+        documents: &documents,
+        contents: &loaded.texts,
+        files: &loaded.files,
+        authenticity: Some(&authenticity),
+    };
+    match request.form {
+        Form::Json => Answer::json(Outcome::Valid, &render_inspection_json(&exhibit)),
+        Form::Human => {
+            let text = render_inspection_human(&exhibit, Screen::default());
+            Answer::of(Outcome::Valid, text.into_bytes())
+        }
+        Form::Sarif | Form::Junit => {
+            Answer::refusal("what is inspected is answered in json or human")
+        }
+    }
+}
