@@ -29,7 +29,7 @@ use runseal_benches::{
 };
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
 use runseal_engine::job::worker::{WorkOptions, run_workers};
-use runseal_engine::store::Store;
+use runseal_engine::store::sqlite::SqliteStore;
 
 fn main() {
     let wants = parts();
@@ -189,14 +189,18 @@ fn store(folder: &Path) {
             worker_id: "w".to_owned(),
         };
         let begun = Instant::now();
-        let done = run_workers(Store::open(&root.join("jobs.db")).unwrap(), &root, &options);
+        let done = run_workers(
+            Box::new(SqliteStore::open(&root.join("jobs.db")).unwrap()),
+            &root,
+            &options,
+        );
         let time = begun.elapsed();
         let done = done.unwrap();
         assert_eq!(
             (done.succeeded, done.failed, done.overtaken),
             (STEPS as u64, 0, 0)
         );
-        let store = Store::open(&root.join("jobs.db")).unwrap();
+        let store = SqliteStore::open(&root.join("jobs.db")).unwrap();
         let status = &store.job_status(None, None).unwrap()[0];
         assert_eq!(
             (status.states.committed, status.succeeded),

@@ -15,7 +15,7 @@ use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifa
 use runseal_core::formats::job_bundle::plan::Plan;
 use runseal_engine::job::index::index_paths;
 use runseal_engine::job::post::post_plan;
-use runseal_engine::store::Store;
+use runseal_engine::store::sqlite::SqliteStore;
 
 /// Writes a valid bundle of `count` artifacts with `size` bytes each, and a file `sums` for
 /// `sha256sum -c` beside it.
@@ -143,7 +143,7 @@ pub fn make_job(root: &Path, steps: usize) {
     for file in 0..FILES {
         fs::write(root.join(format!("tree/{file}.txt")), &text).unwrap();
     }
-    let mut store = Store::create(&root.join("jobs.db")).unwrap();
+    let mut store = SqliteStore::create(&root.join("jobs.db")).unwrap();
     index_paths(&mut store, root, &[root.join("tree")]).unwrap();
     let steps = (0..steps).map(|at| {
         let mut step = Value::object([("op", "READ_SECTION")]);

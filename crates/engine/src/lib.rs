@@ -18,6 +18,7 @@ pub mod keys;
 pub mod log;
 pub mod models;
 pub mod programs;
+pub mod queue;
 pub mod record;
 pub mod redact;
 pub mod run;

@@ -15,14 +15,15 @@ use runseal_core::digest::Digest;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::job::build::{BuildError, build_job_bundle};
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
-use runseal_engine::store::{JobId, JobRunId, StoreReader};
+use runseal_engine::store::sqlite::SqliteReader;
+use runseal_engine::store::{JobId, JobRunId};
 
 #[test]
 fn jobs_of_the_conformance_database_pass_their_gates_and_build_their_bundles() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
-    let store = StoreReader::open(&data.join("cassette.db")).unwrap();
+    let store = SqliteReader::open(&data.join("cassette.db")).unwrap();
     let cases = read_lines(&data.join("cassette.jsonl"));
     assert!(cases.len() >= 20);
     for case in &cases {

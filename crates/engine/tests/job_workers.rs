@@ -15,7 +15,8 @@ use runseal_core::formats::job_bundle::plan::Plan;
 use runseal_engine::job::index::index_paths;
 use runseal_engine::job::post::post_plan;
 use runseal_engine::job::worker::{WorkOptions, WorkSummary, run_workers};
-use runseal_engine::store::{Posted, StateCounts, Store, StoreReader};
+use runseal_engine::store::sqlite::{SqliteReader, SqliteStore};
+use runseal_engine::store::{Posted, StateCounts, StoreReader};
 
 fn post(root: &Path, steps: usize, budgets: &str) -> Posted {
     let text = (0..steps).fold(String::new(), |mut text, line| {
@@ -23,7 +24,7 @@ fn post(root: &Path, steps: usize, budgets: &str) -> Posted {
         text
     });
     fs::write(root.join("source.txt"), text).unwrap();
-    let mut store = Store::create(&root.join("jobs.db")).unwrap();
+    let mut store = SqliteStore::create(&root.join("jobs.db")).unwrap();
     index_paths(&mut store, root, &[root.join("source.txt")]).unwrap();
     let steps: Vec<_> = (0..steps)
         .map(|at| {
@@ -49,7 +50,12 @@ fn work(root: &Path, workers: usize, name: &str) -> WorkSummary {
         lease_seconds: 60.0,
         worker_id: name.to_owned(),
     };
-    run_workers(Store::open(&root.join("jobs.db")).unwrap(), root, &options).unwrap()
+    run_workers(
+        Box::new(SqliteStore::open(&root.join("jobs.db")).unwrap()),
+        root,
+        &options,
+    )
+    .unwrap()
 }
 
 #[test]
@@ -67,7 +73,7 @@ fn workers_in_two_stores_handles_share_the_steps_without_loss_or_repeat() {
         (left.failed + right.failed, left.overtaken + right.overtaken),
         (0, 0)
     );
-    let reader = StoreReader::open(&folder.path().join("jobs.db")).unwrap();
+    let reader = SqliteReader::open(&folder.path().join("jobs.db")).unwrap();
     let steps = reader.job_steps(&job.job_id).unwrap();
     assert!(
         steps
@@ -99,7 +105,7 @@ fn budget_of_bytes_holds_under_parallel_workers() {
     });
     assert_eq!(left.succeeded + right.succeeded, 50);
     assert_eq!(left.failed + right.failed, 350);
-    let reader = StoreReader::open(&folder.path().join("jobs.db")).unwrap();
+    let reader = SqliteReader::open(&folder.path().join("jobs.db")).unwrap();
     let status = &reader.job_status(None, Some(&job.job_id)).unwrap()[0];
     assert_eq!(status.failures.len(), 350);
     assert!(

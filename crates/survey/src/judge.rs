@@ -173,7 +173,7 @@ impl Judge<'_> {
             let judged = judge_source(&name, source, format, level);
             return (of_judged(name, format, judged), None);
         }
-        let witness = WitnessSource::new(source, format);
+        let witness = WitnessSource::new(source, format, self.onlooker.wants_every_file());
         let judged = judge_source(&name, &witness, format, level);
         let noted = match judged {
             Ok(_) => witness.into_noted(is_archived).ok(),

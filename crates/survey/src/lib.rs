@@ -28,6 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use runseal_archive::ArchiveSource;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
+use runseal_core::formats::detect::Detected;
 use runseal_core::formats::pack::PackFiles;
 use runseal_core::limits::FINDINGS_A_SURVEY;
 use runseal_core::source::{EntryKind, SourceError};
@@ -247,6 +248,31 @@ fn survey_many(
         all.add(results.or_nothing_found(path));
     }
     all
+}
+
+/// Shows `see` what there is to verify at `path` and below, by its place; nothing is judged. A file
+/// that was found by searching counts where its content is of a known format or its name is an
+/// archive's.
+pub fn find_units(files: &dyn Files, path: &Path, see: &mut dyn FnMut(PathBuf)) {
+    walk_below(
+        files,
+        Start::at(files, path),
+        &mut |Unit(item)| match item {
+            Item::Folder(path, _) | Item::File(path, Found::ByName) => see(path),
+            Item::File(path, Found::BySearch) => {
+                let name = path.to_string_lossy();
+                let is_archive = [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst"]
+                    .iter()
+                    .any(|ending| name.ends_with(ending));
+                let is_known = || matches!(detect_path(files, &path), Ok(Detected::Is(_)));
+                if is_archive || is_known() {
+                    see(path);
+                }
+            }
+            Item::Inside(_) | Item::Standard => see(path.to_owned()),
+            Item::Known(result) => see(PathBuf::from(result.path)),
+        },
+    );
 }
 
 /// Reads the pack in a folder or in an archive of it; with what is wrong with that archive.

@@ -28,6 +28,12 @@ pub trait Onlooker: Sync {
     /// Whether what stands for the unit at this path is to be noted.
     fn wants(&self, path: &Path) -> bool;
 
+    /// Whether every file is to be noted even where a manifest stands for them, which it does only
+    /// as long as the rules hold.
+    fn wants_every_file(&self) -> bool {
+        false
+    }
+
     /// A unit that was judged, with what was noted where it was wanted and there was something.
     fn see(&self, result: &Checked, noted: Option<Noted>);
 }
@@ -54,7 +60,7 @@ pub struct Noted {
     /// The bytes of a few of its files, by name.
     pub kept: BTreeMap<String, Vec<u8>>,
     /// Every file with its digest; none where something in the folder is no regular file. Empty
-    /// for a run bundle and its copies, whose manifest stands for them.
+    /// for a run bundle and its copies, whose manifest stands for them, unless every file was wanted.
     pub files: BTreeMap<String, Option<Digest>>,
     /// Whether it came in an archive.
     pub is_archived: bool,
@@ -64,6 +70,7 @@ pub struct Noted {
 pub(super) struct WitnessSource<'a> {
     inner: &'a dyn Source,
     format: Format,
+    every_file: bool,
     state: Mutex<State>,
 }
 
@@ -76,10 +83,11 @@ struct State {
 }
 
 impl<'a> WitnessSource<'a> {
-    pub(super) fn new(inner: &'a dyn Source, format: Format) -> Self {
+    pub(super) fn new(inner: &'a dyn Source, format: Format, every_file: bool) -> Self {
         Self {
             inner,
             format,
+            every_file,
             state: Mutex::default(),
         }
     }
@@ -128,7 +136,7 @@ impl<'a> WitnessSource<'a> {
     }
 
     fn has_manifest(&self) -> bool {
-        matches!(self.format, Format::RunBundle | Format::Redacted)
+        !self.every_file && matches!(self.format, Format::RunBundle | Format::Redacted)
     }
 
     fn note(&self, path: &SafePath, bytes: Option<&[u8]>, digest: Option<Digest>) {
@@ -234,7 +242,7 @@ mod tests {
             (path("opened"), b"3".to_vec()),
             (path("unread"), b"2".to_vec()),
         ]);
-        let source = WitnessSource::new(&inner, Format::Pack);
+        let source = WitnessSource::new(&inner, Format::Pack, false);
         source.entries().unwrap();
         let wanted = [(path("run.json"), Want::Whole(9)), (path("a"), Want::Fact)];
         source.visit(&wanted, &|_, seen| assert!(seen.is_ok()));

@@ -32,6 +32,7 @@ mod patch;
 mod proposal;
 #[cfg(feature = "net")]
 mod proxy;
+mod queue;
 mod receipt;
 mod record;
 mod record_error;
@@ -53,6 +54,7 @@ mod transform;
 mod trust;
 mod unredact;
 mod verify;
+mod work;
 
 use std::ffi::OsString;
 
@@ -149,6 +151,8 @@ commands! {
         Evidence(evidence) => |_| Surface::Format(Format::Evidence),
         Ledger(ledger) => |_| Surface::Format(Format::Ledger),
         Job(job) => job::Args::surface,
+        Queue(queue) => queue::Args::surface,
+        Work(work),
         Receipt(receipt) => receipt::Args::surface,
         Keygen(keygen),
         Sign(sign),

@@ -8,6 +8,7 @@ mod manifest;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -23,11 +24,13 @@ use thiserror::Error;
 
 use manifest::{Scratch, write_manifest};
 
-use super::source::{SourceTree, cut_slice, resolve_step, section_range};
+use super::source::{Resolver, SourceTree, cut_slice, section_range};
 use super::verify::{Summary, VerifyOptions, verify_job_bundle};
 use crate::redact::{KeptSeed, RedactError, SealingSeed};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
-use crate::store::{JobId, JobRecord, JobRunId, SectionRecord, StepId, StoreError, StoreReader};
+use crate::store::{
+    JobId, JobRecord, JobRunId, SectionRecord, StepId, StoreError, StoreReader, try_visit_steps,
+};
 
 /// Why there is no bundle.
 #[derive(Debug, Error)]
@@ -95,7 +98,7 @@ type Artifacts = BTreeMap<ArtifactKey, Artifact>;
 /// A job may have a million steps: they pass by one at a time and wait in a file, in the form that
 /// the manifest has them in; what is kept of each is what its artifact needs.
 pub fn build_job_bundle(
-    store: &StoreReader,
+    store: &dyn StoreReader,
     root: &Path,
     run_id: &JobRunId,
     job_id: &JobId,
@@ -108,7 +111,7 @@ pub fn build_job_bundle(
 /// The same with a commitment in the manifest, so that parts can be withheld later. Gives the
 /// place of the seed too, where one was made. The manifest is held in memory for it.
 pub fn build_redactable(
-    store: &StoreReader,
+    store: &dyn StoreReader,
     root: &Path,
     (run_id, job_id): (&JobRunId, &JobId),
     target: &Path,
@@ -150,7 +153,7 @@ fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
 
 /// The completeness gate (001 §5): every step committed, each with one receipt.
 fn check_complete(
-    store: &StoreReader,
+    store: &dyn StoreReader,
     run_id: &JobRunId,
     job_id: &JobId,
 ) -> Result<JobRecord, BuildError> {
@@ -160,7 +163,7 @@ fn check_complete(
     };
     let mut reasons = Vec::new();
     let mut is_empty = true;
-    store.visit_steps(job_id, |step| {
+    try_visit_steps(store, job_id, |step| {
         is_empty = false;
         let id = &step.step_id;
         if step.status != "COMMITTED" {
@@ -188,15 +191,16 @@ fn check_complete(
 
 /// Reads the steps: each as the manifest has it into `scratch`, and what its artifact is cut from.
 fn read_steps(
-    store: &StoreReader,
+    store: &dyn StoreReader,
     job_id: &JobId,
     scratch: &mut Scratch,
 ) -> Result<Artifacts, BuildError> {
     let mut artifacts = Artifacts::new();
     let mut sections = Sections::default();
+    let mut resolver = Resolver::default();
     let mut reasons = Vec::new();
     let mut steps = ListWriter::begin(io::BufWriter::new(&mut scratch.file), Dialect::Job);
-    store.visit_steps(job_id, |record| {
+    try_visit_steps(store, job_id, |record| {
         let id = &record.step_id;
         let parsed = parse_document(record.payload_json.as_bytes(), &ReadOptions::default())
             .map_err(|error| format!("step `{id}`: payload_json: {error}"))
@@ -211,7 +215,8 @@ fn read_steps(
                 return Ok(());
             }
         };
-        let resolved = match resolve_step(store, &body)? {
+        resolver.look_up(store, iter::once(&body))?;
+        let resolved = match resolver.resolve(&body) {
             Ok(resolved) => resolved,
             Err(failure) => {
                 reasons.push(format!("step `{id}`: {failure}"));

@@ -72,7 +72,7 @@ pub struct IndexSummary {
 
 /// Indexes the text files at `paths`, which lie below `root`.
 pub fn index_paths(
-    store: &mut Store,
+    store: &mut dyn Store,
     root: &Path,
     paths: &[PathBuf],
 ) -> Result<IndexSummary, IndexError> {
@@ -99,6 +99,7 @@ pub fn index_paths(
         walk(&whole_root, &whole, &mut found, &mut skipped)?;
     }
     let known = store.indexed_files()?;
+    let counts = store.section_counts()?;
     let mut read = Vec::new();
     let mut summary = IndexSummary {
         files: 0,
@@ -113,7 +114,7 @@ pub fn index_paths(
         let stamp = stamp_of(metadata);
         if before.is_some_and(|before| before.stamp == stamp) {
             summary.files += 1;
-            summary.sections += store.section_count(path)?;
+            summary.sections += counts.get(path).copied().unwrap_or_default();
             kept.push(path);
             continue;
         }

@@ -36,7 +36,7 @@ pub enum LookupError {
 
 /// Finds `<section id>`, `<file>`, or `<file>#<heading>`, where a heading below others is
 /// written with all of them, `Top/Sub`, or alone where it is the only one of its name.
-pub fn find_section(store: &StoreReader, text: &str) -> Result<SectionRecord, LookupError> {
+pub fn find_section(store: &dyn StoreReader, text: &str) -> Result<SectionRecord, LookupError> {
     if let Some(section) = store.section(text)? {
         return Ok(section);
     }

@@ -12,7 +12,8 @@ use thiserror::Error;
 
 use super::lookup::{LookupError, find_section};
 use crate::store::{
-    JobId, JobRunId, MessageId, NewJob, NewStep, Posted, StepId, Store, StoreError,
+    JobId, JobLimits, JobRunId, MessageId, NewJob, NewStep, NewSteps, Posted, StepId, Store,
+    StoreError, StoreReader,
 };
 
 /// Why a plan was not posted.
@@ -34,14 +35,14 @@ const REMEMBERED: usize = 4096;
 
 /// Posts a plan. A step may name a section by its id, by its file, or by file and headings; the
 /// store keeps the id.
-pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError> {
+pub fn post_plan(store: &mut dyn Store, plan: &Plan<'_>) -> Result<Posted, PostError> {
     // What was posted once stays posted, even where its files have changed since.
     let run_id = JobRunId::new(plan.run_id.as_str());
     let posted = store.posted(&run_id, &plan.idempotency_key, &plan.canonical)?;
     if let Some(posted) = posted {
         return Ok(posted);
     }
-    let sections = resolve_sections(store, plan)?;
+    let sections = resolve_sections(store.as_reader(), plan)?;
     let digits =
         |ordinal, step_id| derive_job_digits(&plan.run_id, &plan.idempotency_key, ordinal, step_id);
     let base = digits(None, None)?;
@@ -51,12 +52,16 @@ pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError
         run_id,
         idempotency_key: plan.idempotency_key.clone(),
         intent: plan.intent.clone(),
+        limits: JobLimits {
+            max_bytes: plan.budgets.max_bytes,
+            max_symbols: plan.budgets.max_symbols,
+        },
         payload_json: Cow::Borrowed(&plan.canonical),
     };
-    let steps = plan.steps.iter().zip(&sections).enumerate();
-    let steps = steps.map(|(at, (step, section))| {
+    let make = |at: usize| {
+        let step = &plan.steps[at];
         let mut body = plan.body(at)?;
-        if let Some(section_id) = section {
+        if let Some(section_id) = &sections[at] {
             body.set_reference(section_id);
         }
         let step_id = match &step.step_id {
@@ -70,13 +75,20 @@ pub fn post_plan(store: &mut Store, plan: &Plan<'_>) -> Result<Posted, PostError
             ordinal: step.ordinal,
             payload_json,
         })
-    });
+    };
+    let steps = NewSteps {
+        count: plan.steps.len(),
+        make: &make,
+    };
     Ok(store.post_job(&job, steps)?)
 }
 
 /// Finds what each step reads: the id of the section where it names one, nothing where it names a
 /// symbol. Every step that names what is not there, or reads without bounds, is told.
-fn resolve_sections(store: &Store, plan: &Plan<'_>) -> Result<Vec<Option<Rc<str>>>, PostError> {
+fn resolve_sections(
+    store: &dyn StoreReader,
+    plan: &Plan<'_>,
+) -> Result<Vec<Option<Rc<str>>>, PostError> {
     let mut faults = Vec::new();
     // Many steps name the same few files.
     let mut known: BTreeMap<String, Rc<str>> = BTreeMap::new();

@@ -4,6 +4,7 @@
 //! safe relative path, below the root, with no link in it. A section of a file that is not what
 //! it was when indexed is refused, with both hashes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 
 use crate::directory::{DirectorySource, RootLink};
-use crate::store::{SectionRecord, StoreError, StoreReader};
+use crate::store::{SectionRecord, StoreError, StoreReader, SymbolRecord};
 
 /// The largest source file that is read. Stops a file that would fill the memory.
 pub const MAX_SOURCE_BYTES: u64 = 256 << 20;
@@ -49,34 +50,93 @@ pub struct Resolved {
     pub slice: String,
 }
 
-/// Looks up what a step reads. The outer error is the store's, the inner one the step's.
-pub fn resolve_step(
-    store: &StoreReader,
-    body: &StepBody,
-) -> Result<Result<Resolved, ReadFailure>, StoreError> {
-    let mut slice = body.slice.clone();
-    let section_id = match body.op {
-        Op::ReadSection => body.reference.clone(),
-        Op::ReadSymbol => {
-            let Some(symbol) = store.symbol(&body.reference)? else {
-                let message = format!("symbol `{}` is not registered", body.reference);
-                return Ok(Err(ReadFailure::new("UNKNOWN_SYMBOL", message)));
-            };
-            slice = slice.or(symbol.default_slice);
-            symbol.section_id
+/// How many sections are remembered.
+const REMEMBERED: usize = 4096;
+
+/// Finds what steps read, asking the store for many at a time and for each section once: what a
+/// section id stands for never changes.
+#[derive(Debug, Default)]
+pub struct Resolver {
+    sections: BTreeMap<String, SectionRecord>,
+    symbols: BTreeMap<String, SymbolRecord>,
+}
+
+impl Resolver {
+    /// Symbols can be pointed elsewhere: asks for them anew from here on.
+    pub fn forget_symbols(&mut self) {
+        self.symbols.clear();
+    }
+
+    /// Asks the store for what these steps name and is not known yet.
+    pub fn look_up<'b>(
+        &mut self,
+        store: &dyn StoreReader,
+        bodies: impl Iterator<Item = &'b StepBody> + Clone,
+    ) -> Result<(), StoreError> {
+        if self.sections.len() > REMEMBERED {
+            self.sections.clear();
         }
-    };
-    let Some(section) = store.section(&section_id)? else {
-        let message = format!("section `{section_id}` is not indexed");
-        return Ok(Err(ReadFailure::new("UNKNOWN_SECTION", message)));
-    };
-    Ok(match slice {
-        Some(slice) => Ok(Resolved { section, slice }),
-        None => Err(ReadFailure::new(
-            "UNBOUNDED",
-            format!("neither the step nor `{}` gives a slice", body.reference),
-        )),
-    })
+        let symbols: BTreeSet<&str> = bodies
+            .clone()
+            .filter(|body| body.op == Op::ReadSymbol)
+            .map(|body| body.reference.as_str())
+            .filter(|name| !self.symbols.contains_key(*name))
+            .collect();
+        if !symbols.is_empty() {
+            let symbols: Vec<_> = symbols.into_iter().collect();
+            for symbol in store.symbols_named(&symbols)? {
+                self.symbols.insert(symbol.symbol_id.clone(), symbol);
+            }
+        }
+        let sections: BTreeSet<&str> = bodies
+            .filter_map(|body| self.section_id(body))
+            .filter(|id| !self.sections.contains_key(*id))
+            .collect();
+        if !sections.is_empty() {
+            let sections: Vec<_> = sections.into_iter().collect();
+            for section in store.sections(&sections)? {
+                self.sections.insert(section.section_id.clone(), section);
+            }
+        }
+        Ok(())
+    }
+
+    fn section_id<'b>(&'b self, body: &'b StepBody) -> Option<&'b str> {
+        match body.op {
+            Op::ReadSection => Some(&body.reference),
+            Op::ReadSymbol => self
+                .symbols
+                .get(&body.reference)
+                .map(|symbol| symbol.section_id.as_str()),
+        }
+    }
+
+    /// What a step reads that was looked up before.
+    pub fn resolve(&self, body: &StepBody) -> Result<Resolved, ReadFailure> {
+        let Some(section_id) = self.section_id(body) else {
+            let message = format!("symbol `{}` is not registered", body.reference);
+            return Err(ReadFailure::new("UNKNOWN_SYMBOL", message));
+        };
+        let Some(section) = self.sections.get(section_id) else {
+            let message = format!("section `{section_id}` is not indexed");
+            return Err(ReadFailure::new("UNKNOWN_SECTION", message));
+        };
+        let default = match body.op {
+            Op::ReadSection => None,
+            Op::ReadSymbol => self.symbols.get(&body.reference),
+        };
+        let default = default.and_then(|symbol| symbol.default_slice.clone());
+        match body.slice.clone().or(default) {
+            Some(slice) => Ok(Resolved {
+                section: section.clone(),
+                slice,
+            }),
+            None => Err(ReadFailure::new(
+                "UNBOUNDED",
+                format!("neither the step nor `{}` gives a slice", body.reference),
+            )),
+        }
+    }
 }
 
 /// The tree of source files.

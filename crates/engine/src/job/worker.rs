@@ -1,9 +1,9 @@
 //! Workers: claim steps, read them, commit each with one receipt.
 //!
-//! The workers of one process share one connection and take turns on it; what they read they
-//! read in parallel. Other processes may work on the same store: the leases in the database,
-//! not this module, keep them apart. A worker takes a few steps at a time, and only as many as
-//! it can finish well within a lease.
+//! The workers of one process each have a connection where the store gives them one, and else
+//! take turns on one; what they read they read in parallel. Other processes and machines may work
+//! on the same store: the leases in the database, not this module, keep them apart. A worker takes
+//! a few steps at a time, and only as many as it can finish well within a lease.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
@@ -19,18 +19,13 @@ use runseal_core::formats::job_bundle::plan::{StepBody, derive_job_digits};
 use runseal_core::source::SourceError;
 use thiserror::Error;
 
-use super::source::{
-    ReadFailure, Resolved, SourceTree, cut_slice, resolve_step, section_record_range,
-};
+use super::source::{ReadFailure, Resolved, Resolver, SourceTree, cut_slice, section_record_range};
 use crate::store::{
-    ClaimedStep, Commit, JobRunId, Outcome, ReceiptId, StepResult, Store, StoreError,
+    ClaimedStep, Commit, JobRunId, Outcome, ReceiptId, StepResult, Store, StoreError, StoreReader,
 };
 
-/// The most steps a worker holds at once.
-const LARGEST_SHARE: usize = 32;
-
-/// How long a worker that found nothing waits before it looks again.
-const PAUSE: Duration = Duration::from_millis(10);
+/// How long a worker that found nothing waits before it looks again, at first and at last.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
 /// Why working stopped.
 #[derive(Debug, Error)]
@@ -70,15 +65,18 @@ pub struct WorkSummary {
     pub overtaken: u64,
 }
 
+/// A worker's way to the store, its own or one of those that take turns.
+type Connection = Mutex<Box<dyn Store>>;
+
 /// Works until every step, of the run or of all, is committed.
 pub fn run_workers(
-    store: Store,
+    store: Box<dyn Store>,
     root: &Path,
     options: &WorkOptions,
 ) -> Result<WorkSummary, WorkError> {
     let tree = SourceTree::open(root)?;
-    let store = Mutex::new(store);
     let count = options.workers.max(1);
+    let connections = connections(store, count)?;
     let summaries = thread::scope(|scope| {
         let workers: Vec<_> = (0..count)
             .map(|number| {
@@ -86,7 +84,8 @@ pub fn run_workers(
                     1 => options.worker_id.clone(),
                     _ => format!("{}-{number}", options.worker_id),
                 };
-                let (store, tree) = (&store, &tree);
+                let store = &connections[number % connections.len()];
+                let tree = &tree;
                 scope.spawn(move || work(store, tree, options, &name))
             })
             .collect();
@@ -104,36 +103,52 @@ pub fn run_workers(
         }))
 }
 
-fn lock(store: &Mutex<Store>) -> Result<MutexGuard<'_, Store>, WorkError> {
+/// One for each of `count` workers, or a single one where the store gives no more.
+fn connections(store: Box<dyn Store>, count: usize) -> Result<Vec<Connection>, StoreError> {
+    let mut connections = Vec::with_capacity(count);
+    while connections.len() + 1 < count {
+        match store.connect_again()? {
+            Some(another) => connections.push(Mutex::new(another)),
+            None => break,
+        }
+    }
+    connections.push(Mutex::new(store));
+    Ok(connections)
+}
+
+fn lock(store: &Connection) -> Result<MutexGuard<'_, Box<dyn Store>>, WorkError> {
     store.lock().map_err(|_| WorkError::Lost)
 }
 
 fn work(
-    store: &Mutex<Store>,
+    store: &Connection,
     tree: &SourceTree,
     options: &WorkOptions,
     name: &str,
 ) -> Result<WorkSummary, WorkError> {
     let run_id = options.run_id.as_ref();
+    let largest = lock(store)?.largest_share();
     let mut summary = WorkSummary::default();
-    let mut share = 1;
+    let mut resolver = Resolver::default();
+    let (mut share, mut pause) = (1, PAUSES.0);
     loop {
         let begun = Instant::now();
         let claimed = {
             let mut store = lock(store)?;
             let steps = store.claim_steps(run_id, name, options.lease_seconds, share)?;
-            steps
-                .into_iter()
-                .map(|step| prepare(&store, step))
-                .collect::<Result<Vec<_>, _>>()?
+            // What a symbol stands for may have changed since the last share.
+            resolver.forget_symbols();
+            prepare(store.as_reader(), &mut resolver, steps)?
         };
         if claimed.is_empty() {
             if !lock(store)?.has_open_steps(run_id)? {
                 return Ok(summary);
             }
-            thread::sleep(PAUSE);
+            thread::sleep(pause);
+            pause = (pause * 2).min(PAUSES.1);
             continue;
         }
+        pause = PAUSES.0;
         let results = execute(tree, claimed);
         for commit in lock(store)?.commit_steps(name, &results, &describe_receipt)? {
             match commit {
@@ -145,7 +160,7 @@ fn work(
         // A share is to be done within a small part of the lease, whatever the files are like.
         let is_quick = begun.elapsed().as_secs_f64() < options.lease_seconds / 16.0;
         share = if is_quick {
-            (share * 2).min(LARGEST_SHARE)
+            (share * 2).min(largest)
         } else {
             (share / 2).max(1)
         };
@@ -159,25 +174,37 @@ struct Prepared {
     resolved: Result<Resolved, ReadFailure>,
 }
 
-fn prepare(store: &Store, step: ClaimedStep) -> Result<Prepared, StoreError> {
-    let parsed = parse_document(step.payload_json.as_bytes(), &ReadOptions::default())
-        .map_err(|error| ReadFailure::new("STEP", format!("payload_json: {error}")))
-        .and_then(|document| {
-            StepBody::parse(document.root())
+fn prepare(
+    store: &dyn StoreReader,
+    resolver: &mut Resolver,
+    steps: Vec<ClaimedStep>,
+) -> Result<Vec<Prepared>, StoreError> {
+    let bodies: Vec<Result<StepBody, ReadFailure>> = steps
+        .iter()
+        .map(|step| {
+            let parsed = parse_document(step.payload_json.as_bytes(), &ReadOptions::default())
+                .map_err(|error| ReadFailure::new("STEP", format!("payload_json: {error}")))?;
+            StepBody::parse(parsed.root())
                 .map_err(|fault| ReadFailure::new("STEP", fault.to_string()))
+        })
+        .collect();
+    resolver.look_up(store, bodies.iter().flatten())?;
+    let prepared = steps
+        .into_iter()
+        .zip(bodies)
+        .map(|(step, body)| match body {
+            Ok(body) => Prepared {
+                resolved: resolver.resolve(&body),
+                target: Some((body.op, body.reference)),
+                step,
+            },
+            Err(failure) => Prepared {
+                step,
+                target: None,
+                resolved: Err(failure),
+            },
         });
-    Ok(match parsed {
-        Ok(body) => Prepared {
-            resolved: resolve_step(store, &body)?,
-            target: Some((body.op, body.reference)),
-            step,
-        },
-        Err(failure) => Prepared {
-            step,
-            target: None,
-            resolved: Err(failure),
-        },
-    })
+    Ok(prepared.collect())
 }
 
 /// Reads the steps of one share. Neighbours often read from one file: it is read once, and a

@@ -63,3 +63,5 @@ store_id!(/// The id of a receipt. Ours begin with `rcpt_`.
     ReceiptId);
 store_id!(/// The run that a job belongs to, as its plan names it.
     JobRunId);
+store_id!(/// The id of a queued task. Ours begin with `task_`.
+    TaskId);

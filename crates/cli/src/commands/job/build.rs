@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let root = args.store.root(args.root.as_deref());
     let redactable = args.redactable.open()?;
     let ids = (&args.run_id, &args.job_id);
-    let built = build_redactable(&store, &root, ids, &args.output, redactable.as_ref());
+    let built = build_redactable(&*store, &root, ids, &args.output, redactable.as_ref());
     let (summary, seed) = built.map_err(build_error)?;
     let mut printed = summary_json(&summary);
     if let Some(seed) = seed {

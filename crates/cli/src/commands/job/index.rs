@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut store = args.store.open()?;
     let root = args.store.root(args.root.as_deref());
     let summary =
-        index_paths(&mut store, &root, &args.paths).map_err(|error| index_error(&error))?;
+        index_paths(&mut *store, &root, &args.paths).map_err(|error| index_error(&error))?;
     for (path, reason) in &summary.skipped {
         ui::tell(&format!("skipped {path}: {reason}"));
     }

@@ -1,9 +1,8 @@
 //! `runseal job init`: makes the store.
 
 use runseal_core::verify::Outcome;
-use runseal_engine::store::Store;
 
-use super::place::{StoreArgs, store_error};
+use super::place::StoreArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -17,8 +16,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let path = args.store.new_path();
-    Store::create(&path).map_err(|error| store_error(&error))?;
-    ui::print_line(&path.display().to_string())?;
+    let (_, place) = args.store.create()?;
+    ui::print_line(&place)?;
     Ok(Outcome::Valid)
 }

@@ -1,15 +1,16 @@
 //! `runseal job`: a job from index to replay, one file a command.
 
 mod build;
+mod copy;
 mod index;
 mod init;
-mod place;
+pub mod place;
 mod post;
 mod replay;
 mod status;
 mod symbol;
 pub mod verify;
-mod work;
+pub mod work;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface};
@@ -35,6 +36,7 @@ commands! {
         Work(work),
         Status(status),
         Build(build),
+        Copy(copy),
         Verify(verify) => |_| Surface::Format(Format::JobBundle),
         Replay(replay) => |_| Surface::Format(Format::JobBundle),
     }

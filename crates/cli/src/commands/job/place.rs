@@ -1,10 +1,13 @@
 //! Where the store and the sources are.
 
 use std::error::Error as _;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::Outcome;
-use runseal_engine::store::{Store, StoreError, StoreReader};
+use runseal_engine::store::sqlite::{SqliteReader, SqliteStore};
+use runseal_engine::store::{ServerFault, Store, StoreError, StoreReader};
 
 use crate::error::CliError;
 
@@ -12,27 +15,77 @@ use crate::error::CliError;
 const FOLDER: &str = ".runseal";
 /// The store in it.
 const FILE: &str = "jobs.db";
+/// Names the store where the command line does not.
+const VARIABLE: &str = "RUNSEAL_STORE";
 
 /// `--store`, as every job command has it.
-#[derive(Debug, clap::Args)]
+#[derive(clap::Args)]
 pub struct StoreArgs {
-    /// The store; where not given, the nearest .runseal/jobs.db, here or in a folder above.
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    /// The store: a file, or postgres://USER@HOST/DATABASE. Where not given, what RUNSEAL_STORE
+    /// names, else the nearest .runseal/jobs.db, here or in a folder above.
+    #[arg(long, value_name = "STORE")]
+    store: Option<OsString>,
+}
+
+/// An address may hold a password.
+impl fmt::Debug for StoreArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreArgs")
+    }
+}
+
+/// Where a store is.
+enum Place {
+    File(PathBuf),
+    Server(String),
+}
+
+impl Place {
+    fn of(text: &OsStr) -> Self {
+        match text.to_str() {
+            Some(text) if text.starts_with("postgres://") || text.starts_with("postgresql://") => {
+                Self::Server(text.to_owned())
+            }
+            _ => Self::File(text.into()),
+        }
+    }
 }
 
 impl StoreArgs {
-    /// Where a new store goes.
-    pub fn new_path(&self) -> PathBuf {
-        self.store
-            .clone()
-            .unwrap_or_else(|| Path::new(FOLDER).join(FILE))
+    /// The store at this place.
+    pub fn at(place: OsString) -> Self {
+        Self { store: Some(place) }
     }
 
-    /// The store that is meant.
-    pub fn path(&self) -> PathBuf {
-        if let Some(path) = &self.store {
-            return path.clone();
+    fn given(&self) -> Option<Place> {
+        let given = self.store.clone().or_else(|| std::env::var_os(VARIABLE));
+        given
+            .filter(|text| !text.is_empty())
+            .map(|text| Place::of(&text))
+    }
+
+    /// Makes the store, or brings an older one up to date; gives its place, without a password.
+    pub fn create(&self) -> Result<(Box<dyn Store>, String), CliError> {
+        match self.given() {
+            Some(Place::Server(address)) => {
+                let (store, shown) = server::create(&address)?;
+                Ok((store, shown))
+            }
+            given => {
+                let path = match given {
+                    Some(Place::File(path)) => path,
+                    _ => Path::new(FOLDER).join(FILE),
+                };
+                let store = SqliteStore::create(&path).map_err(|error| store_error(&error))?;
+                Ok((Box::new(store), path.display().to_string()))
+            }
+        }
+    }
+
+    /// The file that is meant, where it is one.
+    fn path(&self) -> PathBuf {
+        if let Some(Place::File(path)) = self.given() {
+            return path;
         }
         let here = std::env::current_dir().unwrap_or_default();
         let above = here
@@ -51,19 +104,35 @@ impl StoreArgs {
     }
 
     /// Opens the store to write.
-    pub fn open(&self) -> Result<Store, CliError> {
-        Store::open(&self.path()).map_err(|error| store_error(&error))
+    pub fn open(&self) -> Result<Box<dyn Store>, CliError> {
+        match self.given() {
+            Some(Place::Server(address)) => server::open(&address),
+            _ => {
+                let store = SqliteStore::open(&self.path()).map_err(|error| store_error(&error))?;
+                Ok(Box::new(store))
+            }
+        }
     }
 
     /// Opens the store to look.
-    pub fn read(&self) -> Result<StoreReader, CliError> {
-        StoreReader::open(&self.path()).map_err(|error| store_error(&error))
+    pub fn read(&self) -> Result<Box<dyn StoreReader>, CliError> {
+        match self.given() {
+            Some(Place::Server(address)) => server::read(&address),
+            _ => {
+                let store =
+                    SqliteReader::open(&self.path()).map_err(|error| store_error(&error))?;
+                Ok(Box::new(store))
+            }
+        }
     }
 
     /// The root of the sources: as given, else the folder that holds .runseal, else this one.
     pub fn root(&self, given: Option<&Path>) -> PathBuf {
         if let Some(root) = given {
             return root.to_owned();
+        }
+        if let Some(Place::Server(_)) = self.given() {
+            return PathBuf::from(".");
         }
         let path = self.path();
         match path.parent() {
@@ -89,7 +158,81 @@ pub fn store_error(error: &StoreError) -> CliError {
         StoreError::Missing(_) => {
             reported.hint("`runseal job init` makes a store; --store names one")
         }
+        StoreError::NoStore(_) => {
+            reported.hint("`runseal job init` makes a store in it; --store names another")
+        }
+        StoreError::Server { fault, .. } => match server_hint(*fault) {
+            Some(hint) => reported.hint(hint),
+            None => reported,
+        },
+        StoreError::NotEmpty(_) => reported.hint("copy into a store that was just made"),
         StoreError::Newer { .. } => reported.hint("use the program that wrote it, or a later one"),
         _ => reported,
+    }
+}
+
+fn server_hint(fault: ServerFault) -> Option<&'static str> {
+    match fault {
+        ServerFault::Unreachable => Some("check host and port, and that the server runs"),
+        ServerFault::Denied => Some(
+            "check the name and the password; RUNSEAL_STORE or PGPASSWORD keep it off the command line",
+        ),
+        ServerFault::Insecure => Some(
+            "check sslmode, sslrootcert and the server's certificate; docs/stores.md says more",
+        ),
+        ServerFault::Full => Some("make room on the server; nothing of this was recorded"),
+        ServerFault::Busy => Some("try again; nothing of this was recorded"),
+        ServerFault::Failed => None,
+    }
+}
+
+/// Stores on a server.
+#[cfg(feature = "postgres")]
+mod server {
+    use runseal_engine::store::{Store, StoreReader};
+    use runseal_postgres::PostgresStore;
+
+    use super::{CliError, store_error};
+
+    pub fn create(address: &str) -> Result<(Box<dyn Store>, String), CliError> {
+        let store = PostgresStore::create(address).map_err(|error| store_error(&error))?;
+        let shown = store.place().to_owned();
+        Ok((Box::new(store), shown))
+    }
+
+    pub fn open(address: &str) -> Result<Box<dyn Store>, CliError> {
+        let store = PostgresStore::open(address).map_err(|error| store_error(&error))?;
+        Ok(Box::new(store))
+    }
+
+    pub fn read(address: &str) -> Result<Box<dyn StoreReader>, CliError> {
+        let store = PostgresStore::read(address).map_err(|error| store_error(&error))?;
+        Ok(Box::new(store))
+    }
+}
+
+/// A program that was built without them.
+#[cfg(not(feature = "postgres"))]
+mod server {
+    use runseal_core::verify::Outcome;
+    use runseal_engine::store::{Store, StoreReader};
+
+    use super::CliError;
+
+    fn missing() -> CliError {
+        let message = "this program was built without stores on a server";
+        CliError::new(Outcome::Unreadable, "STORE", message).hint("build it with `postgres`")
+    }
+
+    pub fn create(_: &str) -> Result<(Box<dyn Store>, String), CliError> {
+        Err(missing())
+    }
+
+    pub fn open(_: &str) -> Result<Box<dyn Store>, CliError> {
+        Err(missing())
+    }
+
+    pub fn read(_: &str) -> Result<Box<dyn StoreReader>, CliError> {
+        Err(missing())
     }
 }

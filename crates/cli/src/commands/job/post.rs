@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         .map_err(|error| CliError::json(&error, &input.shown()))?;
     let plan = Plan::parse(document.root()).map_err(|faults| invalid(&faults, &input.shown()))?;
     let mut store = args.store.open()?;
-    let posted = post_plan(&mut store, &plan).map_err(|error| match error {
+    let posted = post_plan(&mut *store, &plan).map_err(|error| match error {
         PostError::Faults(faults) => invalid(&faults, &input.shown()),
         PostError::NoForm(error) => {
             CliError::new(Outcome::Invalid, "PLAN", error.to_string()).at(input.shown())

@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         SymbolCommand::List(args) => {
             let store = args.store.read()?;
             let symbols = store.symbols().map_err(|error| store_error(&error))?;
-            let shown = symbols.iter().map(|symbol| show(&store, symbol));
+            let shown = symbols.iter().map(|symbol| show(&*store, symbol));
             let shown = shown.collect::<Result<Vec<_>, _>>()?;
             let printed = Value::object([("symbols", Value::Array(shown))]);
             ui::print_json(&printed, Dialect::Kernel)?;
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                 .symbol(&args.name)
                 .map_err(|error| store_error(&error))?;
             let symbol = symbol.ok_or_else(|| unknown(&args.name))?;
-            ui::print_json(&show(&store, &symbol)?, Dialect::Kernel)?;
+            ui::print_json(&show(&*store, &symbol)?, Dialect::Kernel)?;
             Ok(Outcome::Valid)
         }
     }
@@ -122,7 +122,7 @@ fn add(args: &AddArgs) -> Result<Outcome, CliError> {
             .hint("slices are lines[a:b], chars[a:b], head(n) and tail(n)"));
     }
     let mut store = args.store.open()?;
-    let section = find_section(&store, &args.section).map_err(|error| match error {
+    let section = find_section(store.as_reader(), &args.section).map_err(|error| match error {
         LookupError::Store(error) => store_error(&error),
         other => CliError::new(Outcome::Invalid, "UNKNOWN_SECTION", other.to_string())
             .hint("`runseal job index PATH` makes sections of files"),
@@ -135,7 +135,7 @@ fn add(args: &AddArgs) -> Result<Outcome, CliError> {
     store
         .put_symbol(&symbol)
         .map_err(|error| store_error(&error))?;
-    ui::print_json(&show(&store, &symbol)?, Dialect::Kernel)?;
+    ui::print_json(&show(store.as_reader(), &symbol)?, Dialect::Kernel)?;
     Ok(Outcome::Valid)
 }
 
@@ -149,7 +149,7 @@ fn unknown(name: &str) -> CliError {
 }
 
 /// A symbol and what it stands for.
-fn show(store: &StoreReader, symbol: &SymbolRecord) -> Result<Value, CliError> {
+fn show(store: &dyn StoreReader, symbol: &SymbolRecord) -> Result<Value, CliError> {
     let section: Option<SectionRecord> = store
         .section(&symbol.section_id)
         .map_err(|error| store_error(&error))?;

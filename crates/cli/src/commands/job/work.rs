@@ -38,7 +38,8 @@ pub struct Args {
     store: StoreArgs,
 }
 
-fn parse_lease(text: &str) -> Result<f64, String> {
+/// Reads a lease in seconds.
+pub fn parse_lease(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 86400.0 => Ok(seconds),
         _ => Err("a lease lasts more than 0 and at most 86400 seconds".to_owned()),
@@ -54,12 +55,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         worker_id: args.worker_id.clone(),
     };
     let root = args.store.root(args.root.as_deref());
-    let summary =
-        run_workers(args.store.open()?, &root, &options).map_err(|error| match error {
-            WorkError::Store(error) => store_error(&error),
-            WorkError::Source(error) => CliError::from(error),
-            WorkError::Lost => CliError::new(Outcome::Internal, "WORKER", "a worker ended early"),
-        })?;
+    let summary = run_workers(args.store.open()?, &root, &options).map_err(work_error)?;
     let committed = summary.succeeded + summary.failed;
     let printed = Value::object([("committed", committed), ("failed", summary.failed)]);
     ui::print_json(&printed, Dialect::Kernel)?;
@@ -71,4 +67,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         summary.failed
     ));
     Ok(Outcome::Invalid)
+}
+
+/// An error of workers as the command line reports it.
+pub fn work_error(error: WorkError) -> CliError {
+    match error {
+        WorkError::Store(error) => store_error(&error),
+        WorkError::Source(error) => CliError::from(error),
+        WorkError::Lost => CliError::new(Outcome::Internal, "WORKER", "a worker ended early"),
+    }
 }

@@ -9,64 +9,37 @@ use std::collections::BTreeMap;
 use runseal_core::digest::{Digest, Hasher};
 use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
 
-use super::{Store, StoreError, StoreReader};
-
-/// A row of `sections`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SectionRecord {
-    /// Its id.
-    pub section_id: String,
-    /// The file, relative to the root.
-    pub file_path: String,
-    /// Its headings as a JSON list, `[]` for a whole file.
-    pub heading_path: String,
-    /// First line, from 0.
-    pub line_start: u64,
-    /// The line after the last.
-    pub line_end: u64,
-    /// SHA-256 of its text, in hex.
-    pub content_hash: String,
-}
-
-/// A file as the index last saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexedFile {
-    /// Size, times and file number, as one text; empty when it must be read again.
-    pub stamp: String,
-    /// SHA-256 of its normalized text, in hex.
-    pub file_hash: String,
-}
+use super::{SqliteReader, SqliteStore};
+use crate::store::{IndexedFile, SectionRecord, StoreError};
 
 const COLUMNS: &str = "section_id, file_path, heading_path, line_start, line_end, content_hash";
 
-impl SectionRecord {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            section_id: row.get(0)?,
-            file_path: row.get(1)?,
-            heading_path: row
-                .get::<_, Option<String>>(2)?
-                .unwrap_or_else(|| "[]".to_owned()),
-            line_start: row.get(3)?,
-            line_end: row.get(4)?,
-            content_hash: row.get(5)?,
-        })
-    }
+fn section_from_row(row: &Row<'_>) -> rusqlite::Result<SectionRecord> {
+    Ok(SectionRecord {
+        section_id: row.get(0)?,
+        file_path: row.get(1)?,
+        heading_path: row
+            .get::<_, Option<String>>(2)?
+            .unwrap_or_else(|| "[]".to_owned()),
+        line_start: row.get(3)?,
+        line_end: row.get(4)?,
+        content_hash: row.get(5)?,
+    })
 }
 
-impl StoreReader {
+impl SqliteReader {
     /// The section with this id.
-    pub fn section(&self, section_id: &str) -> Result<Option<SectionRecord>, StoreError> {
+    pub(super) fn section(&self, section_id: &str) -> Result<Option<SectionRecord>, StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM sections WHERE section_id = ?1"
         ))?;
         Ok(statement
-            .query_row([section_id], SectionRecord::from_row)
+            .query_row([section_id], section_from_row)
             .optional()?)
     }
 
     /// The current sections of a file, in order of their lines, widest first.
-    pub fn sections_of_file(&self, path: &str) -> Result<Vec<SectionRecord>, StoreError> {
+    pub(super) fn sections_of_file(&self, path: &str) -> Result<Vec<SectionRecord>, StoreError> {
         // A heading over a whole file is the same section under another name, and only our own
         // tables keep both names.
         let query = if self.has_table("index_sections")? {
@@ -83,12 +56,12 @@ impl StoreReader {
             )
         };
         let mut statement = self.connection.prepare_cached(&query)?;
-        let rows = statement.query_map([path], SectionRecord::from_row)?;
+        let rows = statement.query_map([path], section_from_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Every indexed file.
-    pub fn indexed_files(&self) -> Result<BTreeMap<String, IndexedFile>, StoreError> {
+    pub(super) fn indexed_files(&self) -> Result<BTreeMap<String, IndexedFile>, StoreError> {
         if !self.has_table("index_files")? {
             return Ok(BTreeMap::new());
         }
@@ -107,16 +80,20 @@ impl StoreReader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// How many current sections a file has.
-    pub fn section_count(&self, path: &str) -> Result<u64, StoreError> {
+    /// How many current sections each file has.
+    pub(super) fn section_counts(&self) -> Result<BTreeMap<String, u64>, StoreError> {
+        if !self.has_table("index_sections")? {
+            return Ok(BTreeMap::new());
+        }
         let mut statement = self
             .connection
-            .prepare_cached("SELECT COUNT(*) FROM index_sections WHERE file_path = ?1")?;
-        Ok(statement.query_row([path], |row| row.get(0))?)
+            .prepare("SELECT file_path, COUNT(*) FROM index_sections GROUP BY file_path")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// SHA-256 over the ids of all current sections, sorted, one a line.
-    pub fn compute_index_hash(&self) -> Result<Digest, StoreError> {
+    pub(super) fn compute_index_hash(&self) -> Result<Digest, StoreError> {
         let mut statement = self
             .connection
             .prepare("SELECT DISTINCT section_id FROM index_sections ORDER BY section_id")?;
@@ -135,10 +112,10 @@ impl StoreReader {
     }
 }
 
-impl Store {
+impl SqliteStore {
     /// Records what an index run found: files read anew with their sections, files whose stamp
     /// alone changed, files that are gone. All of it or nothing.
-    pub fn record_index(
+    pub(super) fn record_index(
         &mut self,
         read: &[(String, IndexedFile, Vec<SectionRecord>)],
         gone: &[String],

@@ -7,11 +7,12 @@
 //!
 //! The triggers hold for every program that writes to the file, not only for this one:
 //! messages, jobs and receipts are append-only; a step goes PENDING → LEASED → COMMITTED and
-//! nowhere else; each new lease raises the fencing token by one; a receipt needs the live lease
+//! nowhere else; each new lease raises the fencing token by one, and whoever holds one may make it
+//! last longer; a receipt needs the live lease
 //! of its step, and a step is committed only together with its one receipt.
 
 /// One entry a schema version, in order; the database's `user_version` counts those applied.
-pub(super) const MIGRATIONS: [&str; 1] = [V1];
+pub(super) const MIGRATIONS: [&str; 2] = [V1, V2];
 
 /// The tables that every job needs, which make a database one of ours or of the field. A job that
 /// reads symbols needs `symbols` too.
@@ -122,4 +123,49 @@ BEGIN
             AND fencing_token = NEW.fencing_token) <> 1);
 END;
 INSERT OR IGNORE INTO cassette_meta(key, value) VALUES('schema_version', '1');
+";
+
+/// Leases can be made to last longer under the token they have; tasks and their results.
+const V2: &str = "
+DROP TRIGGER IF EXISTS steps_move;
+CREATE TRIGGER steps_move BEFORE UPDATE ON cassette_steps
+BEGIN
+    SELECT RAISE(ABORT, 'what a step does is never edited')
+    WHERE NEW.step_id IS NOT OLD.step_id OR NEW.job_id IS NOT OLD.job_id
+        OR NEW.ordinal IS NOT OLD.ordinal OR NEW.payload_json IS NOT OLD.payload_json;
+    SELECT RAISE(ABORT, 'a step goes PENDING, LEASED, COMMITTED')
+    WHERE NOT (
+        (OLD.status IN ('PENDING', 'LEASED') AND NEW.status = 'LEASED')
+        OR (OLD.status = 'LEASED' AND NEW.status = 'COMMITTED'));
+    SELECT RAISE(ABORT, 'a new lease raises the fencing token by one')
+    WHERE NEW.status = 'LEASED' AND (NEW.lease_owner IS NULL OR NEW.lease_expires_at IS NULL
+        OR NOT (NEW.fencing_token IS COALESCE(OLD.fencing_token, 0) + 1
+            OR (OLD.status = 'LEASED' AND NEW.fencing_token IS OLD.fencing_token
+                AND NEW.lease_owner IS OLD.lease_owner)));
+    SELECT RAISE(ABORT, 'a commit needs the lease it was read under and its one receipt')
+    WHERE NEW.status = 'COMMITTED' AND (NEW.fencing_token IS NOT OLD.fencing_token
+        OR (SELECT COUNT(*) FROM cassette_receipts WHERE step_id = NEW.step_id
+            AND fencing_token = NEW.fencing_token) <> 1);
+END;
+CREATE TABLE IF NOT EXISTS queue_results(
+    result_id TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, options TEXT NOT NULL,
+    content TEXT NOT NULL, outcome TEXT NOT NULL, report_json TEXT NOT NULL,
+    worker_id TEXT NOT NULL, created_at TEXT NOT NULL,
+    UNIQUE(kind, options, content));
+CREATE TABLE IF NOT EXISTS queue_tasks(
+    task_id TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, options TEXT NOT NULL,
+    location TEXT NOT NULL,
+    state TEXT NOT NULL CHECK(state IN ('PENDING', 'LEASED', 'DONE', 'FAILED')),
+    lease_owner TEXT, leased_at TEXT, lease_expires_at TEXT,
+    fencing_token INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
+    reason TEXT, result_id TEXT REFERENCES queue_results(result_id),
+    created_at TEXT NOT NULL, ended_at TEXT,
+    CHECK((state = 'DONE') = (result_id IS NOT NULL)));
+CREATE INDEX IF NOT EXISTS tasks_by_state ON queue_tasks(state, location, task_id);
+CREATE INDEX IF NOT EXISTS tasks_by_end ON queue_tasks(ended_at) WHERE ended_at IS NOT NULL;
+CREATE TRIGGER IF NOT EXISTS results_keep BEFORE UPDATE ON queue_results
+BEGIN SELECT RAISE(ABORT, 'queue_results is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS results_stay BEFORE DELETE ON queue_results
+BEGIN SELECT RAISE(ABORT, 'queue_results is append-only'); END;
+UPDATE cassette_meta SET value = '2' WHERE key = 'schema_version';
 ";

@@ -6,88 +6,18 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
 
-use runseal_core::canon::NoCanonicalForm;
 use runseal_core::formats::job_bundle::op::Op;
 
-use super::{JobId, JobRunId, ReceiptId, StepId, Store, StoreError};
+use super::{NOW, SqliteReader, SqliteStore, lease_until};
+use crate::store::{
+    ClaimedStep, Commit, DescribeReceipt, JobId, JobLimits, JobRunId, Outcome, ReceiptId,
+    StepResult, StoreError,
+};
 
-/// A step that a worker holds a lease on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClaimedStep {
-    /// Its id.
-    pub step_id: StepId,
-    /// Its job.
-    pub job_id: JobId,
-    /// The job's run.
-    pub run_id: JobRunId,
-    /// The key of the plan, which receipt ids are derived from.
-    pub idempotency_key: String,
-    /// Its place in the job.
-    pub ordinal: i64,
-    /// The step as JSON.
-    pub payload_json: String,
-    /// The token of this lease.
-    pub fencing_token: i64,
-    /// The job's limit of bytes read.
-    pub max_bytes: Option<i64>,
-    /// The job's limit of symbols read.
-    pub max_symbols: Option<i64>,
-}
-
-/// What came of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The slice was read; only what it was is kept.
-    Success {
-        /// SHA-256 of the slice's text, in hex.
-        content_hash: String,
-        /// Bytes of the slice.
-        bytes: u64,
-        /// The slice that was applied.
-        slice: String,
-    },
-    /// It could not be read.
-    Failure {
-        /// A short name of the reason.
-        code: &'static str,
-        /// The reason in words.
-        message: String,
-    },
-}
-
-/// A step with what came of it, to commit.
-#[derive(Clone, Debug)]
-pub struct StepResult {
-    /// The step, under its lease.
-    pub step: ClaimedStep,
-    /// What came of it.
-    pub outcome: Outcome,
-    /// What it read or tried to; `None` where the step itself makes no sense.
-    pub target: Option<(Op, String)>,
-}
-
-/// Makes the id and the JSON of a receipt.
-pub type DescribeReceipt<'d> =
-    &'d dyn Fn(&StepResult, &Outcome) -> Result<(ReceiptId, String), NoCanonicalForm>;
-
-/// What became of a result handed to [`Store::commit_steps`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commit {
-    /// Committed with a SUCCESS receipt.
-    Succeeded,
-    /// Committed with a FAILURE receipt.
-    Failed,
-    /// Refused: the step has another lease by now, or is committed.
-    Overtaken,
-}
-
-/// Now, as the lease column writes it.
-const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')";
-
-impl Store {
+impl SqliteStore {
     /// Takes up to `limit` steps that are pending or whose lease has run out, each under a new
     /// token. An empty list means that nothing can be claimed now.
-    pub fn claim_steps(
+    pub(super) fn claim_steps(
         &mut self,
         run_id: Option<&JobRunId>,
         worker_id: &str,
@@ -115,7 +45,7 @@ impl Store {
                      fencing_token = ?4
                  WHERE step_id = ?1",
             )?;
-            let until = format!("{lease_seconds:+.3} seconds");
+            let until = lease_until(lease_seconds);
             let mut known: Option<(JobId, JobLimits)> = None;
             for step in &mut claimed {
                 let of_job = known.as_ref().filter(|(job_id, _)| *job_id == step.job_id);
@@ -127,7 +57,7 @@ impl Store {
                         limits
                     }
                 };
-                (step.max_bytes, step.max_symbols) = limits;
+                step.limits = limits;
                 step.fencing_token += 1;
                 lease.execute(params![step.step_id, worker_id, until, step.fencing_token])?;
             }
@@ -139,7 +69,7 @@ impl Store {
     /// Commits results, each with its one receipt, in one transaction. `describe` makes the
     /// receipt's id and JSON from a step and its outcome; it is asked again with a failure when
     /// a success would break the job's budget.
-    pub fn commit_steps(
+    pub(super) fn commit_steps(
         &mut self,
         worker_id: &str,
         results: &[StepResult],
@@ -167,8 +97,39 @@ impl Store {
         Ok(commits)
     }
 
+    /// Makes leases last longer; says of each whether it still is the worker's.
+    pub(super) fn extend_leases(
+        &mut self,
+        worker_id: &str,
+        steps: &[ClaimedStep],
+        lease_seconds: f64,
+    ) -> Result<Vec<bool>, StoreError> {
+        let transaction = self
+            .reader
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut held = Vec::with_capacity(steps.len());
+        {
+            let mut extend = transaction.prepare_cached(
+                "UPDATE cassette_steps
+                 SET lease_expires_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now', ?4)
+                 WHERE step_id = ?1 AND status = 'LEASED' AND fencing_token = ?2
+                     AND lease_owner = ?3",
+            )?;
+            let until = lease_until(lease_seconds);
+            for step in steps {
+                let lease = params![step.step_id, step.fencing_token, worker_id, until];
+                held.push(extend.execute(lease)? == 1);
+            }
+        }
+        transaction.commit()?;
+        Ok(held)
+    }
+}
+
+impl SqliteReader {
     /// Whether any step, of the run or of all, is not yet committed.
-    pub fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError> {
+    pub(super) fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT EXISTS(SELECT 1 FROM cassette_steps s
                  WHERE s.status IN ('PENDING', 'LEASED') AND (?1 IS NULL OR s.job_id IN
@@ -209,22 +170,23 @@ fn find_steps(
             ordinal: row.get(4)?,
             payload_json: row.get(5)?,
             fencing_token: row.get(6)?,
-            max_bytes: None,
-            max_symbols: None,
+            limits: JobLimits::default(),
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
-
-/// The most bytes and the most symbols that a job may read.
-type JobLimits = (Option<i64>, Option<i64>);
 
 /// The limits of a job. They stand in its message, which may be long: what was found there once
 /// is kept in a table of our own.
 fn limits_of(transaction: &Transaction<'_>, job_id: &JobId) -> Result<JobLimits, StoreError> {
     let mut known = transaction
         .prepare_cached("SELECT max_bytes, max_symbols FROM job_limits WHERE job_id = ?1")?;
-    let pair = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let pair = |row: &Row<'_>| {
+        Ok(JobLimits {
+            max_bytes: row.get(0)?,
+            max_symbols: row.get(1)?,
+        })
+    };
     if let Some(limits) = known.query_row([job_id], pair).optional()? {
         return Ok(limits);
     }
@@ -241,10 +203,13 @@ fn limits_of(transaction: &Transaction<'_>, job_id: &JobId) -> Result<JobLimits,
         );
         found.optional().map(Option::flatten)
     };
-    let limits = (limit("max_bytes")?, limit("max_symbols")?);
+    let limits = JobLimits {
+        max_bytes: limit("max_bytes")?,
+        max_symbols: limit("max_symbols")?,
+    };
     transaction.execute(
         "INSERT INTO job_limits(job_id, max_bytes, max_symbols) VALUES(?1, ?2, ?3)",
-        params![job_id, limits.0, limits.1],
+        params![job_id, limits.max_bytes, limits.max_symbols],
     )?;
     Ok(limits)
 }
@@ -316,21 +281,11 @@ fn consume_budget(
     )?;
     let (old_bytes, old_symbols): (i64, i64) =
         used.query_row([&step.job_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let all_bytes = old_bytes.saturating_add(i64::try_from(bytes).unwrap_or(i64::MAX));
-    let all_symbols = old_symbols + i64::from(is_symbol);
-    let broken = |field: &str, limit: i64, wanted: i64| Outcome::Failure {
-        code: "BUDGET",
-        message: format!("{field} is {limit}, this read would make it {wanted}"),
+    let used = (old_bytes, old_symbols);
+    let (all_bytes, all_symbols) = match step.limits.consume(used, bytes, is_symbol) {
+        Ok(used) => used,
+        Err(broken) => return Ok(Some(broken)),
     };
-    if let Some(limit) = step.max_bytes.filter(|limit| all_bytes > *limit) {
-        return Ok(Some(broken("max_bytes", limit, all_bytes)));
-    }
-    if let Some(limit) = step
-        .max_symbols
-        .filter(|limit| is_symbol && all_symbols > *limit)
-    {
-        return Ok(Some(broken("max_symbols", limit, all_symbols)));
-    }
     transaction
         .prepare_cached(
             "INSERT INTO cassette_job_budgets(job_id, bytes_consumed, symbols_consumed)

@@ -2,35 +2,23 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Store, StoreError, StoreReader};
+use super::{SqliteReader, SqliteStore};
+use crate::store::{StoreError, SymbolRecord};
 
 /// A store made elsewhere may lack it.
 const TABLE: &str = "symbols";
 
-/// A row of `symbols`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SymbolRecord {
-    /// Its name, beginning with `@`.
-    pub symbol_id: String,
-    /// The section it stands for.
-    pub section_id: String,
-    /// The slice of steps that give none.
-    pub default_slice: Option<String>,
+fn symbol_from_row(row: &Row<'_>) -> rusqlite::Result<SymbolRecord> {
+    Ok(SymbolRecord {
+        symbol_id: row.get(0)?,
+        section_id: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
+        default_slice: row.get(2)?,
+    })
 }
 
-impl SymbolRecord {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            symbol_id: row.get(0)?,
-            section_id: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
-            default_slice: row.get(2)?,
-        })
-    }
-}
-
-impl StoreReader {
+impl SqliteReader {
     /// The symbol of this name.
-    pub fn symbol(&self, symbol_id: &str) -> Result<Option<SymbolRecord>, StoreError> {
+    pub(super) fn symbol(&self, symbol_id: &str) -> Result<Option<SymbolRecord>, StoreError> {
         if !self.has_table(TABLE)? {
             return Err(StoreError::Foreign {
                 path: self.connection.path().unwrap_or_default().into(),
@@ -41,26 +29,26 @@ impl StoreReader {
             "SELECT symbol_id, target_ref, default_slice FROM symbols WHERE symbol_id = ?1",
         )?;
         Ok(statement
-            .query_row([symbol_id], SymbolRecord::from_row)
+            .query_row([symbol_id], symbol_from_row)
             .optional()?)
     }
 
     /// Every symbol, by name.
-    pub fn symbols(&self) -> Result<Vec<SymbolRecord>, StoreError> {
+    pub(super) fn symbols(&self) -> Result<Vec<SymbolRecord>, StoreError> {
         if !self.has_table(TABLE)? {
             return Ok(Vec::new());
         }
         let mut statement = self.connection.prepare(
             "SELECT symbol_id, target_ref, default_slice FROM symbols ORDER BY symbol_id",
         )?;
-        let rows = statement.query_map([], SymbolRecord::from_row)?;
+        let rows = statement.query_map([], symbol_from_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 
-impl Store {
+impl SqliteStore {
     /// Adds a symbol or points it elsewhere. The section must be known.
-    pub fn put_symbol(&mut self, symbol: &SymbolRecord) -> Result<(), StoreError> {
+    pub(super) fn put_symbol(&mut self, symbol: &SymbolRecord) -> Result<(), StoreError> {
         self.connection.execute(
             "INSERT INTO symbols(symbol_id, target_type, target_ref, default_slice, created_at,
                  updated_at)
@@ -73,7 +61,7 @@ impl Store {
     }
 
     /// Removes a symbol; says whether it was there.
-    pub fn remove_symbol(&mut self, symbol_id: &str) -> Result<bool, StoreError> {
+    pub(super) fn remove_symbol(&mut self, symbol_id: &str) -> Result<bool, StoreError> {
         let removed = self
             .connection
             .execute("DELETE FROM symbols WHERE symbol_id = ?1", [symbol_id])?;

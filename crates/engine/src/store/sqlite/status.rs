@@ -2,54 +2,12 @@
 
 use rusqlite::params;
 
-use super::{JobId, JobRunId, StepId, StoreError, StoreReader};
+use super::SqliteReader;
+use crate::store::{FailedStep, JobId, JobRunId, JobStatus, StateCounts, StoreError};
 
-/// How many steps of a job are in each state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StateCounts {
-    /// Not yet claimed.
-    pub pending: u64,
-    /// Claimed by a worker.
-    pub leased: u64,
-    /// Done, with a receipt.
-    pub committed: u64,
-}
-
-/// A step whose receipt says that it failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailedStep {
-    /// The step.
-    pub step_id: StepId,
-    /// Its place in the job.
-    pub ordinal: i64,
-    /// The receipt, as stored.
-    pub reason: String,
-}
-
-/// The state of one job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobStatus {
-    /// The run.
-    pub run_id: JobRunId,
-    /// The job.
-    pub job_id: JobId,
-    /// Its intent.
-    pub intent: String,
-    /// Steps by state.
-    pub states: StateCounts,
-    /// Receipts that say SUCCESS.
-    pub succeeded: u64,
-    /// Receipts that say anything else.
-    pub failed: u64,
-    /// The workers that wrote receipts or hold leases, by name.
-    pub workers: Vec<String>,
-    /// What failed, by place.
-    pub failures: Vec<FailedStep>,
-}
-
-impl StoreReader {
+impl SqliteReader {
     /// The jobs of the store, or of one run, or the one job; by run and job id.
-    pub fn job_status(
+    pub(super) fn job_status(
         &self,
         run_id: Option<&JobRunId>,
         job_id: Option<&JobId>,

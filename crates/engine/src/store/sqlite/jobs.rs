@@ -1,95 +1,29 @@
 //! Messages, jobs and steps: posting a plan, and reading a job back for building.
 
-use std::borrow::Cow;
-
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::{JobId, JobRunId, MessageId, StepId, Store, StoreError, StoreReader};
+use super::{SqliteReader, SqliteStore};
+use crate::store::{
+    JobId, JobRecord, JobRunId, MessageId, NewJob, NewSteps, Posted, StepId, StepRecord, StoreError,
+};
 
-/// A job to post, with the ids derived from its plan.
-#[derive(Clone, Debug)]
-pub struct NewJob<'a> {
-    /// `msg_…`.
-    pub message_id: MessageId,
-    /// `job_…`.
-    pub job_id: JobId,
-    /// The run it belongs to.
-    pub run_id: JobRunId,
-    /// What makes a second posting the same one.
-    pub idempotency_key: String,
-    /// The plan's intent.
-    pub intent: String,
-    /// The plan, as canonical JSON.
-    pub payload_json: Cow<'a, str>,
+fn step_from_row(row: &Row<'_>) -> rusqlite::Result<StepRecord> {
+    Ok(StepRecord {
+        step_id: row.get(0)?,
+        ordinal: row.get(1)?,
+        status: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
+        payload_json: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
+        receipts: row.get(4)?,
+    })
 }
 
-/// A step to post.
-#[derive(Clone, Debug)]
-pub struct NewStep {
-    /// Its id.
-    pub step_id: StepId,
-    /// Its place in the plan.
-    pub ordinal: i64,
-    /// The step, as canonical JSON.
-    pub payload_json: String,
-}
-
-/// What posting did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
-    /// The message.
-    pub message_id: MessageId,
-    /// The job.
-    pub job_id: JobId,
-    /// How many steps the job has.
-    pub steps: u64,
-    /// The plan was recorded before under the same key.
-    pub repeated: bool,
-    /// It was recorded before with another content, which stays.
-    pub differs: bool,
-}
-
-/// A job as the store has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobRecord {
-    /// Its id.
-    pub job_id: JobId,
-    /// The run it belongs to.
-    pub run_id: JobRunId,
-    /// The message that asked for it.
-    pub message_id: MessageId,
-}
-
-/// A step as the completeness gate and the build see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StepRecord {
-    /// Its id.
-    pub step_id: StepId,
-    /// Its place among the job's steps, from the plan.
-    pub ordinal: i64,
-    /// PENDING, LEASED or COMMITTED, as stored.
-    pub status: String,
-    /// The step as JSON, as stored.
-    pub payload_json: String,
-    /// How many receipts name it.
-    pub receipts: u64,
-}
-
-impl StepRecord {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            step_id: row.get(0)?,
-            ordinal: row.get(1)?,
-            status: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
-            payload_json: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
-            receipts: row.get(4)?,
-        })
-    }
-}
-
-impl StoreReader {
+impl SqliteReader {
     /// The job of this run, if there is one.
-    pub fn job(&self, run_id: &JobRunId, job_id: &JobId) -> Result<Option<JobRecord>, StoreError> {
+    pub(super) fn job(
+        &self,
+        run_id: &JobRunId,
+        job_id: &JobId,
+    ) -> Result<Option<JobRecord>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT j.job_id, m.run_id, m.message_id
              FROM cassette_jobs j JOIN cassette_messages m ON m.message_id = j.message_id
@@ -105,38 +39,30 @@ impl StoreReader {
         Ok(job.optional()?)
     }
 
-    /// Shows `see` the steps of a job by (ordinal, step id), each with its count of receipts.
-    pub fn visit_steps<E: From<StoreError>>(
+    /// Shows `see` the steps of a job by (ordinal, step id), until it says no.
+    pub(super) fn visit_steps(
         &self,
         job_id: &JobId,
-        mut see: impl FnMut(StepRecord) -> Result<(), E>,
-    ) -> Result<(), E> {
+        see: &mut dyn FnMut(StepRecord) -> bool,
+    ) -> Result<(), StoreError> {
         // One pass over the receipts, so that a store without indexes is read in linear time.
         let query = "SELECT s.step_id, s.ordinal, s.status, s.payload_json, COALESCE(r.receipts, 0)
              FROM cassette_steps s
              LEFT JOIN (SELECT step_id, COUNT(*) AS receipts FROM cassette_receipts
                  GROUP BY step_id) r ON r.step_id = s.step_id
              WHERE s.job_id = ?1 ORDER BY s.ordinal, s.step_id";
-        let mut statement = self.connection.prepare(query).map_err(StoreError::from)?;
-        let mut rows = statement.query([job_id]).map_err(StoreError::from)?;
-        while let Some(row) = rows.next().map_err(StoreError::from)? {
-            see(StepRecord::from_row(row).map_err(StoreError::from)?)?;
+        let mut statement = self.connection.prepare(query)?;
+        let mut rows = statement.query([job_id])?;
+        while let Some(row) = rows.next()? {
+            if !see(step_from_row(row)?) {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// The steps of a job by (ordinal, step id), each with its count of receipts.
-    pub fn job_steps(&self, job_id: &JobId) -> Result<Vec<StepRecord>, StoreError> {
-        let mut steps = Vec::new();
-        self.visit_steps(job_id, |step| {
-            steps.push(step);
-            Ok::<_, StoreError>(())
-        })?;
-        Ok(steps)
-    }
-
     /// The job that a plan of this run and key already has.
-    pub fn posted(
+    pub(super) fn posted(
         &self,
         run_id: &JobRunId,
         idempotency_key: &str,
@@ -146,7 +72,7 @@ impl StoreReader {
     }
 
     /// The reason a step failed, if it has a receipt that says so.
-    pub fn failure_of(&self, step_id: &StepId) -> Result<Option<String>, StoreError> {
+    pub(super) fn failure_of(&self, step_id: &StepId) -> Result<Option<String>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT receipt_json FROM cassette_receipts
              WHERE step_id = ?1 AND outcome <> 'SUCCESS' ORDER BY receipt_id LIMIT 1",
@@ -157,13 +83,11 @@ impl StoreReader {
     }
 }
 
-impl Store {
-    /// Records a plan as message, job and steps, or finds the job its key already has. The steps
-    /// are asked for one after the other, so that a million of them are never in memory.
-    pub fn post_job(
+impl SqliteStore {
+    pub(super) fn post_job(
         &mut self,
         job: &NewJob<'_>,
-        steps: impl Iterator<Item = Result<NewStep, StoreError>>,
+        steps: NewSteps<'_>,
     ) -> Result<Posted, StoreError> {
         let transaction = self
             .reader
@@ -195,7 +119,10 @@ impl Store {
              VALUES(?1, 0, 0)",
             [&job.job_id],
         )?;
-        let mut count = 0;
+        transaction.execute(
+            "INSERT INTO job_limits(job_id, max_bytes, max_symbols) VALUES(?1, ?2, ?3)",
+            params![job.job_id, job.limits.max_bytes, job.limits.max_symbols],
+        )?;
         {
             let mut taken = transaction
                 .prepare_cached("SELECT job_id FROM cassette_steps WHERE step_id = ?1")?;
@@ -204,9 +131,8 @@ impl Store {
                      payload_json, created_at)
                  VALUES(?1, ?2, ?3, 'PENDING', 0, ?4, datetime('now'))",
             )?;
-            for step in steps {
-                let step = step?;
-                count += 1;
+            for at in 0..steps.count {
+                let step = (steps.make)(at)?;
                 let owner = taken
                     .query_row([&step.step_id], |row| row.get(0))
                     .optional()?;
@@ -228,7 +154,7 @@ impl Store {
         Ok(Posted {
             message_id: job.message_id.clone(),
             job_id: job.job_id.clone(),
-            steps: count,
+            steps: steps.count as u64,
             repeated: false,
             differs: false,
         })

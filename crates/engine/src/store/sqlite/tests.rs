@@ -3,10 +3,14 @@ use runseal_core::formats::job_bundle::op::Op;
 use tempfile::TempDir;
 
 use super::*;
+use crate::store::{
+    ClaimedStep, Commit, JobId, JobLimits, JobRunId, MessageId, NewJob, NewStep, NewSteps, Outcome,
+    Posted, ReceiptId, StateCounts, StepId, StepResult, StoreReader,
+};
 
-fn new_store() -> (TempDir, Store) {
+fn new_store() -> (TempDir, SqliteStore) {
     let folder = TempDir::new().unwrap();
-    let store = Store::create(&folder.path().join("deep/jobs.db")).unwrap();
+    let store = SqliteStore::create(&folder.path().join("deep/jobs.db")).unwrap();
     (folder, store)
 }
 
@@ -24,13 +28,22 @@ fn plan(run: &str, key: &str, steps: usize, budgets: &str) -> (NewJob<'static>, 
         run_id: JobRunId::new(run),
         idempotency_key: key.to_owned(),
         intent: "read".to_owned(),
+        limits: JobLimits::default(),
         payload_json: format!("{{\"budgets\":{budgets}}}").into(),
     };
     (job, steps)
 }
 
-fn post(store: &mut Store, (job, steps): (NewJob<'_>, Vec<NewStep>)) -> Result<Posted, StoreError> {
-    store.post_job(&job, steps.into_iter().map(Ok))
+fn post(
+    store: &mut SqliteStore,
+    (job, steps): (NewJob<'_>, Vec<NewStep>),
+) -> Result<Posted, StoreError> {
+    let make = |at: usize| Ok(steps[at].clone());
+    let steps = NewSteps {
+        count: steps.len(),
+        make: &make,
+    };
+    store.post_job(&job, steps)
 }
 
 fn read(step: &ClaimedStep, bytes: u64, is_symbol: bool) -> StepResult {
@@ -72,7 +85,7 @@ fn refused(result: rusqlite::Result<usize>) -> String {
 fn store_created_twice_is_the_same_store() {
     let (folder, mut store) = new_store();
     post(&mut store, plan("r", "k", 2, "{}")).unwrap();
-    let again = Store::create(&folder.path().join("deep/jobs.db")).unwrap();
+    let again = SqliteStore::create(&folder.path().join("deep/jobs.db")).unwrap();
     assert_eq!(again.job_steps(&JobId::new("job_r_k")).unwrap().len(), 2);
     let mode: String = again
         .connection
@@ -90,14 +103,14 @@ fn store_of_a_later_version_is_refused() {
         .unwrap();
     let path = folder.path().join("deep/jobs.db");
     assert!(matches!(
-        Store::open(&path),
+        SqliteStore::open(&path),
         Err(StoreError::Newer {
             found: 99,
-            known: 1
+            known: 2
         })
     ));
     assert!(matches!(
-        StoreReader::open(&path),
+        SqliteReader::open(&path),
         Err(StoreError::Newer { .. })
     ));
 }
@@ -110,7 +123,7 @@ fn reader_of_another_database_names_the_missing_table() {
         .unwrap()
         .execute_batch("CREATE TABLE t(x)")
         .unwrap();
-    let error = StoreReader::open(&path).unwrap_err();
+    let error = SqliteReader::open(&path).unwrap_err();
     assert!(matches!(
         error,
         StoreError::Foreign {
@@ -119,115 +132,9 @@ fn reader_of_another_database_names_the_missing_table() {
         }
     ));
     assert!(matches!(
-        StoreReader::open(&folder.path().join("none.db")),
+        SqliteReader::open(&folder.path().join("none.db")),
         Err(StoreError::Missing(_))
     ));
-}
-
-#[test]
-fn post_with_the_same_key_gives_the_same_job() {
-    let (_folder, mut store) = new_store();
-    let first = post(&mut store, plan("r", "k", 3, "{}")).unwrap();
-    let second = post(&mut store, plan("r", "k", 3, "{}")).unwrap();
-    assert!(!first.repeated && second.repeated && !second.differs);
-    assert_eq!((&first.job_id, first.steps), (&second.job_id, second.steps));
-    let other = post(&mut store, plan("r", "k", 5, "{\"max_bytes\":1}")).unwrap();
-    assert!(other.repeated && other.differs);
-    assert_eq!(other.steps, 3);
-}
-
-#[test]
-fn post_with_a_taken_step_id_is_refused_whole() {
-    let (_folder, mut store) = new_store();
-    post(&mut store, plan("r", "k", 1, "{}")).unwrap();
-    let mut second = plan("r", "k2", 2, "{}");
-    second.1[1].step_id = StepId::new("step_r_k_0");
-    assert!(matches!(
-        post(&mut store, second),
-        Err(StoreError::StepTaken { .. })
-    ));
-    assert_eq!(
-        store
-            .job(&JobRunId::new("r"), &JobId::new("job_r_k2"))
-            .unwrap(),
-        None
-    );
-}
-
-#[test]
-fn claim_expired_lease_raises_the_token_and_the_late_commit_is_refused() {
-    let (_folder, mut store) = new_store();
-    post(&mut store, plan("r", "k", 1, "{}")).unwrap();
-    let slow = store.claim_steps(None, "slow", -1.0, 10).unwrap();
-    let quick = store.claim_steps(None, "quick", 60.0, 10).unwrap();
-    assert_eq!((slow[0].fencing_token, quick[0].fencing_token), (1, 2));
-    assert!(
-        store
-            .claim_steps(None, "third", 60.0, 10)
-            .unwrap()
-            .is_empty()
-    );
-    let late = store
-        .commit_steps("slow", &[read(&slow[0], 1, false)], &describe)
-        .unwrap();
-    assert_eq!(late, [Commit::Overtaken]);
-    let done = store
-        .commit_steps("quick", &[read(&quick[0], 1, false)], &describe)
-        .unwrap();
-    assert_eq!(done, [Commit::Succeeded]);
-    let late = store
-        .commit_steps("slow", &[read(&slow[0], 1, false)], &describe)
-        .unwrap();
-    assert_eq!(late, [Commit::Overtaken]);
-    assert_eq!(
-        store.job_steps(&JobId::new("job_r_k")).unwrap()[0].receipts,
-        1
-    );
-    assert!(!store.has_open_steps(None).unwrap());
-}
-
-#[test]
-fn claim_of_one_run_leaves_the_others() {
-    let (_folder, mut store) = new_store();
-    post(&mut store, plan("a", "k", 2, "{}")).unwrap();
-    post(&mut store, plan("b", "k", 3, "{}")).unwrap();
-    let run = JobRunId::new("b");
-    let claimed = store.claim_steps(Some(&run), "w", 60.0, 10).unwrap();
-    assert_eq!(claimed.len(), 3);
-    assert!(claimed.iter().all(|step| step.run_id == run));
-    assert!(store.has_open_steps(Some(&JobRunId::new("a"))).unwrap());
-}
-
-#[test]
-fn budgets_broken_by_a_read_become_failure_receipts() {
-    let (_folder, mut store) = new_store();
-    post(
-        &mut store,
-        plan("r", "k", 4, "{\"max_bytes\":10,\"max_symbols\":1}"),
-    )
-    .unwrap();
-    let steps = store.claim_steps(None, "w", 60.0, 10).unwrap();
-    let results = [
-        read(&steps[0], 6, true),
-        read(&steps[1], 6, false),
-        read(&steps[2], 1, true),
-    ];
-    let commits = store.commit_steps("w", &results, &describe).unwrap();
-    assert_eq!(commits, [Commit::Succeeded, Commit::Failed, Commit::Failed]);
-    let reason = store.failure_of(&steps[1].step_id).unwrap().unwrap();
-    assert!(
-        reason.contains("max_bytes is 10, this read would make it 12"),
-        "{reason}"
-    );
-    let reason = store.failure_of(&steps[2].step_id).unwrap().unwrap();
-    assert!(
-        reason.contains("max_symbols is 1, this read would make it 2"),
-        "{reason}"
-    );
-    let exact = store
-        .commit_steps("w", &[read(&steps[3], 4, false)], &describe)
-        .unwrap();
-    assert_eq!(exact, [Commit::Succeeded]);
 }
 
 #[test]
@@ -337,7 +244,7 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
         .unwrap();
     let before = fs::read(&path).unwrap();
     {
-        let reader = StoreReader::open(&path).unwrap();
+        let reader = SqliteReader::open(&path).unwrap();
         let steps = reader.job_steps(&JobId::new("j")).unwrap();
         assert_eq!(steps.iter().map(|s| s.receipts).collect::<Vec<_>>(), [2, 0]);
         let status = &reader.job_status(Some(&JobRunId::new("r")), None).unwrap()[0];
@@ -361,59 +268,15 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
         ));
     }
     assert_eq!(fs::read(&path).unwrap(), before);
-    let mut store = Store::open(&path).unwrap();
+    let mut store = SqliteStore::open(&path).unwrap();
     let claimed = store.claim_steps(None, "ours", 60.0, 10).unwrap();
     assert_eq!(claimed.len(), 1);
-    assert_eq!((claimed[0].fencing_token, claimed[0].max_bytes), (1, None));
+    assert_eq!(
+        (claimed[0].fencing_token, claimed[0].limits),
+        (1, JobLimits::default())
+    );
     let commits = store
         .commit_steps("ours", &[read(&claimed[0], 3, false)], &describe)
         .unwrap();
     assert_eq!(commits, [Commit::Succeeded]);
-}
-
-#[test]
-fn index_rows_of_an_edited_file_stay_known_but_not_current() {
-    let (_folder, mut store) = new_store();
-    let section = |id: &str, hash: &str| SectionRecord {
-        section_id: id.to_owned(),
-        file_path: "a.md".to_owned(),
-        heading_path: "[]".to_owned(),
-        line_start: 0,
-        line_end: 1,
-        content_hash: hash.to_owned(),
-    };
-    let file = |hash: &str| IndexedFile {
-        stamp: "1".to_owned(),
-        file_hash: hash.to_owned(),
-    };
-    let entry = |id: &str, hash: &str| ("a.md".to_owned(), file(hash), vec![section(id, hash)]);
-    store.record_index(&[entry("old", "h1")], &[]).unwrap();
-    let first = store.compute_index_hash().unwrap();
-    store.record_index(&[entry("new", "h2")], &[]).unwrap();
-    assert_ne!(store.compute_index_hash().unwrap(), first);
-    assert!(store.section("old").unwrap().is_some());
-    let current = store.sections_of_file("a.md").unwrap();
-    assert_eq!(
-        current
-            .iter()
-            .map(|s| s.section_id.as_str())
-            .collect::<Vec<_>>(),
-        ["new"]
-    );
-    store.record_index(&[], &["a.md".to_owned()]).unwrap();
-    assert!(store.sections_of_file("a.md").unwrap().is_empty());
-    assert!(store.indexed_files().unwrap().is_empty());
-}
-
-#[test]
-fn symbols_are_put_shown_and_removed() {
-    let (_folder, mut store) = new_store();
-    let symbol = SymbolRecord {
-        symbol_id: "@a".to_owned(),
-        section_id: "none".to_owned(),
-        default_slice: None,
-    };
-    assert!(matches!(store.put_symbol(&symbol), Err(StoreError::Sql(_))));
-    assert_eq!(store.symbols().unwrap(), []);
-    assert!(!store.remove_symbol("@a").unwrap());
 }

@@ -1,0 +1,92 @@
+//! `runseal queue verify` and `runseal queue replay`: what is to be done.
+
+use std::path::PathBuf;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::verify::{Level, Outcome};
+use runseal_engine::queue::find_tasks;
+use runseal_engine::store::TaskKind;
+
+use super::super::job::place::{StoreArgs, store_error};
+use crate::error::CliError;
+use crate::ui;
+
+fn queue(
+    kind: TaskKind,
+    level: Level,
+    paths: &[PathBuf],
+    store: &StoreArgs,
+) -> Result<Outcome, CliError> {
+    let tasks = find_tasks(kind, level, paths);
+    if tasks.is_empty() {
+        let message = "nothing that could be queued was found";
+        return Err(CliError::new(Outcome::Unreadable, "NOT_FOUND", message)
+            .hint("name folders with bundles in them, or archives"));
+    }
+    let mut store = store.open()?;
+    let posted = store
+        .post_tasks(&tasks)
+        .map_err(|error| store_error(&error))?;
+    let printed = Value::object([
+        ("queued", posted.queued),
+        ("again", posted.again),
+        ("open", posted.open),
+    ]);
+    ui::print_json(&printed, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
+}
+
+/// Queue for verifying.
+pub mod verify {
+    use super::{CliError, Outcome, PathBuf, StoreArgs, TaskKind};
+    use crate::verdict::LevelArgs;
+
+    /// Queue everything at and below each PATH to be verified.
+    ///
+    /// Paths are kept as they are given: workers look them up below their own working folder or
+    /// --root. What is queued already stays so; what has ended is queued again.
+    #[derive(Debug, clap::Args)]
+    #[command(after_help = "Example:\n  runseal queue verify runs/2026-11")]
+    pub struct Args {
+        /// What to verify: bundles, archives, or folders with such things in them.
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+        #[command(flatten)]
+        level: LevelArgs,
+        #[command(flatten)]
+        store: StoreArgs,
+    }
+
+    /// Runs the command.
+    pub fn run(args: &Args) -> Result<Outcome, CliError> {
+        super::queue(
+            TaskKind::Verify,
+            args.level.level(),
+            &args.paths,
+            &args.store,
+        )
+    }
+}
+
+/// Queue for replaying.
+pub mod replay {
+    use super::{CliError, Level, Outcome, PathBuf, StoreArgs, TaskKind};
+
+    /// Queue everything at and below each PATH to be replayed.
+    ///
+    /// The same content is replayed once, whatever its name and however often it is queued.
+    #[derive(Debug, clap::Args)]
+    #[command(after_help = "Example:\n  runseal queue replay runs/2026-11")]
+    pub struct Args {
+        /// What to replay: bundles, archives, or folders with such things in them.
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+        #[command(flatten)]
+        store: StoreArgs,
+    }
+
+    /// Runs the command.
+    pub fn run(args: &Args) -> Result<Outcome, CliError> {
+        super::queue(TaskKind::Replay, Level::Document, &args.paths, &args.store)
+    }
+}

@@ -1,0 +1,219 @@
+//! `runseal queue status`: how far the queue is, once or as it goes.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::thread;
+use std::time::Duration;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::verify::Outcome;
+use runseal_engine::store::{QueueStatus, StoreReader, TaskState};
+
+use super::super::job::place::{StoreArgs, store_error};
+use crate::error::CliError;
+use crate::ui;
+
+/// What counts as lately, in seconds.
+const LATELY: f64 = 60.0;
+/// Between two looks at the queue.
+const BETWEEN: Duration = Duration::from_secs(1);
+
+/// Show how far the queue is: tasks by state, results, rate, workers, the oldest lease, time left.
+///
+/// On a terminal it goes on showing until nothing is open; Ctrl-C ends it and nothing else.
+/// Anywhere else it is told once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal queue status")]
+pub struct Args {
+    /// Tell once, on a terminal too.
+    #[arg(long)]
+    once: bool,
+    /// How to print, where it is told once.
+    #[arg(long, default_value = "human", value_parser = ["human", "json"])]
+    format: String,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let store = args.store.read()?;
+    let is_live = std::io::stdout().is_terminal() && !args.once && args.format == "human";
+    if is_live {
+        watch(&*store)?;
+    } else {
+        let status = look(&*store)?;
+        match args.format.as_str() {
+            "json" => ui::print_asked_json(&render_json(&status), Dialect::Kernel)?,
+            _ => ui::print_bytes(render_text(&status).as_bytes())?,
+        }
+    }
+    Ok(Outcome::Valid)
+}
+
+fn look(store: &dyn StoreReader) -> Result<QueueStatus, CliError> {
+    store
+        .queue_status(LATELY)
+        .map_err(|error| store_error(&error))
+}
+
+/// Draws the same lines again and again, each over the last.
+fn watch(store: &dyn StoreReader) -> Result<(), CliError> {
+    let mut drawn = 0;
+    loop {
+        let status = look(store)?;
+        let text = render_text(&status);
+        let mut frame = String::new();
+        if drawn > 0 {
+            // Up to where the last one began.
+            let _ = write!(frame, "\x1b[{drawn}A");
+        }
+        for line in text.lines() {
+            let _ = writeln!(frame, "\x1b[2K{line}");
+        }
+        // What the last one had more of.
+        frame.push_str("\x1b[J");
+        ui::print_bytes(frame.as_bytes())?;
+        drawn = text.lines().count();
+        if status.open() == 0 {
+            return Ok(());
+        }
+        thread::sleep(BETWEEN);
+    }
+}
+
+fn render_json(status: &QueueStatus) -> Value {
+    let states = TaskState::ALL.map(|state| (state.name(), status.count(state)));
+    let mut printed = Value::object([("tasks", Value::object(states))]);
+    let outcomes = status.outcomes.iter().map(|(name, count)| {
+        let mut outcome = Value::object([("outcome", name.as_str())]);
+        outcome.insert("count", *count);
+        outcome
+    });
+    printed.insert("results", Value::array(outcomes));
+    printed.insert("ended_lately", status.recent);
+    printed.insert("expired_leases", status.expired);
+    // Whole seconds and thousandths of a task: numbers that every reader of JSON reads alike.
+    printed.insert("per_1000_seconds", (status.rate() * 1000.0).round() as u64);
+    let whole = |seconds: f64| seconds.max(0.0).round() as u64;
+    printed.insert("oldest_lease_seconds", status.oldest_lease.map(whole));
+    printed.insert("seconds_left", status.seconds_left().map(whole));
+    let workers = status.workers.iter().map(|(name, load)| {
+        let mut worker = Value::object([("worker", name.as_str())]);
+        worker.insert("leased", load.leased);
+        worker.insert("ended_lately", load.ended);
+        worker
+    });
+    printed.insert("workers", Value::array(workers));
+    printed
+}
+
+fn render_text(status: &QueueStatus) -> String {
+    let mut text = String::new();
+    let all: u64 = status.states.values().sum();
+    let ended = all - status.open();
+    let _ = writeln!(text, "{}  {ended} of {all} tasks ended", bar(ended, all));
+    let states = TaskState::ALL.map(|state| {
+        let name = state.name().to_lowercase();
+        format!("{} {name}", status.count(state))
+    });
+    let _ = writeln!(text, "tasks     {}", states.join(", "));
+    let outcomes: Vec<_> = status
+        .outcomes
+        .iter()
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    let outcomes = match outcomes.is_empty() {
+        true => "none yet".to_owned(),
+        false => outcomes.join(", "),
+    };
+    let _ = writeln!(text, "results   {outcomes}");
+    let _ = writeln!(
+        text,
+        "rate      {:.1} a second in the last minute",
+        status.rate()
+    );
+    let left = match status.seconds_left() {
+        _ if status.open() == 0 => "nothing is open".to_owned(),
+        Some(seconds) => format!("about {}", duration(seconds)),
+        None => "cannot be told: nothing has ended lately".to_owned(),
+    };
+    let _ = writeln!(text, "time left {left}");
+    if let Some(age) = status.oldest_lease {
+        let expired = match status.expired {
+            0 => String::new(),
+            count => format!("; {count} have run out and wait to be taken over"),
+        };
+        let _ = writeln!(
+            text,
+            "leases    the oldest is {} old{expired}",
+            duration(age)
+        );
+    }
+    let _ = writeln!(text, "workers   {}", status.workers.len());
+    for (name, load) in status.workers.iter().take(16) {
+        let name = runseal_report::reveal(name);
+        let _ = writeln!(
+            text,
+            "  {name}: {} in hand, {} lately",
+            load.leased, load.ended
+        );
+    }
+    text
+}
+
+/// How much is done, in thirty signs.
+fn bar(done: u64, all: u64) -> String {
+    let filled = match all {
+        0 => 30,
+        all => (done * 30 / all) as usize,
+    };
+    format!("{}{}", "█".repeat(filled), "░".repeat(30 - filled))
+}
+
+fn duration(seconds: f64) -> String {
+    let seconds = seconds.max(0.0).round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_is_told_in_words_and_numbers() {
+        let mut status = QueueStatus {
+            recent: 30,
+            recent_seconds: 10.0,
+            oldest_lease: Some(75.0),
+            expired: 1,
+            ..QueueStatus::default()
+        };
+        status.states.insert("PENDING", 27);
+        status.states.insert("LEASED", 3);
+        status.states.insert("DONE", 30);
+        status.outcomes.insert("valid".to_owned(), 30);
+        status
+            .workers
+            .entry("w\x1b[1m".to_owned())
+            .or_default()
+            .leased = 3;
+        let text = render_text(&status);
+        for part in [
+            "30 of 60",
+            "27 pending",
+            "3.0 a second",
+            "about 10 s",
+            "1 min 15 s",
+            "30 valid",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains('\x1b'), "{text:?}");
+        assert!(render_text(&QueueStatus::default()).contains("nothing is open"));
+    }
+}

@@ -1,0 +1,234 @@
+//! `runseal work`: a machine that does what is queued.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_text, parse_document};
+use runseal_core::verify::Outcome;
+use runseal_engine::job::worker::{WorkOptions, run_workers};
+use runseal_engine::queue::worker::{ReplayEnd, TaskWorkError, TaskWorkOptions, run_task_workers};
+use runseal_engine::store::TaskKind;
+
+use super::job::place::{StoreArgs, store_error};
+use super::job::work::{parse_lease, work_error};
+use crate::error::CliError;
+use crate::ui;
+
+/// How long a worker that stays waits before it looks again, should nobody call it.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// Do what is queued in a store: verify and replay sealed runs, and read the steps of jobs.
+///
+/// Any number of machines may work on one store. A machine that dies leaves leases that run out,
+/// and others do its work; what it was late with is refused. Ends when nothing is open, or with
+/// --stay when it is stopped.
+///
+/// Exit 0: all that was done here is valid, reproduced or read. Exit 1: something is not.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  RUNSEAL_STORE=postgres://runseal@db/jobs runseal work --stay --workers 4"
+)]
+pub struct Args {
+    /// Only this kind of work; may be given several times.
+    #[arg(long, value_name = "KIND", value_parser = ["verify", "replay", "read"])]
+    only: Vec<String>,
+    /// How many workers.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    workers: u16,
+    /// How long a task is held without a sign of life before others take it over.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_lease)]
+    lease: f64,
+    /// The name that results carry; several workers add their number. Where not given, the host
+    /// and the process.
+    #[arg(long, value_name = "ID")]
+    worker_id: Option<String>,
+    /// The folder that paths of tasks and sources of jobs are below; where not given, this one.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Wait for more when nothing is open.
+    #[arg(long)]
+    stay: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// What was done so far.
+#[derive(Default)]
+struct Totals {
+    good: u64,
+    bad: u64,
+    not_done: u64,
+    overtaken: u64,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let does = |kind: &str| args.only.is_empty() || args.only.iter().any(|only| only == kind);
+    let mut store = args.store.open()?;
+    let root = args.store.root(args.root.as_deref());
+    // Reports name places as they were queued, so they are looked up from here.
+    std::env::set_current_dir(&root).map_err(|error| {
+        let message = format!("cannot work in `{}`: {error}", root.display());
+        CliError::new(Outcome::Unreadable, "ROOT", message).hint("--root names the folder")
+    })?;
+    let worker_id = args.worker_id.clone().unwrap_or_else(own_name);
+    let kinds: Vec<_> = TaskKind::ALL
+        .into_iter()
+        .filter(|kind| does(kind.name()))
+        .collect();
+    let tasks = TaskWorkOptions {
+        kinds,
+        workers: usize::from(args.workers),
+        lease_seconds: args.lease,
+        worker_id: worker_id.clone(),
+    };
+    let steps = WorkOptions {
+        run_id: None,
+        workers: usize::from(args.workers),
+        lease_seconds: args.lease,
+        worker_id,
+    };
+    let mut totals = Totals::default();
+    loop {
+        if !tasks.kinds.is_empty() {
+            let done = run_task_workers(again(args)?, &tasks, &replay).map_err(task_error)?;
+            totals.good += done.good;
+            totals.bad += done.bad;
+            totals.not_done += done.not_done;
+            totals.overtaken += done.overtaken;
+        }
+        if does("read")
+            && store
+                .has_open_steps(None)
+                .map_err(|error| store_error(&error))?
+        {
+            let done = run_workers(again(args)?, Path::new("."), &steps).map_err(work_error)?;
+            totals.good += done.succeeded;
+            totals.bad += done.failed;
+            totals.overtaken += done.overtaken;
+        }
+        if !args.stay {
+            break;
+        }
+        store.wait_for_work(LOOK_AGAIN);
+    }
+    let printed = Value::object([
+        ("good", totals.good),
+        ("bad", totals.bad),
+        ("not_done", totals.not_done),
+        ("overtaken", totals.overtaken),
+    ]);
+    ui::print_json(&printed, Dialect::Kernel)?;
+    Ok(match totals.bad + totals.not_done {
+        0 => Outcome::Valid,
+        _ => Outcome::Invalid,
+    })
+}
+
+fn again(args: &Args) -> Result<Box<dyn runseal_engine::store::Store>, CliError> {
+    args.store.open()
+}
+
+/// A name that no other worker has.
+fn own_name() -> String {
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy().into_owned();
+    format!("{host}-{}", std::process::id())
+}
+
+fn task_error(error: TaskWorkError) -> CliError {
+    match error {
+        TaskWorkError::Store(error) => store_error(&error),
+        TaskWorkError::Lost => CliError::new(Outcome::Internal, "WORKER", "a worker ended early"),
+    }
+}
+
+/// Replays by this same program: what a run does there, it does to that process.
+fn replay(path: &Path, lost: &AtomicBool) -> ReplayEnd {
+    let not_here = |error: std::io::Error| ReplayEnd::NotHere(error.to_string());
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return not_here(error),
+    };
+    let spawned = Command::new(program)
+        .args(["--quiet", "replay", "--format", "json"])
+        .arg(path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match spawned {
+        Ok(child) => child,
+        Err(error) => return not_here(error),
+    };
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    thread::scope(|scope| {
+        let out = scope.spawn(|| read_all(out.as_mut()));
+        let err = scope.spawn(|| read_all(err.as_mut()));
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break Ok(status),
+                Ok(None) if lost.load(Ordering::Relaxed) => {
+                    let _ = child.kill();
+                    break child.wait();
+                }
+                Ok(None) => thread::sleep(Duration::from_millis(5)),
+                Err(error) => break Err(error),
+            }
+        };
+        let (out, err) = (
+            out.join().unwrap_or_default(),
+            err.join().unwrap_or_default(),
+        );
+        match status {
+            Ok(status) => judge(status.code(), &out, &err),
+            Err(error) => not_here(error),
+        }
+    })
+}
+
+fn read_all(from: Option<&mut impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        // What could be read is what there is to show.
+        let _ = from.take(64 << 20).read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+/// What a replay's exit code and output mean.
+fn judge(code: Option<i32>, out: &[u8], err: &[u8]) -> ReplayEnd {
+    let said = String::from_utf8_lossy(err).trim().to_owned();
+    let document = parse_document(out, &ReadOptions::default()).ok();
+    let report = document
+        .as_ref()
+        .and_then(|document| canonical_text(document.root(), Dialect::Kernel).ok());
+    let verdict = document.as_ref().and_then(|document| {
+        let verdict = document.root().get("verdict")?;
+        verdict
+            .as_str()
+            .map(|text| text.to_lowercase().replace('_', " "))
+    });
+    match (code, verdict, report) {
+        (Some(0 | 1), Some(outcome), Some(report)) => ReplayEnd::Judged { outcome, report },
+        // A job bundle's replay is its receipt.
+        (Some(0), None, Some(report)) => ReplayEnd::Judged {
+            outcome: "reproduced".to_owned(),
+            report,
+        },
+        // It is of a kind that is not replayed, or not by itself; that is the same anywhere.
+        (Some(1 | 64), _, report) => {
+            let error = Value::object([("error", said.as_str())]);
+            let told = canonical_text(&error, Dialect::Kernel).unwrap_or_default();
+            ReplayEnd::Judged {
+                outcome: "not replayable".to_owned(),
+                report: report.unwrap_or(told),
+            }
+        }
+        _ => ReplayEnd::NotHere(said.lines().next().unwrap_or("it was stopped").to_owned()),
+    }
+}

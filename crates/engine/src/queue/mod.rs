@@ -1,0 +1,77 @@
+//! Tasks: verifying and replaying sealed runs on whichever machine has time.
+//!
+//! A task names a place below a root that each machine has of its own: a shared file system, or
+//! copies of the same files. What was found there counts by its content: a result is kept under
+//! the digest of the bytes that were judged, and the same content is not replayed twice.
+
+mod verify;
+pub mod worker;
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::{Dialect, Value, canonical_text};
+use runseal_core::verify::Level;
+
+use crate::store::{NewTask, TaskKind};
+use crate::survey::find_units;
+
+pub use verify::{Examined, examine};
+
+/// The tasks for everything at `paths` and below, by place, each once. Places are relative to the
+/// working folder, as they were given.
+pub fn find_tasks(kind: TaskKind, level: Level, paths: &[PathBuf]) -> Vec<NewTask> {
+    let options = options_of(kind, level);
+    let mut places = Vec::new();
+    for path in paths {
+        find_units(path, &mut |unit| places.push(place_of(&unit)));
+    }
+    places.sort();
+    places.dedup();
+    let tasks = places
+        .iter()
+        .map(|place| NewTask::new(kind, &options, place));
+    tasks.collect()
+}
+
+/// How a task is to be done, as canonical JSON.
+fn options_of(kind: TaskKind, level: Level) -> String {
+    let options = match kind {
+        TaskKind::Verify => Value::object([("level", level.name())]),
+        TaskKind::Replay => Value::Object(std::collections::BTreeMap::new()),
+    };
+    // Names of levels have a form in every dialect.
+    canonical_text(&options, Dialect::Kernel).unwrap_or_default()
+}
+
+/// The level that a task's options name; the usual one where they name none.
+fn level_of(options: &str) -> Level {
+    let named = Level::ALL
+        .into_iter()
+        .find(|level| options == options_of(TaskKind::Verify, *level));
+    named.unwrap_or(Level::Integrity)
+}
+
+/// A path as tasks name it: without the dots that mean nothing.
+fn place_of(path: &Path) -> String {
+    let clean: PathBuf = path.components().collect();
+    let text = clean.to_string_lossy().into_owned();
+    match text.strip_prefix("./") {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_name_their_level_and_paths_lose_their_dots() {
+        for level in Level::ALL {
+            assert_eq!(level_of(&options_of(TaskKind::Verify, level)), level);
+        }
+        assert_eq!(level_of("{}"), Level::Integrity);
+        assert_eq!(place_of(Path::new("./a//b/./c")), "a/b/c");
+        assert_eq!(place_of(Path::new("/x/y/")), "/x/y");
+    }
+}

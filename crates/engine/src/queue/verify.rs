@@ -1,0 +1,154 @@
+//! Verifying one task, with the digest of the very bytes that were judged.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use runseal_core::canon::{Dialect, canonical_text};
+use runseal_core::digest::{Digest, Hasher};
+use runseal_core::verify::answer::render_survey_json;
+use runseal_core::verify::{Checked, Level, Outcome, Verdict};
+
+use crate::input::open_regular;
+use crate::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen};
+
+/// What was found at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Examined {
+    /// It was judged.
+    Judged {
+        /// The digest of what was judged.
+        content: Digest,
+        /// Whether the rules hold.
+        is_valid: bool,
+        /// The report, as `runseal verify --format json` prints it.
+        report: String,
+    },
+    /// It could not be read here, or not as one thing.
+    Unreadable(String),
+}
+
+/// Notes the digest of every file of every unit.
+#[derive(Default)]
+struct Digests {
+    units: Mutex<BTreeMap<String, Option<Digest>>>,
+}
+
+impl Onlooker for Digests {
+    fn wants(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn wants_every_file(&self) -> bool {
+        true
+    }
+
+    fn see(&self, result: &Checked, noted: Option<Noted>) {
+        let digest = noted.map(|noted| match noted.document {
+            Some(bytes) => Digest::of(&bytes),
+            None => digest_of_files(&noted.files),
+        });
+        let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
+        units.insert(result.path.clone(), digest);
+    }
+}
+
+/// SHA-256 over a line for each file, `<sha256>  <path>`, sorted by path; what is no regular file
+/// has a dash for its digest.
+fn digest_of_files(files: &BTreeMap<String, Option<Digest>>) -> Digest {
+    let mut hasher = Hasher::new();
+    for (path, digest) in files {
+        let digest = digest.map_or_else(|| "-".to_owned(), |digest| digest.to_string());
+        hasher.update(format!("{digest}  {path}\n").as_bytes());
+    }
+    hasher.finish()
+}
+
+/// Verifies what is at `place`, on one thread.
+pub fn examine(place: &str, level: Level) -> Examined {
+    let path = PathBuf::from(place);
+    // An archive is one file, and everything in it counts. It is read twice: what changes between
+    // is not judged.
+    let before = file_digest(&path);
+    let digests = Digests::default();
+    let options = SurveyOptions {
+        level,
+        jobs: Some(1),
+    };
+    let survey = survey_paths_seen(&[path.clone()], options, &Tally::default(), &digests);
+    let units = digests
+        .units
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let outcome = survey.outcome();
+    if outcome == Outcome::Unreadable {
+        return Examined::Unreadable(reason(survey.results()));
+    }
+    let content = match before {
+        Some(before) if file_digest(&path) != Some(before) => {
+            return Examined::Unreadable("it changed while it was judged".to_owned());
+        }
+        Some(before) => Some(before),
+        None => units.values().next().copied().flatten(),
+    };
+    let Some(content) = content.filter(|_| before.is_some() || units.len() == 1) else {
+        return Examined::Unreadable("it is not one thing whose content has a digest".to_owned());
+    };
+    let report = canonical_text(&render_survey_json(&survey), Dialect::Kernel);
+    match report {
+        Ok(report) => Examined::Judged {
+            content,
+            is_valid: outcome == Outcome::Valid,
+            report,
+        },
+        Err(error) => Examined::Unreadable(error.to_string()),
+    }
+}
+
+fn reason(results: &[Checked]) -> String {
+    let mut reasons = results.iter().filter_map(|result| match &result.verdict {
+        Verdict::NotChecked(reason) => Some(reason.clone()),
+        _ => None,
+    });
+    let first = reasons.next();
+    first.unwrap_or_else(|| "it cannot be read".to_owned())
+}
+
+/// The digest of a regular file; none of anything else.
+fn file_digest(path: &Path) -> Option<Digest> {
+    let (mut file, _) = open_regular(path).ok()?;
+    let mut hasher = Hasher::new();
+    std::io::copy(&mut file, &mut hasher).ok()?;
+    Some(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn file_that_a_manifest_lists_changes_the_digest_when_it_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::write(root.join("RUN_META.json"), "{}").unwrap();
+        fs::write(root.join("SHA256SUMS.txt"), "").unwrap();
+        let place = root.display().to_string();
+        let examined = |text: &str| {
+            fs::write(root.join("RUN_OUTPUT.json"), text).unwrap();
+            match examine(&place, Level::Integrity) {
+                Examined::Judged {
+                    content, is_valid, ..
+                } => (content, is_valid),
+                other => panic!("{other:?}"),
+            }
+        };
+        let first = examined("{}");
+        assert_eq!(examined("{}"), first);
+        assert_ne!(examined("{\"a\":1}").0, first.0);
+        assert!(!first.1);
+        let gone = examine(&root.join("none").display().to_string(), Level::Integrity);
+        assert!(matches!(gone, Examined::Unreadable(reason) if reason.contains("nothing")));
+    }
+}

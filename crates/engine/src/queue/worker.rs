@@ -1,0 +1,232 @@
+//! Doing tasks: claim one, do it while its lease is kept alive, end it with a result.
+//!
+//! A worker that dies leaves a lease that runs out, and another takes the task over; one that was
+//! stopped and comes back late finds its end refused. Nothing is lost or doubled either way.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::level_of;
+use super::verify::{Examined, examine};
+use crate::store::{ClaimedTask, Finished, Store, StoreError, TaskEnd, TaskKind, TaskResult};
+use runseal_core::verify::Level;
+
+/// How long a worker that found nothing waits before it looks again.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
+
+/// Why working stopped.
+#[derive(Debug, Error)]
+pub enum TaskWorkError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A worker ended in a way it should not.
+    #[error("a worker ended early")]
+    Lost,
+}
+
+/// What replaying something gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayEnd {
+    /// A verdict.
+    Judged {
+        /// In a word: `reproduced`, `diverged`, `not replayable`.
+        outcome: String,
+        /// The report as JSON.
+        report: String,
+    },
+    /// It could not be done on this machine.
+    NotHere(String),
+}
+
+/// Replays what is at a path, and stops when the flag is set.
+pub type Replay<'r> = &'r (dyn Fn(&Path, &AtomicBool) -> ReplayEnd + Sync);
+
+/// How to work.
+#[derive(Clone, Debug)]
+pub struct TaskWorkOptions {
+    /// What to do.
+    pub kinds: Vec<TaskKind>,
+    /// How many workers.
+    pub workers: usize,
+    /// How long a lease lasts; it is renewed three times in that time.
+    pub lease_seconds: f64,
+    /// The name that results carry; several workers add their number.
+    pub worker_id: String,
+}
+
+/// What the workers did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskWorkSummary {
+    /// Tasks that ended with a result that is good news.
+    pub good: u64,
+    /// Tasks that ended with any other result.
+    pub bad: u64,
+    /// Tasks that were given back or given up.
+    pub not_done: u64,
+    /// Results refused because another worker had taken the task over.
+    pub overtaken: u64,
+}
+
+type Connection = Mutex<Box<dyn Store>>;
+
+/// Works until no task of these kinds is open.
+pub fn run_task_workers(
+    store: Box<dyn Store>,
+    options: &TaskWorkOptions,
+    replay: Replay<'_>,
+) -> Result<TaskWorkSummary, TaskWorkError> {
+    let count = options.workers.max(1);
+    let mut connections: Vec<Connection> = Vec::with_capacity(count);
+    while connections.len() + 1 < count {
+        match store.connect_again()? {
+            Some(another) => connections.push(Mutex::new(another)),
+            None => break,
+        }
+    }
+    connections.push(Mutex::new(store));
+    let summaries = thread::scope(|scope| {
+        let workers: Vec<_> = (0..count)
+            .map(|number| {
+                let name = match count {
+                    1 => options.worker_id.clone(),
+                    _ => format!("{}-{number}", options.worker_id),
+                };
+                let store = &connections[number % connections.len()];
+                scope.spawn(move || work(store, options, &name, replay))
+            })
+            .collect();
+        let ended = workers.into_iter().map(|worker| worker.join());
+        ended
+            .map(|ended| ended.map_err(|_| TaskWorkError::Lost)?)
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(summaries
+        .into_iter()
+        .fold(TaskWorkSummary::default(), |all, one| TaskWorkSummary {
+            good: all.good + one.good,
+            bad: all.bad + one.bad,
+            not_done: all.not_done + one.not_done,
+            overtaken: all.overtaken + one.overtaken,
+        }))
+}
+
+fn lock(store: &Connection) -> Result<MutexGuard<'_, Box<dyn Store>>, TaskWorkError> {
+    store.lock().map_err(|_| TaskWorkError::Lost)
+}
+
+fn work(
+    store: &Connection,
+    options: &TaskWorkOptions,
+    name: &str,
+    replay: Replay<'_>,
+) -> Result<TaskWorkSummary, TaskWorkError> {
+    let mut summary = TaskWorkSummary::default();
+    let mut pause = PAUSES.0;
+    loop {
+        let claimed = lock(store)?.claim_tasks(&options.kinds, name, options.lease_seconds, 1)?;
+        let Some(task) = claimed.into_iter().next() else {
+            if !lock(store)?.has_open_tasks(&options.kinds)? {
+                return Ok(summary);
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(PAUSES.1);
+            continue;
+        };
+        pause = PAUSES.0;
+        let end = keep_lease(store, options, name, &task, |lost| {
+            do_task(store, &task, replay, lost)
+        })?;
+        let finished = lock(store)?.end_task(name, &task, &end)?;
+        match (finished, &end) {
+            (Finished::Overtaken, _) => summary.overtaken += 1,
+            (_, TaskEnd::Result(result)) if is_good(&result.outcome) => summary.good += 1,
+            (_, TaskEnd::Result(_)) => summary.bad += 1,
+            (_, TaskEnd::GivenBack { .. }) => {
+                summary.not_done += 1;
+                // Another machine may have it; this one should not be the next to try.
+                thread::sleep(PAUSES.1);
+            }
+        }
+    }
+}
+
+fn is_good(outcome: &str) -> bool {
+    matches!(outcome, "valid" | "reproduced")
+}
+
+/// Does `work` while the lease is renewed; the flag it gets is set when the lease is lost.
+fn keep_lease<T: Send>(
+    store: &Connection,
+    options: &TaskWorkOptions,
+    name: &str,
+    task: &ClaimedTask,
+    work: impl FnOnce(&AtomicBool) -> Result<T, TaskWorkError>,
+) -> Result<T, TaskWorkError> {
+    let lost = AtomicBool::new(false);
+    let (done, waiting) = mpsc::channel::<()>();
+    let between = Duration::from_secs_f64(options.lease_seconds / 3.0);
+    thread::scope(|scope| {
+        let lost = &lost;
+        scope.spawn(move || {
+            while waiting.recv_timeout(between) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let held = lock(store).and_then(|mut store| {
+                    Ok(store.extend_task(name, task, options.lease_seconds)?)
+                });
+                // A store that cannot be asked just now may be back in time; the end will tell.
+                if let Ok(false) = held {
+                    lost.store(true, Ordering::Relaxed);
+                    return;
+                }
+            }
+        });
+        let result = work(lost);
+        drop(done);
+        result
+    })
+}
+
+fn do_task(
+    store: &Connection,
+    task: &ClaimedTask,
+    replay: Replay<'_>,
+    lost: &AtomicBool,
+) -> Result<TaskEnd, TaskWorkError> {
+    let level = match task.kind {
+        TaskKind::Verify => level_of(&task.options),
+        TaskKind::Replay => Level::Document,
+    };
+    let (content, is_valid, report) = match examine(&task.location, level) {
+        Examined::Judged {
+            content,
+            is_valid,
+            report,
+        } => (content.to_string(), is_valid, report),
+        Examined::Unreadable(reason) => return Ok(TaskEnd::GivenBack { reason }),
+    };
+    if task.kind == TaskKind::Verify {
+        let outcome = if is_valid { "valid" } else { "invalid" };
+        return Ok(TaskEnd::Result(TaskResult {
+            content,
+            outcome: outcome.to_owned(),
+            report,
+        }));
+    }
+    let known = lock(store)?.known_result(task.kind, &task.options, &content)?;
+    if let Some(known) = known {
+        return Ok(TaskEnd::Result(known));
+    }
+    Ok(match replay(Path::new(&task.location), lost) {
+        ReplayEnd::Judged { outcome, report } => TaskEnd::Result(TaskResult {
+            content,
+            outcome,
+            report,
+        }),
+        ReplayEnd::NotHere(reason) => TaskEnd::GivenBack { reason },
+    })
+}

@@ -1,0 +1,184 @@
+//! One connection to the server, made again when it is lost.
+//!
+//! Work is done by functions that may be called several times: after a serialization failure or a
+//! deadlock, and after the connection was lost. Whether what was lost had been done is for each
+//! of them to find out; those that cannot are never called twice.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use postgres::Client;
+use postgres::fallible_iterator::FallibleIterator;
+use runseal_engine::store::StoreError;
+
+use crate::address::Address;
+use crate::error::{Remedy, Trouble, remedy, report, report_given_up};
+use crate::tls::connector;
+
+/// How long a lost server is waited for, and how often the same is tried where others are in the
+/// way.
+const PATIENCE: Duration = Duration::from_secs(60);
+const TRIES: u32 = 30;
+/// Between two tries, at first and at last.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+/// A way to the server.
+pub(crate) struct Connection {
+    address: Arc<Address>,
+    client: Mutex<Option<Client>>,
+}
+
+impl Connection {
+    /// Connects. A server that is not there is told at once; one that is starting is waited for.
+    pub(crate) fn open(address: Arc<Address>) -> Result<Self, StoreError> {
+        let connection = Self {
+            client: Mutex::new(None),
+            address,
+        };
+        let begun = Instant::now();
+        let mut pause = PAUSES.0;
+        loop {
+            match connection.connect() {
+                Ok(client) => {
+                    *connection.lock() = Some(client);
+                    return Ok(connection);
+                }
+                Err(Trouble::Sql(error))
+                    if error.code().is_some()
+                        && remedy(&error) == Remedy::Reconnect
+                        && begun.elapsed() < PATIENCE =>
+                {
+                    thread::sleep(pause);
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+                Err(Trouble::Sql(error)) => return Err(report(connection.place(), &error)),
+                Err(Trouble::Store(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Another one to the same server.
+    pub(crate) fn again(&self) -> Result<Self, StoreError> {
+        Self::open(self.address.clone())
+    }
+
+    /// The server's address, without a password.
+    pub(crate) fn place(&self) -> &str {
+        self.address.shown()
+    }
+
+    fn connect(&self) -> Result<Client, Trouble> {
+        let tls = connector(&self.address)?;
+        Ok(self.address.config.connect(tls)?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Client>> {
+        // What a thread left behind when it ended is found out by the next statement.
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does `work`, and again where that may help; it is told how often it was tried before.
+    pub(crate) fn run<T>(
+        &self,
+        mut work: impl FnMut(&mut Client, u32) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        let mut slot = self.lock();
+        let begun = Instant::now();
+        let mut pause = PAUSES.0;
+        let mut tries = 0;
+        loop {
+            let trouble = match self.attempt(&mut slot, tries, &mut work) {
+                Ok(done) => return Ok(done),
+                Err(trouble) => trouble,
+            };
+            let error = match trouble {
+                Trouble::Store(error) => return Err(error),
+                Trouble::Sql(error) => error,
+            };
+            let remedy = match slot.as_ref() {
+                Some(client) if client.is_closed() => Remedy::Reconnect,
+                Some(_) => remedy(&error),
+                // It was lost before, and is not back.
+                None => Remedy::Reconnect,
+            };
+            match remedy {
+                Remedy::Tell => return Err(report(self.place(), &error)),
+                Remedy::Again if tries >= TRIES => {
+                    return Err(report_given_up(self.place(), &error));
+                }
+                Remedy::Again => {}
+                Remedy::Reconnect if begun.elapsed() >= PATIENCE || is_final(&error) => {
+                    return Err(report_given_up(self.place(), &error));
+                }
+                Remedy::Reconnect => *slot = None,
+            }
+            tries += 1;
+            thread::sleep(pause);
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// Does `work` once: where it fails in the middle, that is told.
+    pub(crate) fn run_once<T>(
+        &self,
+        work: impl FnOnce(&mut Client) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        let mut slot = self.lock();
+        if slot.as_ref().is_none_or(Client::is_closed) {
+            *slot = Some(self.connect().map_err(|trouble| self.tell(trouble))?);
+        }
+        match slot.as_mut() {
+            Some(client) => work(client).map_err(|trouble| self.tell(trouble)),
+            None => Err(StoreError::NoStore(self.place().to_owned())),
+        }
+    }
+
+    fn attempt<T>(
+        &self,
+        slot: &mut Option<Client>,
+        tries: u32,
+        work: &mut impl FnMut(&mut Client, u32) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        if let Some(client) = slot.as_mut()
+            && !client.is_closed()
+        {
+            return work(client, tries);
+        }
+        *slot = None;
+        let mut client = self.connect()?;
+        let done = work(&mut client, tries);
+        *slot = Some(client);
+        done
+    }
+
+    /// Waits until somebody says there is work, and never longer than `at_most`. Behind a pooler
+    /// nobody may ever be heard: it is a hint, and whoever waits looks again anyway.
+    pub(crate) fn wait(&self, channel: &str, at_most: Duration) {
+        let begun = Instant::now();
+        let mut slot = self.lock();
+        if let Some(client) = slot.as_mut().filter(|client| !client.is_closed())
+            && client.batch_execute(&format!("LISTEN {channel}")).is_ok()
+        {
+            // Whatever came, and however it ended: the next statement finds out.
+            let _ = client.notifications().timeout_iter(at_most).next();
+            let _ = client.batch_execute(&format!("UNLISTEN {channel}"));
+            return;
+        }
+        drop(slot);
+        thread::sleep(at_most.saturating_sub(begun.elapsed()));
+    }
+
+    fn tell(&self, trouble: Trouble) -> StoreError {
+        match trouble {
+            Trouble::Sql(error) => report(self.place(), &error),
+            Trouble::Store(error) => error,
+        }
+    }
+}
+
+/// Whether no waiting will help: a server that is back may have changed its mind about us.
+fn is_final(error: &postgres::Error) -> bool {
+    let code = error.code().map(postgres::error::SqlState::code);
+    code.is_some_and(|code| code.starts_with("28") || code == "3D000")
+}

@@ -1,0 +1,154 @@
+//! What a server's errors mean, and which of them are worth another try.
+
+use std::error::Error as _;
+use std::io;
+
+use postgres::Error;
+use runseal_engine::store::{ServerFault, StoreError};
+use thiserror::Error as ThisError;
+
+/// What can go wrong within a piece of work on the server.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The server's, which may be worth another try.
+    Sql(Error),
+    /// Ours, which is not.
+    Store(StoreError),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// What to do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Nothing: it will be the same next time.
+    Tell,
+    /// The same again, on the same connection: others were in the way.
+    Again,
+    /// The same again, on a new connection.
+    Reconnect,
+}
+
+/// What an error asks for.
+pub(crate) fn remedy(error: &Error) -> Remedy {
+    let Some(code) = error.code() else {
+        return match error.is_closed() || is_broken(error) {
+            true => Remedy::Reconnect,
+            false => Remedy::Tell,
+        };
+    };
+    match code.code() {
+        // Serialization failure, deadlock, lock not available in time.
+        "40001" | "40P01" | "55P03" => Remedy::Again,
+        // Shut down, crashed, starting; ended for being idle in a transaction; too many
+        // connections for the moment.
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "53300" => Remedy::Reconnect,
+        code if code.starts_with("08") => Remedy::Reconnect,
+        _ => Remedy::Tell,
+    }
+}
+
+/// Whether the connection broke, rather than never came about.
+fn is_broken(error: &Error) -> bool {
+    let mut source = error.source();
+    while let Some(inner) = source {
+        if inner.downcast_ref::<io::Error>().is_some() {
+            return true;
+        }
+        source = inner.source();
+    }
+    false
+}
+
+/// What the server said, in one line and without what we sent it.
+#[derive(Debug, ThisError)]
+#[error("{0}")]
+struct Said(String);
+
+/// An error as stores report it.
+pub(crate) fn report(place: &str, error: &Error) -> StoreError {
+    let (fault, problem) = meaning(error);
+    StoreError::Server {
+        place: place.to_owned(),
+        fault,
+        problem,
+        source: Box::new(Said(said(error))),
+    }
+}
+
+/// The same for one that was tried again until the time was up.
+pub(crate) fn report_given_up(place: &str, error: &Error) -> StoreError {
+    let (fault, problem) = match meaning(error) {
+        (ServerFault::Failed, _) if remedy(error) == Remedy::Again => (
+            ServerFault::Busy,
+            "is busy: others kept what is needed, try after try",
+        ),
+        (ServerFault::Failed, _) => (
+            ServerFault::Unreachable,
+            "was lost and did not come back in time",
+        ),
+        other => other,
+    };
+    StoreError::Server {
+        place: place.to_owned(),
+        fault,
+        problem,
+        source: Box::new(Said(said(error))),
+    }
+}
+
+fn meaning(error: &Error) -> (ServerFault, &'static str) {
+    let unreachable = (ServerFault::Unreachable, "cannot be reached");
+    let Some(code) = error.code() else {
+        return match tls_failed(error) {
+            true => (ServerFault::Insecure, "cannot be spoken to securely"),
+            false if error.is_closed() || is_broken(error) => unreachable,
+            false if error.to_string().contains("timed out") => unreachable,
+            false if error.to_string().contains("connecting to server") => unreachable,
+            false => (ServerFault::Failed, "failed"),
+        };
+    };
+    match code.code() {
+        "28P01" | "28000" => (ServerFault::Denied, "refuses the name or the password"),
+        "42501" => (ServerFault::Denied, "does not allow it"),
+        "3D000" => (ServerFault::Failed, "has no such database"),
+        "53100" => (ServerFault::Full, "is full"),
+        "53200" => (ServerFault::Full, "is out of memory"),
+        "57P01" | "57P02" | "57P03" => unreachable,
+        code if code.starts_with("08") => unreachable,
+        _ => (ServerFault::Failed, "failed"),
+    }
+}
+
+fn tls_failed(error: &Error) -> bool {
+    error.to_string().contains("TLS handshake")
+}
+
+/// The server's words; else those of the system. Parameters are never among them: details of a
+/// row, which may be anybody's text, are left out.
+fn said(error: &Error) -> String {
+    if let Some(database) = error.as_db_error() {
+        let code = database.code().code();
+        return format!("{} (SQLSTATE {code})", database.message());
+    }
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        source = inner.source();
+    }
+    text
+}

@@ -1,0 +1,263 @@
+//! The tables on the server, and what the server itself forbids.
+//!
+//! Names and columns are those of the SQLite store; texts that are ordered compare byte by byte,
+//! whatever language the database is set to. Migrations are append-only, and one program at a time
+//! applies them, under a lock that ends with the transaction.
+//!
+//! What holds for every program that writes: messages, jobs, receipts and results are append-only;
+//! a step goes PENDING → LEASED → COMMITTED and nowhere else; each new lease raises the fencing
+//! token by one, and only its holder may make it last longer; a step has at most one receipt, and is
+//! committed by the same statement that adds it.
+
+use postgres::Client;
+use runseal_engine::store::StoreError;
+
+use crate::error::Trouble;
+
+/// One entry a schema version, in order.
+const MIGRATIONS: [&str; 1] = [V1];
+
+/// Any number, as long as it is always this one.
+const LOCK: i64 = 0x7275_6e73_6561_6c31;
+
+/// Makes the tables, or adds what later versions have.
+pub(crate) fn migrate(client: &mut Client) -> Result<(), Trouble> {
+    if version(client)? == Some(known()) {
+        return Ok(());
+    }
+    let mut transaction = client.transaction()?;
+    transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
+    transaction.batch_execute(
+        "CREATE TABLE IF NOT EXISTS runseal_schema(version bigint PRIMARY KEY,
+             applied_at timestamptz NOT NULL DEFAULT clock_timestamp())",
+    )?;
+    // Read under the lock: another program may have migrated meanwhile.
+    let applied: i64 = transaction
+        .query_typed_one("SELECT COALESCE(MAX(version), 0) FROM runseal_schema", &[])?
+        .get(0);
+    refuse_newer(applied)?;
+    for (at, migration) in MIGRATIONS.iter().enumerate() {
+        let version = at as i64 + 1;
+        if version > applied {
+            transaction.batch_execute(migration)?;
+            transaction.batch_execute(&format!(
+                "INSERT INTO runseal_schema(version) VALUES({version})"
+            ))?;
+        }
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Says whether there is a store that this program knows.
+pub(crate) fn check(client: &mut Client, place: &str) -> Result<(), Trouble> {
+    match version(client)? {
+        None | Some(0) => Err(StoreError::NoStore(place.to_owned()).into()),
+        Some(found) => Ok(refuse_newer(found)?),
+    }
+}
+
+fn known() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
+fn refuse_newer(found: i64) -> Result<(), StoreError> {
+    let known = known();
+    match found > known {
+        true => Err(StoreError::Newer { found, known }),
+        false => Ok(()),
+    }
+}
+
+/// The version that was applied last; none where there are no tables of ours.
+fn version(client: &mut Client) -> Result<Option<i64>, Trouble> {
+    let table = client.query_typed_one("SELECT to_regclass('runseal_schema') IS NOT NULL", &[])?;
+    if !table.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let found =
+        client.query_typed_one("SELECT COALESCE(MAX(version), 0) FROM runseal_schema", &[])?;
+    Ok(Some(found.get(0)))
+}
+
+const V1: &str = r#"
+CREATE TABLE cassette_messages(
+    message_id text COLLATE "C" PRIMARY KEY,
+    run_id text COLLATE "C" NOT NULL,
+    source text NOT NULL,
+    idempotency_key text COLLATE "C",
+    payload_json text NOT NULL,
+    created_at timestamptz DEFAULT clock_timestamp());
+CREATE INDEX messages_by_run ON cassette_messages(run_id, idempotency_key);
+
+CREATE TABLE cassette_jobs(
+    job_id text COLLATE "C" PRIMARY KEY,
+    message_id text COLLATE "C" NOT NULL REFERENCES cassette_messages,
+    intent text NOT NULL,
+    ordinal bigint NOT NULL,
+    created_at timestamptz DEFAULT clock_timestamp());
+CREATE INDEX jobs_by_message ON cassette_jobs(message_id);
+
+CREATE TABLE cassette_steps(
+    step_id text COLLATE "C" PRIMARY KEY,
+    job_id text COLLATE "C" NOT NULL REFERENCES cassette_jobs,
+    ordinal bigint NOT NULL,
+    status text NOT NULL CHECK (status IN ('PENDING', 'LEASED', 'COMMITTED')),
+    lease_owner text,
+    lease_expires_at timestamptz,
+    fencing_token bigint NOT NULL DEFAULT 0,
+    payload_json text NOT NULL,
+    created_at timestamptz DEFAULT clock_timestamp(),
+    CHECK (status <> 'LEASED' OR (lease_owner IS NOT NULL AND lease_expires_at IS NOT NULL)))
+WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000,
+    autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX steps_by_job ON cassette_steps(job_id, ordinal, step_id);
+CREATE INDEX steps_ready ON cassette_steps(job_id, ordinal, step_id) WHERE status = 'PENDING';
+CREATE INDEX steps_leased ON cassette_steps(lease_expires_at) WHERE status = 'LEASED';
+
+CREATE TABLE cassette_receipts(
+    receipt_id text COLLATE "C" PRIMARY KEY,
+    step_id text COLLATE "C" NOT NULL,
+    job_id text COLLATE "C" NOT NULL,
+    worker_id text COLLATE "C" NOT NULL,
+    fencing_token bigint NOT NULL,
+    outcome text NOT NULL CHECK (outcome IN ('SUCCESS', 'FAILURE', 'ABORTED')),
+    receipt_json text NOT NULL,
+    created_at timestamptz DEFAULT clock_timestamp(),
+    CONSTRAINT one_receipt_a_step UNIQUE (step_id));
+CREATE INDEX receipts_by_job ON cassette_receipts(job_id, worker_id);
+CREATE INDEX receipts_failed ON cassette_receipts(job_id) WHERE outcome <> 'SUCCESS';
+
+CREATE TABLE cassette_job_budgets(
+    job_id text COLLATE "C" PRIMARY KEY REFERENCES cassette_jobs,
+    bytes_consumed bigint,
+    symbols_consumed bigint) WITH (fillfactor = 50);
+CREATE TABLE job_limits(
+    job_id text COLLATE "C" PRIMARY KEY REFERENCES cassette_jobs,
+    max_bytes bigint,
+    max_symbols bigint);
+
+CREATE TABLE sections(
+    section_id text COLLATE "C" PRIMARY KEY,
+    file_path text COLLATE "C",
+    heading_path text COLLATE "C",
+    line_start bigint,
+    line_end bigint,
+    content_hash text,
+    created_at timestamptz DEFAULT clock_timestamp());
+CREATE INDEX sections_by_path ON sections(file_path);
+CREATE TABLE symbols(
+    symbol_id text COLLATE "C" PRIMARY KEY,
+    target_type text,
+    target_ref text COLLATE "C" REFERENCES sections,
+    default_slice text,
+    created_at timestamptz DEFAULT clock_timestamp(),
+    updated_at timestamptz DEFAULT clock_timestamp());
+CREATE TABLE index_files(
+    file_path text COLLATE "C" PRIMARY KEY,
+    stamp text NOT NULL,
+    file_hash text NOT NULL);
+CREATE TABLE index_sections(
+    file_path text COLLATE "C" NOT NULL REFERENCES index_files ON DELETE CASCADE,
+    section_id text COLLATE "C" NOT NULL REFERENCES sections,
+    heading_path text COLLATE "C" NOT NULL,
+    PRIMARY KEY (file_path, section_id, heading_path));
+
+CREATE TABLE queue_results(
+    result_id text COLLATE "C" PRIMARY KEY,
+    kind text NOT NULL,
+    options text NOT NULL,
+    content text NOT NULL,
+    outcome text NOT NULL,
+    report_json text NOT NULL,
+    worker_id text NOT NULL,
+    created_at timestamptz DEFAULT clock_timestamp(),
+    CONSTRAINT one_result_a_content UNIQUE (kind, options, content));
+CREATE TABLE queue_tasks(
+    task_id text COLLATE "C" PRIMARY KEY,
+    kind text NOT NULL,
+    options text NOT NULL,
+    location text COLLATE "C" NOT NULL,
+    state text NOT NULL CHECK (state IN ('PENDING', 'LEASED', 'DONE', 'FAILED')),
+    lease_owner text COLLATE "C",
+    leased_at timestamptz,
+    lease_expires_at timestamptz,
+    fencing_token bigint NOT NULL DEFAULT 0,
+    attempts bigint NOT NULL DEFAULT 0,
+    reason text,
+    result_id text COLLATE "C" REFERENCES queue_results,
+    created_at timestamptz DEFAULT clock_timestamp(),
+    ended_at timestamptz,
+    CHECK ((state = 'DONE') = (result_id IS NOT NULL)),
+    CHECK (state <> 'LEASED' OR (lease_owner IS NOT NULL AND lease_expires_at IS NOT NULL)))
+WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX tasks_ready ON queue_tasks(location, task_id) WHERE state = 'PENDING';
+CREATE INDEX tasks_leased ON queue_tasks(lease_expires_at) WHERE state = 'LEASED';
+CREATE INDEX tasks_ended ON queue_tasks(ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX tasks_by_location ON queue_tasks(location, kind, task_id);
+
+CREATE FUNCTION runseal_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION USING MESSAGE = TG_ARGV[0], ERRCODE = 'integrity_constraint_violation';
+END $$;
+
+CREATE TRIGGER messages_keep BEFORE UPDATE OR DELETE ON cassette_messages
+    FOR EACH ROW EXECUTE FUNCTION runseal_refuse('cassette_messages is append-only');
+CREATE TRIGGER jobs_keep BEFORE UPDATE OR DELETE ON cassette_jobs
+    FOR EACH ROW EXECUTE FUNCTION runseal_refuse('cassette_jobs is append-only');
+CREATE TRIGGER receipts_keep BEFORE UPDATE OR DELETE ON cassette_receipts
+    FOR EACH ROW EXECUTE FUNCTION runseal_refuse('cassette_receipts is append-only');
+CREATE TRIGGER results_keep BEFORE UPDATE OR DELETE ON queue_results
+    FOR EACH ROW EXECUTE FUNCTION runseal_refuse('queue_results is append-only');
+CREATE TRIGGER steps_stay BEFORE DELETE ON cassette_steps
+    FOR EACH ROW EXECUTE FUNCTION runseal_refuse('steps are never deleted');
+CREATE TRIGGER steps_begin BEFORE INSERT ON cassette_steps
+    FOR EACH ROW WHEN (NEW.status <> 'PENDING')
+    EXECUTE FUNCTION runseal_refuse('a step begins as PENDING');
+
+-- Conditions cost next to nothing where they do not hold: no function is called.
+CREATE TRIGGER steps_keep BEFORE UPDATE ON cassette_steps
+    FOR EACH ROW WHEN (NEW.step_id <> OLD.step_id OR NEW.job_id <> OLD.job_id
+        OR NEW.ordinal <> OLD.ordinal OR NEW.payload_json <> OLD.payload_json)
+    EXECUTE FUNCTION runseal_refuse('what a step does is never edited');
+CREATE TRIGGER steps_move BEFORE UPDATE ON cassette_steps
+    FOR EACH ROW WHEN (NOT ((OLD.status IN ('PENDING', 'LEASED') AND NEW.status = 'LEASED')
+        OR (OLD.status = 'LEASED' AND NEW.status = 'COMMITTED')))
+    EXECUTE FUNCTION runseal_refuse('a step goes PENDING, LEASED, COMMITTED');
+CREATE TRIGGER steps_token BEFORE UPDATE ON cassette_steps
+    FOR EACH ROW WHEN (NOT (
+        (NEW.status = 'LEASED' AND NEW.fencing_token = OLD.fencing_token + 1)
+        OR (OLD.status = 'LEASED' AND NEW.fencing_token = OLD.fencing_token
+            AND NEW.lease_owner IS NOT DISTINCT FROM OLD.lease_owner)))
+    EXECUTE FUNCTION runseal_refuse('a new lease raises the fencing token by one');
+
+-- A step and its receipt come together: each statement that commits steps adds their receipts.
+-- Both are looked at when it is done, by key, whatever the planner thinks of the tables' sizes.
+CREATE FUNCTION runseal_steps_moved() RETURNS trigger LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM moved m WHERE m.status = 'COMMITTED' AND NOT EXISTS
+        (SELECT 1 FROM cassette_receipts r
+         WHERE r.step_id = m.step_id AND r.fencing_token = m.fencing_token)) THEN
+        RAISE EXCEPTION 'a commit needs the lease it was read under and its one receipt'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER steps_moved AFTER UPDATE ON cassette_steps
+    REFERENCING NEW TABLE AS moved FOR EACH STATEMENT EXECUTE FUNCTION runseal_steps_moved();
+CREATE FUNCTION runseal_receipts_added() RETURNS trigger LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM added a WHERE NOT EXISTS
+        (SELECT 1 FROM cassette_steps s
+         WHERE s.step_id = a.step_id AND s.job_id = a.job_id AND s.status = 'COMMITTED'
+             AND s.fencing_token = a.fencing_token)) THEN
+        RAISE EXCEPTION 'a receipt needs the live lease of its step'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER receipts_added AFTER INSERT ON cassette_receipts
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION runseal_receipts_added();
+"#;

@@ -1,0 +1,375 @@
+//! Claiming and committing steps, one statement each.
+//!
+//! A claim locks what nobody else has locked and passes over the rest. A commit takes the token in
+//! the condition of its UPDATE: who was overtaken changes no row, and a receipt is added for rows
+//! that changed and no others. Only where a job has a budget must commits of it take turns; that
+//! is a transaction of a few statements, which the server ends itself if its worker goes away.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use postgres::types::Type;
+use postgres::{Client, GenericClient};
+use runseal_core::formats::job_bundle::op::Op;
+use runseal_engine::store::{
+    ClaimedStep, Commit, DescribeReceipt, JobId, JobLimits, JobRunId, Outcome, ReceiptId, StepId,
+    StepResult,
+};
+
+use crate::error::Trouble;
+use crate::jobs::storable;
+
+/// What is claimed of everything: first what nobody had, then what somebody had too long.
+const READY: &str = "
+    SELECT step_id FROM cassette_steps WHERE status = 'PENDING' AND $4::text IS NULL
+    ORDER BY job_id, ordinal, step_id LIMIT $3 FOR UPDATE SKIP LOCKED";
+const EXPIRED: &str = "
+    SELECT step_id FROM cassette_steps
+    WHERE status = 'LEASED' AND lease_expires_at <= statement_timestamp() AND $4::text IS NULL
+    ORDER BY lease_expires_at LIMIT $3 - (SELECT count(*) FROM ready)
+    FOR UPDATE SKIP LOCKED";
+
+/// The same of one run, job after job, each by its own part of the index.
+const READY_OF_RUN: &str = "
+    SELECT s.step_id FROM (SELECT j.job_id FROM cassette_jobs j
+        JOIN cassette_messages m USING (message_id) WHERE m.run_id = $4 ORDER BY j.job_id) j,
+    LATERAL (SELECT step_id FROM cassette_steps
+        WHERE status = 'PENDING' AND job_id = j.job_id
+        ORDER BY ordinal, step_id LIMIT $3 FOR UPDATE SKIP LOCKED) s LIMIT $3";
+const EXPIRED_OF_RUN: &str = "
+    SELECT step_id FROM cassette_steps
+    WHERE status = 'LEASED' AND lease_expires_at <= statement_timestamp()
+        AND job_id IN (SELECT j.job_id FROM cassette_jobs j
+            JOIN cassette_messages m USING (message_id) WHERE m.run_id = $4)
+    ORDER BY lease_expires_at LIMIT $3 - (SELECT count(*) FROM ready)
+    FOR UPDATE SKIP LOCKED";
+
+pub(crate) fn claim_steps(
+    client: &mut Client,
+    run_id: Option<&JobRunId>,
+    worker_id: &str,
+    lease_seconds: f64,
+    limit: usize,
+) -> Result<Vec<ClaimedStep>, Trouble> {
+    storable("the worker's name", worker_id)?;
+    let (ready, expired) = match run_id {
+        None => (READY, EXPIRED),
+        Some(_) => (READY_OF_RUN, EXPIRED_OF_RUN),
+    };
+    let query = format!(
+        "WITH ready AS MATERIALIZED ({ready}), expired AS MATERIALIZED ({expired}),
+         claimed AS (
+             UPDATE cassette_steps s SET status = 'LEASED', lease_owner = $1,
+                 lease_expires_at = clock_timestamp() + $2 * interval '1 second',
+                 fencing_token = s.fencing_token + 1
+             WHERE s.step_id = ANY(ARRAY(SELECT step_id FROM ready
+                 UNION ALL SELECT step_id FROM expired))
+             RETURNING s.step_id, s.job_id, s.ordinal, s.payload_json, s.fencing_token)
+         SELECT c.step_id, c.job_id, m.run_id, COALESCE(m.idempotency_key, ''), c.ordinal,
+             c.payload_json, c.fencing_token, l.max_bytes, l.max_symbols
+         FROM claimed c JOIN cassette_jobs j ON j.job_id = c.job_id
+         JOIN cassette_messages m ON m.message_id = j.message_id
+         LEFT JOIN job_limits l ON l.job_id = c.job_id
+         ORDER BY c.job_id, c.ordinal, c.step_id"
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let run_id = run_id.map(JobRunId::as_str);
+    let rows = client.query_typed(
+        &query,
+        &[
+            (&worker_id, Type::TEXT),
+            (&lease_seconds, Type::FLOAT8),
+            (&limit, Type::INT8),
+            (&run_id, Type::TEXT),
+        ],
+    )?;
+    let claimed = rows.iter().map(|row| ClaimedStep {
+        step_id: StepId::from(row.get::<_, String>(0)),
+        job_id: JobId::from(row.get::<_, String>(1)),
+        run_id: JobRunId::from(row.get::<_, String>(2)),
+        idempotency_key: row.get(3),
+        ordinal: row.get(4),
+        payload_json: row.get(5),
+        fencing_token: row.get(6),
+        limits: JobLimits {
+            max_bytes: row.get(7),
+            max_symbols: row.get(8),
+        },
+    });
+    Ok(claimed.collect())
+}
+
+pub(crate) fn has_open_steps(
+    client: &mut Client,
+    run_id: Option<&JobRunId>,
+) -> Result<bool, Trouble> {
+    // Each by its own partial index; a plan for both at once may read the whole table.
+    let row = match run_id {
+        None => client.query_typed_one(
+            "SELECT EXISTS(SELECT 1 FROM cassette_steps WHERE status = 'PENDING')
+                 OR EXISTS(SELECT 1 FROM cassette_steps WHERE status = 'LEASED')",
+            &[],
+        )?,
+        Some(run_id) => client.query_typed_one(
+            "WITH jobs AS (SELECT j.job_id FROM cassette_jobs j
+                 JOIN cassette_messages m USING (message_id) WHERE m.run_id = $1)
+             SELECT EXISTS(SELECT 1 FROM jobs JOIN cassette_steps s USING (job_id)
+                     WHERE s.status = 'PENDING')
+                 OR EXISTS(SELECT 1 FROM jobs JOIN cassette_steps s USING (job_id)
+                     WHERE s.status = 'LEASED')",
+            &[(&run_id.as_str(), Type::TEXT)],
+        )?,
+    };
+    Ok(row.get(0))
+}
+
+pub(crate) fn extend_leases(
+    client: &mut Client,
+    worker_id: &str,
+    steps: &[ClaimedStep],
+    lease_seconds: f64,
+) -> Result<Vec<bool>, Trouble> {
+    let ids: Vec<_> = steps.iter().map(|step| step.step_id.as_str()).collect();
+    let tokens: Vec<_> = steps.iter().map(|step| step.fencing_token).collect();
+    let rows = client.query_typed(
+        "UPDATE cassette_steps s
+         SET lease_expires_at = clock_timestamp() + $4 * interval '1 second'
+         FROM UNNEST($1, $2) AS held(step_id, token)
+         WHERE s.step_id = held.step_id AND s.step_id = ANY($1) AND s.status = 'LEASED'
+             AND s.fencing_token = held.token AND s.lease_owner = $3
+         RETURNING s.step_id",
+        &[
+            (&ids, Type::TEXT_ARRAY),
+            (&tokens, Type::INT8_ARRAY),
+            (&worker_id, Type::TEXT),
+            (&lease_seconds, Type::FLOAT8),
+        ],
+    )?;
+    let held: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
+    Ok(ids.iter().map(|id| held.contains(*id)).collect())
+}
+
+/// A result ready to be written.
+struct Ready<'r> {
+    result: &'r StepResult,
+    receipt_id: ReceiptId,
+    receipt_json: String,
+    commit: Commit,
+}
+
+impl<'r> Ready<'r> {
+    fn new(
+        result: &'r StepResult,
+        outcome: &Outcome,
+        describe: DescribeReceipt<'_>,
+    ) -> Result<Self, Trouble> {
+        let described = describe(result, outcome);
+        let (receipt_id, receipt_json) = described.map_err(|error| Trouble::Store(error.into()))?;
+        let commit = match outcome {
+            Outcome::Success { .. } => Commit::Succeeded,
+            Outcome::Failure { .. } => Commit::Failed,
+        };
+        Ok(Self {
+            result,
+            receipt_id,
+            receipt_json,
+            commit,
+        })
+    }
+}
+
+/// Commits what is still held. `tries` tells whether the same may have been committed already by
+/// a try whose answer was lost.
+pub(crate) fn commit_steps(
+    client: &mut Client,
+    worker_id: &str,
+    results: &[StepResult],
+    describe: DescribeReceipt<'_>,
+    tries: u32,
+) -> Result<Vec<Commit>, Trouble> {
+    let limited = results.iter().any(|result| {
+        !result.step.limits.is_none() && matches!(result.outcome, Outcome::Success { .. })
+    });
+    let mut done = BTreeMap::new();
+    if tries > 0 {
+        done = committed_before(client, worker_id, results)?;
+    }
+    let open: Vec<_> = results
+        .iter()
+        .filter(|result| !done.contains_key(result.step.step_id.as_str()))
+        .collect();
+    if !open.is_empty() {
+        if limited {
+            done.extend(commit_limited(client, worker_id, &open, describe)?);
+        } else {
+            let ready = open
+                .iter()
+                .map(|result| Ready::new(result, &result.outcome, describe))
+                .collect::<Result<Vec<_>, _>>()?;
+            done.extend(write(client, worker_id, &ready)?);
+        }
+    }
+    let commits = results.iter().map(|result| {
+        let commit = done.get(result.step.step_id.as_str());
+        commit.copied().unwrap_or(Commit::Overtaken)
+    });
+    Ok(commits.collect())
+}
+
+/// Which of these this worker has committed under the same leases.
+fn committed_before(
+    client: &mut Client,
+    worker_id: &str,
+    results: &[StepResult],
+) -> Result<BTreeMap<String, Commit>, Trouble> {
+    let steps = results.iter().map(|result| &result.step);
+    let ids: Vec<_> = steps.clone().map(|step| step.step_id.as_str()).collect();
+    let tokens: Vec<_> = steps.map(|step| step.fencing_token).collect();
+    let rows = client.query_typed(
+        "SELECT r.step_id, r.outcome = 'SUCCESS' FROM cassette_receipts r
+         JOIN UNNEST($1, $2) AS held(step_id, token)
+             ON r.step_id = held.step_id AND r.fencing_token = held.token
+         WHERE r.worker_id = $3 AND r.step_id = ANY($1)",
+        &[
+            (&ids, Type::TEXT_ARRAY),
+            (&tokens, Type::INT8_ARRAY),
+            (&worker_id, Type::TEXT),
+        ],
+    )?;
+    let commits = rows.iter().map(|row| match row.get(1) {
+        true => (row.get(0), Commit::Succeeded),
+        false => (row.get(0), Commit::Failed),
+    });
+    Ok(commits.collect())
+}
+
+/// The one statement that commits: steps under the tokens they still have, and a receipt for each
+/// that changed.
+fn write(
+    client: &mut impl GenericClient,
+    worker_id: &str,
+    ready: &[Ready<'_>],
+) -> Result<BTreeMap<String, Commit>, Trouble> {
+    let steps = || ready.iter().map(|ready| &ready.result.step);
+    let ids: Vec<_> = steps().map(|step| step.step_id.as_str()).collect();
+    let tokens: Vec<_> = steps().map(|step| step.fencing_token).collect();
+    let receipt_ids: Vec<_> = ready.iter().map(|one| one.receipt_id.as_str()).collect();
+    let outcomes: Vec<_> = ready
+        .iter()
+        .map(|one| match one.commit {
+            Commit::Succeeded => "SUCCESS",
+            _ => "FAILURE",
+        })
+        .collect();
+    let receipts: Vec<_> = ready.iter().map(|one| one.receipt_json.as_str()).collect();
+    let rows = client.query_typed(
+        "WITH result AS (
+             SELECT * FROM UNNEST($2, $3, $4, $5, $6)
+                 AS result(step_id, token, receipt_id, outcome, receipt_json)),
+         won AS (
+             UPDATE cassette_steps s SET status = 'COMMITTED' FROM result
+             WHERE s.step_id = result.step_id AND s.step_id = ANY($2) AND s.status = 'LEASED'
+                 AND s.fencing_token = result.token AND s.lease_owner = $1
+             RETURNING s.step_id, s.job_id, s.fencing_token, result.receipt_id, result.outcome,
+                 result.receipt_json)
+         INSERT INTO cassette_receipts(receipt_id, step_id, job_id, worker_id, fencing_token,
+             outcome, receipt_json)
+         SELECT receipt_id, step_id, job_id, $1, fencing_token, outcome, receipt_json FROM won
+         RETURNING step_id",
+        &[
+            (&worker_id, Type::TEXT),
+            (&ids, Type::TEXT_ARRAY),
+            (&tokens, Type::INT8_ARRAY),
+            (&receipt_ids, Type::TEXT_ARRAY),
+            (&outcomes, Type::TEXT_ARRAY),
+            (&receipts, Type::TEXT_ARRAY),
+        ],
+    )?;
+    let won: BTreeSet<String> = rows.iter().map(|row| row.get(0)).collect();
+    let commits = ready.iter().map(|ready| {
+        let id = ready.result.step.step_id.as_str();
+        (id.to_owned(), ready.commit)
+    });
+    Ok(commits.filter(|(id, _)| won.contains(id)).collect())
+}
+
+/// Commits results of jobs that may read only so much: in the order they are given, and one
+/// worker after the other.
+fn commit_limited(
+    client: &mut Client,
+    worker_id: &str,
+    results: &[&StepResult],
+    describe: DescribeReceipt<'_>,
+) -> Result<BTreeMap<String, Commit>, Trouble> {
+    let mut transaction = client.transaction()?;
+    // A worker that is stopped in here is thrown out, so that others can go on.
+    transaction.batch_execute("SET LOCAL idle_in_transaction_session_timeout = '5s'")?;
+    let jobs: BTreeSet<_> = results.iter().map(|one| one.step.job_id.as_str()).collect();
+    let jobs: Vec<_> = jobs.into_iter().collect();
+    let rows = transaction.query_typed(
+        "SELECT job_id, COALESCE(bytes_consumed, 0), COALESCE(symbols_consumed, 0)
+         FROM cassette_job_budgets WHERE job_id = ANY($1) ORDER BY job_id FOR UPDATE",
+        &[(&jobs, Type::TEXT_ARRAY)],
+    )?;
+    let mut used: BTreeMap<String, (i64, i64)> = rows
+        .iter()
+        .map(|row| (row.get(0), (row.get(1), row.get(2))))
+        .collect();
+    let live = live_steps(&mut transaction, worker_id, results)?;
+    let mut ready = Vec::with_capacity(live.len());
+    for result in results {
+        let step = &result.step;
+        if !live.contains(step.step_id.as_str()) {
+            continue;
+        }
+        let mut outcome = result.outcome.clone();
+        if let Outcome::Success { bytes, .. } = &result.outcome {
+            let is_symbol = matches!(result.target, Some((Op::ReadSymbol, _)));
+            let so_far = used.entry(step.job_id.as_str().to_owned()).or_default();
+            match step.limits.consume(*so_far, *bytes, is_symbol) {
+                Ok(now) => *so_far = now,
+                Err(broken) => outcome = broken,
+            }
+        }
+        ready.push(Ready::new(result, &outcome, describe)?);
+    }
+    let done = write(&mut transaction, worker_id, &ready)?;
+    let (jobs, amounts): (Vec<_>, Vec<_>) = used.iter().unzip();
+    let (bytes, symbols): (Vec<_>, Vec<_>) = amounts.into_iter().copied().unzip();
+    transaction.execute_typed(
+        "INSERT INTO cassette_job_budgets(job_id, bytes_consumed, symbols_consumed)
+         SELECT * FROM UNNEST($1, $2, $3)
+         ON CONFLICT (job_id) DO UPDATE SET bytes_consumed = excluded.bytes_consumed,
+             symbols_consumed = excluded.symbols_consumed",
+        &[
+            (&jobs, Type::TEXT_ARRAY),
+            (&bytes, Type::INT8_ARRAY),
+            (&symbols, Type::INT8_ARRAY),
+        ],
+    )?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+/// The steps that the worker still holds; they stay so until the transaction ends.
+fn live_steps(
+    transaction: &mut postgres::Transaction<'_>,
+    worker_id: &str,
+    results: &[&StepResult],
+) -> Result<BTreeSet<String>, Trouble> {
+    let steps = || results.iter().map(|result| &result.step);
+    let ids: Vec<_> = steps().map(|step| step.step_id.as_str()).collect();
+    let tokens: Vec<_> = steps().map(|step| step.fencing_token).collect();
+    let rows = transaction.query_typed(
+        "SELECT s.step_id FROM cassette_steps s
+         JOIN UNNEST($1, $2) AS held(step_id, token)
+             ON s.step_id = held.step_id AND s.fencing_token = held.token
+         WHERE s.step_id = ANY($1) AND s.status = 'LEASED' AND s.lease_owner = $3
+         ORDER BY s.step_id FOR UPDATE OF s",
+        &[
+            (&ids, Type::TEXT_ARRAY),
+            (&tokens, Type::INT8_ARRAY),
+            (&worker_id, Type::TEXT),
+        ],
+    )?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
