@@ -29,6 +29,7 @@ use runseal_benches::{
 };
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
 use runseal_engine::job::worker::{WorkOptions, run_workers};
+use runseal_engine::store::StoreReader;
 use runseal_engine::store::sqlite::SqliteStore;
 
 fn main() {
@@ -201,7 +202,7 @@ fn store(folder: &Path) {
             (STEPS as u64, 0, 0)
         );
         let store = SqliteStore::open(&root.join("jobs.db")).unwrap();
-        let status = &store.job_status(None, None).unwrap()[0];
+        let status = &StoreReader::job_status(&store, None, None).unwrap()[0];
         assert_eq!(
             (status.states.committed, status.succeeded),
             (STEPS as u64, STEPS as u64)

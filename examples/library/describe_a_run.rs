@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p runseal --example describe_a_run -- OUT`
 
+#![allow(clippy::print_stdout, reason = "a program for the terminal")]
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = std::env::args_os().nth(1).unwrap_or_else(|| "runs".into());
     let mut run = runseal::Recorder::begin("SQUARE_ROOT", env!("CARGO_PKG_VERSION"))?;

@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p runseal --example seal_and_replay -- ENGINE INPUT.json OUTPUT.json OUT [ARTIFACTS]`
 
+#![allow(clippy::print_stdout, reason = "a program for the terminal")]
+
 use runseal::{ReplayOptions, SealOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

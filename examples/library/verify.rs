@@ -2,6 +2,12 @@
 //!
 //! `cargo run -p runseal --example verify -- PATH…`
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for the terminal"
+)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
