@@ -129,7 +129,9 @@ fn output_is_shown_while_it_comes_and_kept_all_the_same() {
     let script = "echo first; echo complaint >&2; sleep 3.03125; echo last";
     let mut child = start(
         &project,
-        &["record", "--run-id", "r1", "--", "sh", "-c", script],
+        &[
+            "record", "--format", "human", "--run-id", "r1", "--", "sh", "-c", script,
+        ],
     );
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "first");
@@ -149,7 +151,7 @@ fn output_is_shown_while_it_comes_and_kept_all_the_same() {
         "first\nlast\n"
     );
     assert_eq!(project.read("RUN_BUNDLE/r1/logs/stderr.txt"), "complaint\n");
-    // As JSON, standard output is for nothing else; quietly, there is no output at all.
+    // Piped, standard output is for JSON alone; quietly, people are told nothing.
     let ran = project.record("r2", &["--", "sh", "-c", "echo out"]);
     assert!(
         ran.stdout.starts_with('{') && ran.stdout.lines().count() == 1,
@@ -158,7 +160,7 @@ fn output_is_shown_while_it_comes_and_kept_all_the_same() {
     );
     assert!(ran.stderr.contains("out\n"), "{}", ran.stderr);
     let ran = project.run(&[
-        "record", "--quiet", "--run-id", "r3", "--", "sh", "-c", "echo out",
+        "record", "--quiet", "--format", "human", "--run-id", "r3", "--", "sh", "-c", "echo out",
     ]);
     assert_eq!(
         (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
@@ -304,7 +306,7 @@ fn replay_notices_a_file_that_was_not_left_before_also_among_those_not_kept() {
     }
     let project = Project::new();
     // What it writes depends on something that no recording holds.
-    let script = "echo 1 > kept.csv; echo 2 > scratch.tmp; n=$(cat /proc/sys/kernel/random/uuid); \
+    let script = "echo 1 > kept.csv; echo 2 > scratch.tmp; n=$(od -An -N4 -tx4 /dev/urandom | tr -d ' '); \
         echo x > \"$EXTRA$n.tmp\"";
     project.record(
         "same",
@@ -418,7 +420,7 @@ fn landlock_as_root_reaches_a_program_in_a_closed_home_and_nothing_else_there() 
     };
     let lines = "#!/bin/sh\ncat \"${0%/*}/../lib/words.txt\"\n\
         cat \"${0%/*}/../secret.txt\" && exit 3\ncat /etc/shadow && exit 4\n\
-        grep CapEff /proc/self/status\n: > \"${0%/*}/../lib/words.txt\" && exit 5\nexit 0\n";
+        grep CapEff /proc/self/status\necho > \"${0%/*}/../lib/words.txt\" && exit 5\nexit 0\n";
     project.write("../closed/bin/tool", lines);
     set("../closed/bin/tool", 0o755);
     project.write("../closed/lib/words.txt", "found\n");
@@ -434,6 +436,8 @@ fn landlock_as_root_reaches_a_program_in_a_closed_home_and_nothing_else_there() 
     );
     let arguments = [
         "record",
+        "--format",
+        "human",
         "--sandbox",
         "landlock",
         "--run-id",

@@ -24,12 +24,15 @@ pub(super) fn export_pack(
     for (name, bytes) in files {
         staging.put(name, bytes).map_err(StagingError::from)?;
     }
-    let kept = redactable
+    let mut kept = redactable
         .map(|redactable| redactable.keep_beside(target))
         .transpose()
         .map_err(StagingError::from)?;
     let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
-    staging.publish(target, how, verify_staged)?;
+    staging.publish(target, how, |staged| {
+        // The seed of nothing goes before the folder that was made for both.
+        verify_staged(staged).inspect_err(|_| kept = None)
+    })?;
     Ok(kept.and_then(KeptSeed::stays))
 }
 

@@ -75,7 +75,12 @@ pub fn examine(place: &str, level: Level) -> Examined {
         level,
         jobs: Some(1),
     };
-    let survey = survey_paths_seen(std::slice::from_ref(&path), options, &Tally::default(), &digests);
+    let survey = survey_paths_seen(
+        std::slice::from_ref(&path),
+        options,
+        &Tally::default(),
+        &digests,
+    );
     let units = digests
         .units
         .into_inner()

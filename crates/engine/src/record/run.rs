@@ -157,7 +157,12 @@ pub fn run_command(
     };
     let [path, fallback] = command.search.each_ref().map(Option::as_deref);
     let toolchain = find_toolchain(program, site, Search { path, fallback })?;
-    let store = tempfile::Builder::new().prefix("runseal-record-").tempdir();
+    // TMPDIR may be written with `..`; where it lies is what counts.
+    let place = std::env::temp_dir();
+    let place = place.canonicalize().unwrap_or(place);
+    let store = tempfile::Builder::new()
+        .prefix("runseal-record-")
+        .tempdir_in(place);
     let store = store.map_err(|source| RunError::Read {
         path: std::env::temp_dir(),
         source,

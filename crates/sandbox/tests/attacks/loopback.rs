@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runseal_sandbox::{Isolation, Loopback, Sandbox, SandboxError, Spec};
+use runseal_sandbox::{Ending, Isolation, Loopback, Sandbox, SandboxError, Spec};
 
 use crate::arena::{Arena, arena, assert_refused, assert_works, attack_outside, text};
 
@@ -171,10 +171,15 @@ fn loopback_command_that_dies_ends_its_connections_and_the_next_one_starts_anew(
 fn loopback_whose_listener_nobody_serves_does_not_hold_the_run_up() {
     let Some(arena) = arena() else { return };
     let mut spec = arena.attack_spec(&["reach", "127.0.0.1", "4100"]);
-    // Dropped at once: nobody listens any more.
+    // Dropped at once: nobody listens any more, or nobody answers who was quick enough to get in line.
     spec.loopback = Some(Loopback::inside(PORT, drop));
     let begun = Instant::now();
-    assert_refused(&arena.run(&spec));
+    let outcome = arena.run(&spec);
+    assert!(
+        matches!(outcome.ending, Ending::Exited(_)),
+        "{}",
+        text(&outcome)
+    );
     assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
