@@ -87,11 +87,13 @@ mod tests {
             .spawn()
             .unwrap();
         let pid = i32::try_from(child.id()).unwrap();
-        // Until it has become the program it still has this one's name.
-        while !fs::read(format!("/proc/{pid}/comm"))
-            .unwrap()
-            .starts_with(b"sleep")
-        {}
+        // Until it has become the program it still has this one's name and words.
+        for name in ["comm", "cmdline"] {
+            while !fs::read(format!("/proc/{pid}/{name}"))
+                .unwrap()
+                .starts_with(b"sleep")
+            {}
+        }
         tell(&[pid], writer.as_fd());
         child.kill().unwrap();
         // Not waited for: it has ended and is not named.
