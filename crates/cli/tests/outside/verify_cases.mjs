@@ -21,8 +21,10 @@ const collect = (root, name) => {
       for (const child of readdirSync(whole)) add(`${below}/${child}`);
     } else files.push([below, readFileSync(whole)]);
   };
+  // Signatures stand behind the name; large bodies of a recording in a folder of its name.
+  const bodies = `${name.replace(/\.json$/, '')}.bodies`;
   for (const beside of readdirSync(root)) {
-    if (beside === name || beside.startsWith(`${name}.`)) add(beside);
+    if (beside === name || beside.startsWith(`${name}.`) || beside === bodies) add(beside);
   }
   return files;
 };
