@@ -3,7 +3,7 @@
 //! - [`commit`] has salts, keys and commitments.
 //! - [`chunks`] has large files, of which stretches of bytes can be withheld.
 //! - [`documents`] has REDACTION.json and REDACTED.json.
-//! - [`redactable`] has what redaction has to know of a format.
+//! - [`mod@redactable`] has what redaction has to know of a format.
 //! - `rules` has RD1-RD6.
 //!
 //! docs/redaction.md is the reference. What is hidden and how well is decided by [`commit`];

@@ -73,7 +73,7 @@ pub const ARTIFACT_FIELDS: [&str; 7] = [
     "slice",
 ];
 
-/// The lists of `inputs`, in the order of [`Manifest::inputs`].
+/// The lists of `inputs`, in the order of `Manifest::inputs`.
 pub const INPUT_LISTS: [&str; 3] = ["symbols", "files", "slices"];
 
 /// The lists that are as long as the bundle has artifacts.
