@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use runseal::{Level, Parameter, Recorder, ReplayOptions, SealOptions, Verify};
 
 create_exception!(
-    _runseal,
+    runseal,
     RunsealError,
     PyException,
     "Something could not be done; `code` says what kind it is."

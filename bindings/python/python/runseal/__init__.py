@@ -268,10 +268,13 @@ def canon(value: Any) -> bytes:
     >>> runseal.canon(b'{"a": 1, "a": 2}')
     Traceback (most recent call last):
     ...
-    runseal._runseal.RunsealError: JSON: ...
+    runseal.RunsealError: JSON: ...
     """
-    text = value if isinstance(value, bytes) else _dump(value).encode()
-    return bytes(_runseal.canon(text))
+    return bytes(_runseal.canon(_json_bytes(value)))
+
+
+def _json_bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else _dump(value).encode()
 
 
 def _dump(value: Any) -> str:
@@ -318,10 +321,10 @@ def seal(
 
     ``input`` and ``output`` are values, or JSON texts as ``bytes``.
     """
-    as_bytes = [part if isinstance(part, bytes) else _dump(part).encode() for part in (input, output)]
     done = _runseal.seal(
         _os.fspath(engine),
-        *as_bytes,
+        _json_bytes(input),
+        _json_bytes(output),
         _os.fspath(out),
         run_id,
         None if artifacts is None else _os.fspath(artifacts),
