@@ -144,6 +144,11 @@ pub fn sign_error(error: &SignError) -> CliError {
 }
 
 impl KeyArgs {
+    /// Opens the key, where one was named.
+    pub fn open_named(&self) -> Result<Option<OpenKey>, CliError> {
+        self.key.is_some().then(|| self.open()).transpose()
+    }
+
     /// Opens the key.
     pub fn open(&self) -> Result<OpenKey, CliError> {
         let Some(spec) = &self.key else {

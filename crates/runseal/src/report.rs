@@ -10,7 +10,7 @@ use runseal_core::verify::{
     Checked, Demands, Finding, Level, SignatureDemand, Surface, Survey, Verdict, exit_code,
 };
 use runseal_engine::clock::ClockError;
-use runseal_engine::signing::{SignatureJudge, TrustQuestion, load_policy};
+use runseal_engine::signing::{LoadedPolicy, SignatureJudge, TrustQuestion, load_policy};
 use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths_seen};
 use runseal_report::terminal::{Screen, render_survey_human};
 
@@ -39,7 +39,7 @@ pub fn verify_path(path: impl AsRef<Path>) -> Report {
 pub struct Verify {
     level: Level,
     threads: Option<usize>,
-    policy: Option<(PathBuf, i64)>,
+    policy: Option<(LoadedPolicy, i64)>,
     is_signature_demanded: bool,
     demands: Demands,
 }
@@ -79,11 +79,10 @@ impl Verify {
     /// # Errors
     /// When the policy cannot be read, or the clock stands before 1970.
     pub fn trusted_by(mut self, policy: impl AsRef<Path>) -> Result<Self, Error> {
-        let policy = policy.as_ref();
-        load_policy(policy)?;
+        let policy = load_policy(policy.as_ref())?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since.map_err(|_| ClockError::Before1970)?.as_millis();
-        self.policy = Some((policy.to_owned(), i64::try_from(now).unwrap_or(i64::MAX)));
+        self.policy = Some((policy, i64::try_from(now).unwrap_or(i64::MAX)));
         Ok(self)
     }
 
@@ -112,11 +111,8 @@ impl Verify {
             level: self.level,
             jobs: self.threads,
         };
-        // It was read before; one that is gone by now is asked as one that trusts nobody.
-        let loaded = self.policy.as_ref().map(|(path, _)| load_policy(path));
-        let policy = loaded.as_ref().and_then(|loaded| loaded.as_ref().ok());
         let question = TrustQuestion {
-            policy,
+            policy: self.policy.as_ref().map(|(policy, _)| policy),
             keys: &[],
             now: self.policy.as_ref().map_or(0, |(_, now)| *now),
             log: None,

@@ -60,12 +60,7 @@ fn entries_of(args: &Args, path: &Path) -> Result<Vec<LogEntry>, CliError> {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let fail = |error| log_error(&error, &args.log);
-    let key = args
-        .key
-        .key
-        .is_some()
-        .then(|| args.key.open())
-        .transpose()?;
+    let key = args.key.open_named()?;
     let mut wanted = Vec::new();
     let mut want = |path: PathBuf, entry: &LogEntry| {
         let bytes = entry.to_bytes();

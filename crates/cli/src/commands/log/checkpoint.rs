@@ -69,12 +69,7 @@ fn add_signatures(note: &mut SignedNote, other: SignedNote) {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let fail = |error| log_error(&error, &args.log);
-    let key = args
-        .key
-        .key
-        .is_some()
-        .then(|| args.key.open())
-        .transpose()?;
+    let key = args.key.open_named()?;
     let others = args.merge.iter().map(|path| Ok((path, read_note(path)?)));
     let others = others.collect::<Result<Vec<_>, CliError>>()?;
     let mut appender = Appender::open(&args.log).map_err(fail)?;
