@@ -13,6 +13,7 @@ Needs nothing beyond Python's standard library, and the program `zstd` for two a
 """
 
 import argparse
+import base64
 import copy
 import gzip
 import hashlib
@@ -531,6 +532,40 @@ def make_proxy_recordings():
     case("mi14-encoding-unknown", put(["interactions", 1, "response", "encoding"], "hex"))
     case("mi14-not-base64", put([*first, "response", "encoding"], "base64"))
 
+    read = copy.deepcopy(recording)
+    read["interactions"][0]["reading"] = {"api": "openai.chat", "text": "Hé"}
+    read["interactions"][1]["reading"] = {"api": "models"}
+    answer = kernel({"id": "m", "type": "message", "role": "assistant", "model": "example-2",
+                     "content": [{"type": "text", "text": "Look."},
+                                 {"type": "tool_use", "id": "t1", "name": "ls", "input": {"at": "."}}],
+                     "stop_reason": "tool_use", "usage": {"input_tokens": 12, "output_tokens": 3}})
+    message = {"model": "example-2", "max_tokens": 9, "messages": [{"role": "user", "content": "?"}]}
+    to_anthropic = {"method": "POST", "path": "/v1/messages", "body": message}
+    third = exchange(2, to_anthropic, message, answer, chunks=[len(answer.encode())])
+    third["response"]["headers"] = [["Content-Type", "application/json"]]
+    third.update(tokens_input=12, tokens_output=3, reading={
+        "api": "anthropic.messages", "model": "example-2", "text": "Look.", "finish_reason": "tool_use",
+        "tool_calls": [{"id": "t1", "name": "ls", "arguments": '{"at":"."}'}],
+        "usage": {"input_tokens": 12, "output_tokens": 3}})
+    read["interactions"].append(third)
+    write_text("model-io", "ok-proxy-read", kernel(read) + "\n")
+
+    def read_case(name, edit):
+        edit_document("model-io", "ok-proxy-read", name, edit)
+
+    last = ["interactions", 2]
+    read_case("mi16-text-is-another", put([*first, "reading", "text"], "Ha"))
+    read_case("mi16-text-left-out", drop(*first, "reading", "text"))
+    read_case("mi16-error-made-up", put([*first, "reading", "error"], "overloaded"))
+    read_case("mi16-api-is-another", put(["interactions", 1, "reading", "api"], "http"))
+    read_case("mi16-tool-call-with-other-arguments",
+              put([*last, "reading", "tool_calls", 0, "arguments"], '{"at":"/"}'))
+    read_case("mi16-model-is-another", put([*last, "reading", "model"], "example-3"))
+    read_case("mi16-tokens-fewer", put([*last, "tokens_output"], 1))
+    read_case("mi16-usage-fewer", put([*last, "reading", "usage", "input_tokens"], 1))
+    read_case("mi16-reading-is-a-text", put([*last, "reading"], "Look."))
+    read_case("ok-proxy-not-read", drop(*last, "reading"))
+
     large = {"model": "example-1", "messages": [{"role": "user", "content": "long " * 20}]}
     bodies = {sha(data): data for data in [kernel(large).encode(), bytes(range(200))]}
     names = list(bodies)
@@ -558,9 +593,26 @@ def make_proxy_recordings():
     with_bodies("mi15-body-missing", response=None)
     with_bodies("mi15-size-differs", put([*first, "request", "body_file", "bytes"], 1))
     with_bodies("mi15-request-changed", request=kernel(chat).encode())
+    with_bodies("ok-proxy-large-bodies-read", put([*first, "reading"], {"api": "openai.chat"}))
+    with_bodies("mi16-large-response-says-something-else",
+                put([*first, "reading"], {"api": "openai.chat", "text": "Hé"}))
     with_bodies("mi13-large-request-of-another-hash", put([*first, "prompt_hash"], content_hash("x")))
     with_bodies("mi14-body-is-another-file",
                 put([*first, "response", "body_file"], body_file(names[0])))
+    # In a pack no file may lie beside a recording, so it holds them itself.
+    held_bodies = {**with_files, "bodies": {
+        names[0]: {"text": bodies[names[0]].decode()},
+        names[1]: {"base64": base64.b64encode(bodies[names[1]]).decode()}}}
+    write_text("model-io", "ok-proxy-bodies-held", kernel(held_bodies) + "\n")
+
+    def held_case(name, edit):
+        edit_document("model-io", "ok-proxy-bodies-held", name, edit)
+
+    held_case("mi15-held-body-changed", put(["bodies", names[1], "base64"], "AAEC"))
+    held_case("mi15-held-body-missing", drop("bodies", names[1]))
+    held_case("mi15-held-body-that-nobody-names", put(["bodies", sha("x")], {"text": "x"}))
+    held_case("mi15-held-body-is-a-number", put(["bodies", names[1]], 1))
+    held_case("mi13-held-request-changed", put(["bodies", names[0], "text"], "{}"))
     # A path of the document is never followed.
     with_bodies("ok-proxy-path-is-not-followed",
                 put([*first, "response", "body_file", "path"], "../../../etc/passwd"))

@@ -14,7 +14,7 @@ mod schema_support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proxy_support::{Answer, Seen, Upstream, chunked, folder, recording, whole};
+use proxy_support::{Answer, Seen, Service, Upstream, chunked, folder, recording, whole};
 use runseal_testkit::cli::{Bench, Ran};
 use schema_support::check_recording;
 use serde_json::{Value, json};
@@ -193,6 +193,11 @@ fn recorded_agent_asks_through_the_proxy_alone_and_is_replayed_without_a_model()
         assert_eq!(again.code, Some(0), "{again:?}");
         assert!(again.stdout.contains("REPRODUCED"), "{again:?}");
     }
+    // The library opens no sockets, and says who does.
+    let options = runseal::ReplayOptions::new();
+    let error = runseal::replay(bench.path("RUN_BUNDLE/one"), &options).unwrap_err();
+    assert_eq!(error.code(), "MODELS");
+    assert!(error.to_string().contains("`runseal replay`"), "{error}");
 }
 
 #[test]
@@ -225,6 +230,11 @@ fn recorded_calls_that_somebody_changed_do_not_verify() {
     assert!(
         response.contains("RB14") && response.contains("MI7"),
         "{response}"
+    );
+    let reading = forge(&|value| value["interactions"][0]["reading"]["text"] = json!("yes"));
+    assert!(
+        reading.contains("RB14") && reading.contains("MI16"),
+        "{reading}"
     );
     std::fs::remove_file(bundle.join("model_io.json")).unwrap();
     let missing = bench.run(&["verify", "RUN_BUNDLE/one"]);
@@ -351,21 +361,11 @@ fn replay_forked_at_a_call_asks_the_upstream_from_there_on_and_names_its_parent(
     assert!(parted.stdout.contains(told), "{parted:?}");
 }
 
-#[test]
-fn run_with_the_proxy_puts_the_calls_into_the_pack_and_replays_them() {
-    if !can_run() {
-        return;
-    }
-    let (_folder, bench) = folder();
-    let upstream = Upstream::start(answer);
+/// Runs an intent with this proposal in the sandbox, models behind the proxy, into the pack `p`.
+fn run_proposal(bench: &Bench, upstream: &Upstream, proposal: &Value) {
     let clear = runseal_testkit::project_root().join("examples/intents/clear.json");
     let mut intent: Value = serde_json::from_slice(&std::fs::read(clear).unwrap()).unwrap();
-    let port = upstream.url.rsplit(':').next().unwrap();
-    intent["context"] = json!({"proposal": {
-        "files": [{"path": "agent.py", "content": AGENT}, {"path": "question.txt", "content": "why\n"}],
-        "commands": [format!("python3 agent.py {port}")],
-        "tests": [{"type": "command_success", "target": "grep -q 'you said why' answer.txt"}]
-    }});
+    intent["context"] = json!({ "proposal": proposal });
     bench.write("intent.json", intent.to_string());
     let arguments = [
         "run",
@@ -376,8 +376,24 @@ fn run_with_the_proxy_puts_the_calls_into_the_pack_and_replays_them() {
         "dev",
     ];
     let more = ["--proxy", "--upstream", &upstream.url, "--pack", "p"];
-    let ran = run(&bench, &[&arguments[..], &more].concat());
+    let ran = run(bench, &[&arguments[..], &more].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn run_with_the_proxy_puts_the_calls_into_the_pack_and_replays_them() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = folder();
+    let upstream = Upstream::start(answer);
+    let port = upstream.url.rsplit(':').next().unwrap();
+    let proposal = json!({
+        "files": [{"path": "agent.py", "content": AGENT}, {"path": "question.txt", "content": "why\n"}],
+        "commands": [format!("python3 agent.py {port}")],
+        "tests": [{"type": "command_success", "target": "grep -q 'you said why' answer.txt"}]
+    });
+    run_proposal(&bench, &upstream, &proposal);
     let made = recording(&bench.path("p/model_io.json"));
     check_recording(&made);
     assert_eq!(made["interactions"].as_array().unwrap().len(), 2);
@@ -392,7 +408,7 @@ fn run_with_the_proxy_puts_the_calls_into_the_pack_and_replays_them() {
     // A policy that names models, and another one that does not let anybody ask.
     bench.write("one.toml", "name = \"dev\"\nallowed_models = [\"m-9\"]\n");
     let upstream = Upstream::start(answer);
-    let refused = |policy: &str| {
+    let run_under = |policy: &str, more: &[&str]| {
         let arguments = [
             "run",
             "intent.json",
@@ -400,14 +416,95 @@ fn run_with_the_proxy_puts_the_calls_into_the_pack_and_replays_them() {
             "execute-sandbox",
             "--policy",
             policy,
+            "--proxy",
+            "--upstream",
+            &upstream.url,
         ];
-        let more = ["--proxy", "--upstream", &upstream.url];
-        let ran = run(&bench, &[&arguments[..], &more].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains("PL4"), "{ran:?}");
+        run(&bench, &[&arguments[..], more].concat())
     };
-    refused("one.toml");
-    refused("strict");
+    let refused = run_under("one.toml", &["--pack", "q"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(upstream.seen.lock().unwrap().is_empty());
+    let made = recording(&bench.path("q/model_io.json"));
+    check_recording(&made);
+    assert_eq!(made["interactions"][0]["response"]["end"], "refused");
+    assert_eq!(made["interactions"][0]["response"]["status"], 403);
+    let verdict = bench.run(&["pack", "verify", "q", "--strict"]);
+    assert_eq!(verdict.code, Some(0), "{verdict:?}");
+    let refused = run_under("strict", &[]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("PL4"), "{refused:?}");
+}
+
+/// Asks for a long answer with a long question.
+const LONG: &str = r#"
+import os, urllib.request
+request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/large", b"why " * 400000, {"content-type": "text/plain"})
+with urllib.request.urlopen(request) as answer:
+    print(len(answer.read()))
+"#;
+
+#[test]
+fn run_with_the_proxy_holds_long_requests_and_answers_in_the_pack() {
+    if !can_run() {
+        return;
+    }
+    let (folder, bench) = folder();
+    let upstream = Upstream::start(answer);
+    let proposal = json!({
+        "files": [{"path": "agent.py", "content": LONG}],
+        "commands": ["python3 agent.py"],
+        "tests": [{"type": "command_success", "target": "grep -q urllib agent.py"}]
+    });
+    run_proposal(&bench, &upstream, &proposal);
+    drop(upstream);
+    let made = recording(&bench.path("p/model_io.json"));
+    check_recording(&made);
+    let held = made["bodies"].as_object().unwrap();
+    let lengths: Vec<usize> = held
+        .values()
+        .map(|body| body["text"].as_str().unwrap().len())
+        .collect();
+    assert_eq!(lengths.iter().sum::<usize>(), 1_600_000 + 1_500_000);
+    for arguments in [
+        &["verify", "p"][..],
+        &["pack", "verify", "p", "--strict"],
+        &["model-io", "verify", "--strict", "p/model_io.json"],
+        &["replay", "p"],
+    ] {
+        let verdict = bench.run(arguments);
+        assert_eq!(verdict.code, Some(0), "{arguments:?}: {verdict:?}");
+    }
+    // One with more in it is no pack's: what it goes on naming are files again.
+    let upstream = Upstream::start(answer);
+    let recorded = ["proxy", "replay", "--recording", "p/model_io.json"];
+    let fork = [
+        "--on-miss",
+        "record",
+        "--out",
+        "more.json",
+        "--upstream",
+        &upstream.url,
+    ];
+    let proxy = Service::runseal(folder.path(), &[&recorded[..], &fork].concat());
+    proxy_support::post(proxy.address(), "/v1/other", "{}");
+    proxy.finish();
+    let verdict = bench.run(&["verify", "more.json"]);
+    assert_eq!(verdict.code, Some(0), "{verdict:?}");
+    assert!(bench.path("more.bodies").is_dir());
+    let text = bench
+        .read("p/model_io.json")
+        .replacen("why why", "why not", 1);
+    bench.write("p/model_io.json", &text);
+    let verdict = bench.run(&["pack", "verify", "p"]);
+    assert_eq!(
+        verdict.code,
+        Some(0),
+        "the document demands nothing of it: {verdict:?}"
+    );
+    let verdict = bench.run(&["verify", "p"]);
+    assert_eq!(verdict.code, Some(1), "{verdict:?}");
+    assert!(verdict.stdout.contains("MI15"), "{verdict:?}");
 }
 
 #[test]

@@ -111,6 +111,11 @@ impl NetError {
             Self::Listen { .. } => "`--listen 127.0.0.1:0` takes a port that is free",
             Self::Upstream { .. } => "name it as `https://host[:port][/path]`",
             Self::Read { .. } => "check the name and the right to read it",
+            Self::Write { path, .. }
+                if path.extension().is_some_and(|ending| ending == "journal") =>
+            {
+                "make room; `runseal proxy finish --recording FILE` then keeps what was answered before"
+            }
             Self::Write { .. } => "check the folder, its rights and its space",
             Self::Exists { .. } => "recordings are not overwritten: name another file",
             Self::Recording { .. } => "`runseal model-io verify` says what is wrong with it",

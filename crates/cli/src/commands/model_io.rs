@@ -1,4 +1,4 @@
-//! `runseal model-io verify`: model_io.json, MI1-MI15.
+//! `runseal model-io verify`: model_io.json, MI1-MI16.
 
 use std::path::PathBuf;
 
@@ -43,8 +43,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let is_file = args.file.as_os_str() != "-";
     let verify = |root: Node<'_>| {
         let files = FolderFiles::of_document(&LocalFiles, &args.file);
-        let bodies =
-            (is_file && level >= Level::Integrity).then(|| BodyFacts::collect(root, &files, &name));
+        let bodies = match level >= Level::Integrity {
+            true if is_file => Some(BodyFacts::collect(root, &files, &name)),
+            true => BodyFacts::held(root),
+            false => None,
+        };
         let bodies = bodies.as_ref();
         verify_model_io(&ModelIoView { root, bodies }, level)
     };

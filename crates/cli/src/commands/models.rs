@@ -33,8 +33,9 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// A session that asks the upstream and records; none without `--proxy`.
-    pub fn start(&self) -> Result<Option<Arc<dyn ModelSession>>, CliError> {
+    /// A session that asks the upstream and records, none but the `allowed` models where there are any;
+    /// none without `--proxy`.
+    pub fn start(&self, allowed: &[String]) -> Result<Option<Arc<dyn ModelSession>>, CliError> {
         if !self.proxy {
             if self.redact.is_given() {
                 return Err(CliError::usage(
@@ -57,6 +58,7 @@ impl ModelArgs {
             rules: self.redact.rules()?,
             secrets: secrets_of_environment(),
             keys: keys_of_environment(),
+            allowed_models: allowed.to_vec(),
         };
         let session = ProxySession::start(options, Some(folder)).map_err(net_error)?;
         Ok(Some(Arc::new(session)))
@@ -117,6 +119,7 @@ impl ForkArgs {
             rules: Default::default(),
             secrets: secrets_of_environment(),
             keys,
+            allowed_models: Vec::new(),
         };
         let session = ProxySession::start(options, None).map_err(told)?;
         Ok(Arc::new(session))

@@ -30,12 +30,29 @@ impl Service {
     /// The same with variables of its environment.
     pub fn runseal_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = Command::new(RUNSEAL);
+        command.args(arguments).envs(variables.iter().copied());
+        Self::start(folder, command)
+    }
+
+    /// The same where no file may have more than `blocks` of 512 bytes: what is written beyond fails, as
+    /// on a disk that is full.
+    pub fn runseal_within(folder: &Path, blocks: u32, arguments: &[&str]) -> Self {
+        let mut command = Command::new("/bin/sh");
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        command.args(["-c", &limited, RUNSEAL]).args(arguments);
+        Self::start(folder, command)
+    }
+
+    fn start(folder: &Path, mut command: Command) -> Self {
+        let variables: Vec<_> = command
+            .get_envs()
+            .map(|(name, value)| (name.to_owned(), value.unwrap_or_default().to_owned()))
+            .collect();
         command
-            .args(arguments)
             .current_dir(folder)
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
-            .envs(variables.iter().copied())
+            .envs(variables)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -72,6 +89,14 @@ impl Service {
     /// The address without the scheme.
     pub fn address(&self) -> &str {
         self.url.strip_prefix("http://").unwrap()
+    }
+
+    /// The most kilobytes of memory that it ever had.
+    pub fn most_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let number = line.unwrap().split_whitespace().next().unwrap();
+        number.parse().unwrap()
     }
 
     /// Ends it as Ctrl-C does; its exit code and what it told.

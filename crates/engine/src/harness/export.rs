@@ -20,7 +20,7 @@ pub(super) fn export_pack(
     redactable: Option<&SealingSeed>,
 ) -> Result<Option<PathBuf>, HarnessError> {
     check_target(target)?;
-    let mut staging = Staging::begin_beside(target).map_err(StagingError::from)?;
+    let staging = Staging::begin_beside(target).map_err(StagingError::from)?;
     for (name, bytes) in files {
         staging.put(name, bytes).map_err(StagingError::from)?;
     }

@@ -1,10 +1,13 @@
 //! Models that commands ask through a proxy: what they said becomes the pack's model_io.json, and a replay
 //! answers from it.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
-use runseal_core::formats::model_io::bodies::parse_body_file;
+use runseal_core::digest::Digest;
+use runseal_core::formats::model_io::bodies::{bodies_folder, hold_body, parse_body_file};
 use runseal_core::formats::policy::Policy;
 use runseal_core::limits::JsonLimits;
 
@@ -14,6 +17,10 @@ use crate::models::{ModelSession, ModelTraffic, StartReplay};
 
 /// The adapter that recordings of the proxy name.
 const ADAPTER: &str = "http-proxy";
+/// Bytes of long requests and answers that a pack holds: as much as of what commands print and write.
+const LARGEST_BODIES: u64 = 32 << 20;
+/// How calls end that the proxy did not pass on.
+const REFUSED: &str = "refused";
 
 /// Ends a session that recorded; gives its recording and what it cannot have seen.
 pub(super) fn finish_recording(
@@ -29,15 +36,41 @@ pub(super) fn finish_recording(
     let document = parse_document(&bytes, &ReadOptions::default())
         .map_err(|error| HarnessError::NotJson(error.kind.to_string()))?;
     let root = document.root();
-    if interactions(root).any(has_body_file) {
-        return Err(HarnessError::Invalid(
-            "more than 1,000,000 bytes were sent to a model or came from it at once, which a pack \
-             cannot hold; `runseal record --proxy` can"
-                .to_owned(),
-        ));
-    }
     check_models(root, policy)?;
-    Ok((root.to_value(), traffic.gaps))
+    let mut recording = root.to_value();
+    if let Some(bodies) = take_in_bodies(root, &path)? {
+        recording.insert("bodies", bodies);
+    }
+    Ok((recording, traffic.gaps))
+}
+
+/// A pack has no room for files of a recording, so large bodies become members of it.
+fn take_in_bodies(root: Node<'_>, path: &Path) -> Result<Option<Value>, HarnessError> {
+    let parts = interactions(root).flat_map(|node| [node.get("request"), node.get("response")]);
+    let named: BTreeSet<Digest> = parts
+        .flatten()
+        .filter_map(|part| Some(parse_body_file(part)?.sha256))
+        .collect();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = path.with_file_name(bodies_folder(&name));
+    let mut room = LARGEST_BODIES;
+    let mut bodies = Value::object::<Value>([]);
+    for digest in named {
+        let path = folder.join(digest.to_string());
+        let size = std::fs::metadata(&path).map_or(0, |file| file.len());
+        room = room.checked_sub(size).ok_or_else(|| {
+            let what = "more than 32 MiB of long requests and answers were recorded, which a pack \
+                        does not hold; `runseal record --proxy` does";
+            HarnessError::Invalid(what.to_owned())
+        })?;
+        let bytes = read_file(&path, LARGEST_BODIES)
+            .map_err(|error| HarnessError::Internal(error.to_string()))?;
+        bodies.insert(&digest.to_string(), hold_body(&bytes));
+    }
+    Ok(Some(bodies))
 }
 
 fn interactions(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
@@ -45,18 +78,18 @@ fn interactions(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     list.into_iter().flatten()
 }
 
-fn has_body_file(interaction: Node<'_>) -> bool {
-    let part = |name: &str| interaction.get(name).and_then(parse_body_file).is_some();
-    part("request") || part("response")
-}
-
-/// PL4: only models that the policy names answered.
+/// PL4: only models that the policy names were asked. The proxy refuses others itself; this holds whoever
+/// made the recording to it.
 fn check_models(root: Node<'_>, policy: &Policy) -> Result<(), HarnessError> {
     let allowed = &policy.allowed_models;
     if allowed.is_empty() {
         return Ok(());
     }
     let asked = |interaction: Node<'_>| {
+        let end = interaction.get("response")?.get("end")?;
+        if end.as_str().as_deref() == Some(REFUSED) {
+            return None;
+        }
         let body = interaction.get("request")?.get("body")?;
         Some(body.get("model")?.as_str()?.into_owned())
     };

@@ -10,15 +10,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::attribution::Attribution;
 use super::message::Message;
 use crate::NetError;
 use crate::matching::Volatile;
 use crate::recording::{
-    Adapter, End, Finished, Finishing, Journal, Note, Recorder, RequestNote, Session, bodies_path,
-    finish_recording, journal_path,
+    Adapter, End, Finished, Finishing, Journal, Note, Notes, Recorder, RequestNote, Session,
+    bodies_path, finish_recording, journal_path,
 };
 use crate::redact::{BodyKind, RedactionRules, Redactor};
 
@@ -74,7 +74,7 @@ pub fn record(options: &StdioOptions) -> Result<Finished, NetError> {
     };
     let journal = Journal::create(&journal_path(output), &session)?;
     let recorder = Recorder::start(journal, Arc::clone(&redactor));
-    let notes = recorder.sender();
+    let notes = recorder.notes();
     runtime.block_on(attend(child, notes))?;
     // A read of standard input may still be under way; nobody waits for it.
     runtime.shutdown_background();
@@ -106,10 +106,10 @@ fn start(command: &[OsString]) -> Result<Child, NetError> {
 /// Everything that both directions share.
 struct Conversation {
     attribution: Mutex<Attribution>,
-    notes: mpsc::Sender<Note>,
+    notes: Notes,
 }
 
-async fn attend(mut child: Child, notes: mpsc::Sender<Note>) -> Result<(), NetError> {
+async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(NetError::System("the server has no pipes".to_owned()));
     };

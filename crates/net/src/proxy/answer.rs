@@ -35,7 +35,12 @@ pub(super) fn error(
         error.insert(name, value.clone());
     }
     let body = Value::object([("type", Value::from("error")), ("error", error)]);
-    let bytes = canonical_bytes(&body, Dialect::Kernel).unwrap_or_default();
+    json(status, &body)
+}
+
+/// An answer in JSON.
+pub(super) fn json(status: StatusCode, body: &Value) -> Response<AnswerBody> {
+    let bytes = canonical_bytes(body, Dialect::Kernel).unwrap_or_default();
     let length = bytes.len();
     let mut response = Response::new(whole(Bytes::from(bytes)));
     *response.status_mut() = status;

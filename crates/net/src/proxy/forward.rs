@@ -10,10 +10,12 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode};
 use runseal_core::formats::model_io::MAX_INTERACTIONS;
 
+use super::allowed;
 use super::answer::{self, AnswerBody};
+use super::headers;
+use super::passing::{Answer, Passing, milliseconds};
 use super::server::{Active, Received, Shared};
 use super::upstream::Upstream;
-use super::{headers, pump};
 use crate::recording::{End, Note, RequestNote};
 use crate::redact::BodyKind;
 
@@ -50,6 +52,10 @@ pub(super) async fn forward(
         return recording_failed();
     }
     let is_anthropic = received.headers.contains_key("anthropic-version");
+    if let Some(reason) = allowed::refusal(&shared.options.allowed_models, &received) {
+        let response = allowed::refuse(&received.path, is_anthropic, &reason);
+        return answer_alone(&shared, x, begun, response, End::Refused).await;
+    }
     let named = shared.options.upstream.clone();
     let is_public = named.is_none();
     let upstream = named.unwrap_or_else(|| Upstream::public(&received.path, is_anthropic));
@@ -85,16 +91,23 @@ pub(super) async fn forward(
         return recording_failed();
     }
     let length = hyper::body::Body::size_hint(&body).exact();
-    let is_empty = received.method == hyper::Method::HEAD;
-    let pumping = pump::Pumping {
+    let answer = Answer {
         x,
         begun,
-        length: if is_empty { Some(0) } else { length },
         notes: shared.notes.clone(),
         started: shared.started(),
         active,
     };
-    let mut response = Response::new(pumping.start(body));
+    let is_empty = received.method == hyper::Method::HEAD || length == Some(0);
+    // Nobody reads a body that is not there, so its end is noted here.
+    if is_empty && !answer.note_empty().await {
+        return recording_failed();
+    }
+    let passing = match is_empty {
+        true => Passing::empty(body, answer),
+        false => Passing::new(body, length, answer),
+    };
+    let mut response = Response::new(passing.boxed_unsync());
     *response.status_mut() = parts.status;
     *response.headers_mut() = passed;
     response
@@ -114,7 +127,7 @@ fn recording_failed() -> Response<AnswerBody> {
     answer::error(StatusCode::INSUFFICIENT_STORAGE, "WRITE", message, &[])
 }
 
-/// Tells the client that there is no answer; what it is told is recorded as one.
+/// Tells the client that there is no answer.
 async fn unreachable(
     shared: &Shared,
     x: u64,
@@ -123,6 +136,17 @@ async fn unreachable(
 ) -> Response<AnswerBody> {
     let message = format!("the upstream cannot be reached: {reason}");
     let response = answer::error(StatusCode::BAD_GATEWAY, "UPSTREAM", &message, &[]);
+    answer_alone(shared, x, begun, response, End::Unreachable).await
+}
+
+/// Answers without the upstream; what the client is told is recorded as its answer.
+async fn answer_alone(
+    shared: &Shared,
+    x: u64,
+    begun: Instant,
+    response: Response<AnswerBody>,
+    end: End,
+) -> Response<AnswerBody> {
     if shared.notes.is_none() {
         return response;
     }
@@ -146,8 +170,8 @@ async fn unreachable(
         },
         Note::End {
             x,
-            end: End::Unreachable,
-            latency_ms: pump::milliseconds(begun),
+            end,
+            latency_ms: milliseconds(begun),
             written: Some(written),
         },
     ];

@@ -4,10 +4,12 @@
 //! namespace: then whoever lives there reaches the proxy and nothing else. Bytes are passed on as they
 //! come; what is written down goes through `recording::Recorder`.
 
+mod allowed;
 mod answer;
 mod forward;
 mod headers;
 mod keys;
+mod passing;
 mod pump;
 mod replay;
 mod rpc;
@@ -86,6 +88,8 @@ pub struct ProxyOptions {
     pub secrets: Vec<(String, String)>,
     /// Keys that clients do not have themselves.
     pub keys: Keys,
+    /// The models that may be asked; all where there are none.
+    pub allowed_models: Vec<String>,
 }
 
 /// What became of a proxy's work.
@@ -176,7 +180,7 @@ impl Proxy {
             options,
             library,
             redactor,
-            recorder.as_ref().map(Recorder::sender),
+            recorder.as_ref().map(Recorder::notes),
             first,
         )?);
         Ok(Self {

@@ -1,34 +1,27 @@
-//! Passing answers on, piece by piece: from the upstream, or from a recording.
+//! Answering from a recording, piece by piece.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming};
+use hyper::body::{Body, Frame};
 use hyper::{Response, StatusCode};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::answer::AnswerBody;
+use super::passing::BEFORE_BREAK;
 use super::server::{Active, Received, Shared, broken_off};
 use super::{headers, rpc};
-use crate::recording::{Adapter, End, Note, Recorded};
+use crate::recording::{Adapter, End, Recorded};
 
 /// Pieces that wait for a slow client.
 const PIECES: usize = 8;
 /// How long a piece of a recording waits for the request that came before it.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Milliseconds since `begun`.
-pub(super) fn milliseconds(begun: Instant) -> Option<u64> {
-    u64::try_from(begun.elapsed().as_millis()).ok()
-}
-
-/// How long an answer that breaks off holds its end back, so that what came before is sent.
-const BEFORE_BREAK: Duration = Duration::from_millis(20);
 
 /// The client's side of a pump. An error closes the connection at once, with what was not sent yet;
 /// so it waits a moment, in which the connection sends what it has.
@@ -73,114 +66,6 @@ impl Body for Pieces {
     }
 }
 
-/// What passing on an answer needs.
-pub(super) struct Pumping {
-    pub(super) x: u64,
-    pub(super) begun: Instant,
-    /// The length that the upstream declared.
-    pub(super) length: Option<u64>,
-    pub(super) notes: Option<mpsc::Sender<Note>>,
-    pub(super) started: watch::Receiver<u64>,
-    pub(super) active: Active,
-}
-
-impl Pumping {
-    /// Starts; gives what the client reads.
-    pub(super) fn start(self, upstream: Incoming) -> AnswerBody {
-        let (sender, receiver) = mpsc::channel(PIECES);
-        tokio::spawn(async move {
-            let _active = &self.active;
-            let end = self.run(upstream, &sender).await;
-            if end != End::Complete {
-                self.note_end(end).await;
-                if end == End::BrokenOff {
-                    // Tells the client as plainly as it was told here.
-                    let _ = sender.send(Err(broken_off())).await;
-                }
-            }
-        });
-        Pieces::new(receiver).boxed_unsync()
-    }
-
-    async fn run(&self, mut upstream: Incoming, client: &mpsc::Sender<io::Result<Bytes>>) -> End {
-        let mut passed = 0;
-        if self.length == Some(0) {
-            self.note_end(End::Complete).await;
-            return End::Complete;
-        }
-        loop {
-            let frame = tokio::select! {
-                frame = upstream.frame() => frame,
-                () = client.closed() => return End::ClientGone,
-            };
-            let piece = match frame {
-                None => {
-                    // Where a length was declared, the end was noted with its last byte.
-                    if self.length.is_some_and(|length| passed < length) {
-                        return End::BrokenOff;
-                    }
-                    if self.length.is_none() && !self.note_end(End::Complete).await {
-                        return End::BrokenOff;
-                    }
-                    return End::Complete;
-                }
-                Some(Err(_)) => return End::BrokenOff,
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(piece) => piece,
-                    Err(_) => continue,
-                },
-            };
-            passed += piece.len() as u64;
-            if !self.note_piece(&piece).await {
-                return End::BrokenOff;
-            }
-            // The client has the whole answer with this piece, so it is written first.
-            let is_last = self.length == Some(passed);
-            if is_last && !self.note_end(End::Complete).await {
-                return End::BrokenOff;
-            }
-            if client.send(Ok(piece)).await.is_err() {
-                return if is_last {
-                    End::Complete
-                } else {
-                    End::ClientGone
-                };
-            }
-            if is_last {
-                return End::Complete;
-            }
-        }
-    }
-
-    async fn note_piece(&self, piece: &Bytes) -> bool {
-        let Some(notes) = &self.notes else {
-            return true;
-        };
-        let after = *self.started.borrow();
-        let note = Note::Data {
-            x: self.x,
-            bytes: piece.clone(),
-            after,
-        };
-        notes.send(note).await.is_ok()
-    }
-
-    /// Notes the end and waits until it is written; whether it was.
-    async fn note_end(&self, end: End) -> bool {
-        let Some(notes) = &self.notes else {
-            return true;
-        };
-        let (written, is_written) = oneshot::channel();
-        let note = Note::End {
-            x: self.x,
-            end,
-            latency_ms: milliseconds(self.begun),
-            written: Some(written),
-        };
-        notes.send(note).await.is_ok() && is_written.await.is_ok()
-    }
-}
-
 /// An answer from the recording: the same status, headers and pieces, and the same end.
 pub(super) fn replay(
     shared: &Shared,
@@ -189,7 +74,10 @@ pub(super) fn replay(
     is_head: bool,
     active: Active,
 ) -> Response<AnswerBody> {
-    let is_whole = matches!(recorded.end, End::Complete | End::Unreachable);
+    let is_whole = matches!(
+        recorded.end,
+        End::Complete | End::Unreachable | End::Refused
+    );
     let status = recorded.status.unwrap_or(502);
     let chunks = rpc::rewrite(recorded, &received.body);
     let mut response = Response::new(AnswerBody::default());
@@ -227,7 +115,7 @@ pub(super) fn replay(
             }
         }
         match end {
-            End::Complete | End::Unreachable => {}
+            End::Complete | End::Unreachable | End::Refused => {}
             // A client that stays longer than the recorded one did sees nothing more.
             End::ClientGone if is_mcp => sender.closed().await,
             _ => {

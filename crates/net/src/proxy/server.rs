@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use runseal_core::canon::Value;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use super::answer::{self, AnswerBody};
 use super::forward::forward;
@@ -23,7 +23,7 @@ use super::upstream::{UpstreamClient, build_client};
 use super::{Mode, OnMiss, ProxyOptions, pump};
 use crate::NetError;
 use crate::matching::{Asked, BodyForm};
-use crate::recording::{Adapter, Note};
+use crate::recording::{Adapter, Note, Notes};
 use crate::redact::Redactor;
 
 /// The largest request that is taken.
@@ -37,11 +37,13 @@ pub(super) struct Shared {
     pub(super) options: ProxyOptions,
     library: Option<Mutex<Library>>,
     pub(super) redactor: Arc<Redactor>,
-    pub(super) notes: Option<mpsc::Sender<Note>>,
+    pub(super) notes: Option<Notes>,
     pub(super) client: UpstreamClient,
     pub(super) next: AtomicU64,
     pub(super) started: watch::Sender<u64>,
     active: watch::Sender<usize>,
+    /// Whether answers that are not over by now are cut off.
+    is_cut_off: AtomicBool,
 }
 
 /// Counts a request as under way until it is dropped.
@@ -52,6 +54,11 @@ impl Active {
     fn begin(shared: &Arc<Shared>) -> Self {
         shared.active.send_modify(|count| *count += 1);
         Self(Arc::clone(shared))
+    }
+
+    /// Whether the proxy ends without waiting for this request.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.0.is_cut_off.load(Ordering::Acquire)
     }
 }
 
@@ -68,7 +75,7 @@ impl Shared {
         options: ProxyOptions,
         library: Option<Library>,
         redactor: Arc<Redactor>,
-        notes: Option<mpsc::Sender<Note>>,
+        notes: Option<Notes>,
         first: u64,
     ) -> Result<Self, NetError> {
         Ok(Self {
@@ -80,6 +87,7 @@ impl Shared {
             next: AtomicU64::new(first),
             started: watch::Sender::new(0),
             active: watch::Sender::new(0),
+            is_cut_off: AtomicBool::new(false),
         })
     }
 
@@ -93,6 +101,7 @@ impl Shared {
         let mut active = self.active.subscribe();
         let idle = active.wait_for(|count| *count == 0);
         let _ = tokio::time::timeout(patience, idle).await;
+        self.is_cut_off.store(true, Ordering::Release);
     }
 
     /// Answered from the recording, never asked for, and misses.
@@ -115,7 +124,7 @@ impl Shared {
     pub(super) async fn note(&self, note: Note) -> bool {
         match &self.notes {
             None => true,
-            Some(notes) => notes.send(note).await.is_ok(),
+            Some(notes) => notes.send(note).await,
         }
     }
 }

@@ -10,9 +10,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{CanonError, Dialect, ObjectWriter, Value, canonical_bytes};
+use runseal_core::canon::{
+    CanonError, Dialect, ObjectWriter, ReadOptions, Value, canonical_bytes, parse_document,
+};
 use runseal_core::digest::Digest;
 use runseal_core::formats::model_io::MAX_INTERACTIONS;
+use runseal_core::formats::model_io::bodies::held_body;
 use runseal_engine::atomic::{self, WriteError};
 
 use super::journal::JournalReader;
@@ -203,8 +206,21 @@ impl Making<'_> {
         out.flush().map_err(NetError::write(&part.path))
     }
 
-    /// Large bodies of the parent, which this recording goes on naming.
+    /// Large bodies of the parent, which this recording goes on naming. One out of a pack holds them
+    /// itself.
     fn copy_bodies(&mut self, parent: &Path) -> Result<(), NetError> {
+        let bytes = fs::read(parent).map_err(NetError::read(parent))?;
+        if let Ok(document) = parse_document(&bytes, &ReadOptions::TEXT) {
+            let root = document.root();
+            let held = root.get("bodies");
+            for (name, _) in held.iter().flat_map(|held| held.members()) {
+                let digest = Digest::parse_hex(&name.to_lossy()).ok();
+                let body = digest.and_then(|digest| held_body(root, &digest)?);
+                if let Some(body) = body {
+                    self.put_body(&body)?;
+                }
+            }
+        }
         let (from, to) = (bodies_path(parent), bodies_path(self.output));
         if from == to {
             return Ok(());
@@ -289,10 +305,7 @@ impl Making<'_> {
                         return Ok(());
                     }
                     let text = line.strip_suffix(b"\n").unwrap_or(&line);
-                    let document = runseal_core::canon::parse_document(
-                        text,
-                        &runseal_core::canon::ReadOptions::TEXT,
-                    );
+                    let document = parse_document(text, &ReadOptions::TEXT);
                     let document =
                         document.map_err(|error| NetError::System(error.kind.to_string()))?;
                     list.element(document.root())?;
@@ -319,8 +332,9 @@ impl Making<'_> {
             .map(PathBuf::as_path)
             .chain([interactions])
         {
-            let bytes = fs::read(path).map_err(NetError::read(path))?;
-            if let Some((kind, offset)) = redactor.find_known(&bytes) {
+            let file = fs::File::open(path).map_err(NetError::read(path))?;
+            let found = redactor.find_known_in(file).map_err(NetError::read(path))?;
+            if let Some((kind, offset)) = found {
                 return Err(NetError::Secret {
                     path: self.output.to_owned(),
                     kind,

@@ -14,16 +14,19 @@ pub enum End {
     ClientGone,
     /// There was none: the upstream could not be reached.
     Unreachable,
+    /// The proxy refused to ask the upstream.
+    Refused,
     /// The recording ended before it did.
     Unfinished,
 }
 
 impl End {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Complete,
         Self::BrokenOff,
         Self::ClientGone,
         Self::Unreachable,
+        Self::Refused,
         Self::Unfinished,
     ];
 
@@ -34,6 +37,7 @@ impl End {
             Self::BrokenOff => "broken-off",
             Self::ClientGone => "client-gone",
             Self::Unreachable => "unreachable",
+            Self::Refused => "refused",
             Self::Unfinished => "unfinished",
         }
     }

@@ -6,12 +6,11 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::model_io::{MAX_RESPONSE_BYTES, MAX_SESSION_BYTES};
 use runseal_core::formats::run_bundle::outputs::find_changed_integers;
 
-use super::Adapter;
 use super::document::Making;
 use super::exchange::{End, Exchange, headers_value};
 use crate::NetError;
 use crate::matching::{Asked, BodyForm, compute_key};
-use runseal_core::formats::model_io::reading::{Api, Reading};
+use runseal_core::formats::model_io::reading::{Api, LARGEST_READ, Reading};
 
 /// Requests up to this size stand in the document.
 const LARGEST_REQUEST: usize = 1_000_000;
@@ -28,13 +27,10 @@ impl Making<'_> {
             BodyForm::Json(value) => Some(value),
             _ => None,
         };
-        let api = match self.session.adapter {
-            Adapter::HttpProxy => Api::of_request(&asked.path, json),
-            Adapter::McpStdio | Adapter::McpHttp => Api::Mcp,
-        };
-        let answered = exchange.header("content-type").unwrap_or_default();
-        let reading = Reading::of_answer(api, answered, &exchange.body);
-        self.models.extend(reading.model.clone());
+        let api = Api::of_exchange(self.session.adapter.name(), &asked.path, json);
+        let reading = self.read(api, exchange)?;
+        self.models
+            .extend(reading.as_ref().and_then(|reading| reading.model.clone()));
         let request = self.request_value(exchange, &asked)?;
         let (response, content) = self.response_value(exchange)?;
         let key = compute_key(&asked.form(&self.session.volatile));
@@ -49,21 +45,51 @@ impl Making<'_> {
             ("request", request),
             ("response", response),
         ]);
-        let mut read = reading.to_value(api);
-        if let Some(redactor) = self.redactor {
-            redactor.redact_value(&mut read);
+        if let Some(latency_ms) = exchange.latency_ms {
+            value.insert("latency_ms", latency_ms);
         }
-        value.insert("reading", read);
+        let Some(reading) = reading else {
+            return Ok(value);
+        };
+        value.insert("reading", reading.to_value(api));
         for (name, count) in [
             ("tokens_input", reading.tokens_input),
             ("tokens_output", reading.tokens_output),
-            ("latency_ms", exchange.latency_ms),
         ] {
             if let Some(count) = count {
                 value.insert(name, count);
             }
         }
         Ok(value)
+    }
+
+    /// What the answer says. Put together it may show a secret that its pieces did not: one that is
+    /// known must not be kept; where it only looks like one, the pieces are left to themselves.
+    fn read(&mut self, api: Api, exchange: &Exchange) -> Result<Option<Reading>, NetError> {
+        if exchange.body.len() as u64 > LARGEST_READ {
+            self.gap_of(exchange, "is too large for its answer to be read");
+            return Ok(None);
+        }
+        let answered = exchange.header("content-type").unwrap_or_default();
+        let reading = Reading::of_answer(api, answered, &exchange.body);
+        let Some(redactor) = self.redactor else {
+            return Ok(Some(reading));
+        };
+        let mut value = reading.to_value(api);
+        let text = canonical_bytes(&value, Dialect::Kernel).unwrap_or_default();
+        if let Some((kind, offset)) = redactor.find_known(&text) {
+            return Err(NetError::Secret {
+                path: self.output.to_owned(),
+                kind,
+                offset,
+            });
+        }
+        if redactor.redact_value(&mut value) {
+            let gap = "may have a secret that is spread over its pieces; it was not read";
+            self.gap_of(exchange, gap);
+            return Ok(None);
+        }
+        Ok(Some(reading))
     }
 
     fn request_value(&mut self, exchange: &Exchange, asked: &Asked) -> Result<Value, NetError> {
@@ -116,6 +142,9 @@ impl Making<'_> {
         match exchange.end {
             End::Complete | End::ClientGone => {}
             End::BrokenOff => self.gap_of(exchange, "was broken off by the upstream"),
+            End::Refused => {
+                self.gap_of(exchange, "was refused: the policy does not allow its model")
+            }
             End::Unreachable => {
                 self.gap_of(exchange, "got no answer: the upstream was not reached")
             }

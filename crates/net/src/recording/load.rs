@@ -1,13 +1,13 @@
 //! Reading a recording, to answer from it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64ct::{Base64, Encoding};
 use bytes::Bytes;
 use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
 use runseal_core::digest::{ContentHash, Digest};
-use runseal_core::formats::model_io::bodies::BodyFacts;
+use runseal_core::formats::model_io::bodies::{BodyFacts, held_body};
 use runseal_core::formats::model_io::{ModelIoView, compute_model_io_hash, verify_model_io};
 use runseal_core::verify::Level;
 use runseal_engine::survey::{FolderFiles, LocalFiles};
@@ -87,7 +87,7 @@ impl Recording {
         };
         let bytes = fs::read(path).map_err(NetError::read(path))?;
         let document = parse_document(&bytes, &ReadOptions::TEXT)
-            .map_err(|error| fault(format!("{} {}", error.kind, error.position)))?;
+            .map_err(|error| fault(format!("{}, {}", error.kind, error.position)))?;
         let root = document.root();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let facts = BodyFacts::collect(root, &FolderFiles::of_document(&LocalFiles, path), &name);
@@ -109,7 +109,12 @@ impl Recording {
             .get("interactions")
             .into_iter()
             .flat_map(|list| list.items());
-        let bodies = bodies_path(path);
+        let folder = bodies_path(path);
+        let bodies = |digest: &Digest| match held_body(root, digest) {
+            Some(held) => held.ok_or_else(|| format!("body {digest} cannot be read")),
+            None => fs::read(folder.join(digest.to_string()))
+                .map_err(|error| format!("body {digest}: {error}")),
+        };
         let interactions = list
             .enumerate()
             .map(|(at, node)| {
@@ -129,11 +134,14 @@ impl Recording {
     }
 }
 
+/// Reads a large body, by its hash.
+type ReadBody<'r> = &'r dyn Fn(&Digest) -> Result<Vec<u8>, String>;
+
 fn text(node: Node<'_>, name: &str) -> Option<String> {
     Some(node.get(name)?.as_str()?.into_owned())
 }
 
-fn parse_interaction(node: Node<'_>, bodies: &Path) -> Result<Recorded, String> {
+fn parse_interaction(node: Node<'_>, bodies: ReadBody<'_>) -> Result<Recorded, String> {
     let request = node.get("request").ok_or("it has no request")?;
     let response = node.get("response").ok_or("it has no response")?;
     let asked = parse_asked(request, bodies)?;
@@ -165,7 +173,7 @@ fn parse_interaction(node: Node<'_>, bodies: &Path) -> Result<Recorded, String> 
     })
 }
 
-fn parse_asked(request: Node<'_>, bodies: &Path) -> Result<Asked, String> {
+fn parse_asked(request: Node<'_>, bodies: ReadBody<'_>) -> Result<Asked, String> {
     let file = match request.get("body_file") {
         Some(file) => Some(read_file(file, bodies)?),
         None => None,
@@ -173,7 +181,7 @@ fn parse_asked(request: Node<'_>, bodies: &Path) -> Result<Asked, String> {
     Ok(Asked::parse(request, file.as_deref())?)
 }
 
-fn parse_body(node: Node<'_>, response: Node<'_>, bodies: &Path) -> Result<Vec<u8>, String> {
+fn parse_body(node: Node<'_>, response: Node<'_>, bodies: ReadBody<'_>) -> Result<Vec<u8>, String> {
     if let Some(file) = response.get("body_file") {
         return read_file(file, bodies);
     }
@@ -187,11 +195,10 @@ fn parse_body(node: Node<'_>, response: Node<'_>, bodies: &Path) -> Result<Vec<u
 
 /// Reads a large body and compares its hash. Only the hash says where it lies: no path of the
 /// document is followed.
-fn read_file(file: Node<'_>, bodies: &Path) -> Result<Vec<u8>, String> {
+fn read_file(file: Node<'_>, bodies: ReadBody<'_>) -> Result<Vec<u8>, String> {
     let hash = text(file, "sha256").ok_or("a body has no hash")?;
     let digest = Digest::parse_hex(&hash).map_err(|_| "a body's hash is none")?;
-    let path: PathBuf = bodies.join(digest.to_string());
-    let bytes = fs::read(&path).map_err(|error| format!("body {digest}: {error}"))?;
+    let bytes = bodies(&digest)?;
     if Digest::of(&bytes) != digest {
         return Err(format!(
             "body {digest} has another hash: {}",

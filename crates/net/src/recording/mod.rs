@@ -10,6 +10,7 @@ mod exchange;
 mod interaction;
 mod journal;
 mod load;
+mod notes;
 mod recorder;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ pub use document::{Finished, Finishing, finish_recording};
 pub use exchange::{End, Exchange};
 pub use journal::{Journal, JournalReader};
 pub use load::{Recorded, Recording};
-pub use recorder::{Note, Recorder, RequestNote};
+pub use notes::{Note, Notes, RequestNote};
+pub use recorder::Recorder;
 
 /// Where the journal of a recording lies.
 pub fn journal_path(recording: &Path) -> PathBuf {

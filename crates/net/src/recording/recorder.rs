@@ -3,117 +3,60 @@
 //! end of an answer waits until the recorder has it, so that no client saw an answer that a killed
 //! program lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use bytes::Bytes;
 use runseal_core::canon::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use super::exchange::{End, headers_value, insert_bytes};
+use super::exchange::{headers_value, insert_bytes};
 use super::journal::Journal;
+use super::notes::{Note, Notes, RequestNote};
 use crate::NetError;
-use crate::redact::{BodyKind, Redactor, Released, Window};
+use crate::redact::{Redactor, Released, Window};
 
-/// Notes that wait at the most; beyond that, whoever tells waits.
-const QUEUE: usize = 512;
-/// Notes that are handed to the system together at the most.
-const TOGETHER: usize = 64;
-
-/// A request as it came, secrets included.
-#[derive(Debug)]
-pub struct RequestNote {
-    /// The method.
-    pub method: String,
-    /// The path.
-    pub path: String,
-    /// The query.
-    pub query: Option<String>,
-    /// The headers.
-    pub headers: Vec<(String, Vec<u8>)>,
-    /// The body.
-    pub body: Bytes,
-}
-
-/// Something to be written down about exchange `x`.
-#[derive(Debug)]
-pub enum Note {
-    /// A request.
-    Request {
-        /// The exchange.
-        x: u64,
-        /// What was asked.
-        request: Box<RequestNote>,
-    },
-    /// The beginning of an answer.
-    Head {
-        /// The exchange.
-        x: u64,
-        /// The status; none for transports that have none.
-        status: Option<u16>,
-        /// The headers.
-        headers: Vec<(String, Vec<u8>)>,
-        /// How the body is to be read.
-        kind: BodyKind,
-    },
-    /// A piece of an answer.
-    Data {
-        /// The exchange.
-        x: u64,
-        /// The piece.
-        bytes: Bytes,
-        /// How many requests had begun when it came.
-        after: u64,
-    },
-    /// The end of an answer.
-    End {
-        /// The exchange.
-        x: u64,
-        /// How it ended.
-        end: End,
-        /// Milliseconds since the request.
-        latency_ms: Option<u64>,
-        /// Told once everything about the exchange is written.
-        written: Option<oneshot::Sender<bool>>,
-    },
-    /// Something that the recording cannot have seen.
-    Gap(String),
-}
+/// Notes that are handed to the system together at the most, and their bytes.
+const TOGETHER: usize = 256;
+const BYTES_TOGETHER: usize = 256 << 10;
 
 /// A running recorder.
 #[derive(Debug)]
 pub struct Recorder {
-    sender: mpsc::Sender<Note>,
+    notes: Notes,
     worker: JoinHandle<Result<(), NetError>>,
 }
 
 impl Recorder {
     /// Starts writing to `journal`.
     pub fn start(journal: Journal, redactor: Arc<Redactor>) -> Self {
-        let (sender, receiver) = mpsc::channel(QUEUE);
+        let notes = Notes::new();
+        let told = notes.clone();
         let worker = std::thread::spawn(move || {
             let mut writer = Writer {
                 journal,
                 redactor,
                 open: BTreeMap::new(),
+                touched: BTreeSet::new(),
                 ended: Vec::new(),
             };
-            let written = writer.run(receiver);
+            let written = writer.run(&told);
+            // Where a write failed, whoever tells or waits learns it by that.
+            told.abandon();
             written.map_err(NetError::write(writer.journal.path()))
         });
-        Self { sender, worker }
+        Self { notes, worker }
     }
 
     /// Where notes are told.
-    pub fn sender(&self) -> mpsc::Sender<Note> {
-        self.sender.clone()
+    pub fn notes(&self) -> Notes {
+        self.notes.clone()
     }
 
-    /// Writes what was told and ends. All other senders must be gone.
+    /// Writes what was told and ends; what is told from now on is not written.
     pub fn finish(self) -> Result<(), NetError> {
-        drop(self.sender);
+        self.notes.close();
         match self.worker.join() {
             Ok(result) => result,
             Err(_) => Err(NetError::System("the recorder stopped".to_owned())),
@@ -125,28 +68,49 @@ struct Writer {
     journal: Journal,
     redactor: Arc<Redactor>,
     open: BTreeMap<u64, Window>,
+    /// Exchanges of which something came that was not looked at yet.
+    touched: BTreeSet<u64>,
     /// Who waits for the end of an exchange to be written.
     ended: Vec<oneshot::Sender<bool>>,
 }
 
 impl Writer {
-    /// Where a write fails, the receiver is dropped: whoever tells or waits learns it by that.
-    fn run(&mut self, mut notes: mpsc::Receiver<Note>) -> io::Result<()> {
-        while let Some(note) = notes.blocking_recv() {
-            self.take(note)?;
-            // What waits already goes to the system with it; nobody waits for long.
-            for _ in 1..TOGETHER {
-                let Ok(note) = notes.try_recv() else { break };
-                self.take(note)?;
+    fn run(&mut self, told: &Notes) -> io::Result<()> {
+        let mut has_worked = false;
+        while let Some(batch) = told.take(has_worked) {
+            has_worked = true;
+            let mut notes = batch.notes.into_iter().peekable();
+            while notes.peek().is_some() {
+                let mut bytes = 0;
+                for note in notes.by_ref().take(TOGETHER) {
+                    bytes += note.size();
+                    self.take(note)?;
+                    if bytes > BYTES_TOGETHER {
+                        break;
+                    }
+                }
+                self.write_touched()?;
+                self.journal.flush()?;
+                for written in self.ended.drain(..) {
+                    // The connection may be gone by now.
+                    let _ = written.send(true);
+                }
             }
-            self.journal.flush()?;
-            for written in self.ended.drain(..) {
-                // The connection may be gone by now.
-                let _ = written.send(true);
-            }
+            told.make_room(batch.size);
         }
         self.journal.append(&Value::object([("t", "finish")]))?;
         self.journal.sync()
+    }
+
+    /// Writes what may be written of all that came.
+    fn write_touched(&mut self) -> io::Result<()> {
+        for x in std::mem::take(&mut self.touched) {
+            if let Some(open) = self.open.get_mut(&x) {
+                let released = open.let_go(&self.redactor);
+                self.write_data(x, &released)?;
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, note: Note) -> io::Result<()> {
@@ -168,11 +132,11 @@ impl Writer {
                 ]))
             }
             Note::Data { x, bytes, after } => {
-                let Some(open) = self.open.get_mut(&x) else {
-                    return Ok(());
-                };
-                let released = open.push(&self.redactor, &bytes, after);
-                self.write_data(x, &released)
+                if let Some(open) = self.open.get_mut(&x) {
+                    open.add(&bytes, after);
+                    self.touched.insert(x);
+                }
+                Ok(())
             }
             Note::End {
                 x,

@@ -1,33 +1,56 @@
 //! Secrets that a model says piece by piece: each event of a stream has a few characters, and only
 //! together are they a secret.
 //!
-//! Events are held back while what was said last may be the beginning of one, which ends at the next
-//! space, quote or character outside ASCII; then the pieces are looked at as one text, and a secret
-//! in it is taken out of the events that it is spread over.
+//! Of each text that a stream is in the middle of, the last words are held back while they may be the
+//! beginning of a secret, which ends at the next space, quote or character outside ASCII. The pieces
+//! are looked at as one text, and a secret in it is taken out of the events that it is spread over.
+//! How much is held is bounded, for each text and for all of them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use memchr::memmem;
 use runseal_core::canon::{
-    Dialect, Kind, Node, ReadOptions, Step, Value, canonical_bytes, locate, parse_document,
+    Dialect, Kind, Node, ReadOptions, Value, canonical_bytes, parse_document,
 };
 
+use super::kinds::SECRET_MEMBERS;
 use super::{Edit, Redactor};
 
 /// What is held of one text at the most while it may still become a secret.
 const MOST_HELD: usize = 16 << 10;
+/// What stays of a text that was longer.
+const KEPT_HELD: usize = MOST_HELD / 2;
+/// What is remembered of a text that was let go, to understand what follows.
+const REMEMBERED: usize = 64;
 
-/// One piece of a text: which text, where its JSON string stands in the stream, what it says.
+/// One piece of a text.
 #[derive(Debug)]
 struct Piece {
+    /// Where its event begins in the window.
+    event: usize,
+    /// Where its JSON string stands in the window, with its quotes.
     literal: Range<usize>,
+    /// How many bytes of the text it is.
+    length: usize,
+}
+
+/// One text: what is held of it.
+#[derive(Debug, Default)]
+struct Lane {
+    /// The end of what was let go.
+    before: String,
+    /// What is held.
     text: String,
+    pieces: Vec<Piece>,
+    /// Up to where no end of a word was found.
+    searched: usize,
 }
 
 /// The texts that a stream is in the middle of, by their place in the events.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    lanes: BTreeMap<String, Vec<Piece>>,
+    lanes: BTreeMap<String, Lane>,
 }
 
 impl Lanes {
@@ -40,74 +63,165 @@ impl Lanes {
         let Ok(document) = parse_document(data.as_bytes(), &ReadOptions::default()) else {
             return;
         };
-        let mut paths: Vec<(String, Vec<Step>, String)> = Vec::new();
-        collect(document.root(), &mut paths);
-        let steps: Vec<&[Step]> = paths.iter().map(|(_, path, _)| path.as_slice()).collect();
-        let places = locate(data, &steps);
-        for ((lane, _, text), place) in paths.into_iter().zip(places) {
-            if let Some(place) = place {
-                let literal = at + offset + place.start..at + offset + place.end;
-                self.lanes
-                    .entry(lane)
-                    .or_default()
-                    .push(Piece { literal, text });
+        collect(document.root(), &mut |name, node| {
+            let (Some(text), Some(place)) = (node.as_str(), node.string_place()) else {
+                return;
+            };
+            if text.is_empty() {
+                return;
             }
+            if !self.lanes.contains_key(name) {
+                self.lanes.insert(name.to_owned(), Lane::default());
+            }
+            if let Some(lane) = self.lanes.get_mut(name) {
+                lane.text.push_str(&text);
+                lane.pieces.push(Piece {
+                    event: at,
+                    literal: at + offset + place.start - 1..at + offset + place.end + 1,
+                    length: text.len(),
+                });
+            }
+        });
+    }
+
+    /// Settles what cannot go on any more, and whatever events before `forced` say: adds the edits that
+    /// take secrets out of it. Pieces that lie in `edits` were dealt with before.
+    pub(super) fn settle(&mut self, redactor: &Redactor, forced: usize, edits: &mut Vec<Edit>) {
+        for lane in self.lanes.values_mut() {
+            lane.settle(redactor, forced, edits);
+        }
+        // What a text ended with is kept only as long as the text itself may be.
+        if self.lanes.len() > 64 {
+            self.lanes.retain(|_, lane| !lane.pieces.is_empty());
         }
     }
 
-    /// Whether one of the texts may go on with the rest of a secret.
-    pub(super) fn is_open(&self) -> bool {
-        self.lanes.values().any(|pieces| {
-            let length: usize = pieces.iter().map(|piece| piece.text.len()).sum();
-            if length > MOST_HELD {
-                return false;
-            }
-            let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-            may_go_on(&text)
-        })
+    /// The first event that something is held of.
+    pub(super) fn first_held(&self) -> Option<usize> {
+        let firsts = self.lanes.values().filter_map(|lane| lane.pieces.first());
+        firsts.map(|piece| piece.event).min()
     }
 
-    /// Forgets the texts; gives the edits that take secrets out of their pieces. Pieces that lie
-    /// in `edited` were dealt with before.
-    pub(super) fn settle(&mut self, redactor: &Redactor, edited: &[Edit]) -> Vec<Edit> {
-        let mut edits = Vec::new();
-        for pieces in std::mem::take(&mut self.lanes).into_values() {
-            let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-            let found = redactor.find(text.as_bytes());
-            if found.is_empty() {
+    /// The window lets its first `by` bytes go.
+    pub(super) fn shift(&mut self, by: usize) {
+        for piece in self.lanes.values_mut().flat_map(|lane| &mut lane.pieces) {
+            piece.event -= by;
+            piece.literal.start -= by;
+            piece.literal.end -= by;
+        }
+    }
+}
+
+impl Lane {
+    fn settle(&mut self, redactor: &Redactor, forced: usize, edits: &mut Vec<Edit>) {
+        let safe = safe_end(&self.text, self.searched);
+        let is_long = self.text.len() > MOST_HELD;
+        let mut must = 0;
+        for piece in &self.pieces {
+            let is_over = is_long && self.text.len() - must > KEPT_HELD;
+            if piece.event >= forced && !is_over {
+                break;
+            }
+            must += piece.length;
+        }
+        if safe == 0 && must == 0 {
+            self.searched = self.text.len();
+            return;
+        }
+        let whole = format!("{}{}", self.before, self.text);
+        let base = self.before.len();
+        let found = redactor.find(whole.as_bytes());
+        let end = self.find_end(safe, must, base, &found);
+        let count = self.count_pieces(end);
+        let mut at = base;
+        let settled: Vec<Piece> = self.pieces.drain(..count).collect();
+        for piece in settled {
+            let range = at..at + piece.length;
+            at = range.end;
+            let overlaps = |edit: &Edit| {
+                edit.range.start < piece.literal.end && piece.literal.start < edit.range.end
+            };
+            if found.is_empty() || edits.iter().any(overlaps) {
                 continue;
             }
-            let mut at = 0;
-            for piece in pieces {
-                let range = at..at + piece.text.len();
-                at = range.end;
-                let is_done = edited.iter().any(|edit| {
-                    edit.range.start < piece.literal.end && piece.literal.start < edit.range.end
-                });
-                if is_done {
-                    continue;
-                }
-                let kept = cut(&piece.text, range.start, &found);
-                if kept == piece.text {
-                    continue;
-                }
-                let literal = canonical_bytes(&Value::from(kept), Dialect::Kernel);
-                let literal = literal.unwrap_or_else(|_| b"\"\"".to_vec());
-                let kind = found.first().map(|edit| edit.kind.clone());
-                edits.push(Edit {
-                    range: piece.literal,
-                    kind: kind.unwrap_or_default(),
-                    placeholder: String::from_utf8_lossy(&literal).into_owned(),
-                    is_new: false,
-                });
+            let text = whole.get(range.clone()).unwrap_or_default();
+            let kept = cut(text, range.start, &found);
+            if kept == text {
+                continue;
             }
-            for edit in &found {
-                if let Some(secret) = text.as_bytes().get(edit.range.clone()) {
-                    redactor.learn(&edit.kind, secret);
-                }
+            let literal = canonical_bytes(&Value::from(kept), Dialect::Kernel);
+            let literal = literal.unwrap_or_else(|_| b"\"\"".to_vec());
+            edits.push(Edit {
+                range: piece.literal,
+                kind: String::new(),
+                placeholder: String::from_utf8_lossy(&literal).into_owned(),
+                is_new: false,
+            });
+            let begun = found
+                .iter()
+                .filter(|edit| range.contains(&edit.range.start));
+            begun.for_each(|edit| redactor.count(&edit.kind));
+        }
+        for edit in found.iter().filter(|edit| edit.range.end <= at) {
+            if let Some(secret) = whole.as_bytes().get(edit.range.clone()) {
+                redactor.learn(&edit.kind, secret);
             }
         }
-        edits
+        self.text.drain(..at - base);
+        self.searched = self.text.len();
+        let mut from = at.saturating_sub(REMEMBERED);
+        while !whole.is_char_boundary(from) {
+            from += 1;
+        }
+        self.before = whole.get(from..at).unwrap_or_default().to_owned();
+    }
+
+    /// Where to let go up to, in the held text: up to the last safe place before which every secret is
+    /// whole, and at least what must go, with the secrets that reach into it.
+    fn find_end(&self, safe: usize, must: usize, base: usize, found: &[Edit]) -> usize {
+        let mut end = self.start_of_piece(safe);
+        // From the last one: each that moves the end back may put it into the one before.
+        for edit in found.iter().rev() {
+            if edit.range.start < base + end && base + end < edit.range.end {
+                end = self.start_of_piece(edit.range.start.saturating_sub(base));
+            }
+        }
+        if end >= must {
+            return end;
+        }
+        let mut end = must;
+        for edit in found {
+            if edit.range.start < base + end && base + end < edit.range.end {
+                end = edit.range.end - base;
+            }
+        }
+        end
+    }
+
+    /// The last start of a piece, or the end of all, that is not behind `at`.
+    fn start_of_piece(&self, at: usize) -> usize {
+        let mut start = 0;
+        for piece in &self.pieces {
+            if start + piece.length > at {
+                break;
+            }
+            start += piece.length;
+        }
+        start
+    }
+
+    /// How many pieces reach up to `end`.
+    fn count_pieces(&self, end: usize) -> usize {
+        let mut start = 0;
+        let mut count = 0;
+        for piece in &self.pieces {
+            if start >= end {
+                break;
+            }
+            start += piece.length;
+            count += 1;
+        }
+        count
     }
 }
 
@@ -126,114 +240,129 @@ fn cut(piece: &str, start: usize, found: &[Edit]) -> String {
     kept
 }
 
-/// Whether the end of a text may be the beginning of a secret.
-fn may_go_on(text: &str) -> bool {
-    if let Some(begin) = text.rfind("-----BEGIN ")
-        && text
-            .get(begin..)
-            .is_some_and(|rest| !rest.contains("-----END ") || rest.matches("-----").count() < 4)
-    {
+/// The last place in `text`, behind `searched`, up to which no secret can go on; 0 where there is none.
+fn safe_end(text: &str, searched: usize) -> usize {
+    let mut limit = text.len();
+    // A private key goes on over spaces and ends of lines.
+    if let Some(begin) = memmem::rfind(text.as_bytes(), b"-----BEGIN ") {
+        let armour = text.get(begin..).unwrap_or_default();
+        if !armour.contains("-----END ") || armour.matches("-----").count() < 4 {
+            limit = begin;
+        }
+    }
+    let held = text.get(..limit).unwrap_or_default();
+    for (at, character) in held.char_indices().rev() {
+        let end = at + character.len_utf8();
+        if end <= searched {
+            break;
+        }
+        let goes_on = character.is_ascii_graphic() && !"\"'<>(){}[],;".contains(character);
+        if !goes_on && !announces(held.get(..end).unwrap_or_default()) {
+            return end;
+        }
+    }
+    0
+}
+
+/// Whether a text ends with what a secret comes after: a sign, a scheme, a telling name.
+fn announces(text: &str) -> bool {
+    let text = text.trim_end_matches([' ', '\t', '\\', '"', '\'']);
+    if text.ends_with([':', '=']) || text.ends_with("Bearer") {
         return true;
     }
-    let trimmed = text.trim_end_matches([' ', '\t', '\\', '"', '\'']);
-    if trimmed.ends_with([':', '=']) || trimmed.ends_with("Bearer") {
-        return true;
-    }
-    let Some(last) = text.chars().next_back() else {
-        return false;
+    let ends_with = |name: &&str| {
+        let start = text.len().checked_sub(name.len());
+        let last = start.and_then(|start| text.get(start..));
+        last.is_some_and(|last| last.replace('-', "_").eq_ignore_ascii_case(name))
     };
-    last.is_ascii_graphic() && !"\"'<>(){}[],;".contains(last)
+    // Names are longer than most last words; few texts come this far.
+    let last = text.as_bytes().last().map(u8::to_ascii_lowercase);
+    last.is_some_and(|last| b"dnyt".contains(&last)) && SECRET_MEMBERS.iter().any(ends_with)
 }
 
 /// The data of an event that has one line of it, and its place in the event.
 fn single_data_line(event: &[u8]) -> Option<(&str, usize)> {
-    let event = std::str::from_utf8(event).ok()?;
     let mut found = None;
     let mut at = 0;
-    for line in event.split_inclusive(['\n', '\r']) {
-        if let Some(rest) = line.strip_prefix("data:") {
-            let data = rest.trim_start_matches(' ');
-            let offset = at + line.len() - data.len();
+    while at < event.len() {
+        let rest = event.get(at..).unwrap_or_default();
+        let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        if let Some(data) = rest.get(..end).and_then(|line| line.strip_prefix(b"data:")) {
             if found.is_some() {
                 return None;
             }
-            found = Some((data.trim_end_matches(['\n', '\r']), offset));
+            let spaces = data.iter().take_while(|byte| **byte == b' ').count();
+            found = Some((data.get(spaces..).unwrap_or_default(), at + 5 + spaces));
         }
-        at += line.len();
+        at += end + 1;
     }
-    found
+    let (data, offset) = found?;
+    Some((std::str::from_utf8(data).ok()?, offset))
 }
 
-/// The strings of an event that go on from event to event: those below `delta`, and `text` of a
-/// choice. A name for the text, its path, its characters.
-fn collect(root: Node<'_>, paths: &mut Vec<(String, Vec<Step>, String)>) {
-    let mut name = String::new();
-    for member in ["item_id", "output_index", "content_index", "index"] {
-        if let Some(node) = root.get(member) {
-            name.push_str(&scalar(node));
+/// Gives the strings of an event that go on from event to event: those below `delta`, and `text` of a
+/// choice; each with a name for its text.
+fn collect<'n>(root: Node<'n>, give: &mut dyn FnMut(&str, Node<'n>)) {
+    if let Some(delta) = root.get("delta") {
+        let mut name = String::new();
+        for member in ["item_id", "output_index", "content_index", "index"] {
+            if let Some(node) = root.get(member) {
+                push_scalar(&mut name, node);
+            }
+            name.push('/');
+        }
+        descend(delta, &mut name, give);
+    }
+    let choices = root.get("choices");
+    for choice in choices.iter().flat_map(|list| list.items()) {
+        let mut name = String::from("choice ");
+        if let Some(index) = choice.get("index") {
+            push_scalar(&mut name, index);
         }
         name.push('/');
-    }
-    if let Some(delta) = root.get("delta") {
-        descend(delta, &name, vec![Step::from("delta")], paths);
-    }
-    let choices = root
-        .get("choices")
-        .into_iter()
-        .flat_map(|list| list.items());
-    for (at, choice) in choices.enumerate() {
-        let index = choice.get("index").map(scalar).unwrap_or_default();
-        let name = format!("choice {index}/");
         for member in ["delta", "text"] {
             if let Some(node) = choice.get(member) {
-                let path = vec![Step::from("choices"), Step::from(at), Step::from(member)];
-                descend(node, &name, path, paths);
+                descend(node, &mut name, give);
             }
         }
     }
 }
 
-fn descend(
-    node: Node<'_>,
-    name: &str,
-    path: Vec<Step>,
-    paths: &mut Vec<(String, Vec<Step>, String)>,
-) {
+fn descend<'n>(node: Node<'n>, name: &mut String, give: &mut dyn FnMut(&str, Node<'n>)) {
+    let before = name.len();
     match node.kind() {
-        Kind::String => {
-            if let Some(text) = node.as_str() {
-                paths.push((name.to_owned(), path, text.into_owned()));
-            }
-        }
+        Kind::String => give(name, node),
         Kind::Array => {
             for (at, item) in node.items().enumerate() {
-                let index = item.get("index").map(scalar);
-                let name = format!("{name}{}/", index.unwrap_or_else(|| at.to_string()));
-                let mut path = path.clone();
-                path.push(Step::from(at));
-                descend(item, &name, path, paths);
+                match item.get("index") {
+                    Some(index) => push_scalar(name, index),
+                    None => name.push_str(&at.to_string()),
+                }
+                name.push('/');
+                descend(item, name, give);
+                name.truncate(before);
             }
         }
         Kind::Object => {
             for (key, member) in node.members() {
-                let key = key.to_lossy().into_owned();
-                if ["type", "role", "id", "name", "stop_reason"].contains(&key.as_str()) {
+                let key = key.to_lossy();
+                if ["type", "role", "id", "name", "stop_reason"].contains(&key.as_ref()) {
                     continue;
                 }
-                let name = format!("{name}{key}/");
-                let mut path = path.clone();
-                path.push(Step::from(key.as_str()));
-                descend(member, &name, path, paths);
+                name.push_str(&key);
+                name.push('/');
+                descend(member, name, give);
+                name.truncate(before);
             }
         }
         _ => {}
     }
 }
 
-fn scalar(node: Node<'_>) -> String {
+fn push_scalar(name: &mut String, node: Node<'_>) {
     match node.as_number() {
-        Some(number) => number.text().to_owned(),
-        None => node.as_lossy_str().unwrap_or_default().into_owned(),
+        Some(number) => name.push_str(number.text()),
+        None => name.push_str(&node.as_lossy_str().unwrap_or_default()),
     }
 }
 

@@ -277,18 +277,7 @@ fn named_value(bytes: &[u8], name: Range<usize>) -> Option<Range<usize>> {
 }
 
 pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    // The first byte of each needle here is rare in prose.
-    let first = *needle.first()?;
-    let mut base = 0;
-    while let Some(at) = rest.get(base..)?.iter().position(|byte| *byte == first) {
-        let place = base + at;
-        if rest.get(place..)?.starts_with(needle) {
-            return Some(from + place);
-        }
-        base = place + 1;
-    }
-    None
+    Some(from + memchr::memmem::find(bytes.get(from..)?, needle)?)
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ const MOST: usize = 20_000;
 pub(super) struct Known {
     values: BTreeSet<Vec<u8>>,
     levels: Vec<Level>,
+    /// The length of the longest form.
+    longest: usize,
 }
 
 #[derive(Debug)]
@@ -66,6 +68,8 @@ impl Known {
                 placeholder: placeholder.to_owned(),
             })
             .collect();
+        let lengths = forms.iter().map(|form| form.bytes.len());
+        self.longest = lengths.fold(self.longest, usize::max);
         while let Some(last) = self.levels.pop() {
             if last.forms.len() > 2 * forms.len() {
                 self.levels.push(last);
@@ -75,6 +79,11 @@ impl Known {
             forms = last.forms.into_iter().chain(forms).collect();
         }
         self.levels.push(Level::new(forms));
+    }
+
+    /// The length of the longest form of any of them.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
     }
 
     /// Every place of a known secret: kind, place, placeholder.

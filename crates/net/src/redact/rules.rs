@@ -55,6 +55,11 @@ impl RedactionRules {
         Ok(Self { rules })
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// Every match: the rule's name and what is secret.
     pub(super) fn find<'r>(
         &'r self,

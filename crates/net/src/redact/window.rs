@@ -13,6 +13,8 @@ const HOLD: usize = 64 << 10;
 const WHOLE_JSON: usize = 8 << 20;
 /// An event longer than this is treated as any other body.
 const LONGEST_EVENT: usize = 8 << 20;
+/// Whole events that are held at the most while what they say may be a part of a secret.
+const MOST_EVENTS: usize = 256 << 10;
 
 /// How a body is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,14 +84,18 @@ impl Window {
         }
     }
 
-    /// Adds a piece, with a mark that its end is to carry; gives what may be written now.
-    pub fn push(&mut self, redactor: &Redactor, piece: &[u8], mark: u64) -> Released {
+    /// Adds a piece, with a mark that its end is to carry.
+    pub fn add(&mut self, piece: &[u8], mark: u64) {
         self.raw.extend_from_slice(piece);
         self.cuts.push((self.raw.len(), mark));
+    }
+
+    /// Gives what may be written of all that was added.
+    pub fn let_go(&mut self, redactor: &Redactor) -> Released {
         match self.kind {
-            BodyKind::Events | BodyKind::Lines => self.push_events(redactor),
+            BodyKind::Events | BodyKind::Lines => self.let_events_go(redactor),
             BodyKind::Json if self.raw.len() <= WHOLE_JSON => Released::default(),
-            BodyKind::Json | BodyKind::Plain => self.push_plain(redactor),
+            BodyKind::Json | BodyKind::Plain => self.let_plain_go(redactor),
         }
     }
 
@@ -101,14 +107,10 @@ impl Window {
     /// Ends the body; gives the rest of it.
     pub fn finish(&mut self, redactor: &Redactor) -> Released {
         if matches!(self.kind, BodyKind::Events | BodyKind::Lines) {
-            let rest = self.raw.get(self.looked..).unwrap_or_default();
-            let found = redactor.take_edits(rest);
-            let from = self.looked;
-            self.edits
-                .extend(found.into_iter().map(|edit| shift(edit, from)));
-            self.lanes.add(rest, from);
-            let settled = self.lanes.settle(redactor, &self.edits);
-            self.edits.extend(settled);
+            self.look(redactor);
+            // What has no end is looked at as an event all the same.
+            self.look_at(redactor, self.raw.len());
+            self.lanes.settle(redactor, usize::MAX, &mut self.edits);
             return self.release(self.raw.len());
         }
         self.edits = redactor.take_edits(&self.raw);
@@ -129,56 +131,81 @@ impl Window {
         rest
     }
 
-    fn push_events(&mut self, redactor: &Redactor) -> Released {
+    /// Looks at the events that are whole.
+    fn look(&mut self, redactor: &Redactor) {
         let length_of = match self.kind {
             BodyKind::Lines => line_length,
             _ => event_length,
         };
+        let mut ends = Vec::new();
+        let mut from = self.looked;
         loop {
-            let from = self.looked;
             // An end may begin before what was searched and reach into what is new.
             let start = self.searched.saturating_sub(4).max(from);
             let rest = self.raw.get(start..).unwrap_or_default();
-            let Some(length) = length_of(rest).map(|length| length + start - from) else {
+            let Some(length) = length_of(rest) else {
                 self.searched = self.raw.len();
                 break;
             };
-            let event = self.raw.get(from..from + length).unwrap_or_default();
-            let found = redactor.take_edits(event);
-            let is_line = self.kind == BodyKind::Lines;
-            let hidden = match found.is_empty() && has_escapes(event) {
-                true => deltas::rewrite_event(redactor, event, from, is_line),
-                false => None,
-            };
-            match hidden {
-                Some(edit) => self.edits.push(edit),
-                None => {
-                    self.edits
-                        .extend(found.into_iter().map(|edit| shift(edit, from)));
-                    if !is_line {
-                        self.lanes.add(event, from);
-                    }
+            from = start + length;
+            self.searched = from;
+            ends.push(from);
+        }
+        let whole = self.raw.get(self.looked..from).unwrap_or_default();
+        // Mostly there is nothing in any of them: one look at all is cheaper than one at each.
+        let is_clean = !has_escapes(whole) && redactor.finds_nothing(whole);
+        for end in ends {
+            if !is_clean {
+                self.look_at(redactor, end);
+            } else if self.kind != BodyKind::Lines {
+                let event = self.raw.get(self.looked..end).unwrap_or_default();
+                self.lanes.add(event, self.looked);
+            }
+            self.looked = end;
+        }
+    }
+
+    /// Looks at the event that ends at `end`.
+    fn look_at(&mut self, redactor: &Redactor, end: usize) {
+        let from = self.looked;
+        let event = self.raw.get(from..end).unwrap_or_default();
+        let found = redactor.take_edits(event);
+        let is_line = self.kind == BodyKind::Lines;
+        let hidden = match found.is_empty() && has_escapes(event) {
+            true => deltas::rewrite_event(redactor, event, from, is_line),
+            false => None,
+        };
+        match hidden {
+            Some(edit) => self.edits.push(edit),
+            None => {
+                self.edits
+                    .extend(found.into_iter().map(|edit| shift(edit, from)));
+                if !is_line {
+                    self.lanes.add(event, from);
                 }
             }
-            self.looked += length;
-            self.searched = self.looked;
         }
+        self.looked = end;
+    }
+
+    fn let_events_go(&mut self, redactor: &Redactor) -> Released {
+        self.look(redactor);
         if self.looked == 0 {
             if self.raw.len() > LONGEST_EVENT {
                 self.kind = BodyKind::Plain;
             }
             return Released::default();
         }
-        if self.lanes.is_open() {
-            return Released::default();
-        }
-        let settled = self.lanes.settle(redactor, &self.edits);
-        self.edits.extend(settled);
-        let upto = self.looked;
+        let forced = match self.looked > MOST_EVENTS {
+            true => self.looked - MOST_EVENTS / 2,
+            false => 0,
+        };
+        self.lanes.settle(redactor, forced, &mut self.edits);
+        let upto = self.lanes.first_held().unwrap_or(self.looked);
         self.release(upto)
     }
 
-    fn push_plain(&mut self, redactor: &Redactor) -> Released {
+    fn let_plain_go(&mut self, redactor: &Redactor) -> Released {
         if self.raw.len() < 2 * HOLD {
             return Released::default();
         }
@@ -209,8 +236,13 @@ impl Window {
 
     /// Takes the first `upto` bytes out, with the edits in them.
     fn release(&mut self, upto: usize) -> Released {
+        if upto == 0 {
+            return Released::default();
+        }
         let mut edits = std::mem::take(&mut self.edits);
         edits.sort_by_key(|edit| edit.range.start);
+        let kept = edits.partition_point(|edit| edit.range.start < upto);
+        self.edits = edits.split_off(kept);
         let mut released = Released::default();
         let mut cuts = self
             .cuts
@@ -248,6 +280,14 @@ impl Window {
         self.cuts.drain(..taken);
         self.cuts.iter_mut().for_each(|cut| cut.0 -= upto);
         self.raw.drain(..upto);
+        self.edits.iter_mut().for_each(|edit| {
+            edit.range.start -= upto;
+            edit.range.end -= upto;
+        });
+        self.lanes.shift(upto);
+        if self.raw.is_empty() && self.raw.capacity() > MOST_EVENTS {
+            self.raw = Vec::new();
+        }
         self.looked = self.looked.saturating_sub(upto);
         self.searched = self.searched.saturating_sub(upto);
         self.released += released.bytes.len() as u64;
@@ -263,17 +303,13 @@ fn shift(mut edit: Edit, by: usize) -> Edit {
 
 /// The length of the first line with its end.
 fn line_length(bytes: &[u8]) -> Option<usize> {
-    Some(bytes.iter().position(|byte| *byte == b'\n')? + 1)
+    Some(memchr::memchr(b'\n', bytes)? + 1)
 }
 
 /// The length of the first event with the blank line that ends it.
 fn event_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
-    while let Some(found) = bytes
-        .get(at..)?
-        .iter()
-        .position(|byte| matches!(byte, b'\n' | b'\r'))
-    {
+    while let Some(found) = memchr::memchr2(b'\n', b'\r', bytes.get(at..)?) {
         let rest = bytes.get(at + found..)?;
         for end in [b"\r\n\r\n".as_slice(), b"\n\n", b"\r\r"] {
             if rest.starts_with(end) {
@@ -289,6 +325,13 @@ fn event_length(bytes: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::redact::RedactionRules;
+
+    impl Window {
+        fn push(&mut self, redactor: &Redactor, piece: &[u8], mark: u64) -> Released {
+            self.add(piece, mark);
+            self.let_go(redactor)
+        }
+    }
 
     /// Everything that comes out for pieces of `size` bytes, and where the pieces end in it.
     fn redact(kind: BodyKind, body: &str, size: usize) -> (String, Vec<u64>) {
@@ -373,6 +416,90 @@ mod tests {
             );
             assert!(said.ends_with("] and that is all"), "{said}");
             assert!(!said.contains("abcdef"), "{said}");
+        }
+    }
+
+    #[test]
+    fn window_holds_a_bounded_part_of_a_stream_however_long_it_is() {
+        let redactor = Redactor::new(RedactionRules::default()).unwrap();
+        let event = |index: usize, text: &str| {
+            format!(
+                "data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
+            )
+        };
+        // Words as models say them; a text without any space; one that stopped in the middle of a word
+        // while another goes on.
+        for (first, next) in [
+            (" word", event(0, " word")),
+            ("x", event(0, "abcd")),
+            ("x", event(1, "ab ")),
+        ] {
+            let mut window = Window::new(BodyKind::Events);
+            window.push(&redactor, event(0, first).as_bytes(), 0);
+            let mut most = 0;
+            let (mut told, mut released) = (0, 0);
+            while told < 4 << 20 {
+                released += window.push(&redactor, next.as_bytes(), 0).bytes.len();
+                told += next.len();
+                most = most.max(window.raw.len());
+            }
+            let bound = if first == " word" {
+                1000
+            } else {
+                2 * MOST_HELD_EVENTS
+            };
+            assert!(most < bound, "{next}: {most}");
+            assert!(released + bound > told, "{next}: {released} of {told}");
+        }
+    }
+
+    const MOST_HELD_EVENTS: usize = MOST_EVENTS + MOST_EVENTS / 2;
+
+    #[test]
+    fn window_secret_among_words_is_found_wherever_the_pieces_end() {
+        for (said, secret) in [
+            ("say Bearer abcdefghijklmnop0123456789 now", "abcdefghij"),
+            ("my password : hunter2222 is old", "hunter2222"),
+            (
+                "a {\\\"client_secret\\\": \\\"zzz999zzz\\\"} b c",
+                "zzz999zzz",
+            ),
+            (
+                "in -----BEGIN PRIVATE KEY-----\\nMIIB abc\\nXYZW\\n-----END PRIVATE KEY----- and on",
+                "XYZW",
+            ),
+            (
+                "one ghp_0123456789abcdefghijABCDEFGHIJ012345, two ghp_zyxwvutsrq9876543210ZYXWVUTSRQ98765 end",
+                "zyxwvutsrq",
+            ),
+        ] {
+            let decoded: String = serde_json::from_str(&format!("\"{said}\"")).unwrap();
+            let letters: Vec<char> = decoded.chars().collect();
+            for size in 1..12 {
+                let mut body = String::new();
+                for piece in letters.chunks(size) {
+                    let piece: String = piece.iter().collect();
+                    let value = serde_json::json!({"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":piece}});
+                    body.push_str(&format!("event: content_block_delta\ndata: {value}\n\n"));
+                }
+                for chunk in [1, 37, 4096] {
+                    let (out, _) = redact(BodyKind::Events, &body, chunk);
+                    let said: String = runseal_core::formats::model_io::events::parse_events(&out)
+                        .iter()
+                        .map(|event| {
+                            let value: serde_json::Value =
+                                serde_json::from_str(&event.data).unwrap();
+                            value["delta"]["text"].as_str().unwrap().to_owned()
+                        })
+                        .collect();
+                    assert!(!said.contains(secret), "{size} {chunk}: {said}");
+                    assert!(said.contains("[redacted:"), "{size} {chunk}: {said}");
+                    assert!(
+                        said.ends_with(&decoded[decoded.len() - 3..]),
+                        "{size} {chunk}: {said}"
+                    );
+                }
+            }
         }
     }
 

@@ -73,6 +73,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),
         keys: Keys::default(),
+        allowed_models: Vec::new(),
     };
     let address = args.listen.as_deref().unwrap_or("127.0.0.1:0");
     // Before anything is written: an address that cannot be had leaves nothing behind.

@@ -67,6 +67,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         rules,
         secrets,
         keys: Keys::default(),
+        allowed_models: Vec::new(),
     };
     proxy::serve_recording(options, address)
 }

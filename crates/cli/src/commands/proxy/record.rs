@@ -28,6 +28,9 @@ pub struct Args {
     /// where it is not given.
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
+    /// Let only this model be asked; may be given several times. Another one is refused with 403.
+    #[arg(long, value_name = "MODEL", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    allow_model: Vec<String>,
     #[command(flatten)]
     redact: RedactArgs,
 }
@@ -45,6 +48,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),
         keys: Keys::default(),
+        allowed_models: args.allow_model.clone(),
     };
     // Before anything is written: an address that cannot be had leaves nothing behind.
     let listener = listen(&args.open.listen)?;

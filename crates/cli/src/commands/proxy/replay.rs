@@ -123,6 +123,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),
         keys: Keys::default(),
+        allowed_models: Vec::new(),
     };
     serve_recording(options, &args.open.listen)
 }

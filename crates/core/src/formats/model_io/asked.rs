@@ -87,15 +87,15 @@ pub struct Asked {
     pub body: BodyForm,
 }
 
-/// The type that a request declares; empty where it declares none.
-fn content_type_of(request: Node<'_>) -> String {
-    let headers = request.get("headers");
+/// The first header of this name in a request or response; empty where there is none.
+pub(super) fn header_of(part: Node<'_>, wanted: &str) -> String {
+    let headers = part.get("headers");
     let mut pairs = headers.iter().flat_map(|headers| headers.items());
     let of_pair = |pair: Node<'_>| {
         let mut parts = pair.items();
         let name = parts.next()?.as_str()?;
         let value = parts.next()?.as_str()?;
-        name.eq_ignore_ascii_case("content-type")
+        name.eq_ignore_ascii_case(wanted)
             .then(|| value.into_owned())
     };
     pairs.find_map(of_pair).unwrap_or_default()
@@ -236,7 +236,7 @@ impl Asked {
     /// In words, where the request cannot be understood.
     pub fn parse(request: Node<'_>, file: Option<&[u8]>) -> Result<Self, &'static str> {
         let text = |name: &str| Some(request.get(name)?.as_str()?.into_owned());
-        let content_type = content_type_of(request);
+        let content_type = header_of(request, "content-type");
         let body = if let Some(body) = request.get("body") {
             BodyForm::Json(body.to_value())
         } else if let Some(body) = text("body_text") {

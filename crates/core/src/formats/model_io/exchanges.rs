@@ -33,7 +33,10 @@ pub(super) fn has_body_files(view: &ModelIoView<'_>) -> Gate {
         has("request") || has("response")
     };
     match has_exchanges(view) {
-        Gate::Ready if !interactions(view).any(|(_, node)| names_file(node)) => {
+        Gate::Ready
+            if view.root.get("bodies").is_none()
+                && !interactions(view).any(|(_, node)| names_file(node)) =>
+        {
             Gate::NotApplicable("no body is a file of its own")
         }
         Gate::Ready if view.bodies.is_none() => Gate::NotRun(
@@ -146,6 +149,14 @@ pub(super) fn check_response_parts(view: &ModelIoView<'_>, findings: &mut Findin
 
 pub(super) fn check_body_files(view: &ModelIoView<'_>, findings: &mut Findings) {
     let Some(bodies) = view.bodies else { return };
+    let held = view.root.get("bodies");
+    for (name, _) in held.iter().flat_map(|held| held.members()) {
+        let name = name.to_lossy();
+        if !bodies.is_named(&name) {
+            let at = JsonPath::ROOT.then("bodies").then(name.as_ref());
+            findings.add(at, "no interaction names this body");
+        }
+    }
     for (at, node) in interactions(view) {
         for part in ["request", "response"] {
             let Some(stated) = node

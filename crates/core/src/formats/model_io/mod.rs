@@ -1,4 +1,4 @@
-//! model_io.json: recorded model calls, MI1-MI15.
+//! model_io.json: recorded model calls, MI1-MI16.
 //!
 //! - [`asked`]: the form of a request that `prompt_hash` is over, which replay matches by.
 //! - [`bodies`]: large bodies, which are files beside the recording.
@@ -13,12 +13,13 @@ mod checks;
 pub mod events;
 mod exchanges;
 pub mod reading;
+mod readings;
 
 use crate::canon::{Dialect, Document, JsonError, Node, ReadOptions, Value};
 use crate::canon::{canonical_bytes, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
-use crate::formats::definition::{Beside, FormatDefinition, Identity, Judgement, infos};
+use crate::formats::definition::{Beside, FormatDefinition, Identity, Judgement, Proves, infos};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use bodies::BodyFacts;
 use checks::{
@@ -29,6 +30,7 @@ use checks::{
 use exchanges::{
     check_body_files, check_requests, check_response_parts, has_body_files, has_exchanges,
 };
+use readings::check_readings;
 
 /// Interactions of one recording at the most. Stops a recording that nobody could replay.
 pub const MAX_INTERACTIONS: usize = 10_000;
@@ -106,7 +108,7 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
 }
 
 /// The rules of a recording.
-pub static RULES: [Rule<ModelIo>; 15] = [
+pub static RULES: [Rule<ModelIo>; 16] = [
     Rule {
         info: info(
             "SCHEMA",
@@ -245,12 +247,24 @@ pub static RULES: [Rule<ModelIo>; 15] = [
         info: integrity(
             "MI15",
             "large bodies are there",
-            "Each body_file is a file in the folder `<name>.bodies` beside the recording, named by \
-             its SHA-256, with that hash and the size that is stated. A recording with large \
-             bodies that comes without its folder, as on standard input, cannot be checked.",
+            "Each body_file is a file in the folder `<name>.bodies` beside the recording, or a body \
+             that the recording holds in `bodies`, named by its SHA-256, with that hash and the \
+             size that is stated; `bodies` holds no others. A recording with large bodies as files \
+             that comes without its folder, as on standard input, cannot be checked.",
         ),
         gate: has_body_files,
         check: check_body_files,
+    },
+    Rule {
+        info: integrity(
+            "MI16",
+            "readings are what the response says",
+            "Of a recording that the proxy made, reading, tokens_input and tokens_output, where they \
+             are given, are what is read out of the exact bytes of the response. Nothing is read \
+             out of a response above 32 MiB, so such a one has none of them.",
+        ),
+        gate: has_exchanges,
+        check: check_readings,
     },
 ];
 
@@ -279,6 +293,11 @@ impl ModelIoFormat {
         bodies: Option<&BodyFacts>,
     ) -> Judgement {
         let root = document.root();
+        let held = match bodies {
+            Some(_) => None,
+            None => BodyFacts::held(root),
+        };
+        let bodies = bodies.or(held.as_ref());
         let mut report = verify_model_io(&ModelIoView { root, bodies }, level);
         report.locate(None, document.text());
         Judgement {
@@ -303,6 +322,16 @@ fn told_gaps(root: Node<'_>) -> Vec<String> {
 impl FormatDefinition for ModelIoFormat {
     fn format(&self) -> Format {
         Format::ModelIo
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &["That each answer is the one its hash names, in this order."],
+            does_not: &[
+                "That a model said this: an answer and its hash can both be made anew.",
+                "What it was asked, where the prompt is kept as its hash alone.",
+            ],
+        }
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {

@@ -1,11 +1,16 @@
 //! What the known APIs say: model, text, tool calls, usage, read out of the exact bytes.
 //!
-//! Reading never fails: what is not understood is not there. The exact bytes stay beside it.
+//! Reading never fails: what is not understood is not there. The exact bytes stay beside it, and MI16
+//! reads them anew: what is read out of an answer can change only together with the version that
+//! recordings state.
 
 use std::collections::BTreeMap;
 
 use super::events::{Event, parse_events};
 use crate::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
+
+/// Answers larger than this are not read; their bytes are recorded all the same.
+pub const LARGEST_READ: u64 = 32 << 20;
 
 /// An API that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +68,14 @@ impl Api {
             Self::Models
         } else {
             Self::Http
+        }
+    }
+
+    /// By what recorded it, as recordings name that, and by what was asked.
+    pub fn of_exchange(adapter: &str, path: &str, body: Option<&Value>) -> Self {
+        match adapter.starts_with("mcp-") {
+            true => Self::Mcp,
+            false => Self::of_request(path, body),
         }
     }
 

@@ -1,0 +1,264 @@
+//! Passing an answer of the upstream's on: each piece goes to the client as it comes, and a note of it
+//! to the recorder. No task and no queue stand between the two connections.
+//!
+//! The end of an answer is written before the client has all of it, so that no client saw an answer
+//! that a killed program lost.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming};
+use tokio::sync::{oneshot, watch};
+
+use super::server::{Active, broken_off};
+use crate::recording::{End, Note, Notes};
+
+/// How long an answer that breaks off holds its end back, so that what came before is sent.
+pub(super) const BEFORE_BREAK: Duration = Duration::from_millis(20);
+
+/// Milliseconds since `begun`.
+pub(super) fn milliseconds(begun: Instant) -> Option<u64> {
+    u64::try_from(begun.elapsed().as_millis()).ok()
+}
+
+/// What is noted of an answer.
+pub(super) struct Answer {
+    pub(super) x: u64,
+    pub(super) begun: Instant,
+    /// Where it is noted; none where nothing is recorded.
+    pub(super) notes: Option<Notes>,
+    pub(super) started: watch::Receiver<u64>,
+    pub(super) active: Active,
+}
+
+impl Answer {
+    fn note_of(&self, bytes: Bytes) -> Note {
+        Note::Data {
+            x: self.x,
+            bytes,
+            after: *self.started.borrow(),
+        }
+    }
+
+    /// Notes the end; gives what tells that it is written. None where nobody writes.
+    fn note_end(&self, end: End) -> Option<oneshot::Receiver<bool>> {
+        let (written, is_written) = oneshot::channel();
+        let note = Note::End {
+            x: self.x,
+            end,
+            latency_ms: milliseconds(self.begun),
+            written: Some(written),
+        };
+        let is_told = self.notes.as_ref().is_some_and(|notes| notes.tell(note));
+        is_told.then_some(is_written)
+    }
+
+    /// Notes that there is no body, and waits until that is written; whether it was.
+    pub(super) async fn note_empty(&self) -> bool {
+        if self.notes.is_none() {
+            return true;
+        }
+        match self.note_end(End::Complete) {
+            Some(written) => written.await.is_ok(),
+            None => false,
+        }
+    }
+}
+
+/// The body of an answer, on its way.
+pub(super) struct Passing {
+    upstream: Incoming,
+    answer: Answer,
+    /// The length that the upstream declared.
+    length: Option<u64>,
+    passed: u64,
+    step: Step,
+    /// Whether the end was noted.
+    has_ended: bool,
+}
+
+enum Step {
+    /// The next piece is waited for.
+    Reading,
+    /// The recorder has too much to do; the piece waits with its note.
+    Telling {
+        piece: Bytes,
+        told: Pin<Box<dyn Future<Output = bool> + Send>>,
+    },
+    /// The end is being written; the last piece, where there is one, waits for that.
+    Ending {
+        written: oneshot::Receiver<bool>,
+        last: Option<Bytes>,
+        breaks: bool,
+    },
+    /// The connection breaks off, a moment after what came before.
+    Breaking(Pin<Box<tokio::time::Sleep>>),
+    Over,
+}
+
+impl Passing {
+    pub(super) fn new(upstream: Incoming, length: Option<u64>, answer: Answer) -> Self {
+        Self {
+            upstream,
+            answer,
+            length,
+            passed: 0,
+            step: Step::Reading,
+            has_ended: false,
+        }
+    }
+
+    /// A body that there is none of, and whose end was noted.
+    pub(super) fn empty(upstream: Incoming, answer: Answer) -> Self {
+        let mut passing = Self::new(upstream, Some(0), answer);
+        passing.step = Step::Over;
+        passing.has_ended = true;
+        passing
+    }
+
+    /// Takes a piece in; what comes next, or the piece where it can go on at once.
+    fn take(&mut self, piece: Bytes) -> Option<Bytes> {
+        self.passed += piece.len() as u64;
+        let Some(notes) = &self.answer.notes else {
+            return Some(piece);
+        };
+        match notes.try_send(self.answer.note_of(piece.clone())) {
+            Ok(true) => self.pass(piece),
+            Ok(false) => {
+                self.end(End::BrokenOff, None);
+                None
+            }
+            Err(note) => {
+                let notes = notes.clone();
+                let told = Box::pin(async move { notes.send(note).await });
+                self.step = Step::Telling { piece, told };
+                None
+            }
+        }
+    }
+
+    /// A piece that was told goes on; the last one waits until all is written.
+    fn pass(&mut self, piece: Bytes) -> Option<Bytes> {
+        if self.length == Some(self.passed) {
+            self.end(End::Complete, Some(piece));
+            return None;
+        }
+        self.step = Step::Reading;
+        Some(piece)
+    }
+
+    fn end(&mut self, end: End, last: Option<Bytes>) {
+        self.has_ended = true;
+        let breaks = end != End::Complete;
+        if self.answer.notes.is_none() {
+            self.step = if breaks { breaking() } else { Step::Over };
+            return;
+        }
+        self.step = match self.answer.note_end(end) {
+            Some(written) => Step::Ending {
+                written,
+                last,
+                breaks,
+            },
+            None => breaking(),
+        };
+    }
+}
+
+fn breaking() -> Step {
+    Step::Breaking(Box::pin(tokio::time::sleep(BEFORE_BREAK)))
+}
+
+impl Body for Passing {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let this = &mut *self;
+        loop {
+            let passed = match &mut this.step {
+                Step::Reading => {
+                    match std::task::ready!(Pin::new(&mut this.upstream).poll_frame(context)) {
+                        Some(Ok(frame)) => {
+                            frame.into_data().ok().and_then(|piece| this.take(piece))
+                        }
+                        Some(Err(_)) => {
+                            this.end(End::BrokenOff, None);
+                            None
+                        }
+                        None => {
+                            // Where a length was declared, the end was noted with its last byte.
+                            let is_short = this.length.is_some_and(|length| this.passed < length);
+                            this.end(
+                                if is_short {
+                                    End::BrokenOff
+                                } else {
+                                    End::Complete
+                                },
+                                None,
+                            );
+                            None
+                        }
+                    }
+                }
+                Step::Telling { piece, told } => {
+                    let is_told = std::task::ready!(told.as_mut().poll(context));
+                    let piece = std::mem::take(piece);
+                    if is_told {
+                        this.pass(piece)
+                    } else {
+                        this.end(End::BrokenOff, None);
+                        None
+                    }
+                }
+                Step::Ending {
+                    written,
+                    last,
+                    breaks,
+                } => {
+                    let is_written = std::task::ready!(Pin::new(written).poll(context)).is_ok();
+                    let (last, breaks) = (last.take(), *breaks);
+                    this.step = match is_written && !breaks {
+                        true => Step::Over,
+                        false => breaking(),
+                    };
+                    last.filter(|_| is_written)
+                }
+                Step::Breaking(wait) => {
+                    std::task::ready!(wait.as_mut().poll(context));
+                    this.step = Step::Over;
+                    // Tells the client as plainly as it was told here.
+                    return Poll::Ready(Some(Err(broken_off())));
+                }
+                Step::Over => return Poll::Ready(None),
+            };
+            if let Some(piece) = passed {
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
+            }
+        }
+    }
+}
+
+impl Drop for Passing {
+    /// The client went away; or the proxy ends, and what is under way is recorded as unfinished.
+    fn drop(&mut self) {
+        if self.has_ended || self.answer.active.is_cut_off() {
+            return;
+        }
+        if let Some(notes) = &self.answer.notes {
+            notes.tell(Note::End {
+                x: self.answer.x,
+                end: End::ClientGone,
+                latency_ms: milliseconds(self.answer.begun),
+                written: None,
+            });
+        }
+    }
+}
