@@ -450,3 +450,66 @@ fn log_of_a_killed_appender_has_whole_batches_and_goes_on() {
     assert!(said.contains(r#""size":13"#), "{said}");
     ok(bench.run(&["log", "audit", "log", "at1.txt", "--log-key", &vkey]));
 }
+
+#[test]
+fn log_on_a_server_proves_the_same_bytes_as_one_in_a_folder() {
+    let Some(server) = runseal_testkit::postgres::shared() else {
+        return;
+    };
+    let url = server.new_database();
+    let (_folder, bench) = bench();
+    let vkey = filled(&bench, 3);
+    let origin = ["--origin", "example.com/runs", "--key", "log.key"];
+    let made = ok(bench.run(&[["log", "init", &url].as_slice(), &origin].concat()));
+    let secret = runseal_testkit::postgres::PASSWORD;
+    let (place, key) = made.trim_end().split_once('\n').unwrap();
+    assert!(place.starts_with("postgres://") && place.ends_with("#example.com/runs"));
+    assert_eq!(key, vkey);
+    let appended = |log: &str, more: &[&str]| {
+        let paths = ["out/r0", "out/r1", "out/r2"];
+        ok(bench.run(&[["log", "append", log].as_slice(), &paths, more].concat()))
+    };
+    let first = appended(&url, &["--key", "log.key"]);
+    assert!(first.contains(r#""appended":3"#), "{first}");
+    // Said again, nothing is appended again; and a folder's log answers the same.
+    assert_eq!(appended(&url, &[]), appended("log", &[]));
+    for at in 0..3 {
+        let path = format!("out/r{at}");
+        let prove = |log: &str| ok(bench.run(&["log", "prove", log, &path, "-o", "-"]));
+        assert_eq!(prove(&url), prove("log"));
+    }
+    let grown = |log: &str| ok(bench.run(&["log", "prove", log, "--since", "at1.txt"]));
+    assert_eq!(grown(&url), grown("log"));
+    let verified = bench.run(&["verify", "out/r1", "--log", &url, "--log-key", &vkey]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stderr);
+    assert!(
+        verified
+            .stdout
+            .contains("entry 1 of 3 in `example.com/runs`")
+    );
+    let audited = |log: &str| {
+        let kept = ["at1.txt", "at3.txt", "--have", "out/r0", "out/r2"];
+        let ran = bench.run(&[["log", "audit", log].as_slice(), &kept].concat());
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        ran.stdout
+    };
+    assert_eq!(audited(&url), audited("log"));
+    // One that is not logged, a wrong password, a second log: told without the password.
+    sealed_as(&bench, "r9");
+    let missing = bench.run(&["verify", "out/r9", "--log", &url]);
+    assert_eq!(missing.code, Some(1), "{}", missing.stderr);
+    let denied = bench.run(&["verify", "out/r1", "--log", &url.replace(secret, "Wr0ng")]);
+    refused(&denied, 2, "refuses the name or the password");
+    let again = bench.run(&[["log", "init", &url].as_slice(), &origin].concat());
+    refused(&again, 2, "there is a log of this name");
+    let other = ["--origin", "example.com/other"];
+    ok(bench.run(&[["log", "init", &url].as_slice(), &other].concat()));
+    let several = bench.run(&["log", "audit", &url]);
+    refused(&several, 2, "there are several logs");
+    for ran in [&verified, &missing, &denied, &again, &several] {
+        for text in [&ran.stdout, &ran.stderr] {
+            assert!(!text.contains(secret) && !text.contains("Wr0ng"), "{text}");
+        }
+    }
+    ok(bench.run(&["log", "audit", &format!("{url}#example.com/runs")]));
+}

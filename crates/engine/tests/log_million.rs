@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use runseal_engine::log::{Appender, LogStore};
-use runseal_trust::log::tree::{leaf_hash, prove_consistency, prove_inclusion, verify_inclusion};
+use runseal_engine::log::{FolderAppender, FolderLog, Log};
+use runseal_trust::log::tree::{leaf_hash, verify_inclusion};
 
 const ENTRIES: u64 = 1_000_000;
 const BATCH: u64 = 500;
@@ -21,12 +21,13 @@ fn entry(at: u64) -> Vec<u8> {
 fn log_of_a_million_entries_appends_and_proves_in_little_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    LogStore::init(&path, "example.com/million").unwrap();
+    FolderLog::init(&path, "example.com/million").unwrap();
     let start = Instant::now();
-    let mut appender = Appender::open(&path).unwrap();
+    let mut appender = FolderAppender::open(&path).unwrap();
     for first in (0..ENTRIES).step_by(BATCH as usize) {
         let batch: Vec<_> = (first..first + BATCH).map(entry).collect();
-        appender.append(&batch).unwrap();
+        let batch: Vec<_> = batch.iter().map(Vec::as_slice).collect();
+        appender.append_all(&batch).unwrap();
     }
     let took = start.elapsed().as_secs_f64();
     println!(
@@ -35,13 +36,13 @@ fn log_of_a_million_entries_appends_and_proves_in_little_memory() {
     );
     drop(appender);
     let start = Instant::now();
-    let log = LogStore::open(&path).unwrap();
+    let log = FolderLog::open(&path).unwrap();
     println!("open: {:.3} ms", start.elapsed().as_secs_f64() * 1e3);
     let mut worst = 0.0f64;
     for at in 0..1000 {
         let index = (at * 7919) % ENTRIES;
         let start = Instant::now();
-        let proof = prove_inclusion(&log, index, ENTRIES).unwrap();
+        let proof = log.prove_inclusion(index, ENTRIES).unwrap();
         worst = worst.max(start.elapsed().as_secs_f64() * 1e3);
         let leaf = leaf_hash(&entry(index));
         assert!(verify_inclusion(
@@ -54,7 +55,7 @@ fn log_of_a_million_entries_appends_and_proves_in_little_memory() {
     }
     println!("inclusion proof: at worst {worst:.3} ms of 1000");
     let start = Instant::now();
-    prove_consistency(&log, 333_333, ENTRIES).unwrap();
+    log.prove_consistency(333_333, ENTRIES).unwrap();
     println!(
         "consistency proof: {:.3} ms",
         start.elapsed().as_secs_f64() * 1e3

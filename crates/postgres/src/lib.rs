@@ -1,4 +1,4 @@
-//! The job store on a PostgreSQL server, for workers on many machines.
+//! The job store and transparency logs on a PostgreSQL server, for many machines.
 //!
 //! It does what `runseal_engine::store` says a store does. Claims and commits are one statement
 //! each, so that no worker holds locks while it is away: one that is stopped or cut off keeps
@@ -12,6 +12,7 @@ mod connection;
 mod copy;
 mod error;
 mod jobs;
+mod log;
 mod queue;
 mod schema;
 mod sections;
@@ -21,4 +22,5 @@ mod symbols;
 mod tls;
 mod work;
 
+pub use log::{PostgresAppender, PostgresLog};
 pub use store::PostgresStore;

@@ -7,7 +7,7 @@
 //! What holds for every program that writes: messages, jobs, receipts and results are append-only;
 //! a step goes PENDING → LEASED → COMMITTED and nowhere else; each new lease raises the fencing
 //! token by one, and only its holder may make it last longer; a step has at most one receipt, and is
-//! committed by the same statement that adds it.
+//! committed by the same statement that adds it; a log only grows.
 
 use postgres::Client;
 use runseal_engine::store::StoreError;
@@ -15,7 +15,7 @@ use runseal_engine::store::StoreError;
 use crate::error::Trouble;
 
 /// One entry a schema version, in order.
-const MIGRATIONS: [&str; 1] = [V1];
+const MIGRATIONS: [&str; 2] = [V1, V2];
 
 /// Any number, as long as it is always this one.
 const LOCK: i64 = 0x7275_6e73_6561_6c31;
@@ -260,4 +260,42 @@ BEGIN
 END $$;
 CREATE TRIGGER receipts_added AFTER INSERT ON cassette_receipts
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION runseal_receipts_added();
+"#;
+
+/// Transparency logs. `last` is the place of the entry that completes the subtree.
+const V2: &str = r#"
+CREATE TABLE logs(
+    log_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    origin text COLLATE "C" NOT NULL UNIQUE,
+    size bigint NOT NULL CHECK (size >= 0),
+    root bytea NOT NULL,
+    checkpoint text,
+    created_at timestamptz DEFAULT clock_timestamp());
+CREATE TABLE log_entries(
+    log_id bigint NOT NULL REFERENCES logs,
+    place bigint NOT NULL,
+    leaf bytea NOT NULL,
+    entry bytea NOT NULL,
+    created_at timestamptz DEFAULT clock_timestamp(),
+    PRIMARY KEY (log_id, place));
+CREATE INDEX log_entries_by_leaf ON log_entries(log_id, leaf);
+CREATE TABLE log_nodes(
+    log_id bigint NOT NULL REFERENCES logs,
+    level bigint NOT NULL,
+    place bigint NOT NULL,
+    last bigint NOT NULL,
+    hash bytea NOT NULL,
+    PRIMARY KEY (log_id, level, place));
+CREATE INDEX log_nodes_by_last ON log_nodes(log_id, last, level);
+
+CREATE TRIGGER log_entries_keep BEFORE UPDATE OR DELETE ON log_entries
+    FOR EACH ROW EXECUTE FUNCTION runseal_refuse('log_entries is append-only');
+CREATE TRIGGER log_nodes_keep BEFORE UPDATE OR DELETE ON log_nodes
+    FOR EACH ROW EXECUTE FUNCTION runseal_refuse('log_nodes is append-only');
+CREATE TRIGGER logs_stay BEFORE DELETE ON logs
+    FOR EACH ROW EXECUTE FUNCTION runseal_refuse('logs are never deleted');
+CREATE TRIGGER logs_grow BEFORE UPDATE ON logs
+    FOR EACH ROW WHEN (NEW.log_id <> OLD.log_id OR NEW.origin <> OLD.origin OR NEW.size < OLD.size
+        OR (NEW.size = OLD.size AND NEW.root <> OLD.root))
+    EXECUTE FUNCTION runseal_refuse('a log only grows');
 "#;

@@ -7,7 +7,7 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread;
@@ -230,13 +230,24 @@ impl Server {
 
     /// Runs SQL with psql; gives what it prints, unaligned and without headers.
     pub fn sql(&self, database: &str, sql: &str) -> String {
-        let ran = Command::new(self.programs.join("psql"))
+        let ran = self.psql(database, sql);
+        assert!(ran.status.success(), "{sql}: {ran:?}");
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Runs SQL that must be refused; gives what the server says.
+    pub fn refusal(&self, database: &str, sql: &str) -> String {
+        let ran = self.psql(database, sql);
+        assert!(!ran.status.success(), "{sql}: {ran:?}");
+        String::from_utf8_lossy(&ran.stderr).into_owned()
+    }
+
+    fn psql(&self, database: &str, sql: &str) -> Output {
+        Command::new(self.programs.join("psql"))
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql])
             .arg(self.url(database))
             .output()
-            .unwrap();
-        assert!(ran.status.success(), "{sql}: {ran:?}");
-        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+            .unwrap()
     }
 }
 

@@ -8,13 +8,13 @@ use runseal_core::verify::authenticity::LogNote;
 use runseal_survey::signing::AskedLog;
 use runseal_trust::check::{Found, FoundSignature};
 use runseal_trust::dsse::Envelope;
-use runseal_trust::log::tree::{leaf_hash, prove_inclusion};
+use runseal_trust::log::tree::leaf_hash;
 use runseal_trust::log::{InclusionProof, LogEntry, LogPolicy, NoteKey, SignedNote};
 use runseal_trust::sigstore::Content;
 use runseal_trust::statement::Target;
 use thiserror::Error;
 
-use super::{LogError, LogStore};
+use super::{FolderLog, Log, LogError};
 use crate::input::read_file;
 
 /// The longest proof or policy.
@@ -64,7 +64,7 @@ pub fn read_log_policy(
 /// What is asked.
 #[derive(Debug)]
 enum Asked {
-    Log(Box<LogStore>),
+    Log(Box<dyn Log>),
     Proof(Box<InclusionProof>),
 }
 
@@ -85,7 +85,7 @@ impl AskedLog for OpenLog {
             .collect();
         entries.extend(target.map(LogEntry::of_target));
         let answer = match &self.asked {
-            Asked::Log(log) => self.ask_log(log, &entries),
+            Asked::Log(log) => self.ask_log(&**log, &entries),
             Asked::Proof(proof) => self.ask_proof(proof, &entries),
         };
         let (is_included, sentence) = match answer {
@@ -107,7 +107,7 @@ impl OpenLog {
     /// When it is neither.
     pub fn open(path: &Path, policy: Option<LogPolicy>) -> Result<Self, LogQuestionError> {
         let asked = if path.is_dir() {
-            Asked::Log(Box::new(LogStore::open(path)?))
+            Asked::Log(Box::new(FolderLog::open(path)?))
         } else {
             let proof = InclusionProof::parse(&read_text(path)?);
             let proof = proof.map_err(|error| LogQuestionError::Malformed(error.to_string()))?;
@@ -118,6 +118,15 @@ impl OpenLog {
             shown: path.display().to_string(),
             policy,
         })
+    }
+
+    /// Asks a log that is kept elsewhere, by the name that it is shown under.
+    pub fn of_log(log: Box<dyn Log>, shown: String, policy: Option<LogPolicy>) -> Self {
+        Self {
+            asked: Asked::Log(log),
+            shown,
+            policy,
+        }
     }
 
     fn ask_proof(&self, proof: &InclusionProof, entries: &[LogEntry]) -> Result<String, String> {
@@ -132,7 +141,7 @@ impl OpenLog {
         Err(fault)
     }
 
-    fn ask_log(&self, log: &LogStore, entries: &[LogEntry]) -> Result<String, String> {
+    fn ask_log(&self, log: &dyn Log, entries: &[LogEntry]) -> Result<String, String> {
         let told = |error: LogError| error.to_string();
         let mut wanted = std::collections::BTreeSet::new();
         for entry in entries {
@@ -160,7 +169,7 @@ impl OpenLog {
         if !log.agrees_with(&checkpoint).map_err(told)? {
             return Err("the log's signed checkpoint is not of its tree".to_owned());
         }
-        let path = prove_inclusion(log, index, checkpoint.size).map_err(told)?;
+        let path = log.prove_inclusion(index, checkpoint.size).map_err(told)?;
         let proof = InclusionProof {
             entry: None,
             index,

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::atomic::WriteError;
 use crate::staging::StagingError;
+use crate::store::StoreError;
 
 pub(super) const ENTRIES: &str = "entries";
 pub(super) const LEAVES: &str = "leaves";
@@ -75,6 +76,15 @@ pub enum LogError {
         "the checkpoint signed last, of {0} entries, is not of this log: it was rolled back or changed"
     )]
     Forked(u64),
+    /// Its server does not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There are several logs, and none was named.
+    #[error("there are several logs: {0}")]
+    Several(String),
+    /// There is a log of this name.
+    #[error("there is a log of this name")]
+    Exists,
     /// The name of a log is one line without white space.
     #[error("a log's name has no white space and no `+`")]
     Name,

@@ -1,4 +1,7 @@
-//! A transparency log on this machine: a folder of files that only ever grow.
+//! A transparency log: entries that only ever grow, under a tree of hashes.
+//!
+//! `contract` says what a log does; `folder` keeps one on this machine, and `runseal-postgres` on
+//! a server. The files of the folder:
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,14 +15,19 @@
 //! a killed process leaves behind `head` counts for nobody and is cut off by the next one.
 
 mod answer;
-mod append;
 mod audit;
+mod contract;
 mod files;
+mod folder;
+mod folder_append;
 mod index;
-mod store;
 
 pub use answer::{LogQuestionError, OpenLog, read_log_policy};
-pub use append::Appender;
 pub use audit::{AuditReport, audit_log};
+pub use contract::{
+    Appended, Appender, KeptEntry, Log, Tree, add_signatures, check_entries, check_kept,
+    check_name, place_entries,
+};
 pub use files::LogError;
-pub use store::LogStore;
+pub use folder::FolderLog;
+pub use folder_append::FolderAppender;

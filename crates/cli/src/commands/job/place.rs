@@ -43,12 +43,15 @@ enum Place {
 impl Place {
     fn of(text: &OsStr) -> Self {
         match text.to_str() {
-            Some(text) if text.starts_with("postgres://") || text.starts_with("postgresql://") => {
-                Self::Server(text.to_owned())
-            }
+            Some(text) if is_server(text) => Self::Server(text.to_owned()),
             _ => Self::File(text.into()),
         }
     }
+}
+
+/// Whether this is the address of a server rather than a path.
+pub fn is_server(text: &str) -> bool {
+    text.starts_with("postgres://") || text.starts_with("postgresql://")
 }
 
 impl StoreArgs {

@@ -1,16 +1,13 @@
 //! `runseal log append`: one more entry for each signed statement.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::log::Appender;
 use runseal_trust::log::LogEntry;
-use runseal_trust::log::tree::leaf_hash;
 
 use super::checkpoint::sign_state;
-use super::{entries_beside, entry_of_target, ledger_entries, log_error};
+use super::{LogPlace, entries_beside, entry_of_target, ledger_entries};
 use crate::error::CliError;
 use crate::signing::KeyArgs;
 use crate::ui;
@@ -28,7 +25,7 @@ use crate::ui;
 pub struct Args {
     /// The log.
     #[arg(value_name = "LOG")]
-    log: PathBuf,
+    log: LogPlace,
     /// What was signed: `<PATH>.intoto.jsonl` holds its statements.
     #[arg(required_unless_present = "ledger", value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -59,7 +56,7 @@ fn entries_of(args: &Args, path: &Path) -> Result<Vec<LogEntry>, CliError> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let fail = |error| log_error(&error, &args.log);
+    let fail = |error| args.log.error(&error);
     let key = args.key.open_named()?;
     let mut wanted = Vec::new();
     let mut want = |path: PathBuf, entry: &LogEntry| {
@@ -79,33 +76,22 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             want(PathBuf::from(line), &entry)?;
         }
     }
-    let mut appender = Appender::open(&args.log).map_err(fail)?;
+    let mut appender = args.log.open_to_append()?;
     appender.check_last().map_err(fail)?;
-    let leaves: BTreeSet<_> = wanted.iter().map(|(_, bytes)| leaf_hash(bytes)).collect();
-    let mut places = appender.log().find(&leaves).map_err(fail)?;
-    let mut batch = Vec::new();
-    let mut next = appender.log().size();
-    for (_, bytes) in &wanted {
-        places.entry(leaf_hash(bytes)).or_insert_with(|| {
-            batch.push(bytes.clone());
-            next += 1;
-            next - 1
-        });
-    }
-    appender.append(&batch).map_err(fail)?;
+    let (paths, bytes): (Vec<_>, Vec<_>) = wanted.into_iter().unzip();
+    let appended = appender.append(&bytes).map_err(fail)?;
     if let Some(key) = &key {
-        sign_state(&mut appender, key, &args.log)?;
+        sign_state(&mut *appender, key, &args.log)?;
     }
-    let entries = wanted.iter().map(|(path, bytes)| {
-        let index = places.get(&leaf_hash(bytes)).copied().unwrap_or_default();
+    let entries = paths.iter().zip(&appended.places).map(|(path, index)| {
         Value::object([
             ("path", Value::from(path.display().to_string())),
-            ("index", Value::from(index)),
+            ("index", Value::from(*index)),
         ])
     });
     let state = appender.log().state();
     let answer = Value::object([
-        ("appended", Value::from(batch.len())),
+        ("appended", Value::from(appended.added)),
         ("size", Value::from(state.size)),
         ("root", Value::from(state.root.to_string())),
         ("entries", Value::array(entries)),

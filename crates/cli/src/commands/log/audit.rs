@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::digest::Digest;
 use runseal_core::verify::Outcome;
-use runseal_engine::log::{LogStore, audit_log};
+use runseal_engine::log::audit_log;
 use runseal_trust::log::tree::leaf_hash;
 use runseal_trust::log::{Checkpoint, LogEntry};
 
 use super::verify::PolicyArgs;
-use super::{entries_for, ledger_entries, log_error, read_note};
+use super::{LogPlace, entries_for, ledger_entries, read_note};
 use crate::error::CliError;
 use crate::ui;
 
@@ -31,7 +31,7 @@ const MAX_MISSING: usize = 1_000;
 pub struct Args {
     /// The log.
     #[arg(value_name = "LOG")]
-    log: PathBuf,
+    log: LogPlace,
     /// Checkpoints that were kept.
     #[arg(value_name = "CHECKPOINT")]
     checkpoints: Vec<PathBuf>,
@@ -71,9 +71,9 @@ fn check_lines(
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let fail = |error| log_error(&error, &args.log);
+    let fail = |error| args.log.error(&error);
     let policy = args.policy.open()?;
-    let log = LogStore::open(&args.log).map_err(fail)?;
+    let log = args.log.open()?;
     let mut faults = Vec::new();
     let mut kept = Vec::new();
     let own = log.signed_checkpoint().map_err(fail)?;
@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut places: BTreeMap<Digest, u64> = BTreeMap::new();
     let mut missing = Vec::new();
     let mut gaps = 0u64;
-    let report = audit_log(&log, &kept, &mut |index, entry| {
+    let report = audit_log(&*log, &kept, &mut |index, entry| {
         let leaf = leaf_of(entry);
         if let Some(leaf) = leaf.filter(|leaf| handed_over.contains(leaf)) {
             places.entry(leaf).or_insert(index);

@@ -1,13 +1,13 @@
 //! `runseal log checkpoint`: the log's state, signed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
-use runseal_engine::log::Appender;
+use runseal_engine::log::{Appender, add_signatures};
 use runseal_trust::log::{SignedNote, sign_checkpoint};
 
-use super::{log_error, read_note};
+use super::{LogPlace, read_note};
 use crate::error::CliError;
 use crate::signing::{KeyArgs, OpenKey, sign_error};
 use crate::ui;
@@ -24,7 +24,7 @@ use crate::ui;
 pub struct Args {
     /// The log.
     #[arg(value_name = "LOG")]
-    log: PathBuf,
+    log: LogPlace,
     #[command(flatten)]
     key: KeyArgs,
     /// A copy of the newest checkpoint that a witness cosigned; may be given several times.
@@ -38,48 +38,37 @@ pub struct Args {
 /// Signs what the log is now, and keeps that as its checkpoint. A state that is signed already
 /// keeps the cosignatures that it has.
 pub(super) fn sign_state(
-    appender: &mut Appender,
+    appender: &mut dyn Appender,
     key: &OpenKey,
-    path: &Path,
+    log: &LogPlace,
 ) -> Result<SignedNote, CliError> {
-    let fail = |error| log_error(&error, path);
+    let fail = |error| log.error(&error);
     let state = appender.log().state();
     let mut note = sign_checkpoint(&state.to_text(), &state.origin, key.signer())
         .map_err(|error| sign_error(&error))?;
     if let Some(last) = appender.log().signed_checkpoint().map_err(fail)?
         && last.text == note.text
     {
-        add_signatures(&mut note, last);
+        add_signatures(&mut note, &last);
     }
     appender.keep_checkpoint(&note).map_err(fail)?;
     Ok(note)
 }
 
-fn add_signatures(note: &mut SignedNote, other: SignedNote) {
-    for signature in other.signatures {
-        let is_same = |known: &runseal_trust::log::NoteSignature| {
-            (&known.name, known.id) == (&signature.name, signature.id)
-        };
-        if !note.signatures.iter().any(is_same) {
-            note.signatures.push(signature);
-        }
-    }
-}
-
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let fail = |error| log_error(&error, &args.log);
+    let fail = |error| args.log.error(&error);
     let key = args.key.open_named()?;
     let others = args.merge.iter().map(|path| Ok((path, read_note(path)?)));
     let others = others.collect::<Result<Vec<_>, CliError>>()?;
-    let mut appender = Appender::open(&args.log).map_err(fail)?;
+    let mut appender = args.log.open_to_append()?;
     let mut note = match &key {
-        Some(key) => sign_state(&mut appender, key, &args.log)?,
+        Some(key) => sign_state(&mut *appender, key, &args.log)?,
         None => {
             let last = appender.log().signed_checkpoint().map_err(fail)?;
             last.ok_or_else(|| {
                 CliError::new(Outcome::Unreadable, "CHECKPOINT", "none was signed yet")
-                    .at(args.log.display().to_string())
+                    .at(args.log.to_string())
                     .hint("--key FILE signs one")
             })?
         }
@@ -94,7 +83,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .at(path.display().to_string())
             .hint("nothing was merged; a witness cosigns the newest checkpoint"));
         }
-        add_signatures(&mut note, other);
+        add_signatures(&mut note, &other);
     }
     if !args.merge.is_empty() {
         appender.keep_checkpoint(&note).map_err(fail)?;

@@ -1,29 +1,26 @@
 //! `runseal log init`: a new log.
 
-use std::path::PathBuf;
-
 use runseal_core::verify::Outcome;
-use runseal_engine::log::LogStore;
 use runseal_trust::log::{KeyKind, NoteKey};
 
-use super::log_error;
+use super::LogPlace;
 use crate::error::CliError;
 use crate::signing::KeyArgs;
 use crate::ui;
 
-/// Make a new log: a folder.
+/// Make a new log: a folder, or in a database.
 ///
-/// Prints the folder, and with --key the verifier key that people need to check its checkpoints.
+/// Prints its place, and with --key the verifier key that people need to check its checkpoints.
 ///
 /// Exit 0: made. Exit 2: not made.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  runseal log init runs.log --origin example.com/runs --key log.key"
+    after_help = "Example:\n  runseal log init runs.log --origin example.com/runs --key log.key\n  runseal log init postgres://runseal@db/evidence --origin example.com/runs"
 )]
 pub struct Args {
-    /// The folder to make.
+    /// The folder to make, or postgres://USER@HOST/DATABASE.
     #[arg(value_name = "LOG")]
-    log: PathBuf,
+    log: LogPlace,
     /// The log's name, for good: it stands in every checkpoint. No white space, no `+`.
     #[arg(long, value_name = "NAME")]
     origin: String,
@@ -45,8 +42,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         None => None,
     };
-    LogStore::init(&args.log, &args.origin).map_err(|error| log_error(&error, &args.log))?;
-    ui::print_line(&args.log.display().to_string())?;
+    ui::print_line(&args.log.init(&args.origin)?)?;
     if let Some(key) = key {
         ui::print_line(&key.to_text())?;
     }

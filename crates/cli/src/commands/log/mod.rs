@@ -5,6 +5,7 @@ mod audit;
 mod checkpoint;
 mod cosign;
 mod init;
+mod place;
 mod prove;
 mod verify;
 
@@ -14,14 +15,16 @@ use runseal_core::formats::ledger::{LedgerView, line_hash, parse_lines, verify_l
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Level, Outcome, Surface};
 use runseal_engine::input::read_file;
-use runseal_engine::log::{Appender, LogError, LogQuestionError};
+use runseal_engine::log::{LogError, LogQuestionError};
 use runseal_engine::signing::{read_beside, read_signable};
 use runseal_trust::check::FoundSignature;
 use runseal_trust::log::{LogEntry, SignedNote};
 
+pub use place::LogPlace;
 pub use verify::PolicyArgs;
 
 use super::commands;
+use super::job::place::store_error;
 use crate::error::CliError;
 use crate::loaded::load_error;
 
@@ -76,6 +79,9 @@ pub fn log_error(error: &LogError, path: &Path) -> CliError {
             "nothing was signed; `runseal log audit` says what is wrong",
         ),
         LogError::Name => ("USAGE", "a name is like example.com/runs"),
+        LogError::Store(error) => return store_error(error).at(path.display().to_string()),
+        LogError::Several(_) => ("LOG", "name one: postgres://USER@HOST/DATABASE#NAME"),
+        LogError::Exists => ("EXISTS", "a log is made once; `log append` appends to it"),
     };
     let message = match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
@@ -118,7 +124,7 @@ fn read_note(path: &Path) -> Result<SignedNote, CliError> {
 /// Appends what was just made, by its digests, to a log, and the line of a ledger about it; both
 /// are on disk then.
 pub fn append_target(
-    log: &Path,
+    log: &LogPlace,
     path: &Path,
     ledger: Option<(&Path, &str)>,
 ) -> Result<(), CliError> {
@@ -130,12 +136,15 @@ pub fn append_target(
     }
     let entries: Result<Vec<_>, _> = entries.iter().map(LogEntry::to_bytes).collect();
     let entries = entries.map_err(|error| CliError::internal(error.to_string()))?;
-    let appended = Appender::open(log).and_then(|mut appender| {
-        appender.check_last()?;
-        appender.append(&entries)
-    });
-    appended.map(drop).map_err(|error| {
-        log_error(&error, log).hint(
+    let append = || {
+        let mut appender = log.open_to_append()?;
+        let appended = appender
+            .check_last()
+            .and_then(|()| appender.append(&entries));
+        appended.map(drop).map_err(|error| log.error(&error))
+    };
+    append().map_err(|error| {
+        error.hint(
             "it was made, and is not in the log yet: `runseal log append --unsigned` appends it",
         )
     })

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
-use runseal_engine::log::LogStore;
-use runseal_trust::log::tree::{leaf_hash, prove_consistency, prove_inclusion};
+use runseal_engine::log::{Log, LogError};
+use runseal_trust::log::tree::leaf_hash;
 use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, SignedNote};
 
-use super::{entries_for, log_error, read_note};
+use super::{LogPlace, entries_for, read_note};
 use crate::error::CliError;
 use crate::ui;
 
@@ -25,7 +25,7 @@ use crate::ui;
 pub struct Args {
     /// The log.
     #[arg(value_name = "LOG")]
-    log: PathBuf,
+    log: LogPlace,
     /// What is to be proved to be in it.
     #[arg(value_name = "PATH", required_unless_present_any = ["index", "since"])]
     path: Option<PathBuf>,
@@ -40,15 +40,13 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-fn find_entry(args: &Args, log: &LogStore, path: &Path) -> Result<u64, CliError> {
+fn find_entry(args: &Args, log: &dyn Log, path: &Path) -> Result<u64, CliError> {
     let entries = entries_for(path)?;
     let leaves = entries
         .iter()
         .filter_map(|entry| Some(leaf_hash(&entry.to_bytes().ok()?)))
         .collect();
-    let found = log
-        .find(&leaves)
-        .map_err(|error| log_error(&error, &args.log))?;
+    let found = log.find(&leaves).map_err(|error| args.log.error(&error))?;
     found.into_values().min().ok_or_else(|| {
         let message = format!("it is not among the log's {} entries", log.size());
         CliError::new(Outcome::Invalid, "NOT_LOGGED", message)
@@ -57,14 +55,14 @@ fn find_entry(args: &Args, log: &LogStore, path: &Path) -> Result<u64, CliError>
     })
 }
 
-fn prove_growth(args: &Args, log: &LogStore, since: &Path) -> Result<String, CliError> {
+fn prove_growth(args: &Args, log: &dyn Log, since: &Path) -> Result<String, CliError> {
     let (note, new) = newest(args, log)?;
     let old = Checkpoint::parse(&read_note(since)?.text);
     let old = old.map_err(|error| {
         CliError::new(Outcome::Unreadable, "CHECKPOINT", error.to_string())
             .at(since.display().to_string())
     })?;
-    let fail = |error| log_error(&error, &args.log);
+    let fail = |error| args.log.error(&error);
     if old.size > new.size || !log.agrees_with(&old).map_err(fail)? {
         let message = match old.size > new.size {
             true => {
@@ -76,7 +74,7 @@ fn prove_growth(args: &Args, log: &LogStore, since: &Path) -> Result<String, Cli
             .at(since.display().to_string())
             .hint("`runseal log audit` says more; keep the checkpoint"));
     }
-    let path = prove_consistency(log, old.size, new.size).map_err(fail)?;
+    let path = log.prove_consistency(old.size, new.size).map_err(fail)?;
     let proof = ConsistencyProof {
         old: old.size,
         path,
@@ -86,8 +84,8 @@ fn prove_growth(args: &Args, log: &LogStore, since: &Path) -> Result<String, Cli
 }
 
 /// The newest signed checkpoint, which must be of this tree.
-fn newest(args: &Args, log: &LogStore) -> Result<(SignedNote, Checkpoint), CliError> {
-    let fail = |error| log_error(&error, &args.log);
+fn newest(args: &Args, log: &dyn Log) -> Result<(SignedNote, Checkpoint), CliError> {
+    let fail = |error| args.log.error(&error);
     let note = log.signed_checkpoint().map_err(fail)?;
     let parsed = note.and_then(|note| {
         let checkpoint = Checkpoint::parse(&note.text).ok()?;
@@ -99,40 +97,40 @@ fn newest(args: &Args, log: &LogStore) -> Result<(SignedNote, Checkpoint), CliEr
             "CHECKPOINT",
             "no checkpoint of the log is signed",
         )
-        .at(args.log.display().to_string())
+        .at(args.log.to_string())
         .hint("`runseal log checkpoint LOG --key FILE` signs one"));
     };
     match log.agrees_with(&checkpoint).map_err(fail)? {
         true => Ok((note, checkpoint)),
-        false => Err(fail(runseal_engine::log::LogError::Forked(checkpoint.size))),
+        false => Err(fail(LogError::Forked(checkpoint.size))),
     }
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let fail = |error| log_error(&error, &args.log);
-    let log = LogStore::open(&args.log).map_err(fail)?;
+    let fail = |error| args.log.error(&error);
+    let log = args.log.open()?;
     let text = match &args.since {
-        Some(since) => prove_growth(args, &log, since)?,
+        Some(since) => prove_growth(args, &*log, since)?,
         None => {
             let index = match (&args.path, args.index) {
-                (Some(path), _) => find_entry(args, &log, path)?,
+                (Some(path), _) => find_entry(args, &*log, path)?,
                 (None, index) => index.unwrap_or_default(),
             };
-            let (note, checkpoint) = newest(args, &log)?;
+            let (note, checkpoint) = newest(args, &*log)?;
             if index >= checkpoint.size {
                 let message = format!(
                     "entry {index} is behind the newest signed checkpoint of {} entries",
                     checkpoint.size
                 );
                 return Err(CliError::new(Outcome::Unreadable, "CHECKPOINT", message)
-                    .at(args.log.display().to_string())
+                    .at(args.log.to_string())
                     .hint("`runseal log checkpoint LOG --key FILE` signs a newer one"));
             }
             let proof = InclusionProof {
                 entry: Some(log.entry(index).map_err(fail)?),
                 index,
-                path: prove_inclusion(&log, index, checkpoint.size).map_err(fail)?,
+                path: log.prove_inclusion(index, checkpoint.size).map_err(fail)?,
                 checkpoint: note,
             };
             proof.to_text()

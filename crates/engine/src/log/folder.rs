@@ -1,19 +1,21 @@
-//! A log as it is read.
+//! A log in a folder, as it is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
-use runseal_trust::log::tree::{Nodes, empty_root};
+use runseal_trust::log::tree::empty_root;
 use runseal_trust::log::{Checkpoint, SignedNote};
 
+use super::contract::{KeptEntry, Log, check_name};
 use super::files::{
     CHECKPOINT, ENTRIES, HEAD, Head, LEAF, LEAVES, LogError, MAX_SMALL, NODE, NODES, file_error,
-    node_count, node_place,
+    node_count, node_place, read_next,
 };
 use super::index::HashIndex;
 use crate::input::read_file;
@@ -22,9 +24,9 @@ use crate::staging::{Place, Rights, Staging, StagingError};
 /// Bytes of one look at `leaves`.
 const SCAN: usize = 40 << 12;
 
-/// A log as it was when it was opened.
+/// A log in a folder, as it was when it was opened.
 #[derive(Debug)]
-pub struct LogStore {
+pub struct FolderLog {
     pub(super) folder: PathBuf,
     pub(super) head: Head,
     pub(super) entries: File,
@@ -33,16 +35,13 @@ pub struct LogStore {
     pub(super) index: HashIndex,
 }
 
-impl LogStore {
+impl FolderLog {
     /// Makes a new log, without entries.
     ///
     /// # Errors
     /// When something is there already, or the name is none.
     pub fn init(folder: &Path, origin: &str) -> Result<(), LogError> {
-        let is_bad = |c: char| c.is_whitespace() || c.is_control() || c == '+';
-        if origin.is_empty() || origin.contains(is_bad) {
-            return Err(LogError::Name);
-        }
+        check_name(origin)?;
         let head = Head {
             checkpoint: Checkpoint {
                 origin: origin.to_owned(),
@@ -51,7 +50,7 @@ impl LogStore {
             },
             entry_bytes: 0,
         };
-        let mut staging = Staging::begin_beside(folder)?;
+        let staging = Staging::begin_beside(folder)?;
         for name in [ENTRIES, LEAVES, NODES] {
             staging.put(name, b"")?;
         }
@@ -116,32 +115,9 @@ impl LogStore {
         ]
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// What the log is now.
-    pub fn state(&self) -> &Checkpoint {
-        &self.head.checkpoint
-    }
-
-    /// How many entries count.
-    pub fn size(&self) -> u64 {
-        self.head.checkpoint.size
-    }
-
-    pub(super) fn entry_bytes(&self) -> u64 {
-        self.head.entry_bytes
-    }
-
     /// Where the entry stands in `entries`, with its newline.
     fn entry_range(&self, index: u64) -> Result<Range<u64>, LogError> {
-        if index >= self.size() {
-            return Err(LogError::Beyond {
-                size: self.size(),
-                asked: index,
-            });
-        }
+        self.check_place(index)?;
         let end = |index: u64| {
             let mut bytes = [0; 8];
             let at = index * LEAF + 32;
@@ -154,30 +130,6 @@ impl LogStore {
             _ => end(index - 1)?,
         };
         Ok(start..end(index)?)
-    }
-
-    /// The entry at `index`.
-    ///
-    /// # Errors
-    /// When there is none, or it cannot be read.
-    pub fn entry(&self, index: u64) -> Result<Vec<u8>, LogError> {
-        let Range { start, end } = self.entry_range(index)?;
-        let length = end.checked_sub(start + 1).filter(|length| *length <= 4096);
-        let length = length.ok_or(LogError::NoLog("an entry's end is malformed"))?;
-        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
-        let read = self.entries.read_exact_at(&mut bytes, start);
-        read.map_err(file_error(ENTRIES))?;
-        Ok(bytes)
-    }
-
-    /// Where entries with these hashes stand first; those that are not there are left out.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn find(&self, wanted: &BTreeSet<Digest>) -> Result<BTreeMap<Digest, u64>, LogError> {
-        let read = |index| self.hash(0, index);
-        self.index
-            .find(wanted, self.size(), |see| self.scan(see), read)
     }
 
     /// Shows the hash of every entry, in order, until `see` has enough.
@@ -202,36 +154,12 @@ impl LogStore {
         }
         Ok(())
     }
-
-    /// The checkpoint that was signed last.
-    ///
-    /// # Errors
-    /// When it is there and cannot be read.
-    pub fn signed_checkpoint(&self) -> Result<Option<SignedNote>, LogError> {
-        let bytes = match read_file(&self.folder.join(CHECKPOINT), MAX_SMALL) {
-            Ok(bytes) => bytes,
-            Err(SourceError::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let text = String::from_utf8(bytes).ok();
-        let note = text.and_then(|text| SignedNote::parse(&text).ok());
-        note.map(Some)
-            .ok_or(LogError::NoLog("its file `checkpoint` is no signed note"))
-    }
-
-    /// Whether a checkpoint is of this tree: not longer, and of the same root at its size.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn agrees_with(&self, checkpoint: &Checkpoint) -> Result<bool, LogError> {
-        Ok(checkpoint.size <= self.size()
-            && checkpoint.origin == self.state().origin
-            && runseal_trust::log::tree::compute_root(self, checkpoint.size)? == checkpoint.root)
-    }
 }
 
-impl Nodes for LogStore {
-    type Error = LogError;
+impl Log for FolderLog {
+    fn state(&self) -> &Checkpoint {
+        &self.head.checkpoint
+    }
 
     fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError> {
         let mut bytes = [0; 32];
@@ -243,6 +171,72 @@ impl Nodes for LogStore {
             .map_err(file_error(name))?;
         Ok(Digest::from_bytes(bytes))
     }
+    fn entry(&self, index: u64) -> Result<Vec<u8>, LogError> {
+        let Range { start, end } = self.entry_range(index)?;
+        let length = end.checked_sub(start + 1).filter(|length| *length <= 4096);
+        let length = length.ok_or(LogError::NoLog("an entry's end is malformed"))?;
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+        let read = self.entries.read_exact_at(&mut bytes, start);
+        read.map_err(file_error(ENTRIES))?;
+        Ok(bytes)
+    }
+
+    fn find(&self, wanted: &BTreeSet<Digest>) -> Result<BTreeMap<Digest, u64>, LogError> {
+        let read = |index| self.hash(0, index);
+        self.index
+            .find(wanted, self.size(), |see| self.scan(see), read)
+    }
+
+    fn signed_checkpoint(&self) -> Result<Option<SignedNote>, LogError> {
+        let bytes = match read_file(&self.folder.join(CHECKPOINT), MAX_SMALL) {
+            Ok(bytes) => bytes,
+            Err(SourceError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let text = String::from_utf8(bytes).ok();
+        let note = text.and_then(|text| SignedNote::parse(&text).ok());
+        note.map(Some)
+            .ok_or(LogError::NoLog("its file `checkpoint` is no signed note"))
+    }
+
+    fn visit(&self, see: &mut dyn FnMut(&KeptEntry<'_>)) -> Result<(), LogError> {
+        let open = |name| {
+            let file = File::open(self.folder.join(name)).map_err(file_error(name))?;
+            Ok::<_, LogError>(BufReader::with_capacity(1 << 18, file))
+        };
+        let (mut entries, mut leaves) = (open(ENTRIES)?, open(LEAVES)?);
+        let mut nodes_file = open(NODES)?;
+        let (mut line, mut nodes) = (Vec::new(), Vec::new());
+        let mut offset = 0;
+        for index in 0..self.size() {
+            line.clear();
+            let read = entries.read_until(b'\n', &mut line);
+            offset += read.map_err(file_error(ENTRIES))? as u64;
+            let mut record = [0; LEAF as usize];
+            read_next(&mut leaves, LEAVES, &mut record)?;
+            let (hash, end) = record.split_at(32);
+            let is_last = index + 1 == self.size();
+            let is_in_place =
+                *end == offset.to_be_bytes() && (!is_last || offset == self.head.entry_bytes);
+            nodes.clear();
+            for _ in 0..(index + 1).trailing_zeros() {
+                let mut stored = [0; NODE as usize];
+                read_next(&mut nodes_file, NODES, &mut stored)?;
+                nodes.push(Digest::from_bytes(stored));
+            }
+            see(&KeptEntry {
+                index,
+                entry: line.strip_suffix(b"\n").unwrap_or(&line),
+                leaf: hash
+                    .try_into()
+                    .ok()
+                    .filter(|_| is_in_place)
+                    .map(Digest::from_bytes),
+                nodes: &nodes,
+            });
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -250,11 +244,10 @@ mod tests {
     use std::io::Write;
 
     use runseal_trust::log::tree::{
-        MemoryTree, leaf_hash, prove_consistency, prove_inclusion, verify_consistency,
-        verify_inclusion,
+        MemoryTree, compute_root, leaf_hash, verify_consistency, verify_inclusion,
     };
 
-    use super::super::append::Appender;
+    use super::super::{Appended, Appender, FolderAppender, Tree};
     use super::*;
 
     fn entry(at: u64) -> Vec<u8> {
@@ -264,7 +257,7 @@ mod tests {
     fn new_log() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        LogStore::init(&path, "example.com/log").unwrap();
+        FolderLog::init(&path, "example.com/log").unwrap();
         (folder, path)
     }
 
@@ -275,23 +268,33 @@ mod tests {
         let mut next = 0;
         for count in [1, 1, 2, 5, 0, 64, 1, 31] {
             let batch: Vec<_> = (next..next + count).map(entry).collect();
-            let mut appender = Appender::open(&path).unwrap();
-            assert_eq!(appender.append(&batch).unwrap(), next..next + count);
+            let mut appender = FolderAppender::open(&path).unwrap();
+            let appended = Appended {
+                places: (next..next + count).collect(),
+                added: batch.len(),
+            };
+            assert_eq!(appender.append(&batch).unwrap(), appended);
+            // What is there already is not appended again.
+            let appended = Appended {
+                added: 0,
+                ..appended
+            };
+            assert_eq!(appender.append(&batch).unwrap(), appended);
             for entry in &batch {
                 tree.push(leaf_hash(entry));
             }
             next += count;
             assert_eq!(appender.log().state().root, tree.root());
         }
-        let log = LogStore::open(&path).unwrap();
+        let log = FolderLog::open(&path).unwrap();
         assert_eq!((log.size(), log.state().root), (next, tree.root()));
         for index in 0..next {
             assert_eq!(log.entry(index).unwrap(), entry(index));
             let leaf = leaf_hash(&entry(index));
-            let proof = prove_inclusion(&log, index, next).unwrap();
+            let proof = log.prove_inclusion(index, next).unwrap();
             assert!(verify_inclusion(&leaf, index, next, &proof, &tree.root()));
-            let old = runseal_trust::log::tree::compute_root(&log, index).unwrap();
-            let proof = prove_consistency(&log, index, next).unwrap();
+            let old = compute_root(&Tree(&log), index).unwrap();
+            let proof = log.prove_consistency(index, next).unwrap();
             assert!(verify_consistency(
                 (index, &old),
                 (next, &tree.root()),
@@ -311,8 +314,11 @@ mod tests {
     #[test]
     fn log_with_bytes_behind_its_head_goes_on_from_its_head() {
         let (_folder, path) = new_log();
-        Appender::open(&path).unwrap().append(&[entry(0)]).unwrap();
-        let before = LogStore::open(&path).unwrap().state().clone();
+        FolderAppender::open(&path)
+            .unwrap()
+            .append(&[entry(0)])
+            .unwrap();
+        let before = FolderLog::open(&path).unwrap().state().clone();
         // What a process leaves that is killed before the head is replaced.
         for name in [ENTRIES, LEAVES, NODES] {
             let mut file = OpenOptions::new()
@@ -321,8 +327,8 @@ mod tests {
                 .unwrap();
             file.write_all(&[7; 100]).unwrap();
         }
-        assert_eq!(*LogStore::open(&path).unwrap().state(), before);
-        let mut appender = Appender::open(&path).unwrap();
+        assert_eq!(*FolderLog::open(&path).unwrap().state(), before);
+        let mut appender = FolderAppender::open(&path).unwrap();
         appender.append(&[entry(1), entry(2)]).unwrap();
         let tree = MemoryTree::new((0..3).map(|at| leaf_hash(&entry(at))));
         assert_eq!(appender.log().state().root, tree.root());
@@ -333,7 +339,7 @@ mod tests {
     fn log_cut_off_is_refused_by_readers_and_writers() {
         let (_folder, path) = new_log();
         let batch: Vec<_> = (0..5).map(entry).collect();
-        Appender::open(&path).unwrap().append(&batch).unwrap();
+        FolderAppender::open(&path).unwrap().append(&batch).unwrap();
         for name in [ENTRIES, LEAVES, NODES] {
             let file = OpenOptions::new()
                 .write(true)
@@ -342,28 +348,31 @@ mod tests {
             let length = file.metadata().unwrap().len();
             let whole = std::fs::read(path.join(name)).unwrap();
             file.set_len(length - 1).unwrap();
-            assert!(matches!(LogStore::open(&path), Err(LogError::Cut { .. })));
-            assert!(matches!(Appender::open(&path), Err(LogError::Cut { .. })));
+            assert!(matches!(FolderLog::open(&path), Err(LogError::Cut { .. })));
+            assert!(matches!(
+                FolderAppender::open(&path),
+                Err(LogError::Cut { .. })
+            ));
             std::fs::write(path.join(name), whole).unwrap();
         }
-        assert!(Appender::open(&path).is_ok());
+        assert!(FolderAppender::open(&path).is_ok());
     }
 
     #[test]
     fn log_has_one_appender_at_a_time() {
         let (_folder, path) = new_log();
-        let first = Appender::open(&path).unwrap();
-        assert!(matches!(Appender::open(&path), Err(LogError::Busy)));
+        let first = FolderAppender::open(&path).unwrap();
+        assert!(matches!(FolderAppender::open(&path), Err(LogError::Busy)));
         drop(first);
-        assert!(Appender::open(&path).is_ok());
+        assert!(FolderAppender::open(&path).is_ok());
     }
 
     #[test]
     fn entry_of_two_lines_is_refused_and_nothing_counts() {
         let (_folder, path) = new_log();
-        let mut appender = Appender::open(&path).unwrap();
+        let mut appender = FolderAppender::open(&path).unwrap();
         let refused = appender.append(&[entry(0), b"a\nb".to_vec()]);
         assert!(matches!(refused, Err(LogError::Entry)));
-        assert_eq!(LogStore::open(&path).unwrap().size(), 0);
+        assert_eq!(FolderLog::open(&path).unwrap().size(), 0);
     }
 }

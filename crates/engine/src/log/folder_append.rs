@@ -1,27 +1,27 @@
-//! Appending to a log: one process at a time, whole batches or nothing.
+//! Appending to a log in a folder: one process at a time, whole batches or nothing.
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
-use std::ops::Range;
 use std::path::Path;
 
 use runseal_trust::log::tree::{Frontier, leaf_hash};
 use runseal_trust::log::{Checkpoint, SignedNote};
 use rustix::fs::FlockOperation;
 
+use super::contract::{Appended, Appender, Log, Tree, check_entries, place_entries};
 use super::files::{CHECKPOINT, ENTRIES, HEAD, Head, LEAVES, LogError, NODES, file_error};
+use super::folder::FolderLog;
 use super::index::HashIndex;
-use super::store::LogStore;
 use crate::atomic::write_bytes;
 
-/// The one process that appends to a log.
+/// The one process that appends to a log in a folder.
 #[derive(Debug)]
-pub struct Appender {
-    log: LogStore,
+pub struct FolderAppender {
+    log: FolderLog,
     frontier: Frontier,
 }
 
-impl Appender {
+impl FolderAppender {
     /// Opens a log for appending and cuts off what does not count.
     ///
     /// # Errors
@@ -30,16 +30,16 @@ impl Appender {
         let options = OpenOptions::new().read(true).write(true).clone();
         // The lock comes before the head is read, so that what is read is the newest.
         let entries = folder.join(ENTRIES);
-        LogStore::read_head(folder)?;
+        FolderLog::read_head(folder)?;
         let lock = options.open(&entries).map_err(file_error(ENTRIES))?;
         rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| LogError::Busy)?;
-        let mut log = LogStore::open_with(folder, &options)?;
+        let mut log = FolderLog::open_with(folder, &options)?;
         log.entries = lock;
         for (file, handle, length) in log.lengths() {
             handle.set_len(length).map_err(file_error(file))?;
         }
-        let frontier = Frontier::read(&log, log.size())?;
+        let frontier = Frontier::read(&Tree(&log), log.size())?;
         // Hashes that do not give the root are no basis to build on.
         match frontier.root() == log.state().root {
             true => Ok(Self { log, frontier }),
@@ -47,26 +47,13 @@ impl Appender {
         }
     }
 
-    /// The log.
-    pub fn log(&self) -> &LogStore {
-        &self.log
-    }
-
-    /// Appends entries and gives their places: all of them are on disk, or none counts.
+    /// Appends entries without a look at what is there: all of them are on disk then, or none
+    /// counts.
     ///
     /// # Errors
     /// When one cannot be stored; then none is.
-    pub fn append(&mut self, batch: &[Vec<u8>]) -> Result<Range<u64>, LogError> {
-        let start = self.log.size();
-        if batch.is_empty() {
-            return Ok(start..start);
-        }
-        if batch
-            .iter()
-            .any(|entry| entry.len() > 4096 || entry.contains(&b'\n'))
-        {
-            return Err(LogError::Entry);
-        }
+    pub fn append_all(&mut self, batch: &[&[u8]]) -> Result<(), LogError> {
+        check_entries(batch)?;
         let mut frontier = self.frontier.clone();
         let mut entry_bytes = self.log.head.entry_bytes;
         let lengths = self.log.lengths().map(|(_, _, length)| length);
@@ -111,33 +98,31 @@ impl Appender {
         self.log.head = head;
         self.log.index = HashIndex::default();
         self.frontier = frontier;
-        Ok(start..self.log.size())
+        Ok(())
+    }
+}
+
+impl Appender for FolderAppender {
+    fn log(&self) -> &dyn Log {
+        &self.log
     }
 
-    /// Keeps a signed checkpoint of the log as it is now. Whoever signs two checkpoints that no
-    /// tree has both of has forked the log, so the one before is looked at first.
-    ///
-    /// # Errors
-    /// When the checkpoint signed last is not of this tree.
-    pub fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError> {
+    fn append(&mut self, entries: &[Vec<u8>]) -> Result<Appended, LogError> {
+        let leaves = entries.iter().map(|entry| leaf_hash(entry)).collect();
+        let known = self.log.find(&leaves)?;
+        let (missing, places) = place_entries(entries, self.log.size(), known);
+        if !missing.is_empty() {
+            self.append_all(&missing)?;
+        }
+        Ok(Appended {
+            places,
+            added: missing.len(),
+        })
+    }
+
+    fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError> {
         self.check_last()?;
         let path = self.log.folder.join(CHECKPOINT);
         Ok(write_bytes(&path, note.to_text().as_bytes())?)
-    }
-
-    /// Fails where the checkpoint signed last is not of this tree.
-    ///
-    /// # Errors
-    /// Then, and when the log cannot be read.
-    pub fn check_last(&self) -> Result<(), LogError> {
-        let Some(last) = self.log.signed_checkpoint()? else {
-            return Ok(());
-        };
-        let last = Checkpoint::parse(&last.text)
-            .map_err(|_| LogError::NoLog("its file `checkpoint` is no checkpoint"))?;
-        match self.log.agrees_with(&last)? {
-            true => Ok(()),
-            false => Err(LogError::Forked(last.size)),
-        }
     }
 }

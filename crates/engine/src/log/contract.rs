@@ -1,0 +1,227 @@
+//! What every log does, wherever it is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use runseal_core::digest::Digest;
+use runseal_trust::log::tree::{self, Nodes};
+use runseal_trust::log::{Checkpoint, NoteSignature, SignedNote};
+
+use super::LogError;
+
+/// The longest entry.
+const MAX_ENTRY: usize = 4096;
+
+/// An entry with the hashes that the log keeps for it, for whoever computes them again.
+#[derive(Debug)]
+pub struct KeptEntry<'a> {
+    /// Its place, counted from 0.
+    pub index: u64,
+    /// The entry.
+    pub entry: &'a [u8],
+    /// The hash that is kept of it; none where what is kept cannot be of this entry.
+    pub leaf: Option<Digest>,
+    /// The hashes of the subtrees that it completes, smallest first.
+    pub nodes: &'a [Digest],
+}
+
+/// A log as it was when it was opened.
+pub trait Log: fmt::Debug + Send + Sync {
+    /// Name, size and root.
+    fn state(&self) -> &Checkpoint;
+
+    /// The hash of a complete subtree, as [`Nodes::hash`] has it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError>;
+
+    /// The entry at `index`.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    fn entry(&self, index: u64) -> Result<Vec<u8>, LogError>;
+
+    /// Where entries with these hashes stand first; those that are not there are left out.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    fn find(&self, wanted: &BTreeSet<Digest>) -> Result<BTreeMap<Digest, u64>, LogError>;
+
+    /// The checkpoint that was signed last.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    fn signed_checkpoint(&self) -> Result<Option<SignedNote>, LogError>;
+
+    /// Shows every entry, in order.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    fn visit(&self, see: &mut dyn FnMut(&KeptEntry<'_>)) -> Result<(), LogError>;
+
+    /// How many entries count.
+    fn size(&self) -> u64 {
+        self.state().size
+    }
+
+    /// The path from an entry to the root of the first `size` entries.
+    ///
+    /// # Errors
+    /// When there is no such entry, or the log cannot be read.
+    fn prove_inclusion(&self, index: u64, size: u64) -> Result<Vec<Digest>, LogError> {
+        self.check_place(index)?;
+        tree::prove_inclusion(&Tree(self), index, size)
+    }
+
+    /// The proof that the tree of `old` entries is the beginning of that of `size`.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    fn prove_consistency(&self, old: u64, size: u64) -> Result<Vec<Digest>, LogError> {
+        tree::prove_consistency(&Tree(self), old, size)
+    }
+
+    /// Whether a checkpoint is of this tree: not longer, and of the same root at its size.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    fn agrees_with(&self, checkpoint: &Checkpoint) -> Result<bool, LogError> {
+        Ok(checkpoint.size <= self.size()
+            && checkpoint.origin == self.state().origin
+            && tree::compute_root(&Tree(self), checkpoint.size)? == checkpoint.root)
+    }
+
+    /// Fails where the log has no entry at `index`.
+    ///
+    /// # Errors
+    /// Then.
+    fn check_place(&self, index: u64) -> Result<(), LogError> {
+        match index < self.size() {
+            true => Ok(()),
+            false => Err(LogError::Beyond {
+                size: self.size(),
+                asked: index,
+            }),
+        }
+    }
+}
+
+/// A log as a tree of hashes.
+#[derive(Debug)]
+pub struct Tree<'a, L: Log + ?Sized>(pub &'a L);
+
+impl<L: Log + ?Sized> Nodes for Tree<'_, L> {
+    type Error = LogError;
+
+    fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError> {
+        self.0.hash(level, index)
+    }
+}
+
+/// Where entries are now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Appended {
+    /// The place of each entry that was given, in that order.
+    pub places: Vec<u64>,
+    /// How many of them were not there before.
+    pub added: usize,
+}
+
+/// Whoever appends to a log.
+pub trait Appender: fmt::Debug {
+    /// The log, with what was appended.
+    fn log(&self) -> &dyn Log;
+
+    /// Appends those entries that the log does not have, in order: all of them are durable
+    /// then, or none counts.
+    ///
+    /// # Errors
+    /// When one cannot be stored; then none is.
+    fn append(&mut self, entries: &[Vec<u8>]) -> Result<Appended, LogError>;
+
+    /// Keeps a signed checkpoint of the log as it is now. Whoever signs two checkpoints that no
+    /// tree has both of has forked the log, so the one before is looked at first.
+    ///
+    /// # Errors
+    /// When the checkpoint signed last is not of this tree.
+    fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError>;
+
+    /// Fails where the checkpoint signed last is not of this tree.
+    ///
+    /// # Errors
+    /// Then, and when the log cannot be read.
+    fn check_last(&self) -> Result<(), LogError> {
+        match self.log().signed_checkpoint()? {
+            Some(note) => check_kept(self.log(), &note),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Fails where a checkpoint that was kept is not of this log.
+///
+/// # Errors
+/// Then, and when the log cannot be read.
+pub fn check_kept(log: &dyn Log, note: &SignedNote) -> Result<(), LogError> {
+    let kept = Checkpoint::parse(&note.text)
+        .map_err(|_| LogError::NoLog("its newest checkpoint is malformed"))?;
+    match log.agrees_with(&kept)? {
+        true => Ok(()),
+        false => Err(LogError::Forked(kept.size)),
+    }
+}
+
+/// Adds the signatures that `other` has over the same text.
+pub fn add_signatures(note: &mut SignedNote, other: &SignedNote) {
+    for signature in &other.signatures {
+        let is_same =
+            |known: &NoteSignature| (&known.name, known.id) == (&signature.name, signature.id);
+        if !note.signatures.iter().any(is_same) {
+            note.signatures.push(signature.clone());
+        }
+    }
+}
+
+/// Fails where an entry is none that a log can keep: one line, and not too long.
+///
+/// # Errors
+/// Then.
+pub fn check_entries(entries: &[&[u8]]) -> Result<(), LogError> {
+    let is_bad = |entry: &&[u8]| entry.len() > MAX_ENTRY || entry.contains(&b'\n');
+    match entries.iter().any(is_bad) {
+        true => Err(LogError::Entry),
+        false => Ok(()),
+    }
+}
+
+/// Fails where a name is none that a log can have.
+///
+/// # Errors
+/// Then.
+pub fn check_name(origin: &str) -> Result<(), LogError> {
+    let is_bad = |c: char| c.is_whitespace() || c.is_control() || c == '+';
+    match origin.is_empty() || origin.contains(is_bad) {
+        true => Err(LogError::Name),
+        false => Ok(()),
+    }
+}
+
+/// Which of `entries` the log lacks, in order and each once, and where all of them stand when
+/// those are appended behind the first `size`.
+pub fn place_entries(
+    entries: &[Vec<u8>],
+    size: u64,
+    mut known: BTreeMap<Digest, u64>,
+) -> (Vec<&[u8]>, Vec<u64>) {
+    let mut missing: Vec<&[u8]> = Vec::new();
+    let mut places = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let place = *known.entry(tree::leaf_hash(entry)).or_insert_with(|| {
+            missing.push(entry);
+            size + missing.len() as u64 - 1
+        });
+        places.push(place);
+    }
+    (missing, places)
+}

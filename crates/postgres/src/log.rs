@@ -1,0 +1,569 @@
+//! Transparency logs on the server, each under its name.
+//!
+//! A log is a row of `logs`: its state, and the newest checkpoint that was signed. Entries and the
+//! hashes of complete subtrees are rows of their own that the database lets nobody change. Whoever
+//! appends locks the log's row, adds rows and moves the state on in one transaction, so a
+//! batch counts whole or not at all. Entries that are there already are not appended again: that is
+//! what makes it safe to try again when a connection was lost and nobody knows how far it got.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use postgres::types::Type;
+use postgres::{Client, GenericClient, Row, Transaction};
+use runseal_core::digest::Digest;
+use runseal_engine::log::{
+    Appended, Appender, KeptEntry, Log, LogError, Tree, add_signatures, check_entries, check_kept,
+    check_name, place_entries,
+};
+use runseal_engine::store::StoreError;
+use runseal_trust::log::tree::{Frontier, empty_root, leaf_hash};
+use runseal_trust::log::{Checkpoint, SignedNote};
+
+use crate::address::Address;
+use crate::connection::Connection;
+use crate::error::Trouble;
+use crate::schema;
+
+/// Rows that are sent at once.
+const CHUNK: usize = 5000;
+/// Entries that are asked for at once.
+const PAGE: i64 = 5000;
+
+/// A log on a server, as it was when it was opened.
+pub struct PostgresLog {
+    connection: Connection,
+    id: i64,
+    state: Checkpoint,
+    /// The newest checkpoint that was signed of this state or an earlier one.
+    signed: Option<SignedNote>,
+}
+
+impl fmt::Debug for PostgresLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PostgresLog").field(&self.place()).finish()
+    }
+}
+
+/// A log's address: the server's, and behind `#` the log's name where the server has several.
+fn split_address(address: &str) -> (&str, Option<&str>) {
+    match address.split_once('#') {
+        Some((server, name)) => (server, Some(name)),
+        None => (address, None),
+    }
+}
+
+fn connect(server: &str) -> Result<Connection, StoreError> {
+    Connection::open(Arc::new(Address::parse(server)?))
+}
+
+impl PostgresLog {
+    /// Makes a new log, without entries, and gives its place.
+    ///
+    /// # Errors
+    /// When the database has a log of this name, the name is none, or the server refuses.
+    pub fn init(address: &str, origin: &str) -> Result<String, LogError> {
+        check_name(origin)?;
+        let (server, name) = split_address(address);
+        if name.is_some_and(|name| name != origin) {
+            return Err(LogError::Name);
+        }
+        let connection = connect(server)?;
+        connection.run(|client, _| schema::migrate(client))?;
+        let added = connection.run(|client, tries| {
+            let added = client.execute_typed(
+                "INSERT INTO logs(origin, size, root) VALUES($1, 0, $2)
+                 ON CONFLICT (origin) DO NOTHING",
+                &[
+                    (&origin, Type::TEXT),
+                    (&empty_root().as_bytes().as_slice(), Type::BYTEA),
+                ],
+            )?;
+            // A lost connection may have made it; an empty log is as good as new.
+            Ok(added == 1 || (tries > 0 && is_empty(client, origin)?))
+        })?;
+        match added {
+            true => Ok(format!("{}#{origin}", connection.place())),
+            false => Err(LogError::Exists),
+        }
+    }
+
+    /// Opens a log for reading.
+    ///
+    /// # Errors
+    /// When there is none of this name, several and none was named, or the server refuses.
+    pub fn open(address: &str) -> Result<Self, LogError> {
+        let (server, name) = split_address(address);
+        let connection = connect(server)?;
+        let has_logs = connection.run(|client, _| {
+            schema::check(client, connection.place())?;
+            let found = client.query_typed_one("SELECT to_regclass('logs') IS NOT NULL", &[])?;
+            Ok(found.get(0))
+        })?;
+        match has_logs {
+            true => Self::of_name(connection, name),
+            false => Err(LogError::NoLog("the database has none")),
+        }
+    }
+
+    fn of_name(connection: Connection, name: Option<&str>) -> Result<Self, LogError> {
+        let rows = connection.run(|client, _| {
+            Ok(client.query_typed(
+                "SELECT log_id, origin, size, root, checkpoint FROM logs
+                 WHERE $1::text IS NULL OR origin = $1 ORDER BY origin LIMIT 20",
+                &[(&name, Type::TEXT)],
+            )?)
+        })?;
+        let row = match rows.as_slice() {
+            [row] => row,
+            [] => return Err(LogError::NoLog("the database has none of this name")),
+            rows => {
+                let names: Vec<String> = rows.iter().map(|row| row.get(1)).collect();
+                return Err(LogError::Several(names.join(", ")));
+            }
+        };
+        Ok(Self {
+            id: row.get(0),
+            state: Checkpoint {
+                origin: row.get(1),
+                size: row.get::<_, i64>(2).unsigned_abs(),
+                root: digest_of(row, 3)?,
+            },
+            signed: parse_note(row.get(4))?,
+            connection,
+        })
+    }
+
+    /// Takes in what others did since. State and checkpoint are read at once: a checkpoint may be
+    /// of a later state than one that was read before it.
+    fn refresh(&mut self) -> Result<(), LogError> {
+        let row = self.run(|client| {
+            Ok(client.query_typed_one(
+                "SELECT size, root, checkpoint FROM logs WHERE log_id = $1",
+                &[(&self.id, Type::INT8)],
+            )?)
+        })?;
+        self.state.size = row.get::<_, i64>(0).unsigned_abs();
+        self.state.root = digest_of(&row, 1)?;
+        self.signed = parse_note(row.get(2))?;
+        Ok(())
+    }
+
+    /// The server's address and the log's name, without a password.
+    pub fn place(&self) -> String {
+        format!("{}#{}", self.connection.place(), self.state.origin)
+    }
+
+    fn run<T>(
+        &self,
+        mut work: impl FnMut(&mut Client) -> Result<T, Trouble>,
+    ) -> Result<T, LogError> {
+        Ok(self.connection.run(|client, _| work(client))?)
+    }
+}
+
+fn is_empty(client: &mut Client, origin: &str) -> Result<bool, Trouble> {
+    let row = client.query_typed_opt(
+        "SELECT size = 0 FROM logs WHERE origin = $1",
+        &[(&origin, Type::TEXT)],
+    )?;
+    Ok(row.is_some_and(|row| row.get(0)))
+}
+
+/// A hash of a row. Columns with another length cannot come from us.
+fn digest_of(row: &Row, column: usize) -> Result<Digest, LogError> {
+    let bytes: [u8; 32] = row
+        .get::<_, &[u8]>(column)
+        .try_into()
+        .map_err(|_| LogError::NoLog("a hash in the database is malformed"))?;
+    Ok(Digest::from_bytes(bytes))
+}
+
+fn number(value: u64) -> Result<i64, LogError> {
+    i64::try_from(value).map_err(|_| LogError::NoLog("a place is out of range"))
+}
+
+fn parse_note(text: Option<String>) -> Result<Option<SignedNote>, LogError> {
+    text.map(|text| SignedNote::parse(&text))
+        .transpose()
+        .map_err(|_| LogError::NoLog("its newest checkpoint is no signed note"))
+}
+
+/// The hash of a complete subtree, where there is one.
+fn read_hash(
+    client: &mut impl GenericClient,
+    id: i64,
+    level: u32,
+    place: i64,
+) -> Result<Option<Row>, Trouble> {
+    Ok(match level {
+        0 => client.query_typed_opt(
+            "SELECT leaf FROM log_entries WHERE log_id = $1 AND place = $2",
+            &[(&id, Type::INT8), (&place, Type::INT8)],
+        )?,
+        _ => client.query_typed_opt(
+            "SELECT hash FROM log_nodes WHERE log_id = $1 AND level = $2 AND place = $3",
+            &[
+                (&id, Type::INT8),
+                (&i64::from(level), Type::INT8),
+                (&place, Type::INT8),
+            ],
+        )?,
+    })
+}
+
+fn find_leaves(
+    client: &mut impl GenericClient,
+    id: i64,
+    wanted: &BTreeSet<Digest>,
+) -> Result<Vec<Row>, Trouble> {
+    let wanted: Vec<&[u8]> = wanted
+        .iter()
+        .map(|leaf| leaf.as_bytes().as_slice())
+        .collect();
+    let mut rows = Vec::new();
+    for part in wanted.chunks(CHUNK) {
+        rows.extend(client.query_typed(
+            "SELECT leaf, min(place) FROM log_entries
+             WHERE log_id = $1 AND leaf = ANY($2) GROUP BY leaf",
+            &[(&id, Type::INT8), (&part, Type::BYTEA_ARRAY)],
+        )?);
+    }
+    Ok(rows)
+}
+
+fn places_of(rows: &[Row]) -> Result<BTreeMap<Digest, u64>, LogError> {
+    rows.iter()
+        .map(|row| Ok((digest_of(row, 0)?, row.get::<_, i64>(1).unsigned_abs())))
+        .collect()
+}
+
+impl Log for PostgresLog {
+    fn state(&self) -> &Checkpoint {
+        &self.state
+    }
+
+    fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError> {
+        let place = number(index)?;
+        let row = self.run(|client| read_hash(client, self.id, level, place))?;
+        match row {
+            Some(row) => digest_of(&row, 0),
+            None => Err(LogError::NoLog("a hash is missing from the database")),
+        }
+    }
+
+    fn entry(&self, index: u64) -> Result<Vec<u8>, LogError> {
+        self.check_place(index)?;
+        let place = number(index)?;
+        let row = self.run(|client| {
+            Ok(client.query_typed_opt(
+                "SELECT entry FROM log_entries WHERE log_id = $1 AND place = $2",
+                &[(&self.id, Type::INT8), (&place, Type::INT8)],
+            )?)
+        })?;
+        row.map(|row| row.get(0))
+            .ok_or(LogError::NoLog("an entry is missing from the database"))
+    }
+
+    fn find(&self, wanted: &BTreeSet<Digest>) -> Result<BTreeMap<Digest, u64>, LogError> {
+        let rows = self.run(|client| find_leaves(client, self.id, wanted))?;
+        let mut found = places_of(&rows)?;
+        // What was appended since the log was opened is not in the tree that is looked at.
+        found.retain(|_, place| *place < self.size());
+        Ok(found)
+    }
+
+    fn signed_checkpoint(&self) -> Result<Option<SignedNote>, LogError> {
+        Ok(self.signed.clone())
+    }
+
+    fn visit(&self, see: &mut dyn FnMut(&KeptEntry<'_>)) -> Result<(), LogError> {
+        let size = number(self.size())?;
+        let mut start = 0;
+        while start < size {
+            let end = (start + PAGE).min(size);
+            let (entries, nodes) = self.run(|client| read_page(client, self.id, start..end))?;
+            let mut nodes = nodes.iter().peekable();
+            let mut expected = start;
+            for row in &entries {
+                let place: i64 = row.get(0);
+                if place != expected {
+                    return Err(LogError::NoLog("an entry is missing from the database"));
+                }
+                expected += 1;
+                let mut hashes = Vec::new();
+                while let Some(node) = nodes.next_if(|node| node.get::<_, i64>(0) == place) {
+                    hashes.push(digest_of(node, 1)?);
+                }
+                see(&KeptEntry {
+                    index: place.unsigned_abs(),
+                    leaf: Some(digest_of(row, 1)?),
+                    entry: row.get(2),
+                    nodes: &hashes,
+                });
+            }
+            if expected != end {
+                return Err(LogError::NoLog("an entry is missing from the database"));
+            }
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+/// Entries of a range, and the nodes that they complete by the place of the entry.
+fn read_page(
+    client: &mut Client,
+    id: i64,
+    range: std::ops::Range<i64>,
+) -> Result<(Vec<Row>, Vec<Row>), Trouble> {
+    let bounds = [
+        (&id as &(dyn postgres::types::ToSql + Sync), Type::INT8),
+        (&range.start, Type::INT8),
+        (&range.end, Type::INT8),
+    ];
+    let entries = client.query_typed(
+        "SELECT place, leaf, entry FROM log_entries
+         WHERE log_id = $1 AND place >= $2 AND place < $3 ORDER BY place",
+        &bounds,
+    )?;
+    let nodes = client.query_typed(
+        "SELECT last, hash FROM log_nodes
+         WHERE log_id = $1 AND last >= $2 AND last < $3 ORDER BY last, level",
+        &bounds,
+    )?;
+    Ok((entries, nodes))
+}
+
+/// Whoever appends to a log on a server. Any number may: each append is a transaction of its own.
+#[derive(Debug)]
+pub struct PostgresAppender {
+    log: PostgresLog,
+}
+
+impl PostgresAppender {
+    /// Opens a log for appending.
+    ///
+    /// # Errors
+    /// As [`PostgresLog::open`] does, and where the log's hashes do not give its root.
+    pub fn open(address: &str) -> Result<Self, LogError> {
+        let log = PostgresLog::open(address)?;
+        let frontier = Frontier::read(&Tree(&log), log.size())?;
+        match frontier.root() == log.state.root {
+            true => Ok(Self { log }),
+            false => Err(LogError::NoLog("its hashes do not give its root")),
+        }
+    }
+}
+
+impl Appender for PostgresAppender {
+    fn log(&self) -> &dyn Log {
+        &self.log
+    }
+
+    fn append(&mut self, entries: &[Vec<u8>]) -> Result<Appended, LogError> {
+        let lines: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
+        check_entries(&lines)?;
+        let id = self.log.id;
+        let done = self.log.connection.run(|client, _| {
+            let mut transaction = begin(client)?;
+            let outcome = append_in(&mut transaction, id, entries);
+            if outcome.is_ok() {
+                transaction.commit()?;
+            }
+            match outcome {
+                Err(AppendFault::Trouble(trouble)) => Err(trouble),
+                Err(AppendFault::Log(error)) => Ok(Err(error)),
+                Ok(done) => Ok(Ok(done)),
+            }
+        })?;
+        let (appended, size, root) = done?;
+        self.log.state.size = size;
+        self.log.state.root = root;
+        Ok(appended)
+    }
+
+    fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError> {
+        let new = Checkpoint::parse(&note.text)
+            .map_err(|_| LogError::NoLog("what was signed is no checkpoint"))?;
+        loop {
+            self.log.refresh()?;
+            let mut note = note.clone();
+            if let Some(last) = &self.log.signed {
+                check_kept(&self.log, last)?;
+                let known = Checkpoint::parse(&last.text);
+                // Somebody signed a later state meanwhile: that one stays.
+                if known.is_ok_and(|known| known.size > new.size) {
+                    return Ok(());
+                }
+                if last.text == note.text {
+                    add_signatures(&mut note, last);
+                }
+            }
+            let before = self.log.signed.as_ref().map(SignedNote::to_text);
+            let text = note.to_text();
+            let id = self.log.id;
+            let replaced = self.log.run(|client| {
+                Ok(client.execute_typed(
+                    "UPDATE logs SET checkpoint = $1
+                     WHERE log_id = $2 AND (checkpoint IS NOT DISTINCT FROM $3 OR checkpoint = $1)",
+                    &[
+                        (&text, Type::TEXT),
+                        (&id, Type::INT8),
+                        (&before, Type::TEXT),
+                    ],
+                )?)
+            })?;
+            if replaced == 1 {
+                self.log.signed = Some(note);
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A transaction that keeps nobody waiting for long, whatever becomes of us.
+fn begin(client: &mut Client) -> Result<Transaction<'_>, Trouble> {
+    let mut transaction = client.transaction()?;
+    transaction.batch_execute(
+        "SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL lock_timeout = '15s'",
+    )?;
+    Ok(transaction)
+}
+
+/// Why a transaction did not append.
+enum AppendFault {
+    Trouble(Trouble),
+    Log(LogError),
+}
+
+impl<E: Into<Trouble>> From<E> for AppendFault {
+    fn from(error: E) -> Self {
+        Self::Trouble(error.into())
+    }
+}
+
+fn append_in(
+    transaction: &mut Transaction<'_>,
+    id: i64,
+    entries: &[Vec<u8>],
+) -> Result<(Appended, u64, Digest), AppendFault> {
+    let row = transaction.query_typed_one(
+        "SELECT size, root FROM logs WHERE log_id = $1 FOR UPDATE",
+        &[(&id, Type::INT8)],
+    )?;
+    let size = row.get::<_, i64>(0).unsigned_abs();
+    let root = digest_of(&row, 1).map_err(AppendFault::Log)?;
+    let wanted = entries.iter().map(|entry| leaf_hash(entry)).collect();
+    let known = find_leaves(transaction, id, &wanted)?;
+    let known = places_of(&known).map_err(AppendFault::Log)?;
+    let (missing, places) = place_entries(entries, size, known);
+    let added = missing.len();
+    if added == 0 {
+        return Ok((Appended { places, added }, size, root));
+    }
+    let mut frontier = read_frontier(transaction, id, size)?;
+    if frontier.root() != root {
+        return Err(AppendFault::Log(LogError::NoLog(
+            "its hashes do not give its root",
+        )));
+    }
+    for part in missing.chunks(CHUNK) {
+        add_rows(transaction, id, &mut frontier, part)?;
+    }
+    let (size, root) = (frontier.size(), frontier.root());
+    transaction.execute_typed(
+        "UPDATE logs SET size = $2, root = $3 WHERE log_id = $1",
+        &[
+            (&id, Type::INT8),
+            (&(size as i64), Type::INT8),
+            (&root.as_bytes().as_slice(), Type::BYTEA),
+        ],
+    )?;
+    Ok((Appended { places, added }, size, root))
+}
+
+fn read_frontier(
+    transaction: &mut Transaction<'_>,
+    id: i64,
+    size: u64,
+) -> Result<Frontier, AppendFault> {
+    /// The hashes that a frontier asks for, which are few.
+    struct Peaks(BTreeMap<(u32, u64), Digest>);
+    impl runseal_trust::log::tree::Nodes for Peaks {
+        type Error = LogError;
+
+        fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError> {
+            let known = self.0.get(&(level, index)).copied();
+            known.ok_or(LogError::NoLog("a hash is missing from the database"))
+        }
+    }
+    let mut peaks = BTreeMap::new();
+    let mut start = 0;
+    for level in (0..64u32).rev().filter(|level| size >> level & 1 == 1) {
+        let (place, index) = ((start >> level) as i64, start >> level);
+        let row = read_hash(transaction, id, level, place)?;
+        if let Some(row) = row {
+            let hash = digest_of(&row, 0).map_err(AppendFault::Log)?;
+            peaks.insert((level, index), hash);
+        }
+        start += 1 << level;
+    }
+    Frontier::read(&Peaks(peaks), size).map_err(AppendFault::Log)
+}
+
+fn add_rows(
+    transaction: &mut Transaction<'_>,
+    id: i64,
+    frontier: &mut Frontier,
+    entries: &[&[u8]],
+) -> Result<(), AppendFault> {
+    let first = frontier.size() as i64;
+    let mut leaves = Vec::with_capacity(entries.len());
+    let mut nodes = Vec::with_capacity(entries.len());
+    for (place, entry) in (first..).zip(entries) {
+        let leaf = leaf_hash(entry);
+        leaves.push(leaf);
+        let completed = frontier.push(leaf).into_iter();
+        nodes.extend(
+            (1i64..)
+                .zip(completed)
+                .map(|(level, hash)| (level, place >> level, place, hash)),
+        );
+    }
+    let places: Vec<i64> = (first..).take(entries.len()).collect();
+    let hashes: Vec<&[u8]> = leaves
+        .iter()
+        .map(|leaf| leaf.as_bytes().as_slice())
+        .collect();
+    transaction.execute_typed(
+        "INSERT INTO log_entries(log_id, place, leaf, entry)
+         SELECT $1, * FROM unnest($2::bigint[], $3::bytea[], $4::bytea[])",
+        &[
+            (&id, Type::INT8),
+            (&places, Type::INT8_ARRAY),
+            (&hashes, Type::BYTEA_ARRAY),
+            (&entries, Type::BYTEA_ARRAY),
+        ],
+    )?;
+    let levels: Vec<i64> = nodes.iter().map(|node| node.0).collect();
+    let places: Vec<i64> = nodes.iter().map(|node| node.1).collect();
+    let last: Vec<i64> = nodes.iter().map(|node| node.2).collect();
+    let hashes: Vec<&[u8]> = nodes
+        .iter()
+        .map(|node| node.3.as_bytes().as_slice())
+        .collect();
+    transaction.execute_typed(
+        "INSERT INTO log_nodes(log_id, level, place, last, hash)
+         SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])",
+        &[
+            (&id, Type::INT8),
+            (&levels, Type::INT8_ARRAY),
+            (&places, Type::INT8_ARRAY),
+            (&last, Type::INT8_ARRAY),
+            (&hashes, Type::BYTEA_ARRAY),
+        ],
+    )?;
+    Ok(())
+}
