@@ -9,7 +9,7 @@ mod signing_support;
 use std::fs;
 
 use runseal_core::digest::Digest;
-use runseal_testkit::cli::Bench;
+use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::folders::open_up;
 
 use redaction_support::{INPUT, OUTPUT, handed_over, pack, redact, seal};
@@ -57,20 +57,42 @@ fn large_file_is_withheld_by_its_bytes_and_disclosed_piece_by_piece() {
         said.contains("#bytes=0-65535") && said.contains("#bytes=65536-131071"),
         "{said}"
     );
-    // In an archive a large file that is shown whole is checked; one of which pieces are withheld is
-    // not, and that is said.
+    // In an archive too, whether pieces of the file are withheld or not; a forged one is found.
     ok(redact(&bench, "r1", &["RUN_INPUT.json"], "copy3"));
-    for copy in ["copy2", "copy3"] {
-        let ran = std::process::Command::new("tar")
-            .args(["-czf", &format!("{copy}.tar.gz"), copy])
+    let run = |program: &str, arguments: &[&str]| {
+        let ran = std::process::Command::new(program)
+            .args(arguments)
             .current_dir(bench.path(""))
             .status();
         assert!(ran.unwrap().success());
+    };
+    for copy in ["copy2", "copy3"] {
+        let (packed, plain) = (format!("{copy}.tar.gz"), format!("{copy}.tar"));
+        run("tar", &["-czf", &packed, copy]);
+        run("tar", &["-cf", &plain, copy]);
+        for archive in [packed, plain] {
+            let said = ok(bench.run(&["verify", &archive]));
+            assert_eq!(said.contains("#bytes=65536-131071"), copy == "copy2");
+            ok(bench.run(&["inspect", &archive]));
+        }
     }
-    ok(bench.run(&["verify", "copy3.tar.gz"]));
-    let ran = bench.run(&["verify", "copy2.tar.gz"]);
+    open_up(&bench.path("copy2"));
+    let mut forged = fs::read(bench.path("copy2/artifacts/long.log")).unwrap();
+    *forged.last_mut().unwrap() ^= 1;
+    bench.write("copy2/artifacts/long.log", &forged);
+    run("tar", &["-czf", "forged.tar.gz", "copy2"]);
+    let ran = bench.run(&["verify", "forged.tar.gz"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    // A stream goes by once: that is said, and nothing is taken for checked.
+    let stream = fs::File::open(bench.path("copy2.tar")).unwrap();
+    let ran: Ran = bench
+        .command(&["verify", "-"])
+        .stdin(stream)
+        .output()
+        .unwrap()
+        .into();
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stdout.contains("unpack it"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("save it first"), "{}", ran.stdout);
     let beyond = format!("artifacts/long.log#bytes=0-{}", log.len());
     let ran = redact(&bench, "r1", &[&beyond], "none");
     assert!(ran.stderr.starts_with("FITS_NOTHING"), "{}", ran.stderr);

@@ -9,6 +9,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::atomic::{WriteError, folder_of, sync_folder};
 use crate::unfinished::UnfinishedFolder;
@@ -16,6 +17,9 @@ use crate::unfinished::UnfinishedFolder;
 /// Up to this many files each is flushed by itself; beyond, one call flushes the file system,
 /// since a call a file would take minutes.
 const FLUSHED_ONE_BY_ONE: u64 = 64;
+
+/// Files that are flushed at the same time.
+const FLUSHED_AT_ONCE: usize = 4;
 
 /// What may stand at the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +57,7 @@ pub struct Staging {
     folder: UnfinishedFolder,
     parents: MadeFolders,
     parent: PathBuf,
-    files: u64,
+    files: AtomicU64,
     rights: Rights,
 }
 
@@ -72,7 +76,7 @@ impl Staging {
             folder,
             parents,
             parent: parent.to_owned(),
-            files: 0,
+            files: AtomicU64::new(0),
             rights,
         })
     }
@@ -88,7 +92,7 @@ impl Staging {
     }
 
     /// Makes a new file at the relative path `name`, and the folders on the way to it.
-    pub fn create(&mut self, name: &str) -> Result<(File, PathBuf), WriteError> {
+    pub fn create(&self, name: &str) -> Result<(File, PathBuf), WriteError> {
         let place = self.path().join(name);
         let fail = WriteError::at(&place);
         let mode = match self.rights {
@@ -107,12 +111,12 @@ impl Staging {
             other => other,
         };
         let file = file.map_err(fail)?;
-        self.files += 1;
+        self.files.fetch_add(1, Ordering::Relaxed);
         Ok((file, place))
     }
 
     /// Stores a file.
-    pub fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
         let (mut file, place) = self.create(name)?;
         file.write_all(bytes).map_err(WriteError::at(&place))
     }
@@ -131,11 +135,13 @@ impl Staging {
         check_place(target, place)?;
         let failed = |error| E::from(StagingError::from(fail(error)));
         self.folder.open_up().map_err(failed)?;
-        if rights == Rights::ReadOnly {
+        // With the usual umask everything was made with these rights.
+        let has_rights = self.rights == Rights::ReadOnly && self.folder.new_mode() == 0o755;
+        if rights == Rights::ReadOnly && !has_rights {
             set_rights(&staged, 0o755, 0o444).map_err(StagingError::from)?;
         }
         let (verified, flushed) = std::thread::scope(|scope| {
-            let flushing = scope.spawn(|| flush(&staged, self.files));
+            let flushing = scope.spawn(|| flush(&staged, self.files.load(Ordering::Relaxed)));
             let verified = verify(&staged);
             let gone = |_| Err(io::Error::other("the thread that flushes ended by itself"));
             (verified, flushing.join().unwrap_or_else(gone))
@@ -214,10 +220,20 @@ fn flush(path: &Path, files: u64) -> io::Result<()> {
     for folder in folders {
         sync_folder(&folder)?;
     }
-    for file in files {
-        file.sync_all()?;
-    }
-    Ok(())
+    // Each of them waits for the disk, which does several at once.
+    std::thread::scope(|scope| {
+        let some = files.len().div_ceil(FLUSHED_AT_ONCE).max(1);
+        let sync = |files: &[File]| files.iter().try_for_each(File::sync_all);
+        let (own, others) = files.split_at(some.min(files.len()));
+        let others: Vec<_> = others
+            .chunks(some)
+            .map(|files| scope.spawn(move || sync(files)))
+            .collect();
+        let gone = |_| Err(io::Error::other("a thread that flushes ended by itself"));
+        let own = sync(own);
+        let others = others.into_iter().map(|it| it.join().unwrap_or_else(gone));
+        others.fold(own, io::Result::and)
+    })
 }
 
 /// Asks the kernel to start writing what the file holds: that it is not needed any more makes it
@@ -323,7 +339,7 @@ mod tests {
     fn staging_dropped_leaves_nothing_and_not_even_the_folders_it_made() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("a/b/c");
-        let mut staging = Staging::begin(&out).unwrap();
+        let staging = Staging::begin(&out).unwrap();
         staging.put("x/y", b"1").unwrap();
         drop(staging);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -334,7 +350,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("out/target");
         for how in [SEALED, PLAIN] {
-            let mut staging = Staging::begin_beside(&target).unwrap();
+            let staging = Staging::begin_beside(&target).unwrap();
             staging.put("file", b"1").unwrap();
             let refused = staging.publish(&target, how, |staged| {
                 assert_eq!(fs::read(staged.join("file")).unwrap(), b"1");
@@ -351,7 +367,7 @@ mod tests {
     fn staging_published_read_only_is_that_and_never_overwrites() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("r1");
-        let mut staging = Staging::begin_beside(&target).unwrap();
+        let staging = Staging::begin_beside(&target).unwrap();
         staging.put("x/y", b"1").unwrap();
         staging.publish(&target, SEALED, accept).unwrap();
         let mode = |name: &str| {
@@ -377,7 +393,7 @@ mod tests {
         fs::create_dir(&target).unwrap();
         let staging = Staging::begin_beside(&target).unwrap();
         assert!(staging.publish(&target, SEALED, accept).is_err());
-        let mut staging = Staging::begin_beside(&target).unwrap();
+        let staging = Staging::begin_beside(&target).unwrap();
         staging.put("file", b"1").unwrap();
         staging.publish(&target, PLAIN, accept).unwrap();
         assert_eq!(fs::read(target.join("file")).unwrap(), b"1");

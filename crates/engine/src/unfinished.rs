@@ -131,6 +131,11 @@ impl UnfinishedFolder {
         &self.path
     }
 
+    /// The mode that any new folder has in this place, by the umask.
+    pub(crate) fn new_mode(&self) -> u32 {
+        self.new_mode
+    }
+
     /// Gives it the mode of any new folder; until then it is private.
     pub(crate) fn open_up(&self) -> io::Result<()> {
         fs::set_permissions(&self.path, Permissions::from_mode(self.new_mode))
@@ -151,9 +156,68 @@ impl Drop for UnfinishedFolder {
     }
 }
 
+/// A name in a folder that this process is about to give to something, so that another one that
+/// chooses a name at the same time chooses a different one. Given up when dropped.
+#[derive(Debug)]
+pub(crate) struct ClaimedName {
+    path: PathBuf,
+    _held: File,
+}
+
+impl ClaimedName {
+    /// Claims `name` in `folder`; nothing where another process has.
+    pub(crate) fn claim(folder: &Path, name: &str) -> io::Result<Option<Self>> {
+        let path = folder.join(format!("{PREFIX}{name}"));
+        loop {
+            let file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+                .open(&path)?;
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                // Such a file system has no locks; renaming without replacing is what is left.
+                Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            // Whoever had it may have taken it away before the lock was ours.
+            if is_named(&file, &path)? {
+                return Ok(Some(Self { path, _held: file }));
+            }
+        }
+    }
+}
+
+impl Drop for ClaimedName {
+    fn drop(&mut self) {
+        // What stays is swept by the next run.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn name_is_claimed_by_one_at_a_time_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let claim = |name: &str| ClaimedName::claim(folder.path(), name).unwrap();
+        let first = claim("run_1").unwrap();
+        assert!(claim("run_1").is_none());
+        let other = claim("run_2").unwrap();
+        sweep(folder.path());
+        assert!(claim("run_1").is_none());
+        drop(first);
+        let again = claim("run_1").unwrap();
+        drop((again, other));
+        // What a killed process left is nobody's.
+        fs::write(folder.path().join(format!("{PREFIX}run_3")), "").unwrap();
+        assert!(claim("run_3").is_some());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn sweep_takes_what_nobody_holds_and_leaves_the_rest() {

@@ -56,7 +56,8 @@ pub use outcome::Recorded;
 pub use outcome::{Captured, Ending, Enforcement, Enforcer, Limit, Outcome};
 pub use places::check_own_place;
 pub use spec::{
-    FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Layered, Mount, OnOutput, Spec, Stream,
+    FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Layered, Mount, OnFile, OnOutput,
+    Spec, Stream,
 };
 
 /// What this machine's kernel offered when it was asked.

@@ -1,5 +1,7 @@
 //! How a command ended. Pure data; the caller turns it into evidence.
 
+#[cfg(unix)]
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[cfg(unix)]
@@ -113,6 +115,9 @@ pub struct Recorded {
     pub layer: Option<FolderLayer>,
     /// What was seen, where [`crate::Spec::observe`] asked for it.
     pub observation: Option<Observation>,
+    /// The place that the program was executed from, as the command's file system has it: of several
+    /// on PATH the one that the kernel took. Nothing where that is not known.
+    pub program: Option<PathBuf>,
 }
 
 impl Outcome {

@@ -75,6 +75,7 @@ pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
         outcome,
         layer: None,
         observation: None,
+        program: None,
     })
 }
 

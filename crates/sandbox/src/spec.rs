@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cancel::CancelToken;
@@ -84,6 +84,8 @@ pub struct Spec {
     pub cancel: Option<CancelToken>,
     /// Gets the output while it comes, besides its being captured.
     pub on_output: Option<OnOutput>,
+    /// Hears of every file when it is first read or executed, where [`Spec::observe`] is set.
+    pub on_file: Option<OnFile>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -134,6 +136,32 @@ impl std::fmt::Debug for OnOutput {
     }
 }
 
+/// A function that hears of a file when the command first opens it to read it or executes it: its
+/// absolute path as in [`crate::ObservedFile::path`]. The command waits meanwhile. An open that is
+/// heard of may still fail.
+#[derive(Clone)]
+pub struct OnFile(Arc<FileFunction>);
+
+type FileFunction = dyn Fn(&Path) + Send + Sync;
+
+impl OnFile {
+    /// Wraps the function.
+    pub fn new(function: impl Fn(&Path) + Send + Sync + 'static) -> OnFile {
+        OnFile(Arc::new(function))
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn call(&self, path: &Path) {
+        (self.0)(path);
+    }
+}
+
+impl std::fmt::Debug for OnFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnFile")
+    }
+}
+
 impl Spec {
     /// A command in a work folder, everything else as default: nothing extra to see, empty
     /// input, working directory [`INSIDE_WORK`].
@@ -157,6 +185,7 @@ impl Spec {
             observe: None,
             cancel: None,
             on_output: None,
+            on_file: None,
             limits: Limits::default(),
         }
     }
@@ -203,7 +232,7 @@ impl Spec {
 
     /// What an inside path is on the host, where nothing is mounted anywhere.
     #[cfg(unix)]
-    pub(crate) fn on_host(&self, inside: &std::path::Path) -> PathBuf {
+    pub(crate) fn on_host(&self, inside: &Path) -> PathBuf {
         if let Ok(below) = inside.strip_prefix(INSIDE_WORK) {
             return self.work_folder.join(below);
         }

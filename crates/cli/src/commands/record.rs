@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
-use runseal_engine::log::LogStore;
 use runseal_engine::record::apply::apply_changes;
 use runseal_engine::record::keep::Keep;
 use runseal_engine::record::run::{Command, Watching, policy};
@@ -15,7 +14,7 @@ use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command}
 use runseal_engine::run::replay_render::render_varying;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, OnOutput, Stream};
 
-use super::log::{append_target, log_error};
+use super::log::{LogPlace, append_target};
 use super::record_error::{apply_error, record_error};
 use super::record_variables::{parse_parameters, parse_variables};
 use super::redact::RedactableArgs;
@@ -98,7 +97,7 @@ pub struct Args {
     redactable: RedactableArgs,
     /// Append the bundle to this transparency log, by its digests (docs/log.md).
     #[arg(long, value_name = "LOG")]
-    log: Option<PathBuf>,
+    log: Option<LogPlace>,
     /// How to print what was sealed: for people, on standard error, with the command's output on
     /// standard output; or as JSON on standard output, with the command's output on standard
     /// error. By default for people on a terminal, and as JSON elsewhere.
@@ -144,17 +143,18 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let request = args.request()?;
     if let Some(log) = &args.log {
         // Told before anything runs, not after.
-        LogStore::open(log).map_err(|error| log_error(&error, log))?;
+        log.open()?;
     }
     let sandbox = args.sandbox.open()?;
     let watching = Watching {
         cancel: Some(cancel.clone()),
         on_output: (!ui::is_quiet()).then(|| pass_on(args.is_json())),
+        ..Watching::default()
     };
     let began = SystemTime::now();
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
-        Err(error) => return record_error(error, args.keep_failed, watching.on_output.is_some()),
+        Err(error) => return record_error(error, watching.on_output.is_some()),
     };
     if let Some(log) = &args.log {
         append_target(log, &sealed.path, None)?;
@@ -212,7 +212,7 @@ impl Args {
             ..policy()
         };
         #[cfg(feature = "net")]
-        let models = self.models.start()?;
+        let models = self.models.start(&[])?;
         #[cfg(not(feature = "net"))]
         let models = None;
         if models.is_some() && self.times > 1 {
@@ -356,13 +356,14 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     };
     let mut text = format!("{verdict}: {path}\n");
     text += &format!(
-        "  read     {} files, and {} of the machine\n",
-        sealed.read, sealed.outside
+        "  read     {}, and {} of the machine\n",
+        count(sealed.read, "file"),
+        sealed.outside
     );
     if let Some(calls) = sealed.calls {
-        text += &format!("  asked    models {calls} times\n");
+        text += &format!("  asked    models {}\n", count(calls, "time"));
     }
-    text += &format!("  wrote    {} files\n", sealed.written.len());
+    text += &format!("  wrote    {}\n", count(sealed.written.len(), "file"));
     for name in sealed.written.iter().take(10) {
         text += &format!("           artifacts/{name}\n");
     }
@@ -370,9 +371,9 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         text += &format!("           and {} more\n", sealed.written.len() - 10);
     }
     text += &format!(
-        "  printed  {} bytes, complained in {}\n",
-        out.len(),
-        err.len()
+        "  printed  {}, and {} of complaints\n",
+        count(out.len(), "byte"),
+        count(err.len(), "byte")
     );
     if let Some(seed) = &sealed.seed {
         text += &format!("  seed     {}, for you alone\n", shown_path(seed, args));
@@ -380,6 +381,12 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
     ui::tell(&text);
     Ok(())
+}
+
+/// `1 file`, `2 files`.
+fn count(number: usize, of: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {of}{ending}")
 }
 
 /// The path of the bundle, as short as `--out` was given.

@@ -21,25 +21,29 @@ const SHOWN_LINES: usize = 20;
 /// Tells why nothing was sealed.
 ///
 /// `was_shown` says that the command's output was, while it came.
-pub fn record_error(
-    error: RecordError,
-    keeps_failed: bool,
-    was_shown: bool,
-) -> Result<Outcome, CliError> {
+pub fn record_error(error: RecordError, was_shown: bool) -> Result<Outcome, CliError> {
     let message = error.to_string();
     Err(match error {
-        RecordError::Failed { stderr, .. } => {
+        RecordError::Failed {
+            stderr,
+            is_stopped,
+            refused,
+            ..
+        } => {
             if !was_shown {
                 show_end(&stderr);
+            }
+            for asked in refused {
+                ui::note(&format!("there is no network in the sandbox: {asked}"));
             }
             let told = CliError::new(
                 Outcome::Invalid,
                 "FAILED",
                 format!("{message}; nothing was sealed"),
             );
-            match keeps_failed {
-                true => told.hint("a run that a limit stopped is never sealed; `--timeout` and `--artifact-bytes` give more room"),
-                false => told.hint("`--keep-failed` seals a failed run, marked as one"),
+            match is_stopped {
+                true => told.hint("`--timeout` and `--artifact-bytes` give more room; a run that a limit stopped is never sealed"),
+                false => told.hint("files outside this folder are there with `--input PATH` only; `--keep-failed` seals a failed run, marked as one"),
             }
         }
         RecordError::Interrupted | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled)) => {
@@ -61,6 +65,12 @@ pub fn record_error(
         RecordError::NoForm(_) => CliError::new(Outcome::Malformed, "JSON", message),
         RecordError::Files(error) => seal_error(SealError::Files(error)),
         RecordError::Read(error) => error.into(),
+        RecordError::AskedModels => CliError::new(
+            Outcome::Invalid,
+            "MODELS",
+            "the run asked models, and this build cannot answer for them",
+        )
+        .hint("build runseal with its feature `net`, as releases are"),
         RecordError::Models(_) => CliError::new(Outcome::Invalid, "MODELS", message)
             .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
         RecordError::Rejected(findings) => return print_rejected(&findings),

@@ -6,7 +6,7 @@ use runseal_core::canon::Dialect;
 use runseal_core::formats::Format;
 use runseal_core::formats::detect::Detected;
 use runseal_core::formats::receipt::receipt_bytes;
-use runseal_core::verify::Outcome;
+use runseal_core::verify::{Level, Outcome};
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::job::replay::replay_job_bundle;
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
@@ -14,10 +14,11 @@ use runseal_engine::models::StartReplay;
 use runseal_engine::record::bundle::{Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{self, Watching};
-use runseal_engine::record::unpack::{UnpackError, unpack_bundle};
-use runseal_engine::run::replay::Verdict;
+use runseal_engine::record::unpack::{UnpackError, copy_privately, unpack_bundle};
+use runseal_engine::run::replay::{Replay, Verdict};
 use runseal_engine::run::replay_render::{render_human, render_json};
 use runseal_engine::survey::{detect_path, name_several};
+use runseal_report::{ComparedWith, Comparison, Difference, render_page};
 use runseal_sandbox::{CancelToken, Limits};
 
 use super::engine::PolicyArgs;
@@ -25,6 +26,8 @@ use super::record_error::record_error;
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_pack};
 use crate::error::CliError;
+use crate::loaded::{load_path, with_exhibit};
+use crate::signing::OpenTrust;
 use crate::ui;
 use crate::verdict;
 
@@ -63,6 +66,9 @@ pub struct Args {
     /// How to print.
     #[arg(long, default_value = "human", value_parser = ["human", "json"])]
     format: String,
+    /// Also write the page about a run bundle, with what running it again gave.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     policy: PolicyArgs,
     #[cfg(feature = "net")]
@@ -113,10 +119,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Format::ContextBundle => {
             replay_intent::replay_bundle(&args.path, intent_of(args)?, json(args))
         }
-        Format::Redacted => Err(CliError::usage(
-            "a redacted copy is not replayed: parts of the run are withheld",
-            "`runseal verify` says which; whoever holds the bundle can replay it",
-        )),
+        Format::Redacted => {
+            let copy = copy_privately(&args.path)?;
+            replay_run_bundle(args, copy.folder(), models)
+        }
         other => {
             let message = format!("a {} is not replayed by this command", other.title());
             Err(CliError::usage(
@@ -171,7 +177,7 @@ fn replay_run_bundle(
         },
         watching: Watching {
             cancel: Some(cancel),
-            on_output: None,
+            ..Watching::default()
         },
         models,
     };
@@ -190,8 +196,17 @@ fn replay_run_bundle(
                 hint,
             ));
         }
-        Err(error) => return record_error(error, true, false),
+        Ok(Replayed::OtherCopy) => {
+            return Err(CliError::usage(
+                "of redacted copies, those of run bundles are replayed",
+                "`runseal verify` says what it withholds; whoever holds the whole can replay it",
+            ));
+        }
+        Err(error) => return record_error(error, false),
     };
+    if let Some(page) = &args.report {
+        write_report(&args.path, page, &replay)?;
+    }
     if args.format == "json" {
         ui::print_json(&render_json(&replay), Dialect::Kernel)?;
     } else {
@@ -202,6 +217,45 @@ fn replay_run_bundle(
         Verdict::Reproduced => Outcome::Valid,
         Verdict::Diverged | Verdict::NotReplayable { .. } => Outcome::Invalid,
     })
+}
+
+/// Writes the page about what was replayed, with what came now beside what was sealed.
+fn write_report(path: &Path, page: &Path, replay: &Replay) -> Result<(), CliError> {
+    let runs = replay.runs.iter().enumerate();
+    let differences = runs.flat_map(|(at, run)| {
+        let number = match replay.runs.len() {
+            1 => String::new(),
+            _ => format!("run {}: ", at + 1),
+        };
+        run.divergences.iter().map(move |found| {
+            let pointer = found.pointer.as_deref().unwrap_or_default();
+            let place = format!("{number}{} {pointer}", found.path);
+            Difference {
+                topic: "what came out",
+                place: place.trim_end().to_owned(),
+                before: Some(found.sealed.clone()),
+                after: Some(found.now.clone()),
+                lines: found.difference.clone(),
+            }
+        })
+    });
+    let faults = replay.rules.iter().flatten();
+    let remarks = faults.chain(&replay.reasons).chain(&replay.not_compared);
+    let comparison = Comparison {
+        with: ComparedWith::Replay {
+            verdict: replay.verdict_text(),
+            is_reproduced: replay.verdict() == Verdict::Reproduced,
+            remarks: remarks.chain(&replay.notes).cloned().collect(),
+        },
+        differences: differences.collect(),
+    };
+    let level = Level::Integrity;
+    let loaded = load_path(path, level)?;
+    let trust = OpenTrust::default();
+    let html = with_exhibit(&loaded, level, &trust, |exhibit| {
+        render_page(exhibit, Some(&comparison))
+    });
+    super::report::write_page(page, &html).map(drop)
 }
 
 fn unpack_error(error: UnpackError, path: &Path) -> CliError {

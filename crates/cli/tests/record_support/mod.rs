@@ -70,8 +70,11 @@ impl Project {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.binary());
+        let mut command = Command::new("env");
+        // Whoever runs the tests in the background may have told them to ignore interrupts.
         command
+            .arg("--default-signal=INT")
+            .arg(self.binary())
             .args(arguments)
             .current_dir(self.path(""))
             .env_clear()

@@ -18,10 +18,12 @@ use runseal_sandbox::{NEVER_SEEN, Observation, ObservedFile, ObservedKind};
 use self::gaps::{general_name, some_of};
 use self::own_files::OwnFiles;
 use self::places::{
-    InputPlace, input_of, is_harmless, is_of_the_kernel, is_private, safe_path, text_of,
+    InputPlace, input_of, is_harmless, is_of_faketime, is_of_the_kernel, is_private, safe_path,
+    text_of,
 };
+use super::program::normalize;
 use super::run::CommandRun;
-pub(crate) use gaps::observed_gaps;
+pub(crate) use gaps::{observed_gaps, refused_network};
 pub(crate) use places::{Places, is_of_the_machine};
 
 /// What recording never sees or keeps, beside what no observation sees.
@@ -30,6 +32,9 @@ const NEVER_KEPT: [&str; 3] = [
     "what a service outside the sandbox does for the command: none can be reached but, with --proxy, models",
     "what a process did that was still running when the command ended: it was ended with it",
 ];
+
+/// Links on the way to one file that are followed at the most.
+const MOST_LINKS: usize = 100;
 
 /// Names of one folder that are kept at the most.
 const MOST_LISTED: usize = 10_000;
@@ -121,7 +126,7 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
     }
     if let Some(observation) = run.observation() {
         let own = OwnFiles::of(run);
-        found.sort_files(observation, places, &own)?;
+        found.sort_files(observation, places, &own, run.fixed_time.gap.is_some())?;
         found.add_sources(places)?;
         found.gaps.extend(observed_gaps(observation));
     } else {
@@ -152,6 +157,7 @@ impl Accesses {
         observation: &Observation,
         places: Places<'_>,
         own: &OwnFiles<'_>,
+        has_fixed_time: bool,
     ) -> Result<(), AccessError> {
         let mut left_in_memory = Vec::new();
         let mut special = BTreeSet::new();
@@ -168,12 +174,17 @@ impl Accesses {
                         && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
                 {
                     self.outside.push(file.clone());
+                    // A virtual environment's `python` is a link of the folder to the machine's.
+                    self.add_links(file, places);
                 }
                 (ObservedKind::Folder, Some(_)) if file.is_read => {
                     self.add_listed(&file.path, places)?;
                     self.add_links(file, places);
                 }
-                (ObservedKind::New, None) if is_private(&file.path) => {
+                (ObservedKind::New, None)
+                    if is_private(&file.path)
+                        && !(has_fixed_time && is_of_faketime(&file.path)) =>
+                {
                     left_in_memory.push(file.path.display().to_string());
                 }
                 (ObservedKind::Device | ObservedKind::Pipe | ObservedKind::Socket, None)
@@ -230,16 +241,27 @@ impl Accesses {
         Ok(())
     }
 
-    /// The links below the folder over which `file` was reached.
+    /// The links below the folder over which `file` was reached, one leading to the next.
     fn add_links(&mut self, file: &ObservedFile, places: Places<'_>) {
-        for name in &file.also_as {
+        let mut waiting = file.also_as.clone();
+        let mut left = MOST_LINKS;
+        while let Some(name) = waiting.pop()
+            && left > 0
+        {
             let Ok(relative) = name.strip_prefix(places.folder) else {
                 continue;
             };
             let mut place = places.folder.to_owned();
-            for part in relative.components() {
+            let mut rest = relative.components();
+            while let Some(part) = rest.next() {
                 place.push(part);
-                self.add_link(&place, places);
+                if let Ok(target) = fs::read_link(&place) {
+                    self.add_link(&place, places);
+                    let above = place.parent().unwrap_or(places.folder);
+                    waiting.push(normalize(&above.join(target).join(rest.as_path())));
+                    left -= 1;
+                    break;
+                }
             }
         }
     }

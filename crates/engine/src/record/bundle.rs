@@ -14,9 +14,10 @@ use super::replay::{RecordedOptions, replay_recorded};
 use super::run::RunError;
 use crate::run::contracts::{Program, check_engine};
 use crate::run::engine_files::restore_engine;
-use crate::run::replay::{Replay, ReplayOptions, replay_engine};
+use crate::run::replay::{Replay, ReplayOptions, Verdict, replay_engine};
 use crate::run::seal::SealError;
-use crate::run::verify::{VerifyOptions, verify_run_source};
+use crate::run::verify::{VerifyOptions, verify_redacted_run, verify_run_source};
+use crate::run::withheld::is_redacted;
 
 /// Why a run that its own program described is not executed again.
 const DESCRIBED_ITSELF: &str = "a program described this run from within, so there is no command \
@@ -31,9 +32,12 @@ pub enum Replayed {
     BadEngine(Report),
     /// The bundle does not hold its engine, and none was given.
     NeedsEngine,
+    /// It is a redacted copy of something else than a run bundle.
+    OtherCopy,
 }
 
-/// Replays the run bundle in `source`. The sandbox is asked for only once everything else holds.
+/// Replays the run bundle, or the redacted copy of one, in `source`. To a copy nobody else may be
+/// writing meanwhile. The sandbox is asked for only once everything else holds.
 ///
 /// # Errors
 /// [`RecordError`] means that nothing can be said.
@@ -44,11 +48,26 @@ pub fn replay_bundle(
     policy: &Limits,
     sandbox: impl FnOnce() -> Result<Sandbox, SandboxError>,
 ) -> Result<Replayed, RecordError> {
-    let (report, verified) = verify_run_source(source, VerifyOptions::default())?;
-    let mut replay = Replay::begin(&report);
+    let (mut replay, verified) = match is_redacted(source)? {
+        true => {
+            let (report, verified) = verify_redacted_run(source)?;
+            if report.is_valid() && verified.is_none() {
+                return Ok(Replayed::OtherCopy);
+            }
+            (Replay::begin_redacted(&report), verified)
+        }
+        false => {
+            let (report, verified) = verify_run_source(source, VerifyOptions::default())?;
+            (Replay::begin(&report), verified)
+        }
+    };
     let Some(run) = verified else {
         return Ok(Replayed::Judged(Box::new(replay)));
     };
+    replay.add_withheld(&run);
+    if matches!(replay.verdict(), Verdict::NotReplayable { .. }) {
+        return Ok(Replayed::Judged(Box::new(replay)));
+    }
     if let Some(environment) = run.document(RUN_ENVIRONMENT) {
         replay.gaps = parse_gaps(environment.root());
     }
@@ -83,6 +102,10 @@ pub fn replay_bundle(
     let private = private.map_err(work_error)?;
     let folder = match engine {
         Some(folder) => folder,
+        None if !run.withholding().missing_contracts().is_empty() => {
+            replay.rules[0].extend(run.withholding().missing_contracts());
+            return Ok(Replayed::Judged(Box::new(replay)));
+        }
         None if restore_engine(&run, private.path())? => private.path(),
         None => return Ok(Replayed::NeedsEngine),
     };

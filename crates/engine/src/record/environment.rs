@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -18,8 +18,10 @@ use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_sandbox::{Isolation, Observation, ObservedFile};
 
 use super::accesses::ListedName;
+use super::ahead::FilesAhead;
 use super::documents::{FileEntry, list_files, list_texts};
 use super::packages::{Package, PackageLists};
+use crate::run::verify::prepare_schemas;
 use crate::stream::{BUFFER, digest_through};
 
 /// The version of what RUN_ENVIRONMENT.json holds.
@@ -37,29 +39,54 @@ pub(crate) struct MachineFile {
 
 /// Reads the packages of this machine while the command runs: all of them only for a command that
 /// takes its time, since those of a short one are mostly among the likely ones.
+///
+/// It begins when the command does. Putting the sandbox up means forking this process several times,
+/// and threads that fill memory meanwhile make each of these times longer.
 pub(crate) struct PackageReader {
     thread: thread::JoinHandle<PackageLists>,
+    /// Told when the command has begun, or will not any more.
+    begun: mpsc::Sender<()>,
     /// Dropped when the command has ended.
     running: mpsc::Sender<()>,
 }
 
 /// From when on a command counts as one that takes its time.
-const LONG: Duration = Duration::from_millis(30);
+const LONG: Duration = Duration::from_millis(200);
 
 impl PackageReader {
     pub(crate) fn start() -> Self {
+        let (begun, beginning) = mpsc::channel();
         let (running, ended) = mpsc::channel();
         let thread = thread::spawn(move || {
+            let _ = beginning.recv();
+            thread::spawn(prepare_schemas);
             let mut lists = PackageLists::load();
             if ended.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout) {
-                lists.read_all();
+                lists.read_all_while(|| ended.try_recv() == Err(mpsc::TryRecvError::Empty));
             }
             lists
         });
-        Self { thread, running }
+        Self {
+            thread,
+            begun,
+            running,
+        }
+    }
+
+    /// What is to be called when the command has begun; again does no harm.
+    pub(crate) fn beginner(&self) -> impl Fn() + Send + Sync + 'static {
+        let begun = self.begun.clone();
+        let was_called = AtomicBool::new(false);
+        move || {
+            if !was_called.swap(true, Ordering::Relaxed) {
+                let _ = begun.send(());
+            }
+        }
     }
 
     fn finish(self) -> PackageLists {
+        // A command that nobody observed was not heard of.
+        let _ = self.begun.send(());
         drop(self.running);
         self.thread.join().unwrap_or_default()
     }
@@ -70,6 +97,7 @@ impl PackageReader {
 pub(crate) fn list_machine(
     files: &[ObservedFile],
     packages: PackageReader,
+    ahead: &FilesAhead,
 ) -> (Vec<MachineFile>, BTreeSet<CaptureGap>) {
     let named: Vec<(&ObservedFile, &str)> = files
         .iter()
@@ -78,7 +106,7 @@ pub(crate) fn list_machine(
     let paths: Vec<&str> = named.iter().map(|(_, path)| *path).collect();
     let (digests, owners) = thread::scope(|scope| {
         let looking = scope.spawn(|| packages.finish().find(&paths));
-        let digests = digest_all(&paths);
+        let digests = digest_rest(&paths, ahead);
         (digests, looking.join().unwrap_or_default())
     });
     let mut listed = Vec::new();
@@ -133,6 +161,32 @@ pub(crate) fn modified_ns(metadata: &fs::Metadata) -> i128 {
 }
 
 type Digested = io::Result<(Digest, u64)>;
+
+/// The digests of files, in their order: known ones where the file is still the one that was read,
+/// all others worked out now.
+fn digest_rest(paths: &[&str], ahead: &FilesAhead) -> Vec<Digested> {
+    let known = |path: &&str| {
+        let now = fs::metadata(path).ok()?;
+        let read = ahead.get(Path::new(path), &now)?;
+        Some((read.sha256, read.bytes))
+    };
+    let known: Vec<Option<(Digest, u64)>> = paths.iter().map(known).collect();
+    let rest = paths
+        .iter()
+        .zip(&known)
+        .filter(|(_, known)| known.is_none());
+    let rest: Vec<&str> = rest.map(|(path, _)| *path).collect();
+    let mut rest = digest_all(&rest).into_iter();
+    let missing = || Err(io::Error::other("the hashing thread broke down"));
+    let all = known.into_iter();
+    all.map(|known| {
+        known
+            .map(Ok)
+            .or_else(|| rest.next())
+            .unwrap_or_else(missing)
+    })
+    .collect()
+}
 
 /// The digests of files, in their order, worked out on as many threads as there are processors.
 pub(crate) fn digest_all(paths: &[&str]) -> Vec<Digested> {

@@ -25,6 +25,10 @@ pub enum RecordError {
         how: String,
         /// What it said on standard error, as it said it.
         stderr: Vec<u8>,
+        /// Whether a limit ended it.
+        is_stopped: bool,
+        /// Which programs asked for the network and were refused, and what for.
+        refused: Vec<String>,
     },
     /// What it read cannot be sealed.
     #[error(transparent)]
@@ -58,6 +62,12 @@ pub enum RecordError {
     /// What models were asked and answered cannot be kept.
     #[error("what models were asked cannot be sealed: {0}")]
     Models(String),
+    /// The run asked models, and nobody answers for them.
+    #[error(
+        "the run asked models, and this library opens no sockets to answer for them; \
+         `runseal replay` does, from what the bundle holds"
+    )]
+    AskedModels,
     /// The bundle does not verify.
     #[error("the bundle would not verify")]
     Rejected(Vec<Finding>),

@@ -3,6 +3,7 @@
 //!
 //! - `program`: finds the program the way the user's shell does.
 //! - `run`: one run in the sandbox, the real folder untouched.
+//! - `ahead`: reads what the command reads, while it runs.
 //! - `accesses`: sorts what was seen into inputs, environment and gaps.
 //! - `contracts`, `documents`, `environment`, `packages`: what the bundle says.
 //! - `seal`: the bundle itself.
@@ -12,6 +13,7 @@
 //! What was not seen is said: every bundle lists its gaps, and none is filled by a guess.
 
 pub(crate) mod accesses;
+pub(crate) mod ahead;
 pub mod apply;
 pub mod bundle;
 mod contracts;

@@ -85,17 +85,19 @@ impl PackageLists {
         lists
     }
 
-    /// Reads the rest, ahead of being asked: for when there is time.
-    pub(crate) fn read_all(&mut self) {
+    /// Reads the rest, ahead of being asked: for when there is time, and as long as there is.
+    pub(crate) fn read_all_while(&mut self, has_time: impl Fn() -> bool) {
         if self.has_all || self.status.is_empty() {
             return;
         }
-        self.has_all = true;
         for entry in fs::read_dir(self.dpkg.join("info"))
             .into_iter()
             .flatten()
             .flatten()
         {
+            if !has_time() {
+                return;
+            }
             let name = entry.file_name();
             let Some(list) = name.to_str().and_then(|name| name.strip_suffix(".list")) else {
                 continue;
@@ -105,6 +107,7 @@ impl PackageLists {
                     .insert(list.to_owned(), fs::read(entry.path()).ok());
             }
         }
+        self.has_all = true;
     }
 
     /// Reads the lists of a package, under the two names that they may have.
@@ -146,7 +149,7 @@ impl PackageLists {
             if wanted.iter().all(|path| found.contains_key(*path)) {
                 return found;
             }
-            self.read_all();
+            self.read_all_while(|| true);
         }
         self.look_up(&wanted)
     }

@@ -13,6 +13,8 @@ use std::path::{Component, Path, PathBuf};
 
 use runseal_sandbox::check_own_place;
 
+use crate::programs::{find_program_in, is_program};
+
 /// What every sandbox shows of the system.
 const SYSTEM: [&str; 9] = [
     "/usr",
@@ -51,7 +53,8 @@ pub enum ProgramError {
 /// A program and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Toolchain {
-    /// The place under which it is started.
+    /// Where it is expected to be started from: what has to be shown depends on that. Where it was
+    /// started from, the run tells.
     pub(crate) program: PathBuf,
     /// Folders and files of the host that are shown at their own places.
     pub(crate) shown: Vec<PathBuf>,
@@ -159,18 +162,13 @@ fn locate(program: &str, site: Site<'_>, entries: &[PathBuf]) -> Result<PathBuf,
             Ok(_) => Ok(place),
         };
     }
-    let is_program = |place: &PathBuf| {
+    let accepts = |place: &Path| {
         // A link of a project may lead to a toolchain; then the kernel finds out.
         let host = site.to_host(place);
         let is_link = host != *place && fs::symlink_metadata(&host).is_ok_and(|it| it.is_symlink());
-        is_link
-            || fs::metadata(&host)
-                .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+        is_link || is_program(&host)
     };
-    let mut places = entries.iter().map(|entry| entry.join(program));
-    places
-        .find(is_program)
-        .ok_or(ProgramError::NotOnPath(shown))
+    find_program_in(entries.iter().cloned(), program, accepts).ok_or(ProgramError::NotOnPath(shown))
 }
 
 /// The path without `.` and `..`, as it is written: links stay.

@@ -42,6 +42,7 @@ pub fn repeat_command(
     // What the first run printed was shown; once is enough.
     let watching = &Watching {
         on_output: None,
+        on_file: None,
         ..watching.clone()
     };
     let before = Snapshot::of_run(first, keep)?;

@@ -30,6 +30,7 @@ use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left}
 use crate::models::{ModelTraffic, StartReplay};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
+use crate::run::withheld::Unsaid;
 
 /// Where a command's folder is shown where the bundle does not say where it was.
 const SOMEWHERE: &str = "/home/recorded";
@@ -69,7 +70,14 @@ pub(crate) fn replay_recorded(
     mut replay: Replay,
 ) -> Result<Replay, RecordError> {
     let sealed = SealedCommandRun::read(run);
-    replay.has_failed = sealed.snapshot.ending != Ending::Exited(0);
+    replay.has_failed = !sealed.unsaid.ending && sealed.snapshot.ending != Ending::Exited(0);
+    if sealed.says_nothing() {
+        replay.rules[0].push(
+            "of what the run gave, every file is withheld: there is nothing to compare with"
+                .to_owned(),
+        );
+        return Ok(replay);
+    }
     if let Some(folder) = options.folder {
         replay.rules[5].extend(compare_folder(&sealed, folder));
     }
@@ -115,9 +123,7 @@ pub(crate) fn replay_recorded(
     };
     let mut command = command_of(run, environment, &restored, options)?;
     if restored.model_io.is_some() && options.models.is_none() {
-        let what = "it asked models, and this build cannot answer for them (feature `net`)";
-        replay.rules[0].push(what.to_owned());
-        return Ok(replay);
+        return Err(RecordError::AskedModels);
     }
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
@@ -214,6 +220,8 @@ struct SealedCommandRun {
     keep: Option<Keep>,
     /// Whether the names of those that were not are there.
     names_left_out: bool,
+    /// What a copy withholds.
+    unsaid: Unsaid,
 }
 
 impl SealedCommandRun {
@@ -237,6 +245,9 @@ impl SealedCommandRun {
             folders: texts_of(member("folders")),
             not_kept: BTreeSet::new(),
         };
+        let unsaid = output.map_or_else(Unsaid::default, |output| {
+            Unsaid::read(&output.to_value(), STREAMS)
+        });
         let mut stored = BTreeMap::new();
         let mut add = |place: String, file: ListedFile| {
             let left = LeftFile {
@@ -270,6 +281,33 @@ impl SealedCommandRun {
             stored,
             keep: patterns,
             names_left_out,
+            unsaid,
+        }
+    }
+
+    /// Whether every file that the run gave is withheld, its output among them.
+    fn says_nothing(&self) -> bool {
+        self.snapshot.files.is_empty()
+    }
+
+    /// Takes out of `now` whatever the copy says nothing of.
+    fn leave_out_withheld(&self, now: &mut Snapshot) {
+        let (sealed, unsaid) = (&self.snapshot, &self.unsaid);
+        now.files.retain(|place, _| {
+            !unsaid.places.contains(place)
+                && (!unsaid.has_unnamed || sealed.files.contains_key(place))
+        });
+        if unsaid.ending {
+            now.ending = sealed.ending;
+        }
+        for (is_unsaid, before, now) in [
+            (unsaid.deleted, &sealed.deleted, &mut now.deleted),
+            (unsaid.folders, &sealed.folders, &mut now.folders),
+            (unsaid.not_kept, &sealed.not_kept, &mut now.not_kept),
+        ] {
+            if is_unsaid {
+                now.clone_from(before);
+            }
         }
     }
 
@@ -298,6 +336,7 @@ impl SealedCommandRun {
         if !self.names_left_out {
             now.not_kept.clone_from(&self.snapshot.not_kept);
         }
+        self.leave_out_withheld(&mut now);
         let read = |place: &str| (self.read_sealed(run, place), read_left(again, place));
         let mut divergences = compare_snapshots(&self.snapshot, &now, read);
         if let Some(first) = divergences.iter_mut().find(|it| it.path == RUN_OUTPUT) {

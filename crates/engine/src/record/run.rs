@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runseal_sandbox::{
-    CancelToken, Isolation, Limits, Mount, Observation, Observe, OnOutput, Recorded, Sandbox,
-    SandboxError, Spec, SpecError, check_own_place,
+    CancelToken, Isolation, Limits, Mount, Observation, Observe, OnFile, OnOutput, Recorded,
+    Sandbox, SandboxError, Spec, SpecError, check_own_place,
 };
 
 use super::environment::modified_ns;
 use super::fixed_time::{FixedTime, fix_time};
-use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain};
+use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain, normalize};
 use crate::models::{ModelSession, connect};
 
 /// What the names of parameters begin with in the command's environment.
@@ -107,8 +107,8 @@ pub struct CommandRun {
     pub recorded: Recorded,
     /// Its environment, without what is secret.
     pub environment: BTreeMap<String, String>,
-    /// The program that was started.
-    pub program: PathBuf,
+    /// Where the program was started from; nothing where the sandbox does not tell.
+    pub program: Option<PathBuf>,
     /// What of the host was shown at its own place, beside the system and the folder.
     pub shown: Vec<PathBuf>,
     /// How far it was kept apart.
@@ -134,6 +134,8 @@ pub struct Watching {
     pub cancel: Option<CancelToken>,
     /// Gets what it prints while it prints it.
     pub on_output: Option<OnOutput>,
+    /// Hears of the files that it reads.
+    pub on_file: Option<OnFile>,
 }
 
 /// Runs `command` once. The real folder stays as it is.
@@ -196,12 +198,13 @@ pub fn run_command(
     spec.observe = Some(Observe::default());
     spec.cancel.clone_from(&watching.cancel);
     spec.on_output.clone_from(&watching.on_output);
+    spec.on_file.clone_from(&watching.on_file);
     let began_ns = file_time_now(store.path());
     let recorded = sandbox.record(&spec)?;
     Ok(CommandRun {
-        recorded,
         environment,
-        program: toolchain.program,
+        program: recorded.program.as_deref().map(normalize),
+        recorded,
         shown: spec.show,
         isolation: sandbox.isolation(),
         fixed_time,

@@ -2,7 +2,8 @@
 
 mod files;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
@@ -16,10 +17,13 @@ use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::verify::Finding;
 use runseal_sandbox::{CancelToken, Ending, Limit, Observation, Sandbox};
 
-use super::accesses::{Accesses, Places, sort_accesses};
+use super::accesses::{Accesses, Places, is_of_the_machine, refused_network, sort_accesses};
+use super::ahead::{FilesAhead, Reader};
 use super::contracts::make_contracts;
 use super::documents::{TakenIn, make_input, make_output};
-use super::environment::{Circumstances, PackageReader, list_machine, make_environment};
+use super::environment::{
+    Circumstances, MachineFile, PackageReader, list_machine, make_environment,
+};
 pub use super::error::RecordError;
 use super::keep::Keep;
 use super::repeat::{Varying, repeat_command};
@@ -27,7 +31,7 @@ use super::run::{Command, CommandRun, Watching, run_command};
 use crate::directory::{DirectorySource, RootLink};
 use crate::models::ModelTraffic;
 use crate::redact::{KeptSeed, SealingSeed};
-use crate::run::command::compute_executable;
+use crate::run::command::{Program, compute_executable};
 use crate::run::seal::{make_meta, verify_staged};
 use crate::run::staging::{RunFiles, RunFilesError};
 pub(crate) use files::{MOST_LEFT_OUT, output_path};
@@ -95,7 +99,22 @@ pub fn record_command(
     }
     let has_bundles = request.out.exists();
     let packages = PackageReader::start();
-    let run = run_command(&request.command, sandbox, watching)?;
+    let reader = Reader::start();
+    let inputs = real_inputs(&request.command);
+    let roots: Vec<PathBuf> = [&request.command.folder]
+        .into_iter()
+        .chain(&inputs)
+        .cloned()
+        .collect();
+    let wants = move |path: &Path| {
+        is_of_the_machine(path) || roots.iter().any(|root| path.starts_with(root))
+    };
+    let reading = Watching {
+        on_file: reader.listener(packages.beginner(), wants),
+        ..watching.clone()
+    };
+    let run = run_command(&request.command, sandbox, &reading)?;
+    let ahead = reader.finish();
     let failure = describe_failure(run.recorded.outcome.ending, &request.command);
     let is_stopped = matches!(run.recorded.outcome.ending, Ending::Stopped(_));
     if let Some(how) = failure
@@ -103,6 +122,8 @@ pub fn record_command(
     {
         return Err(RecordError::Failed {
             how,
+            is_stopped,
+            refused: refused_network(run.observation()),
             stderr: run.recorded.outcome.stderr.bytes,
         });
     }
@@ -118,8 +139,17 @@ pub fn record_command(
         cancel: watching.cancel.as_ref(),
         files: RunFiles::begin(&request.out)?,
         models,
+        ahead,
     };
-    sealing.seal(run, varying, packages)
+    sealing.seal(run, varying, packages, &inputs)
+}
+
+/// Where the inputs are that were named, links resolved.
+fn real_inputs(command: &Command) -> Vec<PathBuf> {
+    let inputs = command.inputs.iter().map(|input| &input.host);
+    inputs
+        .map(|host| host.canonicalize().unwrap_or_else(|_| host.clone()))
+        .collect()
 }
 
 /// How a command failed, if it did.
@@ -149,6 +179,8 @@ struct Sealing<'a> {
     files: RunFiles,
     /// What models were asked, where that was recorded.
     models: Option<ModelTraffic>,
+    /// What was read while the command ran.
+    ahead: FilesAhead,
 }
 
 impl Sealing<'_> {
@@ -157,22 +189,13 @@ impl Sealing<'_> {
         run: CommandRun,
         varying: Varying,
         packages: PackageReader,
+        inputs: &[PathBuf],
     ) -> Result<SealedCommand, RecordError> {
         let request = self.request;
         let command = &request.command;
-        let inputs: Vec<PathBuf> = command
-            .inputs
-            .iter()
-            .map(|input| {
-                input
-                    .host
-                    .canonicalize()
-                    .unwrap_or_else(|_| input.host.clone())
-            })
-            .collect();
         let places = Places {
             folder: &command.folder,
-            inputs: &inputs,
+            inputs,
             out: (!self.has_bundles).then_some(request.out.as_path()),
             shown: &run.shown,
         };
@@ -234,13 +257,14 @@ impl Sealing<'_> {
                 ),
             });
         }
-        let outside = self.put_environment(&run, &mut accesses, packages)?;
-        let run_id = self.put_meta(&inputs_hash, &contracts)?;
+        let machine = self.put_environment(&run, &mut accesses, packages)?;
+        let outside = machine.len();
+        let run_id = self.put_meta(&inputs_hash, &contracts, &Program::of(&run, &machine))?;
         if let Some(redactable) = &request.redactable {
             self.files.put_commitment(&redactable.seed)?;
         }
         self.files.put_lists()?;
-        self.check_interrupted()?;
+        check_interrupted(self.cancel)?;
         let target = self.files.target(&run_id);
         let kept = request.redactable.as_ref();
         let kept = kept.map(|redactable| redactable.keep_beside(&target));
@@ -265,20 +289,13 @@ impl Sealing<'_> {
         })
     }
 
-    fn check_interrupted(&self) -> Result<(), RecordError> {
-        match self.cancel.is_some_and(CancelToken::is_cancelled) {
-            true => Err(RecordError::Interrupted),
-            false => Ok(()),
-        }
-    }
-
     fn put_environment(
         &mut self,
         run: &CommandRun,
         accesses: &mut Accesses,
         packages: PackageReader,
-    ) -> Result<usize, RecordError> {
-        let (machine, gaps) = list_machine(&accesses.outside, packages);
+    ) -> Result<Vec<MachineFile>, RecordError> {
+        let (machine, gaps) = list_machine(&accesses.outside, packages, &self.ahead);
         accesses.gaps.extend(gaps);
         let seen = Circumstances {
             isolation: run.isolation,
@@ -287,19 +304,20 @@ impl Sealing<'_> {
             machine: &machine,
             variables: &run.environment,
             folder: Some(&self.request.command.folder),
-            program: Some(run.program.clone()),
+            program: run.program.clone(),
             listed: &accesses.listed,
             engine_files: None,
         };
         let environment = make_environment(&seen);
         self.files.put_json(RUN_ENVIRONMENT, &environment)?;
-        Ok(machine.len())
+        Ok(machine)
     }
 
     fn put_meta(
         &mut self,
         inputs_hash: &Digest,
-        contracts: &std::collections::BTreeMap<&'static str, Vec<u8>>,
+        contracts: &BTreeMap<&'static str, Vec<u8>>,
+        program: &Program<'_>,
     ) -> Result<RunId, RecordError> {
         let request = self.request;
         let default = || {
@@ -312,10 +330,15 @@ impl Sealing<'_> {
                 RecordError::Rejected(vec![Finding::about_whole("RB10", error.to_string())])
             })
         };
-        let run_id = request.run_id.clone().map_or_else(default, Ok)?;
-        RunFiles::check_free(&request.out, &run_id)?;
+        let run_id = match &request.run_id {
+            Some(run_id) => {
+                RunFiles::check_free(&request.out, run_id)?;
+                run_id.clone()
+            }
+            None => self.files.choose_id(&default()?)?,
+        };
         let source = DirectorySource::open(&request.command.folder, RootLink::Follow)?;
-        let executable = compute_executable(&source, &request.command.argv)?;
+        let executable = compute_executable(&source, &request.command.argv, program)?;
         let hashes = contracts
             .iter()
             .map(|(name, bytes)| (*name, Digest::of(bytes)))
@@ -328,6 +351,27 @@ impl Sealing<'_> {
         );
         self.files.put_json(RUN_META, &meta)?;
         Ok(run_id)
+    }
+}
+
+fn check_interrupted(cancel: Option<&CancelToken>) -> Result<(), RecordError> {
+    match cancel.is_some_and(CancelToken::is_cancelled) {
+        true => Err(RecordError::Interrupted),
+        false => Ok(()),
+    }
+}
+
+impl<'a> Program<'a> {
+    /// The program of a run, with its digest where it is among the machine's files.
+    fn of(run: &'a CommandRun, machine: &[MachineFile]) -> Self {
+        let place = run.program.as_deref();
+        // A name may lead to it over links, as `python3` does; files are listed by their own.
+        let real = place.and_then(|place| place.canonicalize().ok());
+        let is_same = |file: &&MachineFile| real.as_deref() == Some(Path::new(&file.path));
+        Self {
+            place,
+            sha256: machine.iter().find(is_same).map(|file| file.sha256),
+        }
     }
 }
 

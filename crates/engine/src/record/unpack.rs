@@ -14,12 +14,15 @@ use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::detect::Detected;
 use runseal_core::path::SafePath;
-use runseal_core::source::SourceError;
+use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::Finding;
 
+use runseal_survey::{InsidePath, detect_in_archive};
+
 use crate::archive::{Record, read_archive_with};
+use crate::directory::{DirectorySource, RootLink};
 use crate::stream::{BUFFER, digest_through};
-use crate::survey::find_in_archive;
+use crate::survey::{LocalFiles, find_in_archive};
 
 /// A bundle out of an archive. Taken away with this.
 #[derive(Debug)]
@@ -49,11 +52,14 @@ pub enum UnpackError {
     NoBundle,
 }
 
-/// Unpacks the run bundle in the archive at `path`; nothing where the file is no archive.
+/// Unpacks the run bundle in the archive at `path`, or the one that `archive!/name` names; nothing
+/// where the file is no archive.
 ///
 /// # Errors
 /// [`UnpackError`]; nothing is left then.
 pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
+    let inside = InsidePath::of(&LocalFiles, path);
+    let path = inside.as_ref().map_or(path, |inside| &inside.archive);
     let fail = |source: io::Error| SourceError::Io {
         path: "the private folder".to_owned(),
         source,
@@ -72,8 +78,17 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     let Some(archive) = read_archive_with(path, &mut keeper)? else {
         return Ok(None);
     };
-    let (top, detected, _) = find_in_archive(&archive);
-    if !matches!(detected, Detected::Is(Format::RunBundle)) {
+    let (top, detected) = match inside {
+        Some(inside) => {
+            let detected = detect_in_archive(&archive, &inside.name);
+            (inside.name, detected)
+        }
+        None => {
+            let (top, detected, _) = find_in_archive(&archive);
+            (top, detected)
+        }
+    };
+    if !matches!(detected, Detected::Is(Format::RunBundle | Format::Redacted)) {
         return Err(UnpackError::NoBundle);
     }
     let report = verify_archive(archive.faults());
@@ -109,6 +124,47 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
         folder,
         _private: private,
     }))
+}
+
+/// Copies the redacted copy at `path` into a private folder: its files are not bound to a list of
+/// digests that would show a change while it is used.
+///
+/// # Errors
+/// When it cannot be read, or the private folder not be written; nothing is left then.
+pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
+    let fail = |source: io::Error| SourceError::Io {
+        path: "the private folder".to_owned(),
+        source,
+    };
+    let private = tempfile::Builder::new().prefix("runseal-copy-").tempdir();
+    let private = private.map_err(fail)?;
+    let folder = private.path().join("bundle");
+    fs::create_dir(&folder).map_err(fail)?;
+    let source = DirectorySource::open(path, RootLink::Follow)?;
+    for entry in source.entries()? {
+        let EntryName::Safe(name) = &entry.name else {
+            let source = io::Error::other("it has a name that no copy has");
+            let path = entry.name.shown().to_owned();
+            return Err(SourceError::Io { path, source });
+        };
+        let place = folder.join(name.as_str());
+        match entry.kind {
+            EntryKind::Directory => fs::create_dir_all(&place).map_err(fail)?,
+            EntryKind::File => {
+                if let Some(parent) = place.parent() {
+                    fs::create_dir_all(parent).map_err(fail)?;
+                }
+                let mut copy = File::create_new(&place).map_err(fail)?;
+                io::copy(&mut source.open(name)?, &mut copy).map_err(fail)?;
+            }
+            // Keeps its place, so that the rules find that it does not belong.
+            _ => std::os::unix::fs::symlink("nowhere", &place).map_err(fail)?,
+        }
+    }
+    Ok(Unpacked {
+        folder,
+        _private: private,
+    })
 }
 
 /// Puts the content of every file aside under its digest.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use runseal_core::canon::Node;
@@ -125,32 +126,65 @@ pub fn find_program_fault(
     }
 }
 
+/// Where the command's program is, where it is named bare and is not the engine's own.
+pub fn find_bare_program(source: &DirectorySource, command: &[String]) -> Option<PathBuf> {
+    let name = command.first().filter(|name| !name.contains('/'))?;
+    match engine_file(source, name) {
+        Some(_) => None,
+        None => find_program(name),
+    }
+}
+
+/// The program that a bare name led to on PATH.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Program<'a> {
+    /// Where it is; nothing where the name is no bare one.
+    pub place: Option<&'a Path>,
+    /// Its digest, where that is known already.
+    pub sha256: Option<Digest>,
+}
+
+impl<'a> From<Option<&'a Path>> for Program<'a> {
+    fn from(place: Option<&'a Path>) -> Self {
+        Self {
+            place,
+            sha256: None,
+        }
+    }
+}
+
 /// engine_executable_sha256: over the sorted lines `<sha256>  <path>` LF of every element of the
-/// command that is a file in the engine's folder, and of the program found on PATH under its
-/// bare name.
+/// command that is a file in the engine's folder, and of the program that its bare name led to on
+/// PATH.
 pub fn compute_executable(
     source: &DirectorySource,
     command: &[String],
+    program: &Program<'_>,
 ) -> Result<Digest, SourceError> {
     let mut lines = BTreeSet::new();
     let mut buffer = vec![0; BUFFER];
-    let mut line = |reader: &mut dyn io::Read, path: &str| {
+    let mut digest_of = |reader: &mut dyn io::Read, path: &str| {
         let digest = digest_through(reader, 0, &mut buffer, |_| Ok(()));
         let digest = digest.map_err(|source| SourceError::Io {
             path: path.to_owned(),
             source,
         })?;
-        lines.insert(format!("{}  {path}\n", digest.0));
-        Ok::<(), SourceError>(())
+        Ok::<Digest, SourceError>(digest.0)
     };
     for (at, element) in command.iter().enumerate() {
-        if let Some(path) = engine_file(source, element) {
-            line(&mut *source.open(&path)?, path.as_str())?;
-        } else if at == 0
+        if at == 0
             && !element.contains('/')
-            && let Some(place) = find_program(element)
+            && let Some(place) = program.place
         {
-            line(&mut open_regular(&place)?.0, element)?;
+            // A file of the same name in the folder is not what ran.
+            let digest = match program.sha256 {
+                Some(digest) => digest,
+                None => digest_of(&mut open_regular(place)?.0, element)?,
+            };
+            lines.insert(format!("{digest}  {element}\n"));
+        } else if let Some(path) = engine_file(source, element) {
+            let digest = digest_of(&mut *source.open(&path)?, path.as_str())?;
+            lines.insert(format!("{digest}  {path}\n"));
         }
     }
     let mut hasher = Hasher::new();
@@ -250,7 +284,9 @@ mod tests {
         ];
         lines.sort();
         let expected = Digest::of(lines.concat().as_bytes());
-        assert_eq!(compute_executable(&source, &command).unwrap(), expected);
+        let program = find_bare_program(&source, &command);
+        let found = compute_executable(&source, &command, &program.as_deref().into());
+        assert_eq!(found.unwrap(), expected);
         assert_eq!(command_inside(&source, &command), command);
         let own = ["engine.sh".to_owned()];
         assert_eq!(command_inside(&source, &own), ["/engine/engine.sh"]);

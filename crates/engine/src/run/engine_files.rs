@@ -25,6 +25,7 @@ use super::staging::RunFiles;
 use super::verify::VerifiedRun;
 use crate::input::open_regular;
 use crate::record::accesses::{is_of_the_machine, observed_gaps};
+use crate::record::ahead::FilesAhead;
 use crate::record::documents::FileEntry;
 use crate::record::environment::{
     Circumstances, PackageReader, list_machine, make_environment, modified_ns,
@@ -36,7 +37,7 @@ pub(super) fn seal_what_was_read(
     engine: &Engine,
     ran: &Ran,
     isolation: Isolation,
-    packages: PackageReader,
+    (packages, ahead): (PackageReader, &FilesAhead),
 ) -> Result<(), SealError> {
     let mut gaps: BTreeSet<CaptureGap> = NEVER_SEEN
         .iter()
@@ -83,7 +84,7 @@ pub(super) fn seal_what_was_read(
         let observed = observed.filter(|_| ran.saw_folder);
         entries.push(put_engine_file(files, engine, &path, observed)?);
     }
-    let (machine, more) = list_machine(&machine, packages);
+    let (machine, more) = list_machine(&machine, packages, ahead);
     gaps.extend(more);
     let environment = make_environment(&Circumstances {
         isolation,

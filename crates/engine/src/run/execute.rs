@@ -11,7 +11,7 @@ use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, MANIFEST};
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_sandbox::{
-    CancelToken, Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, Recorded,
+    CancelToken, Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, OnFile, Recorded,
     Sandbox, SandboxError, Spec,
 };
 
@@ -28,7 +28,7 @@ const INSIDE_PARAMETERS: &str = "/parameters/RUN_PARAMETERS.json";
 const SHOWN: usize = 2000;
 
 /// What an engine is given.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Given<'a> {
     /// RUN_INPUT.json as it is sealed.
     pub input: &'a [u8],
@@ -38,6 +38,8 @@ pub struct Given<'a> {
     pub parameters: Option<&'a Path>,
     /// Ends it early.
     pub cancel: Option<&'a CancelToken>,
+    /// Hears of the files that it reads.
+    pub on_file: Option<OnFile>,
 }
 
 /// Why an engine's run did not count.
@@ -76,6 +78,8 @@ pub struct Ran {
     pub observation: Option<Observation>,
     /// Its environment.
     pub environment: BTreeMap<String, String>,
+    /// Where its program was started from.
+    pub program: Option<PathBuf>,
     /// Whether it saw the engine's folder itself and not a copy.
     pub saw_folder: bool,
     work: WorkFolder,
@@ -164,9 +168,11 @@ pub fn execute(
     }
     spec.observe = Some(Observe::default());
     spec.cancel = given.cancel.cloned();
+    spec.on_file = given.on_file;
     let Recorded {
         outcome,
         observation,
+        program,
         ..
     } = sandbox.record(&spec)?;
     if let Some(how) = describe_failure(outcome.ending, &spec.limits) {
@@ -184,6 +190,7 @@ pub fn execute(
         artifacts,
         observation,
         environment: spec.environment(),
+        program,
         saw_folder: matches!(shown, ShownFolder::Itself(_)),
         work,
     })

@@ -97,7 +97,7 @@ pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
         .into_owned();
     let code =
         derive_code(&name).ok_or_else(|| InitError::Name(name.escape_debug().to_string()))?;
-    let mut staging = Staging::begin_beside(target)?;
+    let staging = Staging::begin_beside(target)?;
     let (file, text) = language.program();
     let text = text.replace("ENGINE_CODE", &code);
     let readme = include_str!("templates/README.md").replace("ENGINE_NAME", &code);

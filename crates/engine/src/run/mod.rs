@@ -19,8 +19,10 @@ pub mod replay_render;
 pub mod seal;
 mod shown;
 pub mod staging;
+mod storing;
 pub mod upstream;
 pub mod verify;
 pub mod warnings;
+pub mod withheld;
 
 pub use runseal_survey::schema;

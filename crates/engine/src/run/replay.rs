@@ -5,6 +5,7 @@ mod compare;
 mod rules;
 
 use runseal_core::canon::Value;
+use runseal_core::formats::run_bundle::layout::RUN_INPUT;
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
@@ -100,6 +101,10 @@ pub struct Replay {
     pub has_failed: bool,
     /// What could not be compared.
     pub notes: Vec<String>,
+    /// Whether it is one of a redacted copy, of which not all can be checked.
+    pub is_redacted: bool,
+    /// What the copy withholds of what the run gave.
+    pub not_compared: Vec<String>,
 }
 
 impl Replay {
@@ -115,17 +120,55 @@ impl Replay {
             gaps: Vec::new(),
             has_failed: false,
             notes: Vec::new(),
+            is_redacted: false,
+            not_compared: Vec::new(),
         }
+    }
+
+    /// The same for a redacted copy, whose values were checked against its commitment.
+    pub(crate) fn begin_redacted(report: &Report) -> Self {
+        let mut replay = Self::begin(report);
+        replay.is_redacted = true;
+        let list = "it is a redacted copy: what it shows was checked against the commitment that was \
+            sealed";
+        replay.notes.push(list.to_owned());
+        replay
+    }
+
+    /// Whether the replay rule at this place of [`REPLAY_RULES`] was checked. Schemas and sums
+    /// cannot be in a copy.
+    pub fn was_checked(&self, rule: usize) -> bool {
+        !self.is_redacted || !self.rules[rule].is_empty() || !(1..=3).contains(&rule)
+    }
+
+    /// Takes in what a copy withholds: what is missing to run it, and what cannot be compared.
+    pub(crate) fn add_withheld(&mut self, run: &VerifiedRun<'_>) {
+        let input = run.document(RUN_INPUT);
+        let input = input.map(|input| input.root().to_value());
+        let missing = run.withholding().missing(input.as_ref());
+        if !missing.is_empty() {
+            let hint = "whoever holds the bundle can disclose what is missing: `runseal redact \
+                --disclose`, `runseal unredact`";
+            self.notes.push(hint.to_owned());
+        }
+        self.rules[0].extend(missing);
+        self.not_compared = run.withholding().not_compared();
     }
 
     /// The verdict for people: also on what else it was reproduced.
     pub fn verdict_text(&self) -> String {
         let name = self.verdict().name();
         let other = self.environment.as_ref().and_then(MachineCheck::other_name);
-        match (self.verdict(), other) {
-            (Verdict::Reproduced, Some(other)) => format!("{name} on another {other}"),
-            _ => name.to_owned(),
+        let mut text = name.to_owned();
+        if self.verdict() == Verdict::Reproduced {
+            if !self.not_compared.is_empty() {
+                text.push_str(" as far as it is shown");
+            }
+            if let Some(other) = other {
+                text.push_str(&format!(" on another {other}"));
+            }
         }
+        text
     }
 
     /// How it ended.
@@ -191,6 +234,11 @@ pub(crate) fn replay_engine(
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
     let sealed = SealedRun::read(run)?;
+    if !sealed.shows_anything() {
+        let fault = "everything that the run gave is withheld: there is nothing to compare with";
+        replay.rules[0].push(fault.to_owned());
+        return Ok(replay);
+    }
     if let Some(Value::String(hash)) = sealed.output.get("outputs_hash") {
         replay.outputs_hash = hash.to_lossy();
     }
@@ -200,6 +248,7 @@ pub(crate) fn replay_engine(
             upstream: sealed.upstream.as_deref(),
             parameters: sealed.parameters.as_deref(),
             cancel: options.cancel,
+            on_file: None,
         };
         let comparison = match execute(&sandbox, engine, given, options.policy) {
             Ok(ran) => {

@@ -19,7 +19,10 @@ pub fn render_json(replay: &Replay) -> Value {
     let rules = rules.map(|(at, (title, faults))| {
         let mut rule = Value::object([("rule", at + 1)]);
         rule.insert("title", *title);
-        rule.insert("ok", faults.is_empty());
+        match replay.was_checked(at) {
+            true => rule.insert("ok", faults.is_empty()),
+            false => rule.insert("ok", Value::Null),
+        };
         rule.insert(
             "violations",
             Value::array(faults.iter().map(String::as_str)),
@@ -75,6 +78,10 @@ pub fn render_json(replay: &Replay) -> Value {
     if replay.has_failed {
         printed.insert("failed_run", true);
     }
+    if replay.is_redacted {
+        let places = replay.not_compared.iter().map(String::as_str);
+        printed.insert("not_compared", Value::array(places));
+    }
     printed
 }
 
@@ -110,10 +117,10 @@ pub fn render_human(replay: &Replay, shown: &str) -> String {
         let _ = writeln!(text, "  the sealed run is one of a command that FAILED");
     }
     for (at, (title, faults)) in REPLAY_RULES.iter().zip(&replay.rules).enumerate() {
-        let state = if faults.is_empty() {
-            "holds"
-        } else {
-            "DOES NOT HOLD"
+        let state = match (faults.is_empty(), replay.was_checked(at)) {
+            (true, true) => "holds",
+            (true, false) => "NOT CHECKED in a redacted copy",
+            (false, _) => "DOES NOT HOLD",
         };
         let _ = writeln!(text, "  rule {} {state}: {title}", at + 1);
         for fault in faults {
@@ -143,6 +150,9 @@ fn render_circumstances(text: &mut String, replay: &Replay) {
             );
         }
     }
+    for place in &replay.not_compared {
+        let _ = writeln!(text, "  not compared: {}", one_line(place));
+    }
     for note in &replay.notes {
         let _ = writeln!(text, "  note: {note}");
     }
@@ -167,6 +177,10 @@ fn render_run(text: &mut String, at: usize, of: usize, run: &Comparison, outputs
         false => String::new(),
     };
     let artifacts = run.same_artifacts;
+    let outputs_hash = match outputs_hash {
+        "" => "withheld",
+        hash => hash,
+    };
     let _ = match run.divergences.first() {
         None => writeln!(
             text,

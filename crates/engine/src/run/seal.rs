@@ -22,7 +22,7 @@ use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::{Finding, Level};
 use runseal_sandbox::{CancelToken, Limits, Sandbox, SandboxError};
 
-use super::command::compute_executable;
+use super::command::{compute_executable, find_bare_program};
 use super::complete::{complete_input, complete_output, refuse_changed_integers, reject};
 use super::contracts::Engine;
 use super::engine_files::seal_what_was_read;
@@ -31,6 +31,8 @@ use super::staging::{RunFiles, RunFilesError};
 use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
+use crate::record::accesses::is_of_the_machine;
+use crate::record::ahead::Reader;
 use crate::record::environment::PackageReader;
 use crate::redact::{KeptSeed, SealingSeed};
 
@@ -108,17 +110,27 @@ pub fn seal_run(
             prepared.files.open_up(given)?;
         }
     }
+    let packages = PackageReader::start();
+    let reader = Reader::start();
     let given = Given {
         input: &prepared.input_bytes,
         upstream: Some(upstream.as_path()).filter(|path| path.exists()),
         parameters: Some(parameters.as_path()).filter(|path| path.exists()),
         cancel: prepared.cancel.as_ref(),
+        on_file: reader.listener(packages.beginner(), is_of_the_machine),
     };
-    let packages = PackageReader::start();
-    let executable = compute_executable(engine.source(), engine.command())?;
+    let executable_at = |program: Option<&Path>| {
+        compute_executable(engine.source(), engine.command(), &program.into())
+    };
+    let program = find_bare_program(engine.source(), engine.command());
+    let before = executable_at(program.as_deref())?;
     let ran = execute(sandbox, engine, given, policy).map_err(rejected_run)?;
-    // What was hashed is what ran, or nothing is sealed.
-    if compute_executable(engine.source(), engine.command())? != executable {
+    let ahead = reader.finish();
+    // What was hashed is what ran, or nothing is sealed. A program that its user may not execute
+    // is passed over for the next one on PATH, which was not looked at before.
+    let executed = ran.program.as_deref().filter(|_| program.is_some());
+    let executable = executable_at(executed.or(program.as_deref()))?;
+    if executable != before && executed == program.as_deref() {
         let message = "the files of its command changed while it ran".to_owned();
         return Err(rejected_run(ExecuteError::Ended(message)));
     }
@@ -128,7 +140,7 @@ pub fn seal_run(
         engine,
         &ran,
         sandbox.isolation(),
-        packages,
+        (packages, &ahead),
     )?;
     if ran.artifacts.is_empty() {
         return finish(prepared, &ran.stdout, None, Some(executable));
@@ -314,15 +326,13 @@ fn finish(
         .put_json(RUN_OUTPUT, &completed)
         .map_err(|error| unsealable(error, "RB4", RUN_OUTPUT))?;
     if let Some((source, paths)) = artifacts {
-        for path in paths {
+        files.store_all(&paths, |storing, path| {
             let to = format!("{ARTIFACTS_FOLDER}/{path}");
-            match files.copy(source, &path, &to) {
-                Err(RunFilesError::Json { path, fault }) => {
-                    return Err(reject("RB5", &path, fault));
-                }
-                other => other.map(drop)?,
+            match storing.copy(source, path, &to) {
+                Err(RunFilesError::Json { path, fault }) => Err(reject("RB5", &path, fault)),
+                other => other.map(drop).map_err(SealError::from),
             }
-        }
+        })?;
     }
     let meta = make_meta(
         (engine.code(), engine.version()),

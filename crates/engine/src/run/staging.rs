@@ -1,30 +1,29 @@
-//! The files of a run bundle in the making: JSON stored as JCS, everything hashed as it is
-//! written, listed at the end. How the folder gets into its place is [`crate::staging`]'s.
+//! The files of a run bundle in the making: everything hashed as it is written, listed at the end. How the folder gets into its place is [`crate::staging`]'s.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread::{self, ScopedJoinHandle};
 
-use runseal_core::canon::{CanonError, Dialect, NoCanonicalForm, Value, canonical_bytes};
+use runseal_core::canon::{CanonError, NoCanonicalForm, Value};
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::redacted::commit::Seed;
 use runseal_core::formats::redacted::documents::{REDACTION, REDACTION_SALT};
 use runseal_core::formats::run_bundle::index::write_index;
-use runseal_core::formats::run_bundle::layout::{
-    ARTIFACT_INDEX, EXACT_FOLDER, RunId, SUMS, exact_path, is_json,
-};
-use runseal_core::formats::run_bundle::outputs::find_changed_integers;
+use runseal_core::formats::run_bundle::layout::{ARTIFACT_INDEX, RunId, SUMS};
 use runseal_core::formats::run_bundle::redactable::REDACTABLE;
 use runseal_core::formats::run_bundle::sums::write_sums;
-use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
 
+pub use super::storing::Stored;
+pub(crate) use super::storing::Storing;
+use super::storing::io_error;
 use crate::atomic::WriteError;
 use crate::redact::{Committing, RedactError};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place, set_rights};
-use crate::stream::{BUFFER, digest_through};
-use runseal_core::formats::run_bundle::collect::parse_canonical;
+use crate::stream::BUFFER;
+use crate::unfinished::ClaimedName;
 
 /// Why a file did not get into the bundle.
 #[derive(Debug, thiserror::Error)]
@@ -67,19 +66,13 @@ impl From<WriteError> for RunFilesError {
     }
 }
 
-/// JSON files of a user that have more bytes than this are stored as they are only.
-const LARGEST_CANONICAL: u64 = 16 << 20;
+/// Threads that store files at the same time: what they wait for is mostly one folder's lock.
+const MOST_STORING: usize = 4;
+/// Files that are not worth another thread.
+const FEW: usize = 32;
 
-/// A file of a user's, with the digest and number of its very bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
-    /// The digest.
-    pub sha256: Digest,
-    /// How many there are.
-    pub bytes: u64,
-    /// Where in the bundle they are; nothing where they were only hashed.
-    pub place: Option<String>,
-}
+/// Ids that are made of one by a number behind it.
+const MOST_OF_ONE_ID: u32 = 10_000;
 
 /// The files of a run bundle in the making.
 #[derive(Debug)]
@@ -89,6 +82,8 @@ pub struct RunFiles {
     /// Every file so far, in the order they came in.
     files: Vec<(Box<str>, Digest)>,
     buffer: Vec<u8>,
+    /// The id that was chosen for it, kept from others who choose one until the bundle has it.
+    claim: Option<ClaimedName>,
 }
 
 impl RunFiles {
@@ -99,6 +94,7 @@ impl RunFiles {
             out: out.to_owned(),
             files: Vec::new(),
             buffer: vec![0; BUFFER],
+            claim: None,
         })
     }
 
@@ -112,17 +108,84 @@ impl RunFiles {
         Ok(check_place(&out.join(run_id.as_str()), Place::Free)?)
     }
 
+    /// Chooses the first of `base`, `base_2`, `base_3`, … that is free and that nobody else has
+    /// chosen: two runs of one second that took in the same would have one id otherwise.
+    pub fn choose_id(&mut self, base: &RunId) -> Result<RunId, RunFilesError> {
+        let taken = || StagingError::Exists(self.out.join(base.as_str()));
+        for number in 1..=MOST_OF_ONE_ID {
+            let id = match number {
+                1 => base.clone(),
+                _ => RunId::parse(&format!("{base}_{number}")).map_err(|_| taken())?,
+            };
+            let claim = ClaimedName::claim(&self.out, id.as_str());
+            let claim = claim.map_err(WriteError::at(&self.out))?;
+            if claim.is_some() && Self::check_free(&self.out, &id).is_ok() {
+                self.claim = claim;
+                return Ok(id);
+            }
+        }
+        Err(taken().into())
+    }
+
+    fn storing(&mut self) -> Storing<'_> {
+        Storing {
+            staging: &self.staging,
+            files: &mut self.files,
+            buffer: &mut self.buffer,
+        }
+    }
+
+    /// Stores something of every one of `items`, on as many threads as there are processors; gives
+    /// what `store` gave, in their order. Of several that fail, the first one's error is told.
+    pub(crate) fn store_all<T: Sync, R: Send, E: Send>(
+        &mut self,
+        items: &[T],
+        store: impl Fn(&mut Storing<'_>, &T) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(MOST_STORING).min(items.len() / FEW);
+        if threads <= 1 {
+            let mut storing = self.storing();
+            return items.iter().map(|item| store(&mut storing, item)).collect();
+        }
+        let staging = &self.staging;
+        let work = |items: &[T]| {
+            let (mut files, mut buffer) = (Vec::with_capacity(items.len()), vec![0; BUFFER]);
+            let mut storing = Storing {
+                staging,
+                files: &mut files,
+                buffer: &mut buffer,
+            };
+            let given: Result<Vec<R>, E> =
+                items.iter().map(|item| store(&mut storing, item)).collect();
+            given.map(|given| (files, given))
+        };
+        let parts = thread::scope(|scope| {
+            let parts = items.chunks(items.len().div_ceil(threads));
+            let parts: Vec<_> = parts.map(|items| scope.spawn(|| work(items))).collect();
+            let join = |part: ScopedJoinHandle<'_, _>| match part.join() {
+                Ok(part) => part,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            parts.into_iter().map(join).collect::<Vec<_>>()
+        });
+        let mut all = Vec::with_capacity(items.len());
+        for part in parts {
+            let (files, given) = part?;
+            self.files.extend(files);
+            all.extend(given);
+        }
+        Ok(all)
+    }
+
     /// Stores a value as its JCS bytes.
     pub fn put_json(&mut self, path: &str, value: &Value) -> Result<(), RunFilesError> {
-        let bytes = canonical_bytes(value, Dialect::Jcs)?;
-        self.put_bytes(path, &bytes)
+        self.storing().put_json(path, value)
     }
 
     /// Stores bytes as they are.
     pub fn put_bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunFilesError> {
-        self.staging.put(path, bytes)?;
-        self.files.push((path.into(), Digest::of(bytes)));
-        Ok(())
+        self.storing().put_bytes(path, bytes)
     }
 
     /// Copies a file out of `source`: JSON as its JCS bytes, anything else as it streams by.
@@ -132,11 +195,17 @@ impl RunFiles {
         from: &SafePath,
         to: &str,
     ) -> Result<Digest, RunFilesError> {
-        if is_json(to) {
-            let bytes = source.read(from, JsonLimits::LARGEST_DOCUMENT)?;
-            return self.put_json_text(to, &bytes);
-        }
-        self.copy_bytes(source, from, to)
+        self.storing().copy(source, from, to)
+    }
+
+    /// Stores a file of a user's; see [`Storing::put_user_file`].
+    pub(crate) fn put_user_file(
+        &mut self,
+        file: &File,
+        size: u64,
+        to: &str,
+    ) -> Result<Stored, RunFilesError> {
+        self.storing().put_user_file(file, size, to)
     }
 
     /// Copies a file that was verified to have the digest `expected`. What has another one by now
@@ -158,110 +227,6 @@ impl RunFiles {
                 actual,
             })
         }
-    }
-
-    fn put_json_text(&mut self, to: &str, bytes: &[u8]) -> Result<Digest, RunFilesError> {
-        let refuse = |fault: String| RunFilesError::Json {
-            path: to.to_owned(),
-            fault,
-        };
-        let (document, digest, _) = parse_canonical(bytes)
-            .map_err(|fault| refuse(format!("is no JSON that can be sealed: {fault}")))?;
-        let value = document.root().to_value();
-        if let Some(pointer) = find_changed_integers(&value).first() {
-            return Err(refuse(format!(
-                "holds an integer that JCS would change: {pointer}"
-            )));
-        }
-        self.put_json(to, &value)?;
-        Ok(digest)
-    }
-
-    /// Stores a file of a user's below `to`, whose very bytes count: a JSON file as its JCS there,
-    /// and as it is in `exact/`; one without a JCS that keeps its value, or a large one, only so.
-    pub fn put_user_file(
-        &mut self,
-        mut file: &File,
-        size: u64,
-        to: &str,
-    ) -> Result<Stored, RunFilesError> {
-        if !is_json(to) {
-            return self.put_stream(&mut file, size, to);
-        }
-        let raw = format!("{EXACT_FOLDER}/{to}.raw");
-        if size > LARGEST_CANONICAL {
-            return self.put_stream(&mut file, size, &raw);
-        }
-        let mut bytes = Vec::new();
-        let read = file.take(LARGEST_CANONICAL + 1).read_to_end(&mut bytes);
-        read.map_err(|source| io_error(to, source))?;
-        let place = match parse_canonical(&bytes) {
-            Ok((_, _, true)) => to.to_owned(),
-            Ok((document, _, false))
-                if find_changed_integers(&document.root().to_value()).is_empty() =>
-            {
-                self.put_json(to, &document.root().to_value())?;
-                exact_path(to)
-            }
-            _ => raw,
-        };
-        self.put_bytes(&place, &bytes)?;
-        Ok(Stored {
-            sha256: Digest::of(&bytes),
-            bytes: bytes.len() as u64,
-            place: Some(place),
-        })
-    }
-
-    /// Hashes a file of a user's without storing it.
-    pub fn digest_user_file(
-        &mut self,
-        mut file: &File,
-        size: u64,
-        shown: &str,
-    ) -> Result<Stored, RunFilesError> {
-        let digest = digest_through(&mut file, size, &mut self.buffer, |_| Ok(()));
-        let (sha256, bytes) = digest.map_err(|source| io_error(shown, source))?;
-        Ok(Stored {
-            sha256,
-            bytes,
-            place: None,
-        })
-    }
-
-    fn put_stream(
-        &mut self,
-        reader: &mut dyn Read,
-        size: u64,
-        to: &str,
-    ) -> Result<Stored, RunFilesError> {
-        let (mut copy, place) = self.staging.create(to)?;
-        let copied = digest_through(reader, size, &mut self.buffer, |piece| {
-            copy.write_all(piece)
-        });
-        let (sha256, bytes) = copied.map_err(WriteError::at(&place))?;
-        self.files.push((to.into(), sha256));
-        Ok(Stored {
-            sha256,
-            bytes,
-            place: Some(to.to_owned()),
-        })
-    }
-
-    fn copy_bytes(
-        &mut self,
-        source: &dyn Source,
-        from: &SafePath,
-        to: &str,
-    ) -> Result<Digest, RunFilesError> {
-        let mut reader = source.open(from)?;
-        let (mut file, place) = self.staging.create(to)?;
-        let copied = digest_through(&mut *reader, 0, &mut self.buffer, |piece| {
-            file.write_all(piece)
-        });
-        let (digest, _) = copied.map_err(WriteError::at(&place))?;
-        self.files.push((to.into(), digest));
-        Ok(digest)
     }
 
     /// Makes everything readable for the user that engines run as.
@@ -361,11 +326,6 @@ impl Write for HashedFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
-}
-
-fn io_error(path: &str, source: io::Error) -> RunFilesError {
-    let path = path.to_owned();
-    RunFilesError::Read(SourceError::Io { path, source })
 }
 
 #[cfg(test)]

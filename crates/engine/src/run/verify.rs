@@ -7,7 +7,8 @@ use runseal_core::formats::run_bundle::CollectedRun;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
 
-use super::schema::LocalTools;
+use super::schema::{LocalTools, Schema};
+use super::withheld::{CollectedCopy, Withholding, collect_copy};
 use crate::directory::{DirectorySource, RootLink};
 
 pub use crate::job::verify::VerifyOptions;
@@ -16,12 +17,18 @@ pub use crate::job::verify::VerifyOptions;
 pub struct VerifiedRun<'a> {
     source: &'a dyn Source,
     collected: CollectedRun,
+    withholding: Withholding,
 }
 
 impl VerifiedRun<'_> {
     /// Where its files are.
     pub fn source(&self) -> &dyn Source {
         self.source
+    }
+
+    /// What it withholds, where it is a redacted copy.
+    pub fn withholding(&self) -> &Withholding {
+        &self.withholding
     }
 
     /// What was found in it.
@@ -49,8 +56,39 @@ pub fn verify_run_source(
 ) -> Result<(Report, Option<VerifiedRun<'_>>), SourceError> {
     let collected = CollectedRun::collect(source)?;
     let report = collected.judge(options.level, &LocalTools);
-    let verified = report
-        .is_valid()
-        .then_some(VerifiedRun { source, collected });
+    let verified = report.is_valid().then_some(VerifiedRun {
+        source,
+        collected,
+        withholding: Withholding::default(),
+    });
     Ok((report, verified))
 }
+
+/// Verifies the redacted copy of a run bundle in `source`, to which nobody else may be writing;
+/// gives what it shows of the run, if the copy holds. Nothing where it is a copy of something else.
+pub fn verify_redacted_run(
+    source: &dyn Source,
+) -> Result<(Report, Option<VerifiedRun<'_>>), SourceError> {
+    let CollectedCopy { report, run } = collect_copy(source)?;
+    let verified = run.map(|(collected, withholding)| VerifiedRun {
+        source,
+        collected,
+        withholding,
+    });
+    Ok((report, verified))
+}
+
+/// Makes what every schema is checked against, which takes longer than most schemas do: for when there
+/// is time, since the first schema would make it otherwise.
+pub(crate) fn prepare_schemas() {
+    if let Ok(schema) = parse_document(USUAL_SCHEMA.as_bytes(), &ReadOptions::default()) {
+        // Whether it is a good one is of no interest to anybody.
+        let _ = Schema::compile(schema.root());
+    }
+}
+
+/// A schema with the words that most have.
+const USUAL_SCHEMA: &str = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema",
+    "type":"object","required":["a"],"additionalProperties":false,"properties":{
+    "a":{"type":"array","items":{"type":"string","pattern":"^x","minLength":1}},
+    "b":{"enum":["x"]},"c":{"type":"integer","minimum":0},"d":{"additionalProperties":{"type":"string"}}}}"#;

@@ -1,7 +1,10 @@
 //! The command's process from its fork until it becomes the program: gives up what is left of
 //! privileges, in the order in which no step undoes another.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -35,6 +38,19 @@ pub(super) struct CommandPlan {
     pub(super) may_search: bool,
 }
 
+impl CommandPlan {
+    /// The place that the program was executed from, by what was reported on the way there.
+    pub(super) fn executed(&self, records: &[Record]) -> Option<PathBuf> {
+        let number = records.iter().rev().find_map(|record| match record {
+            Record::Executing(number) => usize::try_from(*number).ok(),
+            _ => None,
+        })?;
+        let place = Path::new(OsStr::from_bytes(self.programs.get(number)?.as_bytes()));
+        let folder = Path::new(OsStr::from_bytes(self.current_dir.as_bytes()));
+        Some(folder.join(place))
+    }
+}
+
 /// The filters that keep system calls away.
 pub(super) struct Filters {
     pub(super) allow: BpfProgram,
@@ -58,7 +74,8 @@ pub(super) fn become_command(
         return 0;
     }
     let mut worst = Errno::NOENT;
-    for program in &plan.programs {
+    for (number, program) in (0..).zip(&plan.programs) {
+        Record::Executing(number).send(wires.report.as_fd());
         let errno = sys::execute(program, &plan.arguments, &plan.environment);
         if errno != Errno::NOENT && errno != Errno::NOTDIR {
             worst = errno;

@@ -90,6 +90,9 @@ pub(super) fn run(
             bounds,
             is_apart: false,
             moved,
+            // Others may move it there.
+            starts_in: None,
+            on_file: spec.on_file.clone(),
         };
         (assignment, gaps)
     });
@@ -103,6 +106,11 @@ pub(super) fn run(
     };
     let ended = launch.go(|wires| supervise(&plan, &wires))?;
     let mut ending = launch::judge(spec, ended.limit, &ended.records)?;
+    let program = plan.command.executed(&ended.records);
+    let program = program.map(|place| match surroundings.moved(spec) {
+        Some(moved) => moved.to_real(&place),
+        None => place,
+    });
     let mut layer = None;
     if let Some(folder) = surroundings.layered
         && !matches!(ending, Ending::Stopped(_))
@@ -120,7 +128,7 @@ pub(super) fn run(
         memory: enforcer,
         work_folder: enforcer,
     };
-    Ok(put_together(ended, ending, layer, enforcement))
+    Ok(put_together(ended, ending, layer, enforcement, program))
 }
 
 impl Surroundings {

@@ -40,6 +40,7 @@ mod work;
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -174,6 +175,8 @@ fn in_namespaces(
             bounds,
             is_apart: true,
             moved: None,
+            starts_in: starting_folder(spec),
+            on_file: spec.on_file.clone(),
         };
         let gaps = folder.as_ref().map(LayeredFolder::gaps);
         (assignment, gaps.unwrap_or_default())
@@ -205,11 +208,20 @@ fn in_namespaces(
             Err(limit) => ending = Ending::Stopped(limit),
         }
     }
+    let program = plan.command.executed(&ended.records);
     let enforcement = Enforcement {
         memory: Enforcer::kernel_if(ended.records.contains(&Record::InGroup)),
         work_folder: Enforcer::kernel_if(storage == Storage::Memory),
     };
-    Ok(put_together(ended, ending, layer, enforcement))
+    Ok(put_together(ended, ending, layer, enforcement, program))
+}
+
+/// The folder that a command starts in, where it is a mount: nobody can move or remove it then.
+fn starting_folder(spec: &Spec) -> Option<PathBuf> {
+    let layered = spec.layered.as_ref().map(|layered| &layered.inside);
+    let mounted = spec.mounts.iter().map(|mount| &mount.inside);
+    let mut places = layered.into_iter().chain(mounted);
+    places.find(|place| **place == spec.current_dir).cloned()
 }
 
 fn put_together(
@@ -217,6 +229,7 @@ fn put_together(
     ending: Ending,
     layer: Option<FolderLayer>,
     enforcement: Enforcement,
+    program: Option<PathBuf>,
 ) -> Recorded {
     Recorded {
         outcome: Outcome {
@@ -228,6 +241,7 @@ fn put_together(
         },
         layer,
         observation: ended.observation,
+        program,
     }
 }
 

@@ -6,9 +6,8 @@
 //! the process may be another one with the same number.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
@@ -20,8 +19,9 @@ use super::notify::{self, Answer, Call};
 use super::resolve::{self, Root, Target};
 use super::seen::{Moved, Seen, Use};
 use crate::error::SandboxError;
-use crate::observation::{Gap, Observation, Observe};
+use crate::observation::{Gap, Observation, Observe, ObservedKind};
 use crate::places::SYSTEM_PLACES;
+use crate::spec::OnFile;
 
 /// What the observer needs to know beforehand.
 pub(super) struct Assignment {
@@ -30,6 +30,9 @@ pub(super) struct Assignment {
     pub(super) is_apart: bool,
     /// Where the command works in a copy under another path.
     pub(super) moved: Option<Moved>,
+    /// The folder that the command starts in, where nobody can move it.
+    pub(super) starts_in: Option<PathBuf>,
+    pub(super) on_file: Option<OnFile>,
 }
 
 /// The running thread.
@@ -80,6 +83,9 @@ struct Watch {
     root: Option<Root>,
     /// What paths of system folders lead to; nothing for those that lead nowhere.
     known: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// The folder that every process of the command is in; nothing once one of them may have left.
+    folder: Option<Vec<u8>>,
+    on_file: Option<OnFile>,
     failure: Option<String>,
 }
 
@@ -95,6 +101,10 @@ impl Watch {
             is_apart: assignment.is_apart,
             root: None,
             known: BTreeMap::new(),
+            folder: assignment
+                .starts_in
+                .map(|folder| folder.into_os_string().into_vec()),
+            on_file: assignment.on_file,
             failure: None,
         }
     }
@@ -150,6 +160,8 @@ impl Watch {
             libc::SYS_execve => self.executed(listener, call, (here, first), 0),
             libc::SYS_execveat => self.executed(listener, call, (folder, second), fifth as i32),
             libc::SYS_truncate => self.opened(listener, call, (here, first), libc::O_WRONLY),
+            // All start in one folder, and from now on they may be in different ones.
+            libc::SYS_chdir | libc::SYS_fchdir => self.folder = None,
             libc::SYS_clone => self.seen.note_thread(resolve::program_of(call.pid)),
             libc::SYS_clone3 => {
                 let mut flags = [0_u8; 8];
@@ -225,7 +237,13 @@ impl Watch {
     fn note(&mut self, asked: &[u8], target: Target, how: Use) {
         let asked = resolve::is_plain(asked).then_some(asked);
         let Target { path, stat, .. } = target;
-        self.seen.note_file(path, asked, how, || stat);
+        let new = self.seen.note_file(path, asked, how, || stat);
+        if let (Some(file), Some(on_file)) = (new, &self.on_file)
+            && file.kind == ObservedKind::File
+            && (how.reads || how.executes)
+        {
+            on_file.call(&file.path);
+        }
     }
 
     fn executed(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64), flags: i32) {
@@ -242,7 +260,7 @@ impl Watch {
             let Ok(target) = root.resolve(&asked, libc::O_RDONLY) else {
                 return;
             };
-            if !target.is_executable() {
+            if !target.is_executable_by(call.pid) {
                 return;
             }
             let next = if self.is_stable(&target.path) && self.seen.was_executed(&target.path) {
@@ -279,7 +297,10 @@ impl Watch {
             if path.is_empty() && !may_be_empty {
                 return Some(path);
             }
-            let mut whole = resolve::folder_of(call.pid, folder)?;
+            let mut whole = match &self.folder {
+                Some(known) if folder == libc::AT_FDCWD => known.clone(),
+                _ => resolve::folder_of(call.pid, folder)?,
+            };
             if !path.is_empty() {
                 whole.push(b'/');
                 whole.extend_from_slice(&path);
@@ -313,7 +334,7 @@ impl Watch {
         self.is_apart
             && SYSTEM_PLACES
                 .iter()
-                .any(|place| std::path::Path::new(OsStr::from_bytes(path)).starts_with(place))
+                .any(|place| resolve::is_below(path, place.as_bytes()))
     }
 
     fn remember(&mut self, asked: &[u8], path: Option<&Vec<u8>>) {

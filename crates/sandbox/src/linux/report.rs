@@ -27,6 +27,9 @@ pub(super) enum Record {
     InGroup,
     /// The command's calls cannot be heard of.
     NotObserved(i32),
+    /// The program is executed from the place of this number among those where it may be. The last
+    /// such record, without a failure behind it, tells what ran.
+    Executing(i32),
     /// A piece of the names of processes that the command left running; see
     /// [`super::left_running`].
     LeftRunning([u8; TEXT_BYTES]),
@@ -54,6 +57,7 @@ impl Record {
             Record::Stopped(_) => (5, 0, 0),
             Record::InGroup => (6, 0, 0),
             Record::NotObserved(errno) => (7, 0, errno),
+            Record::Executing(number) => (9, 0, number),
         };
         let mut bytes = [kind, detail, 0, 0, 0, 0, 0, 0];
         bytes[4..].copy_from_slice(&value.to_le_bytes());
@@ -74,6 +78,7 @@ impl Record {
             (6, _) => Some(Record::InGroup),
             (7, _) => Some(Record::NotObserved(value)),
             (8, _) => Some(Record::LeftRunning(bytes.get(1..8)?.try_into().ok()?)),
+            (9, _) => Some(Record::Executing(value)),
             _ => None,
         }
     }
@@ -117,6 +122,7 @@ mod tests {
             Record::Stopped(Limit::WorkFiles),
             Record::InGroup,
             Record::NotObserved(16),
+            Record::Executing(3),
             Record::LeftRunning(*b"sleep\t\n"),
         ];
         for record in records {

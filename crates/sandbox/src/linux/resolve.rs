@@ -18,7 +18,7 @@ const LONGEST_PATH: usize = 4096;
 /// Memory is read up to the end of a page: what comes behind it may not be there.
 const PAGE: u64 = 4096;
 /// Most paths are shorter.
-const FIRST_LOOK: u64 = 256;
+const FIRST_LOOK: usize = 256;
 
 /// The path at an address of a process.
 pub(super) fn read_path(pid: u32, address: u64) -> Option<Vec<u8>> {
@@ -26,13 +26,16 @@ pub(super) fn read_path(pid: u32, address: u64) -> Option<Vec<u8>> {
     let mut at = address;
     while path.len() < LONGEST_PATH {
         let to_page_end = PAGE - at % PAGE;
-        let wanted = if path.is_empty() {
-            to_page_end.min(FIRST_LOOK)
+        let mut few = [0_u8; FIRST_LOOK];
+        let mut many = Vec::new();
+        let room = if path.is_empty() {
+            few.as_mut_slice()
         } else {
-            to_page_end
+            many.resize(LONGEST_PATH, 0);
+            many.as_mut_slice()
         };
-        let mut buffer = [0_u8; PAGE as usize];
-        let room = buffer.get_mut(..usize::try_from(wanted).ok()?)?;
+        let wanted = usize::try_from(to_page_end).ok()?.min(room.len());
+        let room = room.get_mut(..wanted)?;
         let count = notify::read_memory(pid, at, room).ok()?;
         let read = room.get(..count)?;
         if let Some(end) = read.iter().position(|byte| *byte == 0) {
@@ -74,6 +77,15 @@ pub(super) fn is_plain(path: &[u8]) -> bool {
         && segments.all(|segment| !segment.is_empty() && segment != b"." && segment != b"..")
 }
 
+/// Whether a plain path is `place` or lies below it.
+pub(super) fn is_below(path: &[u8], place: &[u8]) -> bool {
+    let rest = path.strip_prefix(place);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+/// Within the root, over no link.
+const NO_LINKS: ResolveFlags = ResolveFlags::IN_ROOT.union(ResolveFlags::NO_SYMLINKS);
+
 /// The root of the command's file system.
 pub(super) struct Root(OwnedFd);
 
@@ -106,6 +118,17 @@ impl Root {
                 path: path.to_vec(),
                 stat: None,
                 file: None,
+            });
+        }
+        // Without links on the way the path is the file's own, and nobody has to be asked for it.
+        if is_plain(path)
+            && let Ok(file) = self.open_with(path, NO_LINKS, OFlags::PATH | OFlags::CLOEXEC)
+        {
+            let stat = rustix::fs::fstat(&file)?;
+            return Ok(Target {
+                path: path.to_vec(),
+                stat: Some(stat),
+                file: Some(file),
             });
         }
         let mut how = OFlags::PATH | OFlags::CLOEXEC;
@@ -146,9 +169,18 @@ impl Root {
     }
 
     fn open(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        self.open_with(path, within, flags)
+    }
+
+    fn open_with(
+        &self,
+        path: &[u8],
+        within: ResolveFlags,
+        flags: OFlags,
+    ) -> Result<OwnedFd, Errno> {
         let path = OsStr::from_bytes(path);
         loop {
-            let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), within) {
                 // Something was renamed meanwhile.
                 Err(Errno::AGAIN | Errno::INTR) => {}
@@ -185,12 +217,19 @@ fn name_of(file: &OwnedFd) -> Result<Vec<u8>, Errno> {
 }
 
 impl Target {
-    /// Whether the kernel could execute it.
-    pub(super) fn is_executable(&self) -> bool {
-        self.stat.as_ref().is_some_and(|stat| {
-            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-                && stat.st_mode & 0o111 != 0
-        })
+    /// Whether a process may execute it, by the rights of the file: one that it may not is passed
+    /// over where programs are looked for on PATH.
+    pub(super) fn is_executable_by(&self, pid: u32) -> bool {
+        let file = |stat: &&Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        match self.stat.as_ref().filter(file) {
+            None => false,
+            Some(stat) => match stat.st_mode & 0o111 {
+                0 => false,
+                0o111 => true,
+                // Where its ids are not known, it counts: rather a program too many than a gap.
+                _ => Ids::of(pid).is_none_or(|ids| ids.may_execute(stat)),
+            },
+        }
     }
 
     /// The program that the kernel loads to execute this one: that of a `#!` line, or the loader
@@ -203,6 +242,45 @@ impl Target {
         let mut head = [0_u8; 4096];
         let count = rustix::io::pread(&opened, &mut head[..], 0).ok()?;
         interpreter_in(head.get(..count)?)
+    }
+}
+
+/// Who a process is, for the rights of files.
+struct Ids {
+    user: u32,
+    groups: Vec<u32>,
+}
+
+impl Ids {
+    fn of(pid: u32) -> Option<Ids> {
+        Ids::parse(&std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+    }
+
+    fn parse(status: &str) -> Option<Ids> {
+        let numbers = |name: &str| -> Option<Vec<u32>> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            let words = line.split_ascii_whitespace();
+            words.map(|word| word.parse().ok()).collect()
+        };
+        // Real, effective, saved, and the one that file systems look at.
+        let mut groups = numbers("Groups:")?;
+        groups.push(*numbers("Gid:")?.get(3)?);
+        let user = *numbers("Uid:")?.get(3)?;
+        Some(Ids { user, groups })
+    }
+
+    /// Whether the file's mode lets them execute it, which has at least one execute bit.
+    fn may_execute(&self, stat: &Stat) -> bool {
+        let bit = if self.user == 0 {
+            return true;
+        } else if self.user == stat.st_uid {
+            0o100
+        } else if self.groups.contains(&stat.st_gid) {
+            0o010
+        } else {
+            0o001
+        };
+        stat.st_mode & bit != 0
     }
 }
 
@@ -302,6 +380,27 @@ mod tests {
         own.truncate(4096);
         let loader = String::from_utf8(interpreter_in(&own).unwrap()).unwrap();
         assert!(loader.contains("ld-"), "{loader}");
+    }
+
+    #[test]
+    fn rights_of_a_program_are_those_of_its_owner_group_or_others() {
+        let status = "Name:\tx\nUid:\t5\t5\t5\t6\nGid:\t7\t7\t7\t8\nGroups:\t9 10\n";
+        let ids = Ids::parse(status).unwrap();
+        let mut stat = rustix::fs::stat("/proc/self/exe").unwrap();
+        for (user, group, mode, may) in [
+            (6, 1, 0o744, true),
+            (6, 1, 0o677, false),
+            (1, 10, 0o654, true),
+            (1, 8, 0o754, true),
+            (1, 8, 0o745, false),
+            (1, 7, 0o774, false),
+            (1, 7, 0o641, true),
+        ] {
+            (stat.st_uid, stat.st_gid, stat.st_mode) = (user, group, mode);
+            assert_eq!(ids.may_execute(&stat), may, "{user} {group} {mode:o}");
+        }
+        assert!(Ids::parse("Uid:\t5\n").is_none());
+        assert!(Ids::of(std::process::id()).is_some());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Stat};
@@ -23,6 +23,17 @@ pub(super) struct Moved {
     pub(super) copy: PathBuf,
     /// The folder that it stands for.
     pub(super) real: PathBuf,
+}
+
+impl Moved {
+    /// What a path in the copy is in the real folder; any other stays.
+    pub(super) fn to_real(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix(&self.copy) {
+            Ok(below) if below.as_os_str().is_empty() => self.real.clone(),
+            Ok(below) => self.real.join(below),
+            Err(_) => path.to_owned(),
+        }
+    }
 }
 
 /// How a path was used.
@@ -72,32 +83,31 @@ impl Seen {
 
     /// Notes one use of a resolved path. `asked` is the name that led there, where it is plain;
     /// `look` is only called for a path that was not seen before, and answers nothing for one
-    /// that does not exist yet.
+    /// that does not exist yet. Gives back a path that is new.
     pub(super) fn note_file(
         &mut self,
         path: Vec<u8>,
         asked: Option<&[u8]>,
         how: Use,
         look: impl FnOnce() -> Option<Stat>,
-    ) {
+    ) -> Option<&ObservedFile> {
         let path = self.translate(path);
-        if !self.files.contains_key(&path) {
+        let is_new = !self.files.contains_key(&path);
+        if is_new {
             // The name is kept twice: as the key and in the value.
             let more = path.len().saturating_mul(2);
             if self.files.len() >= self.bounds.most_files
                 || self.name_bytes.saturating_add(more) > MOST_NAME_BYTES
             {
                 self.not_kept += 1;
-                return;
+                return None;
             }
             self.name_bytes += more;
             let new = first_seen(&path, how, look());
             self.files.insert(path.clone(), new);
         }
         let asked = asked.map(|asked| self.translate(asked.to_vec()));
-        let Some(file) = self.files.get_mut(&path) else {
-            return;
-        };
+        let file = self.files.get_mut(&path)?;
         if how.empties {
             self.emptied.insert(path.clone());
         } else if !file.needs_original && !self.emptied.contains(&path) {
@@ -117,6 +127,7 @@ impl Seen {
                 file.also_as.insert(place, asked);
             }
         }
+        is_new.then_some(file)
     }
 
     /// Whether the path was executed before.
@@ -185,11 +196,8 @@ impl Seen {
         let Some(moved) = &self.moved else {
             return path;
         };
-        match Path::new(std::ffi::OsStr::from_bytes(&path)).strip_prefix(&moved.copy) {
-            Ok(below) if below.as_os_str().is_empty() => moved.real.as_os_str().as_bytes().to_vec(),
-            Ok(below) => moved.real.join(below).into_os_string().into_vec(),
-            Err(_) => path,
-        }
+        let path = PathBuf::from(OsString::from_vec(path));
+        moved.to_real(&path).into_os_string().into_vec()
     }
 
     fn translate_path(&self, path: PathBuf) -> PathBuf {

@@ -56,6 +56,9 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_truncate,
+    // Relative paths mean something else afterwards.
+    libc::SYS_chdir,
+    libc::SYS_fchdir,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_creat,
 ];

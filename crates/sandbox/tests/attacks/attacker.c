@@ -310,7 +310,7 @@ static int refused_after_a_while(const char *what) {
 }
 
 static int works_after_a_while(void) {
-    usleep(600 * 1000);
+    usleep(1500 * 1000);
     return worked();
 }
 

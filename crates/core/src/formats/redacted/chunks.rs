@@ -69,23 +69,7 @@ pub struct ChunkedFile {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn read_chunks(file: &mut dyn Read, see: impl FnMut(&[u8])) -> io::Result<ChunkedFile> {
-    read_hashed(file, true, see)
-}
-
-/// The same without the digest of all bytes at once, which then is that of none.
-///
-/// # Errors
-/// When it cannot be read.
-pub(super) fn read_pieces(file: &mut dyn Read) -> io::Result<ChunkedFile> {
-    read_hashed(file, false, |_| ())
-}
-
-fn read_hashed(
-    file: &mut dyn Read,
-    with_whole: bool,
-    mut see: impl FnMut(&[u8]),
-) -> io::Result<ChunkedFile> {
+pub fn read_chunks(file: &mut dyn Read, mut see: impl FnMut(&[u8])) -> io::Result<ChunkedFile> {
     let mut whole = Hasher::new();
     let (mut size, mut chunks) = (0, Vec::new());
     let mut piece = Vec::with_capacity(CHUNK as usize);
@@ -95,9 +79,7 @@ fn read_hashed(
         if count == 0 {
             break;
         }
-        if with_whole {
-            whole.update(&piece);
-        }
+        whole.update(&piece);
         size += count as u64;
         chunks.push(Chunk {
             sha256: Digest::of(&piece),

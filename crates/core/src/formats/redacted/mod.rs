@@ -24,14 +24,14 @@ use crate::canon::Value;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
 };
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 use crate::verify::{RuleInfo, run_rules};
 
-use chunks::{ChunkedFile, commit_whole, count_chunks, read_pieces};
+use chunks::{ChunkedFile, commit_whole, count_chunks};
 use documents::{
     CommittedFile, FileKind, Opened, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
 };
@@ -129,21 +129,15 @@ fn show_file(
 
 /// Reads a file of the source piece by piece.
 fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, SourceError> {
-    let mut file = match source.open(path) {
+    source.chunks(path).map_err(|error| match error {
         // A stream that went by.
-        Err(SourceError::TooLarge { .. }) => {
-            let message =
-                "pieces of it are withheld, which can be checked in a folder only: unpack it";
-            return Err(SourceError::Io {
-                path: path.to_string(),
-                source: io::Error::other(message),
-            });
-        }
-        other => other?,
-    };
-    read_pieces(&mut file).map_err(|source| SourceError::Io {
-        path: path.to_string(),
-        source,
+        SourceError::TooLarge { .. } => SourceError::Io {
+            path: path.to_string(),
+            source: io::Error::other(
+                "pieces of it are withheld, which cannot be checked in a stream: save it first",
+            ),
+        },
+        other => other,
     })
 }
 
@@ -273,6 +267,18 @@ pub struct RedactedFormat;
 impl FormatDefinition for RedactedFormat {
     fn format(&self) -> Format {
         Format::Redacted
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &[
+                "That everything it shows is what was sealed, at its place, and that nothing is missing but \
+             what it says it withholds.",
+            ],
+            does_not: &[
+                "What the withheld values are, or that the rules of the whole bundle hold.",
+            ],
+        }
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {

@@ -8,7 +8,7 @@ use super::documents::{Redaction, find_value};
 use crate::canon::{Dialect, JsonString, Value, canonical_bytes};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::formats::definition::REGISTRY;
+use crate::formats::REGISTRY;
 
 /// A place: a file, and a pointer into it; none for the whole of it.
 pub type PlaceRef<'a> = (&'a str, Option<&'a str>);

@@ -1,6 +1,6 @@
 //! What observation missed, in words, and how what was seen is named in them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -83,6 +83,21 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
         add(kind, detail);
     }
     gaps
+}
+
+/// Programs that asked for the network and were refused, each once with all that it asked for. Unix
+/// sockets do not count: the C library asks for one whenever it looks up a user.
+pub(crate) fn refused_network(observation: Option<&Observation>) -> Vec<String> {
+    let mut asked: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let attempts = observation.into_iter().flat_map(|it| &it.network);
+    for attempt in attempts.filter(|it| it.is_refused && !it.target.starts_with("Unix")) {
+        let program = attempt.program.display().to_string();
+        asked.entry(program).or_default().push(&attempt.target);
+    }
+    let line = |(program, targets): (String, Vec<&str>)| {
+        format!("`{program}` asked for {}", targets.join(", "))
+    };
+    asked.into_iter().map(line).collect()
 }
 
 /// `/proc/17/stat` as `/proc/<process>/stat`: numbers of processes mean nothing later.

@@ -107,13 +107,13 @@ fn begins_with_file(mut now: fs::File, host: &Path) -> bool {
     let is_empty = before.metadata().is_ok_and(|metadata| metadata.len() == 0);
     let (mut a, mut b) = (vec![0; 64 << 10], vec![0; 64 << 10]);
     loop {
-        let Ok(count) = crate::input::fill(&mut before, &mut a) else {
+        let Ok(count) = runseal_archive::fill(&mut before, &mut a) else {
             return false;
         };
         if count == 0 {
             return !is_empty;
         }
-        match crate::input::fill(&mut now, &mut b[..count]) {
+        match runseal_archive::fill(&mut now, &mut b[..count]) {
             Ok(other) if other == count && a[..count] == b[..count] => {}
             _ => return false,
         }

@@ -76,6 +76,12 @@ pub(super) fn is_private(path: &Path) -> bool {
     ["/tmp", "/dev/shm"].iter().any(|top| path.starts_with(top))
 }
 
+/// What the library that makes the clock stand still keeps in memory for itself.
+pub(super) fn is_of_faketime(path: &Path) -> bool {
+    let name = path.strip_prefix("/dev/shm").ok().and_then(Path::to_str);
+    name.is_some_and(|name| name.starts_with("faketime_shm_") || name.starts_with("sem."))
+}
+
 pub(super) fn is_of_the_kernel(path: &Path) -> bool {
     ["/proc", "/sys"].iter().any(|top| path.starts_with(top))
 }

@@ -3,30 +3,31 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
-    ARTIFACTS_FOLDER, MODEL_BODIES_FOLDER, MODEL_IO, STDERR_LOG, STDIN, STDOUT_LOG,
+    ARTIFACTS_FOLDER, MODEL_BODIES_FOLDER, MODEL_IO, STDERR_LOG, STDIN, STDOUT_LOG, is_json,
 };
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_sandbox::Changed;
+use runseal_sandbox::{CancelToken, Changed};
 
-use super::Sealing;
+use super::{Sealing, check_interrupted};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::open_regular;
 use crate::record::accesses::{Accesses, ReadFile};
+use crate::record::ahead::FilesAhead;
 use crate::record::documents::{FileEntry, Given};
 use crate::record::environment::modified_ns;
 use crate::record::error::RecordError;
 use crate::record::run::CommandRun;
-use crate::run::staging::Stored;
+use crate::run::staging::{Stored, Storing};
 
 /// Names of files that are not kept that are listed at the most.
 pub(crate) const MOST_LEFT_OUT: usize = 10_000;
@@ -38,9 +39,8 @@ impl Sealing<'_> {
         folder: &str,
     ) -> Result<Vec<FileEntry>, RecordError> {
         let mut used = BTreeSet::new();
-        let mut entries = Vec::new();
+        let mut places = Vec::with_capacity(files.len());
         for file in files {
-            self.check_interrupted()?;
             // Two inputs of the same name get folders of their own.
             let mut to = format!("{folder}/{}", file.place);
             for number in 2.. {
@@ -49,48 +49,16 @@ impl Sealing<'_> {
                 }
                 to = format!("{folder}/{number}/{}", file.place);
             }
-            entries.push(self.put_read(file, &to)?);
+            places.push((file, to));
         }
-        Ok(entries)
-    }
-
-    /// Seals a file that was read, if it still is what was read.
-    fn put_read(&mut self, file: &ReadFile, to: &str) -> Result<FileEntry, RecordError> {
-        let (handle, _) = match open_regular(&file.host) {
-            // It was there when the command opened it.
-            Err(SourceError::NotFound { .. }) => {
-                return Err(RecordError::Changed(file.path.clone()));
-            }
-            other => other?,
+        let reading = Reading {
+            cancel: self.cancel,
+            reference_above: self.request.reference_above,
+            ahead: &self.ahead,
         };
-        let look = |handle: &File| {
-            let metadata = handle.metadata().map_err(|source| SourceError::Io {
-                path: file.path.clone(),
-                source,
-            })?;
-            Ok::<_, RecordError>((metadata.len(), modified_ns(&metadata), metadata.mode()))
-        };
-        let before = look(&handle)?;
-        let changed = || RecordError::Changed(file.path.clone());
-        if file
-            .when_opened
-            .is_some_and(|opened| opened != (before.0, before.1))
-        {
-            return Err(changed());
-        }
-        let is_sealed = self
-            .request
-            .reference_above
-            .is_none_or(|most| before.0 <= most);
-        let stored = match is_sealed {
-            true => self.files.put_user_file(&handle, before.0, to)?,
-            false => self.files.digest_user_file(&handle, before.0, to)?,
-        };
-        let after = look(&handle)?;
-        if stored.bytes != before.0 || after != before {
-            return Err(changed());
-        }
-        Ok(entry_of(file.path.clone(), stored, before.2))
+        self.files.store_all(&places, |storing, (file, to)| {
+            reading.put(storing, file, to)
+        })
     }
 
     /// Stores what models were asked and answered, with its large bodies; gives its entry and how many
@@ -158,9 +126,9 @@ impl Sealing<'_> {
             return Ok(given);
         };
         let mut left_out = 0_usize;
+        let mut outputs = Vec::new();
         let changes = layer.changes();
         for (at, change) in changes.iter().enumerate() {
-            self.check_interrupted()?;
             if self.is_left_out(&change.path) && change.now != Changed::Deleted {
                 if !matches!(change.now, Changed::Folder { .. }) {
                     left_out += 1;
@@ -170,12 +138,12 @@ impl Sealing<'_> {
             }
             let path = output_path(&change.path)?;
             match &change.now {
-                Changed::File { bytes, mode } => {
-                    let handle = layer.open(&change.path)?;
-                    let to = format!("{ARTIFACTS_FOLDER}/{path}");
-                    let stored = self.files.put_user_file(&handle, *bytes, &to)?;
-                    given.outputs.push(entry_of(path, stored, *mode));
-                }
+                Changed::File { bytes, mode } => outputs.push(Left {
+                    at: &change.path,
+                    path,
+                    bytes: *bytes,
+                    mode: *mode,
+                }),
                 Changed::Folder { .. } => {
                     let next = changes.get(at + 1).map(|next| next.path.as_encoded_bytes());
                     let below = format!("{path}/");
@@ -191,6 +159,14 @@ impl Sealing<'_> {
                 Changed::Device => return Err(left(path, "it is a device")),
             }
         }
+        let cancel = self.cancel;
+        given.outputs = self.files.store_all(&outputs, |storing, left| {
+            check_interrupted(cancel)?;
+            let handle = layer.open(left.at)?;
+            let to = format!("{ARTIFACTS_FOLDER}/{}", left.path);
+            let stored = storing.put_user_file(&handle, left.bytes, &to)?;
+            Ok::<_, RecordError>(entry_of(left.path.clone(), stored, left.mode))
+        })?;
         if left_out > 0 {
             accesses.gaps.insert(CaptureGap {
                 kind: "not-kept".to_owned(),
@@ -204,6 +180,93 @@ impl Sealing<'_> {
         let keep = self.request.keep.as_ref();
         keep.is_some_and(|keep| !keep.keeps(Path::new(path)))
     }
+}
+
+/// What has to be known to seal files that were read.
+struct Reading<'a> {
+    cancel: Option<&'a CancelToken>,
+    reference_above: Option<u64>,
+    ahead: &'a FilesAhead,
+}
+
+impl Reading<'_> {
+    /// Seals a file that was read, if it still is what was read.
+    fn put(
+        &self,
+        storing: &mut Storing<'_>,
+        file: &ReadFile,
+        to: &str,
+    ) -> Result<FileEntry, RecordError> {
+        check_interrupted(self.cancel)?;
+        if let Some(entry) = self.put_read_ahead(storing, file, to)? {
+            return Ok(entry);
+        }
+        let (handle, _) = match open_regular(&file.host) {
+            // It was there when the command opened it.
+            Err(SourceError::NotFound { .. }) => {
+                return Err(RecordError::Changed(file.path.clone()));
+            }
+            other => other?,
+        };
+        let look = |handle: &File| {
+            let metadata = handle.metadata().map_err(|source| SourceError::Io {
+                path: file.path.clone(),
+                source,
+            })?;
+            Ok::<_, RecordError>((metadata.len(), modified_ns(&metadata), metadata.mode()))
+        };
+        let before = look(&handle)?;
+        let changed = || RecordError::Changed(file.path.clone());
+        if file
+            .when_opened
+            .is_some_and(|opened| opened != (before.0, before.1))
+        {
+            return Err(changed());
+        }
+        let is_sealed = self.reference_above.is_none_or(|most| before.0 <= most);
+        let stored = match is_sealed {
+            true => storing.put_user_file(&handle, before.0, to)?,
+            false => storing.digest_user_file(&handle, before.0, to)?,
+        };
+        let after = look(&handle)?;
+        if stored.bytes != before.0 || after != before {
+            return Err(changed());
+        }
+        Ok(entry_of(file.path.clone(), stored, before.2))
+    }
+
+    /// Seals a file that was read while the command ran, if it is still the same; nothing where it
+    /// has to be looked at again.
+    fn put_read_ahead(
+        &self,
+        storing: &mut Storing<'_>,
+        file: &ReadFile,
+        to: &str,
+    ) -> Result<Option<FileEntry>, RecordError> {
+        if is_json(to) || self.reference_above.is_some() {
+            return Ok(None);
+        }
+        let Ok(now) = fs::symlink_metadata(&file.host) else {
+            return Ok(None);
+        };
+        let is_what_was_opened = file.when_opened == Some((now.len(), modified_ns(&now)));
+        let read = self.ahead.get(&file.host, &now);
+        let read = read.filter(|_| is_what_was_opened);
+        let Some((read, content)) = read.and_then(|read| Some((read, read.content.as_ref()?)))
+        else {
+            return Ok(None);
+        };
+        let stored = storing.put_known(to, content, read.sha256)?;
+        Ok(Some(entry_of(file.path.clone(), stored, now.mode())))
+    }
+}
+
+/// A file that was left, on its way into the bundle.
+struct Left<'a> {
+    at: &'a OsStr,
+    path: String,
+    bytes: u64,
+    mode: u32,
 }
 
 /// Keeps the name of a file that is not kept, so that a replay can tell one that is new.

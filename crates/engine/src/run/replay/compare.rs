@@ -1,9 +1,10 @@
 //! What a replay gave beside what was sealed: the output member by member, artifacts by hash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
+use runseal_core::formats::redacted::commit::read_marker;
 use runseal_core::formats::run_bundle::CollectedRun;
 use runseal_core::formats::run_bundle::index::{InputArtifact, parse_input_artifacts};
 use runseal_core::formats::run_bundle::layout::{
@@ -20,6 +21,7 @@ use crate::run::execute::Ran;
 use crate::run::seal::{SealError, parse_value};
 use crate::run::staging::RunFiles;
 use crate::run::verify::VerifiedRun;
+use crate::run::withheld::shows_results;
 
 /// Characters of a value that a divergence shows.
 const SHOWN: usize = 200;
@@ -30,6 +32,8 @@ pub(super) struct SealedRun {
     inputs_hash: Digest,
     pub(super) output: Value,
     upstream_list: Option<Vec<InputArtifact>>,
+    /// Files of which something is withheld.
+    unsaid: BTreeSet<String>,
     artifacts: BTreeMap<String, Digest>,
     pub(super) upstream: Option<std::path::PathBuf>,
     pub(super) parameters: Option<std::path::PathBuf>,
@@ -51,6 +55,7 @@ impl SealedRun {
         let upstream_list = run
             .document(INPUT_ARTIFACT_INDEX)
             .and_then(|list| parse_input_artifacts(list.root().get("artifacts")?));
+        let withholding = run.withholding();
         let mut given = RunFiles::begin(&std::env::temp_dir())?;
         let mut artifacts = BTreeMap::new();
         for (path, entry) in run.collected().facts.entries.iter() {
@@ -73,11 +78,20 @@ impl SealedRun {
             input,
             output,
             upstream_list,
+            unsaid: withholding.paths().map(str::to_owned).collect(),
             artifacts,
             upstream: place("upstream"),
             parameters: place(RUN_PARAMETERS),
             _given: given,
         })
+    }
+}
+
+impl SealedRun {
+    /// Whether there is anything to compare with.
+    pub(super) fn shows_anything(&self) -> bool {
+        let is_shown = |path: &String| !self.unsaid.contains(path);
+        shows_results(&self.output) || self.artifacts.keys().any(is_shown)
     }
 }
 
@@ -133,9 +147,11 @@ pub(super) fn compare(
         }
     }
     let mut same_artifacts = 0;
-    let paths: std::collections::BTreeSet<&String> =
-        sealed.artifacts.keys().chain(now.keys()).collect();
-    for path in paths {
+    let paths: BTreeSet<&String> = sealed.artifacts.keys().chain(now.keys()).collect();
+    for path in paths
+        .into_iter()
+        .filter(|path| !sealed.unsaid.contains(*path))
+    {
         let before = sealed.artifacts.get(path).map(Digest::to_string);
         let after = now.get(path).map(|digest| match digest {
             Some(digest) => digest.to_string(),
@@ -174,8 +190,10 @@ fn compare_values(
     divergences: &mut Vec<Divergence>,
 ) {
     match (sealed, now) {
+        // Withheld: nothing can be said of it.
+        (Some(sealed), _) if read_marker(sealed).is_some() => {}
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
-            let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+            let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
             for key in keys {
                 let place = pointer::member(place, &key.to_lossy());
                 compare_values(a.get(key), b.get(key), &place, divergences);

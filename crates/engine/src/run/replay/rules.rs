@@ -6,6 +6,7 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
     CONTRACTS, ENGINE_FOLDER, MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META,
 };
+use runseal_core::formats::run_bundle::pointer;
 use runseal_core::formats::run_bundle::recorded::{ENGINE_LIST, parse_listed_files};
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
@@ -13,7 +14,7 @@ use runseal_core::verify::Report;
 
 use super::Replay;
 use crate::record::machine::compare_machine;
-use crate::run::command::{compute_executable, permits_version};
+use crate::run::command::{compute_executable, find_bare_program, permits_version};
 use crate::run::contracts::Engine;
 use crate::run::verify::VerifiedRun;
 
@@ -75,7 +76,13 @@ pub(super) fn check_engine(
         rules[5].push(format!("{why}; {hint}"));
     }
     if same_version && let Some(sealed) = text("engine_executable_sha256") {
-        let here = compute_executable(engine.source(), engine.command())?.to_string();
+        let program = find_bare_program(engine.source(), engine.command());
+        let here = compute_executable(
+            engine.source(),
+            engine.command(),
+            &program.as_deref().into(),
+        )?;
+        let here = here.to_string();
         // Where every file is listed, each is compared, and the program among the machine's.
         if here != sealed && environment.is_none() {
             rules[5].push(differ("engine_executable_sha256", &sealed, &here));
@@ -89,6 +96,13 @@ pub(super) fn check_engine(
     for name in CONTRACTS {
         // A permitted version has another manifest, and nothing else that is another.
         if name == MANIFEST && permitted {
+            continue;
+        }
+        let place = pointer::member("/contracts_hashes", name);
+        if run.withholding().hides(RUN_META, &place) {
+            replay.notes.push(format!(
+                "the hash of {name} is withheld, so it was not compared"
+            ));
             continue;
         }
         let sealed = recorded.and_then(|hashes| hashes.get(name)?.as_str());

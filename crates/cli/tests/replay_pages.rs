@@ -1,0 +1,75 @@
+//! What is replayed can be named inside an archive, and looked at as a page.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    dead_code,
+    reason = "test code"
+)]
+
+mod record_support;
+
+use std::fs;
+use std::process::Command;
+
+use record_support::{Project, has_isolation};
+
+fn project() -> Option<Project> {
+    if !has_isolation() {
+        return None;
+    }
+    let project = Project::new();
+    project.write("same.sh", "sort in.txt > out.txt\n");
+    project.write("other.sh", "od -An -N8 -tx1 /dev/urandom > out.txt\n");
+    project.write("in.txt", "b\na\n");
+    for name in ["same", "other"] {
+        let script = format!("{name}.sh");
+        let ran = project.run(&["record", "--run-id", name, "--", "sh", &script]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
+    Some(project)
+}
+
+#[test]
+fn run_inside_an_archive_is_replayed_by_the_name_that_answers_give_it() {
+    let Some(project) = project() else { return };
+    let packed = Command::new("tar")
+        .args(["-cf", "evidence.tar", "RUN_BUNDLE"])
+        .current_dir(project.path(""))
+        .status();
+    assert!(packed.unwrap().success());
+    let inside = "evidence.tar!/RUN_BUNDLE/same";
+    let ran = project.run(&["replay", inside]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("same: REPRODUCED"), "{}", ran.stdout);
+    for wrong in ["evidence.tar!/RUN_BUNDLE", "evidence.tar!/RUN_BUNDLE/none"] {
+        let ran = project.run(&["replay", wrong]);
+        assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("no run bundle"), "{}", ran.stderr);
+    }
+    // A command that needs a folder says so.
+    let ran = project.run(&["keygen", "-o", "k"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = project.run(&["redact", inside, "--drop", "x", "-o", "y"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("unpack it"), "{}", ran.stderr);
+}
+
+#[test]
+fn page_of_a_replay_shows_what_came_now_beside_what_was_sealed() {
+    let Some(project) = project() else { return };
+    for (name, code, parts) in [
+        ("same", 0, &["REPRODUCED"][..]),
+        ("other", 1, &["DIVERGED", "artifacts/out.txt"][..]),
+    ] {
+        let bundle = format!("RUN_BUNDLE/{name}");
+        let page = format!("{name}.html");
+        let ran = project.run(&["replay", &bundle, "--report", &page]);
+        assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+        let html = fs::read_to_string(project.path(&page)).unwrap();
+        let section = html.split("What running it again gave").nth(1).unwrap();
+        for part in parts {
+            assert!(section.contains(part), "{part}");
+        }
+    }
+}

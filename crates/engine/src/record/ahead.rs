@@ -1,0 +1,279 @@
+//! Reads files while the command still runs: each is hashed, and a small one kept, as soon as the
+//! command first opens it.
+//!
+//! What was read ahead counts only where the file is still the same afterwards, by its size and by the
+//! times of its last changes, of which a program can set only one. Anything else is read again
+//! by whoever asks, who also judges it: nothing is decided here, and no error is told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use runseal_core::digest::Digest;
+use runseal_sandbox::OnFile;
+
+use crate::input::open_regular;
+use crate::stream::{BUFFER, digest_through};
+
+/// Larger files are left for later: whoever interrupts a recording does not wait for one.
+const LARGEST_HASHED: u64 = 64 << 20;
+/// Files of up to this size are kept, as long as there is room.
+const LARGEST_KEPT: u64 = 64 << 10;
+/// What all kept files may have together.
+const MOST_KEPT: u64 = 64 << 20;
+/// Files that may wait; a command that opens more at once is ahead of us.
+const MOST_WAITING: usize = 100_000;
+
+/// How long the reader waits before it looks whether there is something to read.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Which version of a file was read: device, number, size, and times of last change.
+type Version = (u64, u64, u64, [i64; 4]);
+
+fn version_of(metadata: &Metadata) -> Version {
+    (
+        metadata.dev(),
+        metadata.ino(),
+        metadata.len(),
+        [
+            metadata.mtime(),
+            metadata.mtime_nsec(),
+            metadata.ctime(),
+            metadata.ctime_nsec(),
+        ],
+    )
+}
+
+/// A file that was read.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadAhead {
+    version: Version,
+    pub(crate) sha256: Digest,
+    pub(crate) bytes: u64,
+    /// What it holds, where that was kept.
+    pub(crate) content: Option<Vec<u8>>,
+}
+
+/// Everything that was read, by path.
+#[derive(Debug, Default)]
+pub(crate) struct FilesAhead(BTreeMap<PathBuf, ReadAhead>);
+
+impl FilesAhead {
+    /// What was read of `path`, if `now`, just looked at, is the same file unchanged.
+    pub(crate) fn get(&self, path: &Path, now: &Metadata) -> Option<&ReadAhead> {
+        let found = self.0.get(path)?;
+        (found.version == version_of(now)).then_some(found)
+    }
+}
+
+/// Reads while the command runs.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Told at the end.
+    is_over: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<PathBuf>,
+    is_over: bool,
+    done: FilesAhead,
+    kept: u64,
+}
+
+impl Reader {
+    /// Starts a thread for it; none where the command has the only processor.
+    pub(crate) fn start() -> Self {
+        let shared = Arc::new(Shared::default());
+        let has_room = thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+        let thread = has_room.then(|| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.work())
+        });
+        Self { shared, thread }
+    }
+
+    /// What hears of files: those that `wants` are read. `begin` is called for each of them.
+    pub(crate) fn listener(
+        &self,
+        begin: impl Fn() + Send + Sync + 'static,
+        wants: impl Fn(&Path) -> bool + Send + Sync + 'static,
+    ) -> Option<OnFile> {
+        self.thread.as_ref()?;
+        let shared = Arc::clone(&self.shared);
+        Some(OnFile::new(move |path| {
+            begin();
+            if wants(path) {
+                shared.add(path);
+            }
+        }))
+    }
+
+    /// What was read. Files that still wait are not read any more.
+    pub(crate) fn finish(mut self) -> FilesAhead {
+        self.end();
+        std::mem::take(&mut self.shared.lock().done)
+    }
+
+    fn end(&mut self) {
+        let mut queue = self.shared.lock();
+        queue.is_over = true;
+        queue.waiting.clear();
+        drop(queue);
+        self.shared.is_over.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // One that broke down has read nothing.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, path: &Path) {
+        let mut queue = self.lock();
+        // Nobody is woken: the command waits for this, and the reader looks by itself.
+        if queue.waiting.len() < MOST_WAITING {
+            queue.waiting.push_back(path.to_owned());
+        }
+    }
+
+    fn work(&self) {
+        let mut buffer = vec![0; BUFFER];
+        let mut queue = self.lock();
+        while !queue.is_over {
+            let Some(path) = queue.waiting.pop_front() else {
+                let news = self.is_over.wait_timeout(queue, PAUSE);
+                queue = news.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            };
+            let may_keep = queue.kept < MOST_KEPT;
+            drop(queue);
+            let read = read_ahead(&path, may_keep, &mut buffer);
+            queue = self.lock();
+            if let Some(read) = read {
+                let kept = read
+                    .content
+                    .as_ref()
+                    .map_or(0, |content| content.len() as u64);
+                queue.kept += kept;
+                queue.done.0.insert(path, read);
+            }
+        }
+    }
+}
+
+/// Reads one file; nothing where it is not there, is too large or changes meanwhile.
+fn read_ahead(path: &Path, may_keep: bool, buffer: &mut [u8]) -> Option<ReadAhead> {
+    let (mut file, size) = open_regular(path).ok()?;
+    if size > LARGEST_HASHED {
+        return None;
+    }
+    let version = version_of(&file.metadata().ok()?);
+    let keeps = may_keep && size <= LARGEST_KEPT;
+    let mut content = keeps.then(|| Vec::with_capacity(usize::try_from(size).unwrap_or(0)));
+    let read = digest_through(&mut file, size, buffer, |piece| {
+        if let Some(content) = &mut content {
+            content.extend_from_slice(piece);
+        }
+        Ok(())
+    });
+    let (sha256, bytes) = read.ok()?;
+    let is_same = bytes == size && version_of(&file.metadata().ok()?) == version;
+    is_same.then_some(ReadAhead {
+        version,
+        sha256,
+        bytes,
+        content,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn read(paths: &[&Path]) -> FilesAhead {
+        let reader = Reader::start();
+        let Some(_) = reader.listener(|| (), |_| true) else {
+            return FilesAhead::default();
+        };
+        for path in paths {
+            reader.shared.add(path);
+        }
+        while !reader.shared.lock().waiting.is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // The last one is taken out before it is read; ending waits for it.
+        reader.finish()
+    }
+
+    #[test]
+    fn file_read_ahead_counts_only_as_long_as_it_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("small"), "one").unwrap();
+        fs::write(at("large"), vec![7; 100_000]).unwrap();
+        fs::write(at("changed"), "two").unwrap();
+        fs::write(at("replaced"), "two").unwrap();
+        let (small, large, gone) = (at("small"), at("large"), at("gone"));
+        let (changed, replaced) = (at("changed"), at("replaced"));
+        let ahead = read(&[&small, &large, &gone, &changed, &replaced, folder.path()]);
+        if thread::available_parallelism().unwrap().get() == 1 {
+            return;
+        }
+        let now = |path: &Path| fs::metadata(path).unwrap();
+        let found = ahead.get(&small, &now(&small)).unwrap();
+        assert_eq!(
+            (found.sha256, found.content.as_deref()),
+            (Digest::of(b"one"), Some(&b"one"[..]))
+        );
+        let found = ahead.get(&large, &now(&large)).unwrap();
+        assert_eq!((found.bytes, &found.content), (100_000, &None));
+        assert!(ahead.get(&gone, &now(&small)).is_none());
+        assert!(ahead.get(folder.path(), &now(folder.path())).is_none());
+        // The same size, and a time of change that was set back: what remains tells it.
+        let before = now(&changed);
+        thread::sleep(Duration::from_millis(20));
+        let file = fs::File::options().write(true).open(&changed).unwrap();
+        fs::write(&changed, "new").unwrap();
+        file.set_modified(before.modified().unwrap()).unwrap();
+        assert_eq!(
+            now(&changed).modified().unwrap(),
+            before.modified().unwrap()
+        );
+        assert!(ahead.get(&changed, &now(&changed)).is_none());
+        fs::rename(&small, &replaced).unwrap();
+        assert!(ahead.get(&replaced, &now(&replaced)).is_none());
+    }
+
+    #[test]
+    fn reader_that_is_dropped_ends_without_reading_the_rest() {
+        let reader = Reader::start();
+        for number in 0..1000 {
+            reader.shared.add(Path::new(&format!("/nowhere/{number}")));
+        }
+        drop(reader);
+    }
+}

@@ -1,0 +1,280 @@
+//! What a redacted copy of a run withholds, for whoever replays it as far as it goes.
+//!
+//! A copy shows every file byte for byte or not at all, so what is shown can be run and compared. What
+//! the command needs and does not get makes the run one that cannot be replayed; what it
+//! gives and nobody shows is left out of the comparison, and named.
+
+use std::collections::BTreeSet;
+
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
+use runseal_core::formats::redacted::commit::{has_marker, read_marker};
+use runseal_core::formats::redacted::documents::{REDACTED, Redacted, Withheld};
+use runseal_core::formats::redacted::{RULES, RedactedView};
+use runseal_core::formats::run_bundle::CollectedRun;
+use runseal_core::formats::run_bundle::layout::{
+    CONTRACTS, ENGINE_FOLDER, EXACT_FOLDER, INPUTS_FOLDER, MODEL_BODIES_FOLDER, MODEL_IO,
+    RUN_INPUT, RUN_OUTPUT, RUN_PARAMETERS, STDIN,
+};
+use runseal_core::formats::run_bundle::recorded::{INPUT_LISTS, MODEL_IO_MEMBER};
+use runseal_core::path::SafePath;
+use runseal_core::source::{ContentFact, EntryKind, EntryName, Source, SourceError};
+use runseal_core::verify::{Level, Report, run_rules};
+
+use crate::redact::DIGEST_REASON as DIGEST;
+
+/// The folders and files that a command or an engine is given.
+const GIVEN: [&str; 7] = [
+    ENGINE_FOLDER,
+    INPUTS_FOLDER,
+    "upstream",
+    MODEL_BODIES_FOLDER,
+    MODEL_IO,
+    STDIN,
+    RUN_PARAMETERS,
+];
+
+/// What a copy withholds; nothing where it is a whole bundle.
+#[derive(Debug, Default)]
+pub struct Withholding {
+    places: Vec<Withheld>,
+}
+
+impl Withholding {
+    /// The files of which something is withheld.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().map(|place| place.path.as_str())
+    }
+
+    /// Whether a file is withheld, or a part of it.
+    pub fn touches(&self, path: &str) -> bool {
+        self.paths().any(|withheld| withheld == path)
+    }
+
+    /// Whether a value is withheld, by itself or with what holds it.
+    pub fn hides(&self, path: &str, pointer: &str) -> bool {
+        self.places.iter().any(|place| {
+            place.path == path
+                && place
+                    .pointer
+                    .as_ref()
+                    .is_none_or(|hidden| is_at_or_below(pointer, hidden))
+        })
+    }
+
+    /// What has to be there to run it again and is not, each with the reason that was given.
+    pub fn missing(&self, input: Option<&Value>) -> Vec<String> {
+        let is_given = |place: &Withheld| {
+            let path = place.path.strip_prefix(EXACT_FOLDER);
+            let path = path.and_then(|path| path.strip_prefix('/'));
+            let path = path.unwrap_or(&place.path);
+            GIVEN.iter().any(|given| is_at_or_below(path, given))
+        };
+        // Digests of what is withheld are withheld with it; where all else is there, nothing is missed.
+        let is_whole = input.is_some_and(|input| !has_marker(input));
+        let is_missed = |place: &&Withheld| is_given(place) || place.path == RUN_INPUT && !is_whole;
+        describe_all(self.places.iter().filter(is_missed))
+    }
+
+    /// The contracts that are withheld, without which the bundle's own engine cannot be used.
+    pub fn missing_contracts(&self) -> Vec<String> {
+        let is_contract = |place: &&Withheld| CONTRACTS.contains(&place.path.as_str());
+        describe_all(self.places.iter().filter(is_contract))
+    }
+
+    /// What is withheld of what the run gave.
+    pub fn not_compared(&self) -> Vec<String> {
+        let is_given = |place: &&Withheld| {
+            place.path == RUN_OUTPUT
+                || ["artifacts/", "logs/"]
+                    .iter()
+                    .any(|folder| place.path.starts_with(folder))
+        };
+        describe_all(self.places.iter().filter(is_given))
+    }
+}
+
+/// Whether a path or pointer is `above`, or something below it.
+fn is_at_or_below(place: &str, above: &str) -> bool {
+    let rest = place.strip_prefix(above);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Each place with its reason; digests only where there is nothing else, for they go with what they
+/// are of.
+fn describe_all<'a>(places: impl Iterator<Item = &'a Withheld>) -> Vec<String> {
+    let (digests, others): (Vec<_>, Vec<_>) = places.partition(|place| place.reason == DIGEST);
+    let shown = match others.is_empty() {
+        true => digests,
+        false => others,
+    };
+    let describe = |place: &Withheld| format!("`{}` is withheld: {}", place.place(), place.reason);
+    shown.into_iter().map(describe).collect()
+}
+
+/// Whether `source` is a redacted copy.
+///
+/// # Errors
+/// When it cannot be listed.
+pub fn is_redacted(source: &dyn Source) -> Result<bool, SourceError> {
+    let is_list =
+        |name: &EntryName| matches!(name, EntryName::Safe(path) if path.as_str() == REDACTED);
+    let entries = source.entries()?;
+    Ok(entries
+        .iter()
+        .any(|entry| entry.kind == EntryKind::File && is_list(&entry.name)))
+}
+
+/// What was found of a copy.
+#[derive(Debug)]
+pub(super) struct CollectedCopy {
+    pub(super) report: Report,
+    /// What it shows of the run, where the copy holds and is one of a run bundle.
+    pub(super) run: Option<(CollectedRun, Withholding)>,
+}
+
+/// Verifies the copy in `source`, which nobody else may be writing to.
+pub(super) fn collect_copy(source: &dyn Source) -> Result<CollectedCopy, SourceError> {
+    let view = RedactedView::collect(source)?;
+    let report = run_rules(&RULES, &view, Level::Integrity);
+    let is_run = view
+        .redaction
+        .as_ref()
+        .is_ok_and(|redaction| redaction.format == Format::RunBundle.name());
+    let (Ok(Redacted { withheld, .. }), true, true) = (view.redacted, is_run, report.is_valid())
+    else {
+        return Ok(CollectedCopy { report, run: None });
+    };
+    let withholding = Withholding { places: withheld };
+    let mut collected = CollectedRun::collect(source)?;
+    for name in [RUN_INPUT, RUN_OUTPUT] {
+        let parsed = collected.documents.get(name);
+        let parsed = parsed.and_then(|bytes| super::seal::parse_value(bytes).ok());
+        let Some(mut document) = parsed else { continue };
+        fill_digests(&mut document, source, &withholding)?;
+        // What cannot be written stays as it was read.
+        if let Ok(bytes) = canonical_bytes(&document, Dialect::Jcs) {
+            collected.documents.insert(name, bytes);
+        }
+    }
+    Ok(CollectedCopy {
+        report,
+        run: Some((collected, withholding)),
+    })
+}
+
+/// Computes digests of listed files that are withheld although the files are shown: they stood for
+/// something else too.
+fn fill_digests(
+    document: &mut Value,
+    source: &dyn Source,
+    withholding: &Withholding,
+) -> Result<(), SourceError> {
+    let mut entries: Vec<&mut Value> = Vec::new();
+    let Value::Object(members) = document else {
+        return Ok(());
+    };
+    for (name, value) in members.iter_mut() {
+        let Some(name) = name.as_str() else { continue };
+        if ["stdin", "stdout", "stderr", MODEL_IO_MEMBER].contains(&name) {
+            entries.push(value);
+        } else if let (Value::Array(list), true) = (value, is_list(name)) {
+            entries.extend(list);
+        }
+    }
+    for entry in entries {
+        if !entry.get("sha256").is_some_and(has_marker) {
+            continue;
+        }
+        let stored = entry.get("stored").and_then(Value::as_str);
+        let shown = stored.filter(|stored| !withholding.touches(stored));
+        if let Some(path) = shown.and_then(|stored| SafePath::parse(stored).ok()) {
+            let digest = read_digest(source, &path)?;
+            entry.insert("sha256", digest.to_string());
+        }
+    }
+    Ok(())
+}
+
+fn is_list(name: &str) -> bool {
+    name == "outputs" || INPUT_LISTS.contains(&name)
+}
+
+fn read_digest(source: &dyn Source, path: &SafePath) -> Result<Digest, SourceError> {
+    let fact = ContentFact::read(source.open(path)?);
+    let fact = fact.map_err(|source| SourceError::Io {
+        path: path.to_string(),
+        source,
+    })?;
+    Ok(fact.sha256)
+}
+
+/// Whether an engine's output shows anything that the engine came to.
+pub(super) fn shows_results(output: &Value) -> bool {
+    fn shows_any(value: &Value) -> bool {
+        match value {
+            value if read_marker(value).is_some() => false,
+            Value::Object(members) => members.values().any(shows_any),
+            Value::Array(elements) => elements.iter().any(shows_any),
+            _ => true,
+        }
+    }
+    let Value::Object(members) = output else {
+        return false;
+    };
+    let is_result = |name: &str| !["engine", "semantics", "inputs_hash"].contains(&name);
+    members
+        .iter()
+        .any(|(name, value)| name.as_str().is_none_or(is_result) && shows_any(value))
+}
+
+/// What a recorded command gave of which nothing can be said.
+#[derive(Debug, Default)]
+pub(crate) struct Unsaid {
+    /// Files, by their places in the bundle.
+    pub(crate) places: BTreeSet<String>,
+    /// Whether files may be among them that are not named.
+    pub(crate) has_unnamed: bool,
+    /// How it ended.
+    pub(crate) ending: bool,
+    /// What it deleted.
+    pub(crate) deleted: bool,
+    /// Which empty folders it left.
+    pub(crate) folders: bool,
+    /// Which files it left that were not kept.
+    pub(crate) not_kept: bool,
+}
+
+impl Unsaid {
+    /// Reads what is withheld of RUN_OUTPUT.json of a recorded command.
+    pub(crate) fn read(output: &Value, streams: [&str; 2]) -> Self {
+        let hides = |name: &str| output.get(name).is_some_and(has_marker);
+        let mut unsaid = Self {
+            ending: hides("exit_status") || hides("signal"),
+            deleted: hides("deleted"),
+            folders: hides("folders"),
+            not_kept: hides("not_kept"),
+            ..Self::default()
+        };
+        for (name, place) in ["stdout", "stderr"].into_iter().zip(streams) {
+            if hides(name) {
+                unsaid.places.insert(place.to_owned());
+            }
+        }
+        match output.get("outputs") {
+            Some(Value::Array(outputs)) => {
+                for entry in outputs.iter().filter(|entry| has_marker(entry)) {
+                    match entry.get("path").and_then(Value::as_str) {
+                        Some(path) => {
+                            unsaid.places.insert(format!("artifacts/{path}"));
+                        }
+                        None => unsaid.has_unnamed = true,
+                    }
+                }
+            }
+            _ => unsaid.has_unnamed = hides("outputs"),
+        }
+        unsaid
+    }
+}
