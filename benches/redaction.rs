@@ -1,7 +1,7 @@
 //! Redacting ten thousand files beside `sha256sum` of them, verifying the copy beside verifying the
 //! whole bundle, and a log of a million entries beside plain appends that are flushed as often.
 //!
-//! `cargo build --release -p runseal && cargo bench --bench redaction` prints the tables of
+//! `cargo build --release -p runseal-cli && cargo bench --bench redaction` prints the tables of
 //! docs/performance.md. Names of parts (`redact`, `large`, `log`) run only those.
 
 #![allow(
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use runseal_benches::process::{binary, parts, succeed};
 use runseal_benches::{best, milliseconds, render_table, times};
-use runseal_engine::log::{Appender, LogStore};
-use runseal_trust::log::tree::{leaf_hash, prove_inclusion};
+use runseal_engine::log::{FolderAppender, FolderLog, Log};
+use runseal_trust::log::tree::leaf_hash;
 
 const OUTPUT: &str = r#"{"engine":{"engine_code":"RESONANCE_SWEEP","engine_version":"1.0.0"},
     "semantics":"DETERMINISTIC_TRANSFORM","outputs":{"peak_hz":440,"peak_gain":25,"samples":81}}"#;
@@ -140,7 +140,7 @@ fn entry(at: usize) -> Vec<u8> {
 fn log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    LogStore::init(&path, "example.com/million").unwrap();
+    FolderLog::init(&path, "example.com/million").unwrap();
     // The same bytes into one file, flushed after as many of them.
     let plain = folder.path().join("plain");
     let mut file = OpenOptions::new()
@@ -148,12 +148,13 @@ fn log() {
         .append(true)
         .open(plain)
         .unwrap();
-    let mut appender = Appender::open(&path).unwrap();
+    let mut appender = FolderAppender::open(&path).unwrap();
     let (mut ours, mut bare) = (Duration::ZERO, Duration::ZERO);
     for first in (0..ENTRIES).step_by(BATCH) {
         let batch: Vec<_> = (first..first + BATCH).map(entry).collect();
+        let lines: Vec<_> = batch.iter().map(Vec::as_slice).collect();
         let begun = Instant::now();
-        appender.append(&batch).unwrap();
+        appender.append_all(&lines).unwrap();
         ours += begun.elapsed();
         let begun = Instant::now();
         let mut lines = Vec::new();
@@ -175,11 +176,12 @@ fn log() {
     let rows = [("plain appends", bare), ("runseal log", ours)];
     let rows = rows.map(|(name, time)| vec![name.to_owned(), rate(time), times(time, bare)]);
     println!("{}", render_table(&header.map(str::to_owned), &rows));
-    let log = LogStore::open(&path).unwrap();
+    let log = FolderLog::open(&path).unwrap();
     let mut proofs = Vec::new();
     for at in 0..2_000 {
         let begun = Instant::now();
-        prove_inclusion(&log, (at * 7919) % ENTRIES as u64, ENTRIES as u64).unwrap();
+        log.prove_inclusion((at * 7919) % ENTRIES as u64, ENTRIES as u64)
+            .unwrap();
         proofs.push(begun.elapsed());
     }
     proofs.sort_unstable();

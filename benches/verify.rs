@@ -1,7 +1,7 @@
 //! `runseal verify -r` over a tree of job bundles, beside a plain loop that only reads and hashes
 //! the same files on as many threads, and beside `sha256sum -c`.
 //!
-//! `cargo build --release -p runseal && cargo bench --bench verify` prints the tables. The data,
+//! `cargo build --release -p runseal-cli && cargo bench --bench verify` prints the tables. The data,
 //! 100,000 files of 4 KB in 1,000 bundles, is made in the system's folder for temporary files.
 
 #![allow(

@@ -53,6 +53,7 @@ fn verify(
     level: &str,
     threads: Option<usize>,
     trust: Option<PathBuf>,
+    at: Option<String>,
     require_signed: bool,
 ) -> PyResult<(u8, String, String)> {
     let level = parse_level(level)?;
@@ -62,7 +63,10 @@ fn verify(
             how = how.threads(threads);
         }
         if let Some(policy) = trust {
-            how = how.trusted_by(policy)?;
+            how = match at {
+                Some(at) => how.trusted_by_at(policy, &at)?,
+                None => how.trusted_by(policy)?,
+            };
         }
         if require_signed {
             how = how.require_signed();

@@ -1,9 +1,12 @@
 //! The entries of an archive, held in little memory: all names in one piece, an entry twelve
 //! bytes, a file's facts beside it, the bytes that are kept in large pieces.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
+use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::source::{ContentFact, EntryKind};
 
 use crate::names::fold;
@@ -45,11 +48,17 @@ impl Record<'_> {
 pub struct Archive {
     catalogue: Catalogue,
     faults: Vec<ArchiveFault>,
+    /// The pieces of large files, where they were asked for, by the files' digests.
+    pieces: BTreeMap<Digest, ChunkedFile>,
 }
 
 impl Archive {
     pub(crate) fn new(catalogue: Catalogue, faults: Vec<ArchiveFault>) -> Self {
-        Self { catalogue, faults }
+        Self {
+            catalogue,
+            faults,
+            pieces: BTreeMap::new(),
+        }
     }
 
     /// What is wrong with it, in order.
@@ -61,6 +70,16 @@ impl Archive {
     pub fn add_fault(&mut self, fault: ArchiveFault) {
         self.faults.push(fault);
         self.faults.sort();
+    }
+
+    /// Adds the pieces of large files, as a [`PieceDigester`](crate::PieceDigester) noted them.
+    pub fn add_pieces(&mut self, pieces: BTreeMap<Digest, ChunkedFile>) {
+        self.pieces.extend(pieces);
+    }
+
+    /// The pieces of the file with this digest, where they were noted.
+    pub(crate) fn pieces(&self, sha256: &Digest) -> Option<&ChunkedFile> {
+        self.pieces.get(sha256)
     }
 
     /// Everything below `folder` (empty: everything), with names relative to it, in order.

@@ -209,7 +209,10 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Reads from `reader` until `buffer` is full or nothing is left; gives the bytes read.
-pub(crate) fn fill(reader: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
+///
+/// # Errors
+/// Those of the reader.
+pub fn fill(reader: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match reader.read(&mut buffer[filled..]) {

@@ -19,6 +19,7 @@ mod catalogue;
 mod container;
 mod gz;
 mod names;
+mod pieces;
 mod scan;
 mod source;
 mod tar;
@@ -32,7 +33,8 @@ use runseal_core::limits::ARCHIVE_MAX_PIPED;
 use runseal_core::source::{SourceError, read_bounded};
 
 pub use catalogue::{Archive, FileRecord, Record};
-pub use container::{Container, HEAD, PackedBytes, Unpacked, sniff};
+pub use container::{Container, HEAD, PackedBytes, Unpacked, fill, sniff};
+pub use pieces::PieceDigester;
 pub use scan::{ContentDigester, InlineDigester};
 pub use source::ArchiveSource;
 pub use zst::ZstdDecoder;

@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 use std::io::Read;
 
+use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::path::SafePath;
-use runseal_core::source::{ContentFact, Entry, EntryKind, EntryName, Source, SourceError};
+use runseal_core::source::{
+    ContentFact, Entry, EntryKind, EntryName, Source, SourceError, chunks_of,
+};
 
 use crate::catalogue::{Archive, FileRecord, Record};
 
@@ -96,5 +99,12 @@ impl Source for ArchiveSource<'_> {
 
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
         Ok(self.file(path)?.content)
+    }
+
+    fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
+        match self.archive.pieces(&self.file(path)?.content.sha256) {
+            Some(pieces) => Ok(pieces.clone()),
+            None => chunks_of(self.open(path)?, path),
+        }
     }
 }

@@ -99,6 +99,10 @@ impl CliError {
 impl From<&SourceError> for CliError {
     fn from(error: &SourceError) -> Self {
         let (code, hint) = match error {
+            SourceError::NotFound { path } if path.contains("!/") => (
+                "NOT_FOUND",
+                Some("this command does not look inside archives; unpack it and name the folder"),
+            ),
             SourceError::NotFound { .. } => ("NOT_FOUND", Some("check the name")),
             SourceError::NotAFile { .. } => (
                 "NOT_A_FILE",

@@ -5,7 +5,7 @@ use std::path::Path;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::survey::LocalFiles;
 use runseal_engine::survey::load::{LoadError, Loaded, load};
-use runseal_report::{Documents, Exhibit};
+use runseal_report::Exhibit;
 use runseal_survey::Files;
 use runseal_survey::signing::judge_signatures;
 
@@ -52,22 +52,7 @@ pub fn with_exhibit_of<T>(
     trust: &OpenTrust,
     show: impl FnOnce(&Exhibit<'_>) -> T,
 ) -> T {
-    let parsed = loaded.parse();
-    let mut documents = Documents::new();
-    for (name, document) in &parsed {
-        documents.insert(name.clone(), document.root());
-    }
     let path = Path::new(&loaded.path);
     let (authenticity, _) = judge_signatures(files, path, level, trust.question());
-    show(&Exhibit {
-        path: &loaded.path,
-        format: loaded.format,
-        report: &loaded.report,
-        wrapping: &loaded.wrapping,
-        identity: &loaded.identity,
-        documents: &documents,
-        contents: &loaded.texts,
-        files: &loaded.files,
-        authenticity: Some(&authenticity),
-    })
+    loaded.with_exhibit(&authenticity, show)
 }

@@ -239,6 +239,7 @@ pub struct TrustArgs {
 }
 
 /// A policy that was opened, and when it is asked.
+#[derive(Default)]
 pub struct OpenTrust {
     /// The policy, where one was named.
     pub policy: Option<LoadedPolicy>,

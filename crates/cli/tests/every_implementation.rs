@@ -1,5 +1,5 @@
 //! One gate for every way to verify: the same cases through the command line, the WebAssembly module in
-//! Node and the same module in Chromium give the same bytes and exit codes.
+//! Node, the same module in Chromium and the Python package give the same bytes and exit codes.
 //!
 //! Another implementation joins by `RUNSEAL_GATE_OTHER="name=program arg…"`: the program is called with the
 //! list of cases ({root, path, level, trust?, at?} each) as its last argument, and writes a line
@@ -263,6 +263,19 @@ fn every_implementation_gives_the_same_bytes_for_every_case() {
             "CI must have Chromium; .ci/page-tools installs what it needs"
         );
         println!("SKIPPED: no Chromium or playwright-core; .ci/page-tools installs them");
+    }
+    let python = project_root().join("target/python-package/bin/python");
+    if python.exists() {
+        let script = "crates/cli/tests/outside/verify_cases.py";
+        let mut command = Command::new(python);
+        command.arg(project_root().join(script)).arg(&list);
+        ways.push(("python", lines_of(&mut command)));
+    } else {
+        assert!(
+            !in_ci(),
+            "CI must have the Python package; .ci/run builds it"
+        );
+        println!("SKIPPED: no Python package; .ci/python-package builds it");
     }
     let other = std::env::var("RUNSEAL_GATE_OTHER").unwrap_or_default();
     if let Some((name, command)) = other.split_once('=') {

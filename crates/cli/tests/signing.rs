@@ -906,3 +906,18 @@ fn keys_made_are_readable_by_their_owner_alone_and_never_overwritten() {
     refused(&asked, "PASSPHRASE: nobody can be asked");
     assert!(!bench.path("x").exists());
 }
+
+#[test]
+fn receipt_with_a_signature_of_its_own_is_not_shown_as_unsigned() {
+    let (_folder, bench) = bench();
+    let vectors = runseal_testkit::project_root().join("vectors/receipt");
+    let vectors = vectors.canonicalize().unwrap();
+    for (case, answer) in [
+        ("ok-signed", "By a key it carries"),
+        ("ok-unsigned", "Unsigned"),
+    ] {
+        let path = vectors.join(case).join("input.json");
+        let shown = ok(bench.run(&["inspect", path.to_str().unwrap()]));
+        assert!(shown.contains(answer), "{shown}");
+    }
+}

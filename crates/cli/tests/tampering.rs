@@ -44,7 +44,7 @@ struct Made {
 
 impl Made {
     fn is_valid(&self, files: &Files) -> bool {
-        let definition = definition(self.format).unwrap();
+        let definition = definition(self.format);
         if let Some(bytes) = files.get("") {
             let judged = definition.judge_text(bytes, Level::Integrity).unwrap();
             return judged.is_ok_and(|judgement| judgement.report.is_valid());

@@ -11,12 +11,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 pub use runseal_archive::{Archive, ArchiveSource, Container, FileRecord, HEAD, Record, sniff};
-use runseal_archive::{ContentDigester, PackedBytes, Unpacked, read_stream, read_tar, read_zip};
+use runseal_archive::{
+    ContentDigester, PackedBytes, PieceDigester, Unpacked, fill, read_stream, read_tar, read_zip,
+};
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_survey::name_fault;
 
-use crate::input::{fill, open_regular};
+use crate::input::open_regular;
 use crate::stream::{BUFFER, digest_through};
 
 /// Reads the archive in the file at `path`, or gives `None` where it is none.
@@ -24,7 +26,7 @@ use crate::stream::{BUFFER, digest_through};
 /// # Errors
 /// When the file cannot be read. An archive that breaks off is no error but a fault of it.
 pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
-    read_archive_with(path, &mut ThreadedDigester::new(Purpose::Show))
+    read_with_pieces(path, Purpose::Show)
 }
 
 /// The same where nothing of it is shown: of what no rule reads as a text, only facts are kept.
@@ -32,7 +34,19 @@ pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
 /// # Errors
 /// When the file cannot be read.
 pub(crate) fn judge_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
-    read_archive_with(path, &mut ThreadedDigester::new(Purpose::Judge))
+    read_with_pieces(path, Purpose::Judge)
+}
+
+fn read_with_pieces(path: &Path, purpose: Purpose) -> Result<Option<Archive>, SourceError> {
+    let archive = read_archive_with(path, &mut ThreadedDigester::new(purpose))?;
+    let Some(mut archive) = archive else {
+        return Ok(None);
+    };
+    if let Some(mut pieces) = PieceDigester::for_archive(&archive) {
+        read_archive_with(path, &mut pieces)?;
+        archive.add_pieces(pieces.into_found());
+    }
+    Ok(Some(archive))
 }
 
 /// The same, with somebody who sees the content of every file.

@@ -222,6 +222,17 @@ impl Source for DirectorySource {
         })
     }
 
+    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+        if self.threads_for(usize::MAX) < 2 {
+            first();
+            return second();
+        }
+        thread::scope(|scope| {
+            scope.spawn(&mut *first);
+            second();
+        });
+    }
+
     fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
         let next = AtomicUsize::new(0);
         let work = || {

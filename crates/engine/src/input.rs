@@ -4,7 +4,7 @@
 //! refused instead of being waited for.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -89,18 +89,4 @@ pub fn open_regular(path: &Path) -> Result<(File, u64), SourceError> {
         });
     }
     Ok((file, metadata.len()))
-}
-
-/// Reads from `reader` until `buffer` is full or nothing is left; gives the bytes read.
-pub fn fill(reader: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }

@@ -16,12 +16,23 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 
 /// The first executable file called `name` in the folders of `path`, which are separated by colons.
 pub fn find_program_on(path: &OsStr, name: &str) -> Option<PathBuf> {
-    std::env::split_paths(path)
-        .map(|folder| folder.join(name))
-        .find(|place| is_program(place))
+    find_program_in(std::env::split_paths(path), name, is_program)
 }
 
-fn is_program(place: &Path) -> bool {
+/// The search that every other one is made of: the first place called `name` in `folders` that
+/// `accepts`. What of several places the kernel takes in the end, the sandbox tells.
+pub(crate) fn find_program_in(
+    folders: impl IntoIterator<Item = PathBuf>,
+    name: &str,
+    accepts: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    folders
+        .into_iter()
+        .map(|folder| folder.join(name))
+        .find(|place| accepts(place))
+}
+
+pub(crate) fn is_program(place: &Path) -> bool {
     fs::metadata(place)
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

@@ -86,7 +86,8 @@ impl Answers {
             outcome.detail = "not to be relied on: what says so is not intact".to_owned();
         }
         Self {
-            signed: signed_answer(exhibit.authenticity, is_intact),
+            signed: attested_answer(exhibit, is_intact)
+                .unwrap_or_else(|| signed_answer(exhibit.authenticity, is_intact)),
             trusted: trusted_answer(exhibit.authenticity, is_intact),
             intact,
             outcome,
@@ -198,6 +199,35 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
             "every rule holds, those about form included".to_owned(),
         ),
     }
+}
+
+/// A receipt may carry a signature itself, by a key that it carries too: the rules say whether it
+/// holds, and nobody but a policy whether that key counts.
+fn attested_answer(exhibit: &Exhibit<'_>, is_intact: bool) -> Option<Answer> {
+    let is_unsigned = exhibit
+        .authenticity
+        .is_none_or(|found| found.signed == SignedState::Unsigned);
+    if exhibit.format != Format::Receipt || !is_unsigned || !is_intact {
+        return None;
+    }
+    let attestation = exhibit.document("")?.get("attestation")?;
+    let key = attestation.get("public_key")?.as_str()?;
+    let by = attestation
+        .get("validator_id")
+        .and_then(|by| Some(by.as_str()?.into_owned()))
+        .map_or_else(String::new, |by| {
+            format!("{} (by their own word), ", cut(&by, 60))
+        });
+    let detail = format!(
+        "{by}key {}; `runseal receipt verify --trust` says whether it counts",
+        cut(&key, 24)
+    );
+    Some(answer(
+        "Signed",
+        Tone::Warning,
+        "By a key it carries",
+        detail,
+    ))
 }
 
 fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {

@@ -19,7 +19,7 @@ pub mod terminal;
 pub use answers::{Answer, Answers, Tone};
 pub use exhibit::{Documents, Exhibit, Faults};
 pub use page::{
-    Carried, Comparison, Difference, SelfCheck, render_page, render_page_that_checks,
+    Carried, ComparedWith, Comparison, Difference, SelfCheck, render_page, render_page_that_checks,
     render_verifier,
 };
 pub use reveal::reveal;

@@ -119,7 +119,10 @@ impl From<DeclareError> for Error {
 
 impl From<RecordError> for Error {
     fn from(error: RecordError) -> Self {
-        Self::new("REPLAY", chain(&error))
+        match error {
+            RecordError::AskedModels => Self::new("MODELS", error.to_string()),
+            _ => Self::new("REPLAY", chain(&error)),
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use runseal_core::formats::redacted::documents::REDACTED;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::record::bundle::{Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{self as recorded, Watching};
-use runseal_engine::record::unpack::unpack_bundle;
+use runseal_engine::record::unpack::{copy_privately, unpack_bundle};
 use runseal_engine::run::command;
 use runseal_engine::run::replay::{Replay as Judged, Verdict};
 use runseal_engine::run::replay_render::{render_human, render_json};
@@ -119,17 +120,20 @@ impl fmt::Display for Replay {
 /// Runs the run bundle at `path`, a folder or an archive, again in the sandbox and compares.
 ///
 /// # Errors
-/// When it cannot be read, is no run bundle, or cannot be run here.
+/// When it cannot be read, is no run bundle, or cannot be run here. A run that asked models
+/// (`runseal record --proxy`) is one of those, with the code `MODELS`: answering for them takes
+/// sockets, which this library does not open.
 pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay, Error> {
     let path = path.as_ref();
     let unpacked = match path.is_dir() {
+        true if path.join(REDACTED).is_file() => Some(copy_privately(path)?),
         true => None,
         false => unpack_bundle(path)?,
     };
     let folder = unpacked.as_ref().map_or(path, |unpacked| unpacked.folder());
     let source = DirectorySource::open(folder, RootLink::Follow)?;
     let recorded = RecordedOptions {
-        // This library opens no sockets: a run that asked models is not replayed by it.
+        // This library opens no sockets; whoever asked models needs somebody to answer.
         models: None,
         times: options.times,
         same_environment: options.is_same_environment_demanded,
@@ -137,10 +141,7 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
         folder: None,
         search: std::env::var_os("PATH"),
         limits: recorded::policy(),
-        watching: Watching {
-            cancel: None,
-            on_output: None,
-        },
+        watching: Watching::default(),
     };
     let replayed = replay_bundle(
         &source,
@@ -155,6 +156,10 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
             shown: path.display().to_string(),
         }),
         Replayed::BadEngine(_) => Err(Error::new("ENGINE", "the engine's contracts do not hold")),
+        Replayed::OtherCopy => Err(Error::new(
+            "UNKNOWN_FORMAT",
+            "of redacted copies, those of run bundles are replayed",
+        )),
         Replayed::NeedsEngine => Err(Error::new(
             "ENGINE",
             "the bundle does not hold its engine; ReplayOptions::engine names its folder",

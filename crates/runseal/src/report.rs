@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use runseal_core::formats::Format;
+use runseal_core::timestamp::parse_utc;
 use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
 use runseal_core::verify::{
     Checked, Demands, Finding, Level, SignatureDemand, Surface, Survey, Verdict, exit_code,
@@ -83,6 +84,19 @@ impl Verify {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since.map_err(|_| ClockError::Before1970)?.as_millis();
         self.policy = Some((policy, i64::try_from(now).unwrap_or(i64::MAX)));
+        Ok(self)
+    }
+
+    /// The same, as of a time in UTC, such as `2026-01-01T00:00:00Z`.
+    ///
+    /// # Errors
+    /// When the policy cannot be read, or the text is no time.
+    pub fn trusted_by_at(mut self, policy: impl AsRef<Path>, at: &str) -> Result<Self, Error> {
+        let now = parse_utc(at).ok_or_else(|| {
+            let message = format!("`{}` is no time in UTC", at.escape_debug());
+            Error::new("TIME", message)
+        })?;
+        self.policy = Some((load_policy(policy.as_ref())?, now));
         Ok(self)
     }
 

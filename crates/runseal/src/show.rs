@@ -8,7 +8,7 @@ use runseal_engine::compare::{Change, compare, render_comparison_human, render_c
 use runseal_engine::signing::{TrustQuestion, judge_signatures};
 use runseal_engine::survey::load::{Loaded, load};
 use runseal_report::terminal::{Screen, render_inspection_human, render_inspection_json};
-use runseal_report::{Documents, Exhibit, render_page};
+use runseal_report::{Exhibit, render_page};
 
 use crate::{Error, json_text};
 
@@ -49,11 +49,6 @@ impl Inspection {
 
     fn with_exhibit<T>(&self, show: impl FnOnce(&Exhibit<'_>) -> T) -> T {
         let loaded = &self.loaded;
-        let parsed = loaded.parse();
-        let mut documents = Documents::new();
-        for (name, document) in &parsed {
-            documents.insert(name.clone(), document.root());
-        }
         let question = TrustQuestion {
             policy: None,
             keys: &[],
@@ -62,17 +57,7 @@ impl Inspection {
         };
         let path = Path::new(&loaded.path);
         let (authenticity, _) = judge_signatures(path, Level::Integrity, question);
-        show(&Exhibit {
-            path: &loaded.path,
-            format: loaded.format,
-            report: &loaded.report,
-            wrapping: &loaded.wrapping,
-            identity: &loaded.identity,
-            documents: &documents,
-            contents: &loaded.texts,
-            files: &loaded.files,
-            authenticity: Some(&authenticity),
-        })
+        loaded.with_exhibit(&authenticity, show)
     }
 }
 

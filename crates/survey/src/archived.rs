@@ -136,7 +136,7 @@ pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
 }
 
 /// What the folder of this name inside the archive is.
-pub(super) fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
+pub fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
     let search = Search {
         archive,
         path: "",

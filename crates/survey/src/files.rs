@@ -9,8 +9,8 @@ use std::io::{self, Cursor, Read};
 use std::path::{Component, Path, PathBuf};
 
 use runseal_archive::{
-    Archive, Container, HEAD, InlineDigester, PackedBytes, Unpacked, read_stream, read_tar,
-    read_zip, sniff,
+    Archive, Container, ContentDigester, HEAD, InlineDigester, PackedBytes, PieceDigester,
+    Unpacked, read_stream, read_tar, read_zip, sniff,
 };
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
@@ -157,20 +157,26 @@ pub fn read_archive_bytes(path: &Path, bytes: &[u8]) -> Result<Option<Archive>, 
     let Some(container) = sniff(&bytes[..bytes.len().min(HEAD)]) else {
         return Ok(None);
     };
-    let mut digester = InlineDigester::default();
     let size = bytes.len() as u64;
-    let read = match container {
-        Container::Zip => read_zip(Cursor::new(bytes), size, &mut digester),
-        container => {
-            let packed = PackedBytes::default();
-            packed.add(size);
-            read_tar(&mut Unpacked::new(container, bytes), packed, &mut digester)
-        }
+    let read = |digester: &mut dyn ContentDigester| {
+        let read = match container {
+            Container::Zip => read_zip(Cursor::new(bytes), size, digester),
+            container => {
+                let packed = PackedBytes::default();
+                packed.add(size);
+                read_tar(&mut Unpacked::new(container, bytes), packed, digester)
+            }
+        };
+        read.map_err(|source| SourceError::Io {
+            path: path.display().to_string(),
+            source,
+        })
     };
-    let mut archive = read.map_err(|source| SourceError::Io {
-        path: path.display().to_string(),
-        source,
-    })?;
+    let mut archive = read(&mut InlineDigester::default())?;
+    if let Some(mut pieces) = PieceDigester::for_archive(&archive) {
+        read(&mut pieces)?;
+        archive.add_pieces(pieces.into_found());
+    }
     if let Some(fault) = name_fault(path, container) {
         archive.add_fault(fault);
     }

@@ -11,15 +11,17 @@ const MARK: &[u8] = b"!/";
 
 /// An archive and the name of a folder or file in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct InsidePath {
-    pub(super) archive: PathBuf,
-    pub(super) name: String,
+pub struct InsidePath {
+    /// The archive.
+    pub archive: PathBuf,
+    /// The name in it.
+    pub name: String,
 }
 
 impl InsidePath {
     /// Takes a path apart. `None` where something of the whole name exists, or no file stands before a
     /// `!/` of it: then it is a path like any other.
-    pub(super) fn of(files: &dyn Files, path: &Path) -> Option<Self> {
+    pub fn of(files: &dyn Files, path: &Path) -> Option<Self> {
         let bytes = path.as_os_str().as_encoded_bytes();
         if !bytes.windows(MARK.len()).any(|two| two == MARK) || files.is_there(path) {
             return None;
@@ -41,7 +43,7 @@ impl InsidePath {
     }
 
     /// The path as answers write it.
-    pub(super) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         format!("{}!/{}", display_path(&self.archive), self.name)
     }
 }

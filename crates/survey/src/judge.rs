@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-use runseal_archive::{HEAD, sniff};
+use runseal_archive::{HEAD, fill, sniff};
 use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
-use runseal_core::formats::Format;
-use runseal_core::formats::definition::{
-    Beside, Judgement, Judging, REGISTRY, definition, judge_parsed,
-};
+use runseal_core::formats::definition::{Beside, Judgement, Judging, definition, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
+use runseal_core::formats::{Format, REGISTRY};
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{Source, SourceError, read_bounded};
 use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
@@ -264,22 +262,8 @@ pub(super) fn open_folder<'a>(
     format: Format,
     threads: Option<usize>,
 ) -> Result<Box<dyn Source + 'a>, SourceError> {
-    let follows = definition(format).is_none_or(|definition| definition.follows_root_link());
+    let follows = definition(format).follows_root_link();
     files.open_folder(path, follows, threads)
-}
-
-/// Reads from `reader` until `buffer` is full or nothing is left; gives the bytes read.
-pub(super) fn fill(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 /// Judges what a source holds.
@@ -294,8 +278,7 @@ pub(super) fn judge_source(
         level,
         tools: &LocalTools,
     };
-    let definition = definition(format);
-    let judged = definition.and_then(|definition| definition.judge_folder(source, &judging));
+    let judged = definition(format).judge_folder(source, &judging);
     judged.unwrap_or_else(|| {
         Err(SourceError::Io {
             path: path.to_owned(),

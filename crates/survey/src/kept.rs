@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
 use runseal_core::digest::Digest;
+use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, Entry, Source, SourceError, read_bounded};
@@ -84,6 +85,16 @@ impl Source for KeptSource<'_> {
         let fact = (bytes.len() as u64, Digest::of(&bytes));
         self.note(path, fact, Some(&bytes));
         Ok(bytes)
+    }
+
+    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+        self.inner.do_both(first, second);
+    }
+
+    fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
+        let chunks = self.inner.chunks(path)?;
+        self.note(path, (chunks.size, chunks.sha256), None);
+        Ok(chunks)
     }
 
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use runseal_archive::{Archive, ArchiveSource, HEAD, Record, sniff};
+use runseal_archive::{Archive, ArchiveSource, HEAD, Record, fill, sniff};
 use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
@@ -14,11 +14,13 @@ use runseal_core::formats::definition::{Beside, Identity, Judgement, SourceFiles
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::{JsonLimits, max_ledger_lines};
 use runseal_core::source::{EntryKind, EntryName, MemberFile, Source, SourceError, read_bounded};
+use runseal_core::verify::authenticity::Authenticity;
 use runseal_core::verify::{Finding, Level, Report};
+use runseal_report::{Documents, Exhibit};
 
 use super::archived::{detect_in_archive, faults_of, find_in_archive};
 use super::inside::InsidePath;
-use super::judge::{NAME_THE_FOLDER, fill, judge_source, open_folder};
+use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
 use super::kept::KeptSource;
 use super::walk::list;
 use super::{Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, name_several};
@@ -71,6 +73,30 @@ impl Loaded {
     /// Whether it holds, the archive it came in included.
     pub fn is_valid(&self) -> bool {
         self.report.is_valid() && self.wrapping.is_empty()
+    }
+
+    /// Gives what was loaded to `show`, with what is known of who made it.
+    pub fn with_exhibit<T>(
+        &self,
+        authenticity: &Authenticity,
+        show: impl FnOnce(&Exhibit<'_>) -> T,
+    ) -> T {
+        let parsed = self.parse();
+        let mut documents = Documents::new();
+        for (name, document) in &parsed {
+            documents.insert(name.clone(), document.root());
+        }
+        show(&Exhibit {
+            path: &self.path,
+            format: self.format,
+            report: &self.report,
+            wrapping: &self.wrapping,
+            identity: &self.identity,
+            documents: &documents,
+            contents: &self.texts,
+            files: &self.files,
+            authenticity: Some(authenticity),
+        })
     }
 
     /// The documents that are JSON.

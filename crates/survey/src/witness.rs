@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::Format;
+use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
     ContentFact, Entry, EntryKind, EntryName, Got, Seen, Source, SourceError, Want,
@@ -213,6 +214,16 @@ impl Source for WitnessSource<'_> {
         let fact = self.inner.content(path)?;
         self.note(path, None, Some(fact.sha256));
         Ok(fact)
+    }
+
+    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+        self.inner.do_both(first, second);
+    }
+
+    fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
+        let chunks = self.inner.chunks(path)?;
+        self.note(path, None, Some(chunks.sha256));
+        Ok(chunks)
     }
 
     fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {

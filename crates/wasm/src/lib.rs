@@ -16,7 +16,7 @@ use runseal_core::verify::{Outcome, SignatureDemand};
 use runseal_report::terminal::{
     Screen, render_inspection_human, render_inspection_json, render_survey_human,
 };
-use runseal_report::{Documents, Exhibit};
+
 use runseal_survey::load::load;
 use runseal_survey::signing::{
     LoadedPolicy, SignatureJudge, TrustQuestion, judge_signatures, load_policy,
@@ -132,30 +132,14 @@ fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
         Err(error) => return Answer::of(Outcome::Unreadable, error.to_string().into_bytes()),
     };
     let (authenticity, _) = judge_signatures(files, path, request.level, question(request, policy));
-    let parsed = loaded.parse();
-    let mut documents = Documents::new();
-    for (name, document) in &parsed {
-        documents.insert(name.clone(), document.root());
-    }
-    let exhibit = Exhibit {
-        path: &loaded.path,
-        format: loaded.format,
-        report: &loaded.report,
-        wrapping: &loaded.wrapping,
-        identity: &loaded.identity,
-        documents: &documents,
-        contents: &loaded.texts,
-        files: &loaded.files,
-        authenticity: Some(&authenticity),
-    };
-    match request.form {
-        Form::Json => Answer::json(Outcome::Valid, &render_inspection_json(&exhibit)),
+    loaded.with_exhibit(&authenticity, |exhibit| match request.form {
+        Form::Json => Answer::json(Outcome::Valid, &render_inspection_json(exhibit)),
         Form::Human => {
-            let text = render_inspection_human(&exhibit, Screen::default());
+            let text = render_inspection_human(exhibit, Screen::default());
             Answer::of(Outcome::Valid, text.into_bytes())
         }
         Form::Sarif | Form::Junit => {
             Answer::refusal("what is inspected is answered in json or human")
         }
-    }
+    })
 }

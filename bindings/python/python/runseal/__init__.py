@@ -145,12 +145,14 @@ def verify(
     level: Level = "integrity",
     threads: int | None = None,
     trust: StrPath | None = None,
+    at: str | None = None,
     require_signed: bool = False,
 ) -> Report:
     """Verifies anything: a folder, a document, an archive, or a tree of them.
 
     ``level`` is ``"integrity"`` as on the command line, ``"form"`` for ``--strict`` or ``"document"`` for
-    ``--lenient``. ``trust`` names a policy that must accept everything.
+    ``--lenient``. ``trust`` names a policy that must accept everything, as of now or of the time ``at`` in UTC
+    (``"2026-01-01T00:00:00Z"``).
 
     >>> runseal.verify("nothing-here").exit_code
     2
@@ -162,6 +164,7 @@ def verify(
         level,
         threads,
         None if trust is None else _os.fspath(trust),
+        at,
         require_signed,
     )
     return Report(*answer)

@@ -23,7 +23,12 @@ class Run:
     def drop(self) -> None: ...
 
 def verify(
-    paths: list[str], level: str, threads: int | None, trust: str | None, require_signed: bool
+    paths: list[str],
+    level: str,
+    threads: int | None,
+    trust: str | None,
+    at: str | None,
+    require_signed: bool,
 ) -> tuple[int, str, str]: ...
 def inspect(path: str) -> tuple[bool, str, str]: ...
 def page(path: str) -> str: ...

@@ -244,8 +244,14 @@ fn usage_error(error: &clap::Error, named: &[String]) -> CliError {
     let said = rendered.split("\n\n").next().unwrap_or_default();
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let message = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lacks_command = matches!(
+        error.kind(),
+        ErrorKind::UnknownArgument | ErrorKind::MissingRequiredArgument
+    );
     let help = if named.is_empty() {
         "`runseal --help` lists the commands".to_owned()
+    } else if named == ["record"] && lacks_command {
+        "the command comes after `--`: `runseal record -- python3 analyse.py`".to_owned()
     } else {
         format!("`runseal {} --help` shows what it takes", named.join(" "))
     };

@@ -10,8 +10,8 @@ use runseal_engine::survey::load::{Loaded, Loader};
 use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths};
 use runseal_report::limits::SITE_ROWS;
 use runseal_report::{
-    Carried, Comparison, Difference, SelfCheck, SiteEntry, SiteIndex, render_index, render_page,
-    render_page_that_checks, render_verifier,
+    Carried, ComparedWith, Comparison, Difference, SelfCheck, SiteEntry, SiteIndex, render_index,
+    render_page, render_page_that_checks, render_verifier,
 };
 use runseal_survey::Files;
 use runseal_survey::load::load as load_from;
@@ -114,7 +114,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     write_page(&args.output, &html)
 }
 
-fn write_page(output: &Path, html: &str) -> Result<Outcome, CliError> {
+pub(super) fn write_page(output: &Path, html: &str) -> Result<Outcome, CliError> {
     if output.as_os_str() == "-" {
         ui::print_bytes(html.as_bytes())?;
     } else {
@@ -142,8 +142,10 @@ fn compare_with(loaded: &Loaded, other: &Path, level: Level) -> Result<Compariso
         lines: change.lines,
     };
     Ok(Comparison {
-        other: before.path.clone(),
-        is_other_intact: before.is_valid(),
+        with: ComparedWith::Other {
+            path: before.path.clone(),
+            is_intact: before.is_valid(),
+        },
         differences: changes.into_iter().map(difference).collect(),
     })
 }
@@ -162,7 +164,7 @@ fn write_site(
     let options = SurveyOptions { level, jobs: None };
     let paths = [root.to_owned()];
     let survey = with_progress(&tally, || survey_paths(&paths, options, &tally));
-    let mut staging = Staging::begin_beside(target)?;
+    let staging = Staging::begin_beside(target)?;
     let mut entries = Vec::new();
     let mut loader = Loader::default();
     for (at, result) in survey.results().iter().enumerate().take(SITE_ROWS) {

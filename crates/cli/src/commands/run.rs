@@ -13,10 +13,9 @@ use runseal_engine::harness::{
     Finished, HarnessError, Mode, ModelMode, Options, StepEnding, StepSummary, read_policy,
     run_intent,
 };
-use runseal_engine::log::LogStore;
 use runseal_sandbox::Isolation;
 
-use super::log::{append_target, log_error};
+use super::log::{LogPlace, append_target};
 use super::redact::RedactableArgs;
 use crate::clock;
 use crate::error::CliError;
@@ -62,7 +61,7 @@ pub struct Args {
     /// Append the pack to this transparency log, by its digests, and its line in the ledger
     /// (docs/log.md).
     #[arg(long, value_name = "LOG", requires = "pack")]
-    log: Option<PathBuf>,
+    log: Option<LogPlace>,
     #[command(flatten)]
     redactable: RedactableArgs,
     /// The run's id, where two runs should have the same.
@@ -118,7 +117,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let options = options_of(args)?;
     if let Some(log) = &args.log {
         // Told before anything runs, not after.
-        LogStore::open(log).map_err(|error| log_error(&error, log))?;
+        log.open()?;
     }
     let finished = run_intent(&options).map_err(|error| harness_error(&error))?;
     for note in &finished.notes {
@@ -156,8 +155,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn options_of(args: &Args) -> Result<Options, CliError> {
+    let policy = find_policy(&args.policy, &args.allow)?;
     #[cfg(feature = "net")]
-    let models = args.models.start()?;
+    let models = args.models.start(&policy.allowed_models)?;
     #[cfg(not(feature = "net"))]
     let models = None;
     let model = match (args.model_mode, &args.model_cmd) {
@@ -192,7 +192,7 @@ fn options_of(args: &Args) -> Result<Options, CliError> {
             ModeArg::PlanOnly => Mode::PlanOnly,
             ModeArg::ExecuteSandbox => Mode::ExecuteSandbox,
         },
-        policy: find_policy(&args.policy, &args.allow)?,
+        policy,
         proposal: args.proposal.clone(),
         approve: args.approve,
         pack: args.pack.clone(),

@@ -7,12 +7,11 @@ use runseal_core::formats::Format;
 use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
 use runseal_core::verify::{Demands, Outcome, SignatureDemand};
 use runseal_engine::input::Input;
-use runseal_engine::log::OpenLog;
 use runseal_engine::signing::{AskedLog, SignatureJudge, TrustQuestion};
 use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths_seen};
 use runseal_report::terminal::render_survey_human;
 
-use super::log::{PolicyArgs, question_error};
+use super::log::{LogPlace, PolicyArgs};
 use crate::error::CliError;
 use crate::progress::with_progress;
 use crate::signing::TrustArgs;
@@ -61,10 +60,10 @@ pub struct Args {
     require_accepted: bool,
     #[command(flatten)]
     trust: TrustArgs,
-    /// A log (folder) or proof (`.tlog-proof`) that must hold its signature, or what nobody signed
-    /// by its digests.
+    /// A log (folder, or postgres://…) or proof (`.tlog-proof`) that must hold its signature, or what
+    /// nobody signed by its digests.
     #[arg(long, value_name = "FILE")]
-    log: Option<PathBuf>,
+    log: Option<LogPlace>,
     #[command(flatten)]
     log_policy: PolicyArgs,
     /// Demand a signature that holds, whoever's it is.
@@ -131,10 +130,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let tally = Tally::default();
     let trust = args.trust.open()?;
     let log = match &args.log {
-        Some(path) => {
-            let opened = OpenLog::open(path, args.log_policy.open()?);
-            Some(opened.map_err(|error| question_error(&error, path))?)
-        }
+        Some(place) => Some(place.open_to_ask(args.log_policy.open()?)?),
         None => None,
     };
     let question = TrustQuestion {

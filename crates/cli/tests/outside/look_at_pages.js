@@ -104,7 +104,7 @@ const look = async (browser, job) => {
     if (job.scroll) {
       // The part that is asked for, as tall as the picture.
       await page.setViewportSize({ width: job.width || 1280, height: job.height });
-      await page.locator(job.scroll).evaluate((node) => node.scrollIntoView());
+      await page.locator(job.scroll).evaluate((node) => node.scrollIntoView({ behavior: 'instant' }));
       await page.screenshot({ path: job.screenshot });
       await context.close();
       return seen;

@@ -196,6 +196,13 @@ impl<'a> Node<'a> {
             .map(move |&slot| node.with(slot))
     }
 
+    /// The item at this place of an array, without a look at those before it.
+    pub fn item(&self, at: usize) -> Option<Node<'a>> {
+        let range = (self.slot.tag() == Tag::Array).then(|| self.slot.range())?;
+        let slot = self.store.items[range].get(at)?;
+        Some(self.with(*slot))
+    }
+
     /// The members of an object ordered by key (code points); none for anything else.
     pub fn members(&self) -> impl ExactSizeIterator<Item = (Key<'a>, Node<'a>)> + use<'a> {
         let node = *self;
@@ -284,7 +291,7 @@ impl<'a> Node<'a> {
     }
 
     /// Where a string stands in the text, without its quotes; `None` for anything else.
-    pub(crate) fn string_place(&self) -> Option<std::ops::Range<usize>> {
+    pub fn string_place(&self) -> Option<std::ops::Range<usize>> {
         (self.slot.tag() == Tag::String).then(|| self.slot.range())
     }
 

@@ -5,7 +5,7 @@
 //! therefore a finding of that bundle's rules; here it is one only outside of any bundle.
 
 use crate::formats::Format;
-use crate::formats::definition::{FormatDefinition, infos};
+use crate::formats::definition::{FormatDefinition, Proves, infos};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// What is wrong with an archive or one of its entries.
@@ -162,6 +162,13 @@ pub struct ArchiveFormat;
 impl FormatDefinition for ArchiveFormat {
     fn format(&self) -> Format {
         Format::Archive
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &["That any unpacker gets the same files out of it."],
+            does_not: &["Anything about what the files in it say."],
+        }
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {

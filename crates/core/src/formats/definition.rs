@@ -2,36 +2,24 @@
 //! what it is called. One definition a format, one registry of them.
 //!
 //! `verify`, `inspect`, `report`, `diff` and detection walk the registry. A new format is one
-//! module with its definition and one line in [`REGISTRY`].
+//! module with its definition and one line in the list of `formats/mod.rs`.
 
 use super::redacted::redactable::Redactable;
 use super::run_bundle::SchemaJudge;
-use super::{
-    Format, archive, context_bundle, engine_contracts, evidence, job_bundle, ledger, model_io,
-    pack, patch, proposal, receipt, redacted, run_bundle, runner,
-};
+use super::{Format, REGISTRY};
 use crate::canon::{Document, JsonError, Node, ReadOptions, parse_document};
 use crate::path::SafePath;
 use crate::source::{ContentFact, EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
-/// Every format, in the order in which rules are listed.
-pub static REGISTRY: [&dyn FormatDefinition; 14] = [
-    &context_bundle::DEFINITION,
-    &job_bundle::DEFINITION,
-    &run_bundle::DEFINITION,
-    &receipt::DEFINITION,
-    &pack::DEFINITION,
-    &proposal::DEFINITION,
-    &patch::DEFINITION,
-    &model_io::DEFINITION,
-    &runner::DEFINITION,
-    &evidence::DEFINITION,
-    &ledger::DEFINITION,
-    &archive::DEFINITION,
-    &engine_contracts::DEFINITION,
-    &redacted::DEFINITION,
-];
+/// What something proves that holds, and what it does not, in sentences for whoever has to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proves {
+    /// What it shows.
+    pub shows: &'static [&'static str],
+    /// What it does not show.
+    pub does_not: &'static [&'static str],
+}
 
 /// What judging a folder needs beyond the folder.
 #[derive(Clone, Copy)]
@@ -154,6 +142,9 @@ pub trait FormatDefinition: Sync {
     /// The format that this defines.
     fn format(&self) -> Format;
 
+    /// What one that holds proves, and what it does not.
+    fn proves(&self) -> Proves;
+
     /// The descriptors of its rules, in the order in which they are listed.
     fn rules(&self) -> Vec<&'static RuleInfo>;
 
@@ -224,9 +215,8 @@ pub trait FormatDefinition: Sync {
 }
 
 /// The definition of a format.
-pub fn definition(format: Format) -> Option<&'static dyn FormatDefinition> {
-    let of_format = |definition: &&&dyn FormatDefinition| definition.format() == format;
-    REGISTRY.iter().find(of_format).copied()
+pub fn definition(format: Format) -> &'static dyn FormatDefinition {
+    REGISTRY[format as usize]
 }
 
 /// Files that lie beside a document and belong to it.
@@ -275,7 +265,7 @@ pub fn judge_parsed(
     level: Level,
     beside: Option<Beside<'_>>,
 ) -> Option<Result<Judgement, JsonError>> {
-    let definition = definition(format)?;
+    let definition = definition(format);
     let of_document = match (parsed, beside) {
         (Ok(document), Some(beside)) => definition.judge_beside(document, level, beside),
         (Ok(document), None) => definition.judge_document(document, level),
@@ -295,6 +285,8 @@ pub fn infos<S: Subject>(table: &'static [Rule<S>]) -> Vec<&'static RuleInfo> {
 pub struct DocumentFormat {
     /// The format that this defines.
     pub format: Format,
+    /// What one that holds proves, and what it does not.
+    pub proves: Proves,
     /// The descriptors of its rules.
     pub rules: fn() -> Vec<&'static RuleInfo>,
     /// Members that only its documents have.
@@ -310,6 +302,10 @@ pub struct DocumentFormat {
 impl FormatDefinition for DocumentFormat {
     fn format(&self) -> Format {
         self.format
+    }
+
+    fn proves(&self) -> Proves {
+        self.proves
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {
@@ -346,13 +342,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registry_holds_every_format_once() {
+    fn registry_holds_every_format_at_its_place() {
         for format in Format::ALL {
-            let count = REGISTRY
-                .iter()
-                .filter(|definition| definition.format() == format)
-                .count();
-            assert_eq!(count, 1, "{format}");
+            assert_eq!(definition(format).format(), format);
         }
     }
 

@@ -1,7 +1,8 @@
 //! What something is, by its content: the formats are asked, none is named here.
 
 use super::Format;
-use super::definition::{Claim, FolderNames, REGISTRY, ReadName};
+use super::REGISTRY;
+use super::definition::{Claim, FolderNames, ReadName};
 use crate::canon::{Kind, Node};
 
 /// What a document or folder is.

@@ -5,7 +5,7 @@
 //! looked up in the engine's folder, compiled or parsed elsewhere comes in as facts.
 
 use super::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
 };
 use super::run_bundle::facts::Doc;
 use super::run_bundle::has_trace;
@@ -347,6 +347,13 @@ pub struct EngineFormat;
 impl FormatDefinition for EngineFormat {
     fn format(&self) -> Format {
         Format::Engine
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &["That its contracts are complete and consistent."],
+            does_not: &["That the program does what its contracts say."],
+        }
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {

@@ -4,7 +4,7 @@
 //! skipped.
 
 use crate::canon::JsonError;
-use crate::formats::definition::{FormatDefinition, Identity, Judgement, infos};
+use crate::formats::definition::{FormatDefinition, Identity, Judgement, Proves, infos};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -336,6 +336,13 @@ pub struct LedgerFormat;
 impl FormatDefinition for LedgerFormat {
     fn format(&self) -> Format {
         Format::Ledger
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &["That its lines are complete, and chained where they carry a chain."],
+            does_not: &["That no line was left off the end."],
+        }
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {

@@ -23,98 +23,72 @@ mod shape;
 use std::fmt;
 
 use crate::verify::RuleInfo;
+use definition::FormatDefinition;
 
-/// A format that runseal knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Format {
-    /// Document 000.
-    ContextBundle,
-    /// Document 001.
-    JobBundle,
-    /// Document 002.
-    Pack,
-    /// Document 003.
-    Proposal,
-    /// Document 004.
-    RunBundle,
-    /// The proof that a job bundle was replayed.
-    Receipt,
-    /// The file operations of a proposal.
-    Patch,
-    /// Recorded model calls.
-    ModelIo,
-    /// Where a run ran.
-    Runner,
-    /// What an execution did.
-    Evidence,
-    /// One line a run.
-    Ledger,
-    /// An engine's contracts.
-    Engine,
-    /// A bundle of which parts are withheld.
-    Redacted,
-    /// A tar or zip that any of the others may come in.
-    Archive,
+/// Makes of the list of formats everything that has to know all of them: a new format is a module
+/// and a line here.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident, $module:ident, $name:literal, $title:literal;)*) => {
+        /// A format that runseal knows.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Format {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Format {
+            /// Every format.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// The name in machine output.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// The name for people.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $title,)*
+                }
+            }
+        }
+
+        /// The definitions, each at the place of its format.
+        pub static REGISTRY: [&dyn FormatDefinition; Format::ALL.len()] =
+            [$(&$module::DEFINITION),*];
+    };
 }
 
-impl Format {
-    /// Every format.
-    pub const ALL: [Self; 14] = [
-        Self::ContextBundle,
-        Self::JobBundle,
-        Self::Pack,
-        Self::Proposal,
-        Self::RunBundle,
-        Self::Receipt,
-        Self::Patch,
-        Self::ModelIo,
-        Self::Runner,
-        Self::Evidence,
-        Self::Ledger,
-        Self::Engine,
-        Self::Redacted,
-        Self::Archive,
-    ];
-
-    /// The name in machine output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ContextBundle => "context-bundle",
-            Self::JobBundle => "job-bundle",
-            Self::Pack => "pack",
-            Self::Proposal => "proposal",
-            Self::RunBundle => "run-bundle",
-            Self::Receipt => "receipt",
-            Self::Patch => "patch",
-            Self::ModelIo => "model-io",
-            Self::Runner => "runner",
-            Self::Evidence => "evidence",
-            Self::Ledger => "ledger",
-            Self::Engine => "engine",
-            Self::Redacted => "redacted-bundle",
-            Self::Archive => "archive",
-        }
-    }
-
-    /// The name for people.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::ContextBundle => "context bundle",
-            Self::JobBundle => "job bundle",
-            Self::Pack => "pack",
-            Self::Proposal => "proposal",
-            Self::RunBundle => "run bundle",
-            Self::Receipt => "receipt",
-            Self::Patch => "patch set",
-            Self::ModelIo => "model recording",
-            Self::Runner => "runner record",
-            Self::Evidence => "evidence",
-            Self::Ledger => "ledger",
-            Self::Engine => "engine",
-            Self::Redacted => "redacted copy",
-            Self::Archive => "archive",
-        }
-    }
+formats! {
+    /// Document 000.
+    ContextBundle, context_bundle, "context-bundle", "context bundle";
+    /// Document 001.
+    JobBundle, job_bundle, "job-bundle", "job bundle";
+    /// Document 002.
+    Pack, pack, "pack", "pack";
+    /// Document 003.
+    Proposal, proposal, "proposal", "proposal";
+    /// Document 004.
+    RunBundle, run_bundle, "run-bundle", "run bundle";
+    /// The proof that a job bundle was replayed.
+    Receipt, receipt, "receipt", "receipt";
+    /// The file operations of a proposal.
+    Patch, patch, "patch", "patch set";
+    /// Recorded model calls.
+    ModelIo, model_io, "model-io", "model recording";
+    /// Where a run ran.
+    Runner, runner, "runner", "runner record";
+    /// What an execution did.
+    Evidence, evidence, "evidence", "evidence";
+    /// One line a run.
+    Ledger, ledger, "ledger", "ledger";
+    /// An engine's contracts.
+    Engine, engine_contracts, "engine", "engine";
+    /// A bundle of which parts are withheld.
+    Redacted, redacted, "redacted-bundle", "redacted copy";
+    /// A tar or zip that any of the others may come in.
+    Archive, archive, "archive", "archive";
 }
 
 impl fmt::Display for Format {
@@ -126,6 +100,6 @@ impl fmt::Display for Format {
 /// Every rule of every format: the one list that the reference page, `runseal rules` and the
 /// tests walk.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
-    let of_format = |definition: &&dyn definition::FormatDefinition| definition.rules();
-    definition::REGISTRY.iter().flat_map(of_format).collect()
+    let of_format = |definition: &&dyn FormatDefinition| definition.rules();
+    REGISTRY.iter().flat_map(of_format).collect()
 }

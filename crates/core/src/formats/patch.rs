@@ -3,7 +3,7 @@
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
-use crate::formats::definition::{DocumentFormat, Identity, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
 use std::collections::BTreeMap;
 
 use crate::canon::{JsonPath, Kind, Node};
@@ -489,6 +489,10 @@ fn check_declared(view: &PatchView<'_>, findings: &mut Findings) {
 /// The patch set as the rest of the program knows it.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Patch,
+    proves: Proves {
+        shows: &["That each content is the one its hash names, at a safe path."],
+        does_not: &["Where it came from, or that it was ever applied."],
+    },
     rules: || infos(&RULES),
     members: &[
         "patch_schema_version",

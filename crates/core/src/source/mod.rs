@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use crate::digest::Digest;
+use crate::formats::redacted::chunks::{ChunkedFile, read_chunks};
 use crate::path::{SafePath, UnsafePath};
 
 pub use content::{ContentFact, TextCheck};
@@ -207,6 +208,17 @@ pub trait Source: Sync {
         Ok((content.bytes, content.sha256))
     }
 
+    /// A regular file of any size, piece by piece, with the digest of each piece.
+    fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
+        chunks_of(self.open(path)?, path)
+    }
+
+    /// Does both; at once where the source has threads for that.
+    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+        first();
+        second();
+    }
+
     /// Looks at many files, each opened once, and shows each to `see` with its index. A source
     /// that can does so on several threads, in any order.
     fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
@@ -243,6 +255,14 @@ pub fn look<S: Source + ?Sized>(source: &S, path: &SafePath, want: Want) -> Seen
         Want::Whole(limit) => source.read(path, limit).map(Got::Whole),
         Want::Fact => source.content(path).map(Got::Fact),
     }
+}
+
+/// Reads a file piece by piece; `path` is for messages.
+pub fn chunks_of(mut file: impl Read, path: &SafePath) -> Result<ChunkedFile, SourceError> {
+    read_chunks(&mut file, |_| ()).map_err(|source| SourceError::Io {
+        path: path.to_string(),
+        source,
+    })
 }
 
 /// Reads everything `file` has, if that is at most `limit` bytes. `expected` is the size it is

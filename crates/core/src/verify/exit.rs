@@ -78,14 +78,8 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Usage => USAGE,
             Interrupted => INTERRUPTED,
         },
-        Surface::Format(
-            Format::RunBundle
-            | Format::Receipt
-            | Format::Engine
-            | Format::Redacted
-            | Format::Archive,
-        )
-        | Surface::Command => match outcome {
+        // Where no document has numbers of its own.
+        Surface::Format(_) | Surface::Command => match outcome {
             Valid => 0,
             Invalid => 1,
             Malformed | Unreadable => 2,

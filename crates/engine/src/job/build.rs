@@ -120,12 +120,12 @@ pub fn build_redactable(
     let job = check_complete(store, run_id, job_id)?;
     let tree = SourceTree::open(root)?;
     check_place(target, Place::FreeOrEmptyFolder)?;
-    let mut staging = Staging::begin_beside(target).map_err(StagingError::from)?;
+    let staging = Staging::begin_beside(target).map_err(StagingError::from)?;
     let mut steps = Scratch::beside(staging.path())?;
     let mut artifacts = read_steps(store, job_id, &mut steps)?;
-    write_artifacts(&tree, &mut artifacts, &mut staging)?;
+    write_artifacts(&tree, &mut artifacts, &staging)?;
     let seed = redactable.map(|redactable| &redactable.seed);
-    write_manifest(&job, &mut steps, &artifacts, &mut staging, seed)?;
+    write_manifest(&job, &mut steps, &artifacts, &staging, seed)?;
     // Verifying takes memory of its own.
     drop((artifacts, steps));
     let kept = redactable
@@ -304,7 +304,7 @@ impl Sections {
 fn write_artifacts(
     tree: &SourceTree,
     artifacts: &mut Artifacts,
-    staging: &mut Staging,
+    staging: &Staging,
 ) -> Result<(), BuildError> {
     let mut by_file: Vec<(&ArtifactKey, &mut Artifact)> = artifacts.iter_mut().collect();
     by_file.sort_by(|(_, a), (_, b)| {
@@ -363,7 +363,7 @@ fn write_artifacts(
 }
 
 /// Writes a slice, with a newline where it has none at its end (001 §3.3).
-fn write_artifact(staging: &mut Staging, name: &str, text: &str) -> Result<Written, StagingError> {
+fn write_artifact(staging: &Staging, name: &str, text: &str) -> Result<Written, StagingError> {
     let ended;
     let content = if text.ends_with('\n') {
         text

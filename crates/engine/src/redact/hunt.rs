@@ -20,7 +20,7 @@ use super::original::{Content, Original, read_pieces, safe};
 use super::select::{Places, walk};
 
 /// Why such places are withheld.
-pub(super) const REASON: &str = "a digest of what is withheld";
+pub(crate) const REASON: &str = "a digest of what is withheld";
 
 /// The fewest digits of a digest that count as one: our formats use 8, 16 and 64.
 const FEWEST: usize = 8;

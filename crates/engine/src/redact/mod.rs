@@ -23,6 +23,7 @@ pub use copy::{
     CopiedFile, CopyContents, RedactionPlan, plan_redaction, redact_bundle, render_copy,
 };
 pub use disclose::{disclose_values, unredact_copy};
+pub(crate) use hunt::REASON as DIGEST_REASON;
 pub use original::{Original, is_redactable};
 pub use profile::{Profile, ProfileError};
 pub use sealing::{

@@ -269,7 +269,8 @@ pub fn describe<'a>(exhibit: &Exhibit<'a>) -> Description<'a> {
         Format::Runner => plain::describe_runner(&mut description, exhibit),
         Format::Ledger => plain::describe_ledger(&mut description, exhibit),
         Format::Engine => run::describe_engine(&mut description, exhibit),
-        Format::Archive => {}
+        // Shown as the tree that it is.
+        _ => {}
     }
     if let Some(root) = exhibit.document("") {
         let block = plain::document_block("The whole document", "", root).folded();

@@ -40,21 +40,40 @@ pub struct Difference {
     pub topic: &'static str,
     /// The file and the place in it.
     pub place: String,
-    /// What the other one has.
+    /// What the other one has; of a replay, what was sealed.
     pub before: Option<String>,
-    /// What this one has.
+    /// What this one has; of a replay, what came now.
     pub after: Option<String>,
     /// The lines that differ, of two texts.
     pub lines: Option<String>,
 }
 
-/// Where this differs from another of its kind.
+/// What something is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ComparedWith {
+    /// Another of its kind.
+    Other {
+        /// Its path.
+        path: String,
+        /// Whether it is intact.
+        is_intact: bool,
+    },
+    /// What it gave when it was run again.
+    Replay {
+        /// How that ended, such as `REPRODUCED`.
+        verdict: String,
+        /// Whether everything was as it was.
+        is_reproduced: bool,
+        /// Why it could not be run or compared, and why it may differ.
+        remarks: Vec<String>,
+    },
+}
+
+/// Where this differs from something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// The path of the other one.
-    pub other: String,
-    /// Whether the other one is intact.
-    pub is_other_intact: bool,
+    /// From what.
+    pub with: ComparedWith,
     /// What differs, grouped by topic.
     pub differences: Vec<Difference>,
 }
@@ -158,13 +177,7 @@ fn differences(comparison: Option<&Comparison>) -> Markup {
     let shown: Vec<&Difference> = shown.collect();
     html! {
         section.chapter #differences {
-            h2 { "What differs from the other one" }
-            p { "Compared with " span.mono { (comparison.other) }
-                @if !comparison.is_other_intact {
-                    " " span.state.failed { "the other one is not intact" }
-                }
-            }
-            @if comparison.differences.is_empty() { p { "Nothing: they are the same." } }
+            (compared_with(comparison))
             @for of_topic in shown.chunk_by(|a, b| a.topic == b.topic) {
                 h3 { (of_topic[0].topic) " (" (of_topic.len()) ")" }
                 @for difference in of_topic {
@@ -189,6 +202,34 @@ fn differences(comparison: Option<&Comparison>) -> Markup {
                     code { "runseal diff" } " lists them" }
             }
         }
+    }
+}
+
+fn compared_with(comparison: &Comparison) -> Markup {
+    match &comparison.with {
+        ComparedWith::Other { path, is_intact } => html! {
+            h2 { "What differs from the other one" }
+            p { "Compared with " span.mono { (path) }
+                @if !is_intact {
+                    " " span.state.failed { "the other one is not intact" }
+                }
+            }
+            @if comparison.differences.is_empty() { p { "Nothing: they are the same." } }
+        },
+        ComparedWith::Replay {
+            verdict,
+            is_reproduced,
+            remarks,
+        } => html! {
+            h2 { "What running it again gave" }
+            p {
+                @match is_reproduced {
+                    true => span.state.good { (verdict) },
+                    false => span.state.failed { (verdict) },
+                }
+            }
+            @for remark in remarks.iter().take(DIFFERENCES) { p { (cut(remark, 600)) } }
+        },
     }
 }
 

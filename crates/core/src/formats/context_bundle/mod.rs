@@ -14,7 +14,7 @@ mod walk;
 use crate::canon::{Kind, Node};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
 use crate::limits::BUNDLE_MAX_STEPS;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
@@ -270,6 +270,12 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
 /// The context bundle as the rest of the program knows it.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::ContextBundle,
+    proves: Proves {
+        shows: &[
+            "That its ids, counts and hashes are those of its content, and its tree hangs together.",
+        ],
+        does_not: &["That the intent was understood."],
+    },
     rules: || infos(&RULES),
     members: &[
         "source_intent_hash",

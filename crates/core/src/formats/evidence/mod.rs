@@ -4,7 +4,7 @@
 
 mod contents;
 
-use crate::formats::definition::{DocumentFormat, Identity, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
 use std::borrow::Cow;
 
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
@@ -394,6 +394,10 @@ fn check_hash(view: &EvidenceView<'_>, findings: &mut Findings) {
 /// The evidence as the rest of the program knows it.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Evidence,
+    proves: Proves {
+        shows: &["That its status follows from the results that it lists."],
+        does_not: &["That it happened: it is its maker's word."],
+    },
     rules: || infos(&RULES),
     members: &[
         "proposal_id",

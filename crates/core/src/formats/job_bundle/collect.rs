@@ -3,7 +3,6 @@
 //! Only regular files with an artifact's name, in the `artifacts` folder, are opened, beside the
 //! manifest. No path that a manifest declares is ever opened; it is only compared.
 
-use std::io::Read;
 use std::sync::OnceLock;
 
 use super::facts::{ArtifactFact, ArtifactKey, BundleFacts, EntryFact, FolderFact};
@@ -22,6 +21,8 @@ const MANIFEST: &str = "bundle.json";
 pub struct CollectedJob<'s> {
     /// Where the manifest is, or why there is none.
     manifest: Result<&'s dyn Source, String>,
+    /// What was kept of it as it passed by; nothing where it has to be read whole.
+    passed: Option<PassedManifest>,
     facts: BundleFacts,
 }
 
@@ -60,6 +61,7 @@ impl<'s> CollectedJob<'s> {
     pub fn absent(reason: impl Into<String>) -> Self {
         Self {
             manifest: Err(reason.into()),
+            passed: None,
             facts: BundleFacts::empty(),
         }
     }
@@ -81,6 +83,7 @@ impl<'s> CollectedJob<'s> {
         facts.others.push((".".to_owned(), EntryFact::Unknown));
         Self {
             manifest: Ok(source),
+            passed: pass_manifest(source),
             facts,
         }
     }
@@ -102,7 +105,7 @@ impl<'s> CollectedJob<'s> {
         let Ok(path) = SafePath::parse(MANIFEST) else {
             return self.judge_state(ManifestState::Absent("there is none"), level, then);
         };
-        let then = match self.judge_passing(source.open(&path), level, then) {
+        let then = match self.judge_passing(level, then) {
             Ok(judged) => return judged,
             Err(then) => then,
         };
@@ -110,16 +113,13 @@ impl<'s> CollectedJob<'s> {
         self.judge_whole(text, level, then)
     }
 
-    /// Judges the bundle while its manifest passes by; gives `then` back where the manifest has to be read whole.
+    /// Judges the bundle by what was kept of its manifest; gives `then` back where the manifest has to be read whole.
     fn judge_passing<T, F: FnOnce(&VerifiedJob<'_>) -> T>(
         &self,
-        input: Result<Box<dyn Read + Send + '_>, SourceError>,
         level: Level,
         then: F,
     ) -> Result<JudgedJob<T>, F> {
-        let passed = input.ok();
-        let passed = passed.and_then(|mut input| PassedManifest::read(&mut input));
-        let Some(manifest) = passed.as_ref().and_then(PassedManifest::manifest) else {
+        let Some(manifest) = self.passed.as_ref().and_then(PassedManifest::manifest) else {
             return Err(then);
         };
         let judged = self.judge_state(ManifestState::Read(&manifest), level, |_| ());
@@ -262,8 +262,21 @@ impl Listing {
         self.artifacts.sort_unstable_by_key(|(key, _)| *key);
         self.others.sort();
         let mut artifacts = Vec::with_capacity(self.artifacts.len());
-        for block in self.artifacts.chunks(FILES_AT_ONCE) {
-            read_block(source, block, &mut artifacts);
+        let mut passed = None;
+        let is_manifest = self.manifest_kind == Some(EntryKind::File);
+        let mut pass = || passed = is_manifest.then(|| pass_manifest(source)).flatten();
+        let mut look = || {
+            for block in self.artifacts.chunks(FILES_AT_ONCE) {
+                read_block(source, block, &mut artifacts);
+            }
+        };
+        match self.artifacts.len() < FEW {
+            // A thread would take longer to begin than they take to read.
+            true => {
+                pass();
+                look();
+            }
+            false => source.do_both(&mut pass, &mut look),
         }
         let facts = BundleFacts {
             folder: match self.folder {
@@ -280,9 +293,22 @@ impl Listing {
             Some(_) => Err("it is no regular file".to_owned()),
             None => Err("there is none".to_owned()),
         };
-        CollectedJob { manifest, facts }
+        CollectedJob {
+            manifest,
+            passed,
+            facts,
+        }
     }
 }
+
+/// Keeps what rules ask for of the manifest, as it passes by.
+fn pass_manifest(source: &dyn Source) -> Option<PassedManifest> {
+    let path = SafePath::parse(MANIFEST).ok()?;
+    PassedManifest::read(&mut source.open(&path).ok()?)
+}
+
+/// Fewer artifacts than this are read after the manifest, not beside it.
+const FEW: usize = 64;
 
 /// Artifacts that are looked at together, on several threads.
 const FILES_AT_ONCE: usize = 16_384;

@@ -18,7 +18,7 @@ pub mod slice;
 
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Judgement, Judging, ReadName, infos,
+    Claim, FolderNames, FormatDefinition, Judgement, Judging, Proves, ReadName, infos,
 };
 use crate::formats::detect::{Detected, detect_text};
 use crate::formats::pack::has_traces;
@@ -45,6 +45,19 @@ pub fn is_manifest(text: &[u8]) -> bool {
 impl FormatDefinition for JobBundleFormat {
     fn format(&self) -> Format {
         Format::JobBundle
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &[
+                "That these are the texts that the job's plan refers to, byte for byte.",
+                "That nothing was added or left out: the ids and hashes cover every file.",
+            ],
+            does_not: &[
+                "That the texts are true, or that the sources still say so.",
+                "What was done with what was read.",
+            ],
+        }
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {

@@ -152,7 +152,7 @@ impl StepBody {
 impl<'a> Plan<'a> {
     /// What the step at this place of `steps` does.
     pub fn body(&self, at: usize) -> Result<StepBody, PlanFault> {
-        match self.nodes.items().nth(at) {
+        match self.nodes.item(at) {
             Some(node) => StepBody::parse(node),
             None => Err(fault("", "there is no such step")),
         }

@@ -6,6 +6,7 @@ use crate::digest::ContentHash;
 use crate::formats::context_bundle::{BundleView, verify_bundle};
 use crate::formats::evidence::REQUIRED as EVIDENCE_FIELDS;
 use crate::formats::ledger::find_entry_faults;
+use crate::formats::model_io::bodies::BodyFacts;
 use crate::formats::model_io::{ModelIoView, verify_model_io};
 use crate::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
 use crate::formats::policy::find_shape_faults;
@@ -128,10 +129,12 @@ pub(super) fn check_optional(view: &PackView<'_>, findings: &mut Findings) {
         found
     });
     with_document(view, "model_io.json", findings, |root| {
-        messages(&verify_model_io(
-            &ModelIoView { root, bodies: None },
-            view.level,
-        ))
+        let bodies = BodyFacts::held(root);
+        let recording = ModelIoView {
+            root,
+            bodies: bodies.as_ref(),
+        };
+        messages(&verify_model_io(&recording, view.level))
     });
     with_document(view, "runner.json", findings, |root| {
         messages(&verify_runner(&RunnerView { root }, view.level))

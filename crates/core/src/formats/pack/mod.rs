@@ -17,7 +17,7 @@ mod sealed;
 mod structure;
 
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
 };
 use crate::formats::job_bundle::is_manifest;
 use crate::verify::RuleInfo;
@@ -266,6 +266,20 @@ pub(super) fn has_traces(names: &FolderNames) -> bool {
 impl FormatDefinition for PackFormat {
     fn format(&self) -> Format {
         Format::Pack
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &[
+                "That the records agree with each other: the decision with the evidence, the evidence with \
+             the proposal, the run with its ledger line.",
+                "That the run was decided under the policy it names.",
+            ],
+            does_not: &[
+                "That the execution happened: evidence is the executor's word. `runseal replay` does it again.",
+                "That the actions were a good idea.",
+            ],
+        }
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {

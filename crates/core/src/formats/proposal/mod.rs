@@ -8,7 +8,7 @@ mod checks;
 use crate::canon::{Dialect, Node, Value, canonical_digest};
 use crate::digest::{ContentHash, Digest};
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     actions, check_action_ids, check_actions_list, check_confidence, check_content, check_order,
@@ -251,6 +251,10 @@ pub static RULES: [Rule<Proposal>; 13] = [
 /// The proposal as the rest of the program knows it.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Proposal,
+    proves: Proves {
+        shows: &["That its ids are those of its content and it is well formed."],
+        does_not: &["That the intent was understood."],
+    },
     rules: || infos(&RULES),
     members: &[
         "source_bundle_id",

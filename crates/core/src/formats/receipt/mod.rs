@@ -17,7 +17,7 @@ use crate::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
 use crate::canon::{Kind, Node};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
 use crate::verify::{Level, Report, run_rules};
 
 /// The version of the format.
@@ -47,6 +47,10 @@ pub fn compute_receipt_hash(receipt: &Value) -> Result<Digest, NoCanonicalForm> 
 /// Receipts as the rest of the program knows them: one, or a list that is a chain.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Receipt,
+    proves: Proves {
+        shows: &["That a replay said it read these steps with these hashes, in this chain."],
+        does_not: &["That the replay was done by somebody you trust, unless it is signed."],
+    },
     rules: || infos(&RULES),
     members: &[
         "receipt_version",

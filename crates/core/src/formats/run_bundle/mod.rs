@@ -32,7 +32,7 @@ pub mod time;
 use crate::canon::{ReadOptions, parse_document};
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ReadName, infos,
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
 };
 use crate::formats::redacted::redactable::Redactable;
 use crate::source::{Source, SourceError};
@@ -61,6 +61,19 @@ pub(crate) fn has_trace(names: &FolderNames) -> bool {
 impl FormatDefinition for RunBundleFormat {
     fn format(&self) -> Format {
         Format::RunBundle
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &[
+                "That input, output, contracts and every artifact are those that were sealed together.",
+                "That input and output keep to the schemas that came with them.",
+            ],
+            does_not: &[
+                "That the engine computes what it should, or that its input was true.",
+                "That the run happened at the time it names: that is its maker's clock.",
+            ],
+        }
     }
 
     fn rules(&self) -> Vec<&'static RuleInfo> {

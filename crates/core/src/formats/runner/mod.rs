@@ -8,7 +8,7 @@ mod checks;
 use crate::canon::{Dialect, Kind, Node, Value, canonical_digest};
 use crate::digest::ContentHash;
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     check_canonical, check_commands, check_context, check_exit, check_limits, check_names,
@@ -215,6 +215,10 @@ pub static RULES: [Rule<Runner>; 12] = [
 /// The runner record as the rest of the program knows it.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Runner,
+    proves: Proves {
+        shows: &["That the record is complete and its times and limits are consistent."],
+        does_not: &["That it happened: it is its maker's word."],
+    },
     rules: || infos(&RULES),
     members: &[
         "runner_schema_version",

@@ -29,7 +29,7 @@ pub(super) fn write_manifest(
     job: &JobRecord,
     steps: &mut Scratch,
     artifacts: &Artifacts,
-    staging: &mut Staging,
+    staging: &Staging,
     seed: Option<&Seed>,
 ) -> Result<(), BuildError> {
     let plan_hash = compute_plan_hash(job, steps)?;

@@ -17,17 +17,17 @@ pub struct Matching {
 ///
 /// Two reads may have the same id by design of whoever wrote them, so the texts are compared too.
 pub(super) fn match_steps<'a>(
-    steps: impl ExactSizeIterator<Item = Step<'a>> + Clone,
+    (count, step_at): (usize, impl Fn(usize) -> Option<Step<'a>>),
     artifacts: impl ExactSizeIterator<Item = Artifact<'a>>,
 ) -> Option<Matching> {
-    let key_of = |(at, step): (usize, Step<'_>)| {
+    let key_of = |at: usize| {
+        let step = step_at(at)?;
         let key = derive_artifact_key(step.reference?.as_str()?, step.slice?.as_str()?)?;
         Some((key, u32::try_from(at).ok()?))
     };
-    let keys = steps.clone().enumerate().map(key_of);
+    let keys = (0..count).map(key_of);
     let mut keys = keys.collect::<Option<Vec<(ArtifactKey, u32)>>>()?;
     keys.sort_unstable();
-    let view = |at: u32| steps.clone().nth(at as usize);
     let mut next = 0;
     let mut before = None;
     let mut kinds_agree = true;
@@ -39,7 +39,7 @@ pub(super) fn match_steps<'a>(
         let first = next;
         let mut has_kind = false;
         while let Some((_, at)) = keys.get(next).filter(|(found, _)| *found == key) {
-            let step = view(*at)?;
+            let step = step_at(*at as usize)?;
             if (step.reference, step.slice) != (artifact.reference.clone(), artifact.slice.clone())
             {
                 return None;

@@ -171,7 +171,9 @@ impl<'a> Manifest<'a> {
             artifacts,
             outline,
         };
-        manifest.matching = match_steps(manifest.steps(), manifest.artifacts());
+        let step_at = |at: usize| Some(manifest.steps.get(at)?.view(manifest.texts));
+        let steps = (manifest.steps.len(), step_at);
+        manifest.matching = match_steps(steps, manifest.artifacts());
         manifest
     }
 
