@@ -12,7 +12,8 @@ use std::thread;
 
 pub use runseal_archive::{Archive, ArchiveSource, Container, FileRecord, HEAD, Record, sniff};
 use runseal_archive::{
-    BagDigester, ContentDigester, PackedBytes, PieceDigester, Unpacked, fill, read_stream, read_tar, read_zip,
+    BagDigester, ContentDigester, PackedBytes, PieceDigester, Unpacked, fill, read_stream,
+    read_tar, read_zip,
 };
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;

@@ -14,7 +14,8 @@ use std::thread;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
-    ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, Seen, Source, SourceError, Want, read_bounded,
+    ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, Seen, Source, SourceError, Want,
+    read_bounded,
 };
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;

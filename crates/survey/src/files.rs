@@ -9,8 +9,8 @@ use std::io::{self, Cursor, Read};
 use std::path::{Component, Path, PathBuf};
 
 use runseal_archive::{
-    Archive, BagDigester, Container, ContentDigester, HEAD, InlineDigester, PackedBytes, PieceDigester,
-    Unpacked, read_stream, read_tar, read_zip, sniff,
+    Archive, BagDigester, Container, ContentDigester, HEAD, InlineDigester, PackedBytes,
+    PieceDigester, Unpacked, read_stream, read_tar, read_zip, sniff,
 };
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};

@@ -108,7 +108,13 @@ impl Judge<'_> {
         };
         if let Some(folder) = folder_of_list(self.files, path) {
             let (result, _) = self.judge_folder(folder, Format::Checksums);
-            return self.one_result(Checked { path: name, ..result }, None);
+            return self.one_result(
+                Checked {
+                    path: name,
+                    ..result
+                },
+                None,
+            );
         }
         match self.files.judge_archive(path) {
             Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),

@@ -96,14 +96,19 @@ fn parse_line(line: &[u8]) -> Option<(Digest, String)> {
     };
     let (hex, name) = match line.strip_prefix("SHA256") {
         Some(tagged) => {
-            let named = tagged.strip_prefix(' ').unwrap_or(tagged).strip_prefix('(')?;
+            let named = tagged
+                .strip_prefix(' ')
+                .unwrap_or(tagged)
+                .strip_prefix('(')?;
             let (name, hex) = named.rsplit_once(')')?;
             let hex = hex.trim_start_matches([' ', '\t']).strip_prefix('=')?;
             (hex.trim_start_matches([' ', '\t']), name)
         }
         None => {
             let (hex, name) = line.split_at_checked(64)?;
-            let name = name.strip_prefix("  ").or_else(|| name.strip_prefix(" *"))?;
+            let name = name
+                .strip_prefix("  ")
+                .or_else(|| name.strip_prefix(" *"))?;
             (hex, name)
         }
     };
@@ -413,7 +418,8 @@ impl FormatDefinition for ChecksumsFormat {
             Ok(facts) => facts,
             Err(error) => return Some(Err(error)),
         };
-        let caveat = "the list of sums is not sealed: whoever can change a file can change the list";
+        let caveat =
+            "the list of sums is not sealed: whoever can change a file can change the list";
         let identity = Identity {
             caveats: vec![caveat.to_owned()],
             ..Identity::default()

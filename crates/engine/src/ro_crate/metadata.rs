@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::{Document, Node, Value};
 use runseal_core::formats::run_bundle::layout::{
-    ARTIFACT_INDEX, MANIFEST, RUN_INPUT, RUN_META, RUN_OUTPUT, Role, SUMS, content_type_of, path_of_exact,
+    ARTIFACT_INDEX, MANIFEST, RUN_INPUT, RUN_META, RUN_OUTPUT, Role, SUMS, content_type_of,
+    path_of_exact,
 };
 use runseal_core::formats::run_bundle::recorded::{
     INPUT_LISTS, ListedFile, has_failed, is_recorded, parse_listed_file, parse_listed_files,
@@ -146,11 +147,7 @@ impl<'a> Run<'a> {
 }
 
 /// Describes the bundle; `signatures` are the files beside it.
-pub(super) fn describe_run(
-    loaded: &Loaded,
-    signatures: &[&str],
-    words: &CrateWords<'_>,
-) -> Value {
+pub(super) fn describe_run(loaded: &Loaded, signatures: &[&str], words: &CrateWords<'_>) -> Value {
     let parsed = loaded.parse();
     let run = Run {
         files: &loaded.files,
@@ -163,10 +160,18 @@ pub(super) fn describe_run(
     graph.add(
         METADATA,
         "CreativeWork",
-        vec![("about", reference("./")), ("conformsTo", reference(RO_CRATE))],
+        vec![
+            ("about", reference("./")),
+            ("conformsTo", reference(RO_CRATE)),
+        ],
     );
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(loaded.files.iter().map(|file| encode(&in_crate(&file.path))));
+    parts.extend(
+        loaded
+            .files
+            .iter()
+            .map(|file| encode(&in_crate(&file.path))),
+    );
     parts.extend(signatures.iter().map(|name| encode(name)));
     let license = match words.license {
         Some(url) if url.contains("://") => {
@@ -195,7 +200,10 @@ pub(super) fn describe_run(
     graph.add(
         PROFILE,
         "CreativeWork",
-        vec![("name", "Process Run Crate".into()), ("version", "0.5".into())],
+        vec![
+            ("name", "Process Run Crate".into()),
+            ("version", "0.5".into()),
+        ],
     );
     let mut instrument = vec![
         ("name", Value::from(program.as_str())),
@@ -224,7 +232,10 @@ pub(super) fn describe_run(
         // A term of schema.org that came after RO-Crate 1.1.
         Value::object([("sha256", "http://schema.org/sha256")]),
     ]);
-    Value::object([("@context", context), ("@graph", Value::Array(graph.entities))])
+    Value::object([
+        ("@context", context),
+        ("@graph", Value::Array(graph.entities)),
+    ])
 }
 
 fn add_file(graph: &mut Graph, file: &MemberFile) {
@@ -288,7 +299,10 @@ fn add_action(
 }
 
 fn add_signer(graph: &mut Graph, signer: &Signer<'_>) {
-    let name = signer.name.or(signer.key).unwrap_or("a signer without a name");
+    let name = signer
+        .name
+        .or(signer.key)
+        .unwrap_or("a signer without a name");
     let whose = match (signer.name.is_some(), signer.is_known) {
         (true, true) => "The name is the one that a trust policy gives the key",
         (true, false) => "The name is the signer's own word",
@@ -316,18 +330,16 @@ fn recorded_files(graph: &mut Graph, run: &Run<'_>) -> (Vec<String>, Vec<String>
     let mut objects = Vec::new();
     if let Some(input) = run.root(RUN_INPUT) {
         let listed = INPUT_LISTS.into_iter();
-        let mut files: Vec<ListedFile> =
-            listed.flat_map(|list| parse_listed_files(input, list)).collect();
+        let mut files: Vec<ListedFile> = listed
+            .flat_map(|list| parse_listed_files(input, list))
+            .collect();
         files.extend(input.get("stdin").and_then(parse_listed_file));
         objects.extend(files.iter().map(|file| id_of(graph, file)));
         let parameters = input.get("parameters");
         for (name, value) in parameters.iter().flat_map(|all| all.members()) {
             let name = name.to_lossy();
             let id = format!("#parameter-{}", encode(&name));
-            let members = vec![
-                ("name", Value::from(&*name)),
-                ("value", value.to_value()),
-            ];
+            let members = vec![("name", Value::from(&*name)), ("value", value.to_value())];
             graph.add(&id, "PropertyValue", members);
             objects.push(id);
         }

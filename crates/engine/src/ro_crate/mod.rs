@@ -97,7 +97,9 @@ pub fn export_run(
         true => None,
         false => unpack_bundle(bundle)?,
     };
-    let folder = unpacked.as_ref().map_or(bundle, |unpacked| unpacked.folder());
+    let folder = unpacked
+        .as_ref()
+        .map_or(bundle, |unpacked| unpacked.folder());
     let loaded = load(folder, Level::Integrity)?;
     if loaded.format != Format::RunBundle {
         return Err(CrateError::NotARun(loaded.format));
@@ -169,7 +171,9 @@ fn copy_files(folder: &Path, loaded: &Loaded, staging: &Staging) -> Result<(), C
         let safe = SafePath::parse(path).map_err(|_| changed())?;
         let mut file = source.open(&safe)?;
         let (mut copy, place) = staging.create(&in_crate(path))?;
-        let copied = digest_through(&mut file, *bytes, &mut buffer, |piece| copy.write_all(piece));
+        let copied = digest_through(&mut file, *bytes, &mut buffer, |piece| {
+            copy.write_all(piece)
+        });
         let (digest, _) = copied.map_err(WriteError::at(&place))?;
         if Some(digest) != *sha256 {
             return Err(changed());

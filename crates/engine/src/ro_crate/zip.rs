@@ -115,7 +115,9 @@ fn sum_up(mut file: File) -> Result<(u32, u32), ZipError> {
         match file.read(&mut buffer)? {
             0 => break,
             count => {
-                crc = buffer[..count].iter().fold(crc, |crc, byte| next_crc(crc, *byte));
+                crc = buffer[..count]
+                    .iter()
+                    .fold(crc, |crc, byte| next_crc(crc, *byte));
                 size += count as u64;
             }
         }
@@ -156,7 +158,9 @@ mod tests {
 
     #[test]
     fn crc_of_the_check_text_is_the_published_one() {
-        let crc = b"123456789".iter().fold(u32::MAX, |crc, byte| next_crc(crc, *byte));
+        let crc = b"123456789"
+            .iter()
+            .fold(u32::MAX, |crc, byte| next_crc(crc, *byte));
         assert_eq!(!crc, 0xcbf4_3926);
     }
 

@@ -11,7 +11,9 @@ use crate::exhibit::Exhibit;
 /// What a bag holds and says of itself.
 pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let payload = exhibit.files.iter().filter(|file| is_payload(&file.path));
-    let (count, bytes) = payload.fold((0, 0), |(count, bytes), file| (count + 1, bytes + file.bytes));
+    let (count, bytes) = payload.fold((0, 0), |(count, bytes), file| {
+        (count + 1, bytes + file.bytes)
+    });
     description.headline = Some(format!("A bag of {}", count_files(count)));
     let content = |name: &str| exhibit.contents.get(name).map(Vec::as_slice);
     let declared = content(BAGIT).map(Declaration::parse);
@@ -19,16 +21,23 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
         let version = declared.version;
         description.add_fact("BagIt version", format!("{}.{}", version.0, version.1));
     }
-    description.add_fact("payload", format!("{}, {}", count_files(count), size_text(bytes)));
+    description.add_fact(
+        "payload",
+        format!("{}, {}", count_files(count), size_text(bytes)),
+    );
     let names = exhibit.files.iter().map(|file| file.path.as_str());
     let manifests: Vec<&str> = names.filter(|name| manifest_name(name).is_some()).collect();
     description.add_fact("manifests", manifests.join(", "));
-    let info = INFO.into_iter().find_map(|name| Some((name, content(name)?)));
+    let info = INFO
+        .into_iter()
+        .find_map(|name| Some((name, content(name)?)));
     if let (Some((name, bytes)), Some(declared)) = (info, declared)
         && let Some(text) = declared.encoding.decode(bytes)
     {
         let entries = BagInfo::parse(&text).entries.into_iter();
-        let facts: Vec<Fact> = entries.map(|(label, value)| Fact { label, value }).collect();
+        let facts: Vec<Fact> = entries
+            .map(|(label, value)| Fact { label, value })
+            .collect();
         if !facts.is_empty() {
             let block = Block::new("What it says of itself", Body::Facts(facts));
             description.asked.push(block.about(About::file(name)));

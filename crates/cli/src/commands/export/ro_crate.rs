@@ -53,7 +53,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let files = export_run(&args.bundle, &args.output, &words)
         .map_err(|error| crate_error(error, &args.bundle, &args.output))?;
     let (target, plural) = (args.output.display(), if files == 1 { "" } else { "s" });
-    ui::tell(&format!("{target}: an RO-Crate of {files} file{plural} of the bundle"));
+    ui::tell(&format!(
+        "{target}: an RO-Crate of {files} file{plural} of the bundle"
+    ));
     Ok(Outcome::Valid)
 }
 

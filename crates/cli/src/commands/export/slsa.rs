@@ -36,8 +36,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let refuse = |code: &'static str, message: &str| {
         CliError::new(Outcome::Unreadable, code, message).at(&shown)
     };
-    let signable = read_signable(&args.bundle, Level::Integrity)
-        .map_err(|error| load_error(error, &shown))?;
+    let signable =
+        read_signable(&args.bundle, Level::Integrity).map_err(|error| load_error(error, &shown))?;
     if signable.format != Format::RunBundle {
         return Err(refuse("UNKNOWN_FORMAT", "it is no run bundle")
             .hint("SLSA provenance is of run bundles: folders with RUN_META.json"));
@@ -47,10 +47,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .hint("`runseal verify` says more; only what holds is exported"));
     }
     if signable.target.redaction.is_some() {
-        return Err(
-            refuse("REDACTABLE", "this predicate states digests of what may be withheld later")
-                .hint("`runseal sign --predicate run` states none; docs/redaction.md says why"),
-        );
+        return Err(refuse(
+            "REDACTABLE",
+            "this predicate states digests of what may be withheld later",
+        )
+        .hint("`runseal sign --predicate run` states none; docs/redaction.md says why"));
     }
     let statement = Statement {
         subjects: signable.target.subjects(),

@@ -183,10 +183,12 @@ impl BagFacts {
     /// The files of the payload, or all others.
     pub fn files(&self, covers: Covers) -> impl Iterator<Item = (&str, &FileDigests)> {
         let is_wanted = move |path: &str| is_payload(path) == (covers == Covers::Payload);
-        self.entries.iter().filter_map(move |(path, fact)| match fact {
-            EntryFact::File(digests) if is_wanted(path) => Some((path, digests)),
-            _ => None,
-        })
+        self.entries
+            .iter()
+            .filter_map(move |(path, fact)| match fact {
+                EntryFact::File(digests) if is_wanted(path) => Some((path, digests)),
+                _ => None,
+            })
     }
 
     /// The manifests of the payload, or those of tag files.

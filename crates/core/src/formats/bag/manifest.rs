@@ -241,7 +241,12 @@ mod tests {
             (format!("{HEX}\tdata/a"), "data/a", false, false),
             (format!("{HEX} *data/a\n"), "data/a", true, false),
             (format!("{HEX}  ./data/a\n"), "data/a", false, true),
-            (format!("{}  data/a\n", HEX.to_uppercase()), "data/a", false, false),
+            (
+                format!("{}  data/a\n", HEX.to_uppercase()),
+                "data/a",
+                false,
+                false,
+            ),
         ] {
             let read = only(&line, Version::V1);
             assert_eq!(read.digest, HEX);
@@ -286,7 +291,8 @@ mod tests {
 
     #[test]
     fn fetch_lines_are_read_or_told() {
-        let text = "http://x/a%20b - data/a b\nfile:///x 7\tdata/b\nno\nx y z\nhttp://x -1 data/c\n";
+        let text =
+            "http://x/a%20b - data/a b\nfile:///x 7\tdata/b\nno\nx y z\nhttp://x -1 data/c\n";
         let fetch = Fetch::parse(text, Version::V1);
         let read: Vec<_> = fetch.lines.iter().map(|line| line.bytes).collect();
         assert_eq!(read, [None, Some(7)]);

@@ -20,7 +20,10 @@ pub(super) fn check_declaration(facts: &&BagFacts, findings: &mut Findings) {
 
 pub(super) fn check_manifests(facts: &&BagFacts, findings: &mut Findings) {
     for name in &facts.undecodable {
-        findings.add(name.as_str(), "it is no text in the encoding that bagit.txt names");
+        findings.add(
+            name.as_str(),
+            "it is no text in the encoding that bagit.txt names",
+        );
     }
     if facts.manifests(Covers::Payload).next().is_none() {
         findings.add_without_path("there is no manifest of the payload that can be read");
@@ -40,7 +43,12 @@ pub(super) fn check_manifests(facts: &&BagFacts, findings: &mut Findings) {
 pub(super) fn check_names(facts: &&BagFacts, findings: &mut Findings) {
     for manifest in &facts.manifests {
         for line in &manifest.lines {
-            check_name(&manifest.name, (line.number, &line.file), manifest.covers, findings);
+            check_name(
+                &manifest.name,
+                (line.number, &line.file),
+                manifest.covers,
+                findings,
+            );
         }
     }
     for line in facts.fetch.iter().flat_map(|fetch| &fetch.lines) {
@@ -205,7 +213,10 @@ pub(super) fn is_weak(facts: &BagFacts, covers: Covers) -> bool {
 }
 
 pub(super) fn check_strength(facts: &&BagFacts, findings: &mut Findings) {
-    for (covers, what) in [(Covers::Payload, "the payload"), (Covers::Tags, "the tag files")] {
+    for (covers, what) in [
+        (Covers::Payload, "the payload"),
+        (Covers::Tags, "the tag files"),
+    ] {
         if is_weak(facts, covers) {
             findings.add_without_path(format!(
                 "only MD5 or SHA-1 covers {what}: two files with one such checksum can be made"

@@ -91,7 +91,10 @@ impl Declaration {
         let mut read = Self::assumed("");
         read.faults.clear();
         let mut lines = split_lines(text);
-        match lines.next().and_then(|line| line.strip_prefix("BagIt-Version: ")) {
+        match lines
+            .next()
+            .and_then(|line| line.strip_prefix("BagIt-Version: "))
+        {
             None => {
                 let fault = "the first line is not `BagIt-Version: M.N`";
                 read.faults.push(fault.to_owned());
@@ -243,7 +246,10 @@ mod tests {
             (&format!("BagIt-Version: 1.0 \n{second}"), 1),
             (&format!("\u{feff}BagIt-Version: 1.0\n{second}"), 1),
             (&format!("BagIt-Version: 1.0\n{second}more\n"), 1),
-            ("BagIt-Version: 1.0\nTag-File-Character-Encoding: EBCDIC\n", 1),
+            (
+                "BagIt-Version: 1.0\nTag-File-Character-Encoding: EBCDIC\n",
+                1,
+            ),
         ] {
             let read = Declaration::parse(text.as_bytes());
             assert_eq!(read.faults.len(), faults, "{text:?} {:?}", read.faults);
