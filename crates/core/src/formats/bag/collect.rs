@@ -175,7 +175,7 @@ impl BagFacts {
             }
         };
         match names {
-            [only] => Some((only, self.entries.get(only)?)),
+            [only] => Some((&**only, self.entries.get(only)?)),
             _ => None,
         }
     }
