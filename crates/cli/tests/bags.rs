@@ -170,8 +170,15 @@ fn bag_needs_no_network_and_visits_no_address() {
     assert!(!copy.join("data/readings.csv").exists());
 }
 
-/// Where bagit.py and we judge one of our vectors differently, and why.
-const KNOWN: [(&str, &str); 0] = [];
+/// Our vectors that bagit.py 1.9 judges otherwise, and what RFC 8493 says there.
+const KNOWN: [(&str, &str); 6] = [
+    ("bi1-blank-before-the-colon", "invalid in the conformance suite"),
+    ("bi13-fetched-size", "§2.2.3: the size is that of the file"),
+    ("bi3-function-unknown", "§3: every checksum in every manifest is verified"),
+    ("bi6-one-manifest-knows-less", "§3: every manifest lists every file"),
+    ("bi8-fetch-of-an-unlisted-file", "§2.2.3: every fetched file is in every manifest"),
+    ("ok-percent-in-a-name", "§2.1.3: `%` is written `%25`"),
+];
 
 #[test]
 fn bagit_py_judges_our_vectors_as_we_do() {
@@ -190,7 +197,8 @@ fn bagit_py_judges_our_vectors_as_we_do() {
             input.to_str().unwrap(),
         ];
         let (theirs, said) = run(&python, &arguments, folder.path());
-        if (code == 0) != (theirs == 0) && !KNOWN.iter().any(|(known, _)| *known == name) {
+        let is_known = KNOWN.iter().any(|(known, _)| *known == name);
+        if ((code == 0) == (theirs == 0)) == is_known {
             different.push(format!(
                 "{name}: we {code} {rules:?}, bagit.py {theirs}: {said}"
             ));
