@@ -1328,7 +1328,8 @@ def make_checksums():
     make("ok-comments-and-upper-case", "# made by hand\r\n\r\n" + good.upper().replace("REPORT.TXT", "./report.txt").replace(
         "DATA/READINGS.CSV", "data/readings.csv").replace("\n", "\r\n"))
     make("outside-file-not-listed", good, more={"README.md": "more\n"})
-    make("cs1-line-cut", good.replace("  ", " ", 1))
+    make("cs1-line-cut", good.replace("  ", "", 1))
+    make("cs1-mixed-blanks", good + sha("x") + " report.txt\n")
     make("cs1-nothing-listed", "")
     make("cs1-other-function", good + f"SHA1 (report.txt) = {'0' * 40}\n")
     make("cs2-name-climbs", good + sha("x") + "  ../outside.txt\n")

@@ -172,11 +172,23 @@ fn bag_needs_no_network_and_visits_no_address() {
 
 /// Our vectors that bagit.py 1.9 judges otherwise, and what RFC 8493 says there.
 const KNOWN: [(&str, &str); 6] = [
-    ("bi1-blank-before-the-colon", "invalid in the conformance suite"),
+    (
+        "bi1-blank-before-the-colon",
+        "invalid in the conformance suite",
+    ),
     ("bi13-fetched-size", "§2.2.3: the size is that of the file"),
-    ("bi3-function-unknown", "§3: every checksum in every manifest is verified"),
-    ("bi6-one-manifest-knows-less", "§3: every manifest lists every file"),
-    ("bi8-fetch-of-an-unlisted-file", "§2.2.3: every fetched file is in every manifest"),
+    (
+        "bi3-function-unknown",
+        "§3: every checksum in every manifest is verified",
+    ),
+    (
+        "bi6-one-manifest-knows-less",
+        "§3: every manifest lists every file",
+    ),
+    (
+        "bi8-fetch-of-an-unlisted-file",
+        "§2.2.3: every fetched file is in every manifest",
+    ),
     ("ok-percent-in-a-name", "§2.1.3: `%` is written `%25`"),
 ];
 

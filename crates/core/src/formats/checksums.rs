@@ -69,12 +69,13 @@ impl List {
             name: name.to_owned(),
             ..Self::default()
         };
+        let mut blanks = Blanks::default();
         for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            match parse_line(line) {
+            match parse_line(line, &mut blanks) {
                 Some((sha256, name)) => list.lines.push(Line {
                     number,
                     sha256,
@@ -88,7 +89,33 @@ impl List {
     }
 }
 
-fn parse_line(line: &[u8]) -> Option<(Digest, String)> {
+/// Whether a list has one blank before its names, as BSD's `sha256 -r` writes them; unknown before the first line.
+///
+/// A list is of one kind: in the other, a name that begins with a blank or `*` would be another file's.
+#[derive(Default)]
+struct Blanks(Option<bool>);
+
+impl Blanks {
+    /// The name behind the digest, which begins with a blank.
+    fn strip<'a>(&mut self, behind: &'a str) -> Option<&'a str> {
+        let name = behind.strip_prefix([' ', '\t'])?;
+        let is_single = name.len() == 1 || !name.starts_with([' ', '*']);
+        match (is_single, self.0) {
+            (true, Some(false)) => None,
+            (true, _) => {
+                self.0 = Some(true);
+                Some(name)
+            }
+            (false, Some(true)) => Some(name),
+            (false, _) => {
+                self.0 = Some(false);
+                Some(&name[1..])
+            }
+        }
+    }
+}
+
+fn parse_line(line: &[u8], blanks: &mut Blanks) -> Option<(Digest, String)> {
     let line = str::from_utf8(line).ok()?.trim_start_matches([' ', '\t']);
     let (line, is_escaped) = match line.strip_prefix('\\') {
         Some(line) => (line, true),
@@ -96,20 +123,15 @@ fn parse_line(line: &[u8]) -> Option<(Digest, String)> {
     };
     let (hex, name) = match line.strip_prefix("SHA256") {
         Some(tagged) => {
-            let named = tagged
-                .strip_prefix(' ')
-                .unwrap_or(tagged)
-                .strip_prefix('(')?;
-            let (name, hex) = named.rsplit_once(')')?;
+            let named = tagged.strip_prefix(' ').unwrap_or(tagged);
+            let (name, hex) = named.strip_prefix('(')?.rsplit_once(')')?;
             let hex = hex.trim_start_matches([' ', '\t']).strip_prefix('=')?;
             (hex.trim_start_matches([' ', '\t']), name)
         }
         None => {
-            let (hex, name) = line.split_at_checked(64)?;
-            let name = name
-                .strip_prefix("  ")
-                .or_else(|| name.strip_prefix(" *"))?;
-            (hex, name)
+            let (hex, behind) = line.split_at_checked(64)?;
+            Digest::parse_hex(&hex.to_ascii_lowercase()).ok()?;
+            (hex, blanks.strip(behind)?)
         }
     };
     let sha256 = Digest::parse_hex(&hex.to_ascii_lowercase()).ok()?;
@@ -249,8 +271,8 @@ pub static RULES: [Rule<Checksums>; 5] = [
         "CS1",
         Level::Document,
         "every line can be read",
-        "Each line is 64 hex digits, two blanks (or a blank and `*`) and a name, or `SHA256 (name) = ` and \
-         the digits; a `\\` before the line says that its name is escaped. Empty lines and those that \
+        "Each line is 64 hex digits, two blanks (or a blank and `*`, or in a list that has no other lines \
+         one blank) and a name, or `SHA256 (name) = ` and the digits; a `\\` before the line says that its name is escaped. Empty lines and those that \
          begin with `#` say nothing. There is at least one sum.",
         check_lines,
     ),
@@ -444,6 +466,8 @@ mod tests {
             (format!("{HEX}  a b\n"), "a b"),
             (format!("{HEX} *a\r\n"), "a"),
             (format!("  {}  a", HEX.to_uppercase()), "a"),
+            (format!("{HEX} a\n"), "a"),
+            (format!("{HEX}\ta b\n"), "a b"),
             (format!("SHA256 (a (1)) = {HEX}\n"), "a (1)"),
             (format!("# comment\n\n{HEX}   a\n"), " a"),
         ] {
@@ -459,8 +483,8 @@ mod tests {
     #[test]
     fn list_lines_that_say_nothing_are_told() {
         for bad in [
-            format!("{HEX} a"),
-            format!("{HEX}  "),
+            format!("{HEX}a"),
+            format!("{HEX} "),
             format!("{}  a", &HEX[1..]),
             format!("SHA512 (a) = {HEX}"),
             format!("SHA256 (a) {HEX}"),
