@@ -99,6 +99,9 @@ impl Blanks {
     /// The name behind the digest, which begins with a blank.
     fn strip<'a>(&mut self, behind: &'a str) -> Option<&'a str> {
         let name = behind.strip_prefix([' ', '\t'])?;
+        if name.is_empty() {
+            return None;
+        }
         let is_single = name.len() == 1 || !name.starts_with([' ', '*']);
         match (is_single, self.0) {
             (true, Some(false)) => None,
