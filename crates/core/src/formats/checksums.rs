@@ -13,7 +13,7 @@ use super::definition::{
 };
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::limits::JsonLimits;
+use crate::limits::{JsonLimits, MAX_ENTRIES};
 use crate::path::{SafePath, UnsafePath};
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
@@ -44,10 +44,8 @@ pub struct Line {
     pub number: usize,
     /// The digest that it gives.
     pub sha256: Digest,
-    /// The name as written, with unprintable characters escaped.
-    pub written: String,
-    /// The file, or why it cannot be one of this folder.
-    pub path: Result<SafePath, UnsafePath>,
+    /// The file; or the name, with unprintable characters escaped, and why it cannot be one of this folder.
+    pub path: Result<SafePath, (String, UnsafePath)>,
 }
 
 /// One list.
@@ -59,6 +57,8 @@ pub struct List {
     pub lines: Vec<Line>,
     /// The numbers of lines that cannot be read.
     pub faults: Vec<usize>,
+    /// Whether it has more lines than a folder may have files; those are not read.
+    pub is_cut: bool,
 }
 
 impl List {
@@ -75,12 +75,16 @@ impl List {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
+            if list.lines.len() + list.faults.len() >= MAX_ENTRIES as usize {
+                list.is_cut = true;
+                break;
+            }
             match parse_line(line, &mut blanks) {
                 Some((sha256, name)) => list.lines.push(Line {
                     number,
                     sha256,
-                    written: name.escape_debug().to_string(),
-                    path: SafePath::parse(name.trim_start_matches("./")),
+                    path: SafePath::parse(name.trim_start_matches("./"))
+                        .map_err(|fault| (name.escape_debug().to_string(), fault)),
                 }),
                 None => list.faults.push(number),
             }
@@ -322,6 +326,10 @@ fn check_lines(facts: &&ChecksumsFacts, findings: &mut Findings) {
             let message = format!("line {number} is no sum and name");
             findings.add(list.name.as_str(), message);
         }
+        if list.is_cut {
+            let message = format!("it has more than {MAX_ENTRIES} lines");
+            findings.add(list.name.as_str(), message);
+        }
         if list.lines.is_empty() {
             findings.add(list.name.as_str(), "it lists no file");
         }
@@ -333,8 +341,8 @@ fn check_lines(facts: &&ChecksumsFacts, findings: &mut Findings) {
 
 fn check_names(facts: &&ChecksumsFacts, findings: &mut Findings) {
     for (list, line) in lines(facts) {
-        if let Err(fault) = &line.path {
-            let (number, written) = (line.number, &line.written);
+        if let Err((written, fault)) = &line.path {
+            let number = line.number;
             let message = format!("line {number}: `{written}`: {fault}");
             findings.add(list.name.as_str(), message);
         }
@@ -479,8 +487,8 @@ mod tests {
             assert_eq!(list.lines[0].path.as_ref().unwrap().as_str(), name);
         }
         let escaped = List::parse("SHA256SUMS", format!("\\{HEX}  a\\\\b\\n\n").as_bytes());
-        assert_eq!(escaped.lines[0].written, "a\\\\b\\n");
-        assert!(escaped.lines[0].path.is_err());
+        let (written, _) = escaped.lines[0].path.as_ref().unwrap_err();
+        assert_eq!(written, "a\\\\b\\n");
     }
 
     #[test]

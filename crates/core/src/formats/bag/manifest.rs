@@ -4,8 +4,25 @@
 //! a name keeps both what is written and what it means.
 
 use super::tags::{Version, parse_count, split_lines};
+use crate::limits::MAX_ENTRIES;
 use crate::path::{SafePath, UnsafePath};
 use crate::source::Algorithm;
+use crate::verify::PlacedFaults;
+
+/// The lines of a list that say something, numbered from 1, up to as many as a folder may have files.
+/// Notes in `faults` where there are more.
+fn lines_of<'a>(text: &'a str, faults: &mut PlacedFaults) -> Vec<(usize, &'a str)> {
+    let most = MAX_ENTRIES as usize;
+    let numbered = (1..).zip(split_lines(text));
+    let mut said = numbered.filter(|(_, line): &(usize, &str)| !line.trim().is_empty());
+    let lines: Vec<_> = said.by_ref().take(most).collect();
+    if let Some((number, _)) = said.next() {
+        faults.add(number, || {
+            format!("line {number} and those behind it are not read: {most} files are the limit")
+        });
+    }
+    lines
+}
 
 /// What a manifest is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,12 +70,19 @@ pub struct Manifest {
 /// A name as a list gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedName {
-    /// The name as written, with unprintable characters escaped.
-    pub written: String,
-    /// What it means, or why it cannot be a file of the bag.
-    pub path: Result<SafePath, UnsafePath>,
+    /// The file that it means, or why it cannot be one of the bag.
+    pub path: Result<SafePath, BadName>,
     /// Whether it begins with `./`, which other tools may not take away.
     pub has_dot: bool,
+}
+
+/// A name that no file of a bag can have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadName {
+    /// The name as written, with unprintable characters escaped.
+    pub written: Box<str>,
+    /// What is wrong with it.
+    pub fault: UnsafePath,
 }
 
 /// A line of a manifest.
@@ -67,7 +91,7 @@ pub struct Line {
     /// Which line it is, from 1.
     pub number: usize,
     /// The digest in lower case.
-    pub digest: String,
+    pub digest: Box<str>,
     /// The file.
     pub file: ListedName,
     /// Whether the name stands behind a `*`, as md5sum marks binary files.
@@ -79,8 +103,10 @@ impl ListedName {
         let decoded = decode(written, version);
         let plain = decoded.trim_start_matches("./");
         Self {
-            written: written.escape_debug().to_string(),
-            path: SafePath::parse(plain),
+            path: SafePath::parse(plain).map_err(|fault| BadName {
+                written: written.escape_debug().to_string().into(),
+                fault,
+            }),
             has_dot: plain.len() != decoded.len(),
         }
     }
@@ -111,24 +137,23 @@ impl Manifest {
     /// Reads a manifest of this name from its text.
     pub fn parse(name: &str, text: &str, version: Version) -> Option<Self> {
         let (covers, algorithm) = manifest_name(name)?;
-        let mut manifest = Self {
-            name: name.to_owned(),
-            covers,
-            algorithm: Algorithm::of_name(algorithm),
-            lines: Vec::new(),
-            faults: Vec::new(),
-        };
-        for (line, number) in split_lines(text).zip(1..) {
-            if line.trim().is_empty() {
-                continue;
-            }
-            let digits = manifest.algorithm.map(Algorithm::hex_digits);
+        let mut faults = PlacedFaults::default();
+        let algorithm = Algorithm::of_name(algorithm);
+        let digits = algorithm.map(Algorithm::hex_digits);
+        let mut lines = Vec::new();
+        for (number, line) in lines_of(text, &mut faults) {
             match parse_line(line, number, digits, version) {
-                Ok(line) => manifest.lines.push(line),
-                Err(fault) => manifest.faults.push(format!("line {number} {fault}")),
+                Ok(line) => lines.push(line),
+                Err(fault) => faults.add(number, || format!("line {number} {fault}")),
             }
         }
-        Some(manifest)
+        Some(Self {
+            name: name.to_owned(),
+            covers,
+            algorithm,
+            lines,
+            faults: faults.into_ordered(),
+        })
     }
 }
 
@@ -152,7 +177,7 @@ fn parse_line(
     let plain = name.strip_prefix('*');
     Ok(Line {
         number,
-        digest: digest.to_ascii_lowercase(),
+        digest: digest.to_ascii_lowercase().into(),
         file: ListedName::parse(plain.unwrap_or(name), version),
         has_star: plain.is_some(),
     })
@@ -181,19 +206,23 @@ pub struct Fetch {
 impl Fetch {
     /// Reads the text.
     pub fn parse(text: &str, version: Version) -> Self {
-        let mut fetch = Self::default();
-        for (line, number) in split_lines(text).zip(1..) {
-            if line.trim().is_empty() {
-                continue;
-            }
+        let mut faults = PlacedFaults::default();
+        let mut lines = Vec::new();
+        for (number, line) in lines_of(text, &mut faults) {
             match parse_fetch(line, number, version) {
-                Some(line) => fetch.lines.push(line),
-                None => fetch.faults.push(format!(
-                    "line {number} is no URL, size (or `-`) and path with white space between them"
-                )),
+                Some(line) => lines.push(line),
+                None => faults.add(number, || {
+                    format!(
+                        "line {number} is no URL, size (or `-`) and path with white space between \
+                         them"
+                    )
+                }),
             }
         }
-        fetch
+        Self {
+            lines,
+            faults: faults.into_ordered(),
+        }
     }
 
     /// The files that it says where to get.
@@ -249,7 +278,7 @@ mod tests {
             ),
         ] {
             let read = only(&line, Version::V1);
-            assert_eq!(read.digest, HEX);
+            assert_eq!(&*read.digest, HEX);
             assert_eq!(read.file.path.unwrap().as_str(), path);
             assert_eq!((read.has_star, read.file.has_dot), (star, dot), "{line:?}");
         }
@@ -259,7 +288,7 @@ mod tests {
     fn manifest_names_are_decoded_as_their_version_says() {
         let path = |name: &str, version| {
             let read = only(&format!("{HEX}  {name}\n"), version).file.path;
-            read.map(|path| path.to_string())
+            read.map(|path| path.to_string()).map_err(|bad| bad.fault)
         };
         let old = Version(0, 97);
         assert_eq!(path("data/%7Ea%", Version::V1).unwrap(), "data/%7Ea%");

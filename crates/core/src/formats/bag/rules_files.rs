@@ -103,9 +103,9 @@ pub(super) fn check_digests(facts: &&BagFacts, covers: Covers, findings: &mut Fi
                 continue;
             };
             let actual = digests.hex(algorithm).unwrap_or_default();
-            if actual != line.digest {
+            if *actual != *line.digest {
                 let subject = format!("the checksum is not the one of {}", manifest.name);
-                findings.add_difference(path.as_str(), &subject, line.digest.as_str(), actual);
+                findings.add_difference(path.as_str(), &subject, &*line.digest, actual);
             }
         }
     }

@@ -62,23 +62,25 @@ fn check_name(
     covers: Covers,
     findings: &mut Findings,
 ) {
-    let written = &file.written;
-    let fault = match (&file.path, covers) {
-        (Err(fault), _) => fault.to_string(),
-        (Ok(path), Covers::Payload) if !is_payload(path.as_str()) => {
-            "it does not lie below data/".to_owned()
-        }
-        (Ok(path), Covers::Tags) if is_payload(path.as_str()) => {
-            "it belongs to the payload, which tag manifests do not list".to_owned()
-        }
-        (Ok(path), Covers::Tags)
-            if manifest_name(path.as_str()).is_some_and(|(of, _)| of == Covers::Tags) =>
-        {
-            "no tag manifest lists a tag manifest".to_owned()
-        }
-        (Ok(_), _) => return,
+    let (written, fault) = match (&file.path, covers) {
+        (Err(bad), _) => (&*bad.written, bad.fault.to_string()),
+        (Ok(path), covers) => match misplaced(path.as_str(), covers) {
+            Some(fault) => (path.as_str(), fault.to_owned()),
+            None => return,
+        },
     };
     findings.add(list, format!("line {number}: `{written}`: {fault}"));
+}
+
+/// Why a list that covers this does not list that file, if so.
+fn misplaced(path: &str, covers: Covers) -> Option<&'static str> {
+    let is_tag_manifest = manifest_name(path).is_some_and(|(of, _)| of == Covers::Tags);
+    match (covers, is_payload(path)) {
+        (Covers::Payload, false) => Some("it does not lie below data/"),
+        (Covers::Tags, true) => Some("it belongs to the payload, which tag manifests do not list"),
+        (Covers::Tags, false) if is_tag_manifest => Some("no tag manifest lists a tag manifest"),
+        _ => None,
+    }
 }
 
 /// The lines of a manifest whose file an earlier line has, each with whether the checksum differs.

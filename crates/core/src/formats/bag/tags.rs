@@ -1,5 +1,7 @@
 //! The texts at the top of a bag: bagit.txt, bag-info.txt, and how their characters are encoded.
 
+use crate::verify::PlacedFaults;
+
 /// A version of BagIt that bags are made in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u16, pub u16);
@@ -173,6 +175,7 @@ impl BagInfo {
     /// Reads the text.
     pub fn parse(text: &str) -> Self {
         let mut info = Self::default();
+        let mut faults = PlacedFaults::default();
         for (line, number) in split_lines(text).zip(1..) {
             let is_continuation = line.starts_with([' ', '\t']);
             match (line.split_once(':'), info.entries.last_mut()) {
@@ -185,12 +188,15 @@ impl BagInfo {
                     let entry = (label.trim().to_owned(), value.trim().to_owned());
                     info.entries.push(entry);
                 }
-                _ => info.faults.push(format!(
-                    "line {number} is neither `Label: value` nor indented to go on with the one \
-                     before"
-                )),
+                _ => faults.add(number, || {
+                    format!(
+                        "line {number} is neither `Label: value` nor indented to go on with the \
+                         one before"
+                    )
+                }),
             }
         }
+        info.faults = faults.into_ordered();
         info
     }
 
