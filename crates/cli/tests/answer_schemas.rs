@@ -153,7 +153,7 @@ fn answers_of_jobs_and_queues_pass_their_schemas() {
     checker.answers("job-answer", "job index text.md", 0);
     checker.answers(
         "job-answer",
-        "job symbol add @one text.md#one --slice head(5)",
+        "job symbol add @one text.md#One --slice head(5)",
         0,
     );
     checker.answers("job-answer", "job symbol show @one", 0);

@@ -82,7 +82,7 @@ impl Group {
 pub fn with_groups(line: clap::Command) -> clap::Command {
     let text = overview(&line, usize::MAX);
     line.help_template(
-        "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}\n{after-help}",
+        "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}",
     )
     .before_help(StyledStr::from(text.trim_end().to_owned()))
     .after_help("`runseal help COMMAND` explains one, with an example.")
@@ -90,10 +90,9 @@ pub fn with_groups(line: clap::Command) -> clap::Command {
 
 /// What `runseal` says when no command is named.
 pub fn short_overview(line: &clap::Command) -> String {
-    let about = line.get_about().map(ToString::to_string);
     format!(
-        "{}\n\n{}`runseal --help` lists every command; `runseal demo` shows what they are for.",
-        about.unwrap_or_default(),
+        "Evidence of what a run took in, did and produced, that others can check offline.\n\n\
+         {}`runseal --help` lists every command; `runseal demo` shows what they are for.",
         overview(line, FIRST_LINES)
     )
 }

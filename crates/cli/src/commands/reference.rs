@@ -56,7 +56,7 @@ fn write_command(text: &mut String, command: &clap::Command, depth: usize) {
     let _ = write!(text, "{} {name}\n\n", "#".repeat(depth));
     let about = command.get_long_about().or_else(|| command.get_about());
     if let Some(about) = about {
-        let _ = write!(text, "{}\n\n", prose(&about.to_string()));
+        let _ = write!(text, "{}\n\n", prose(&sentence(&about.to_string())));
     }
     let below = || {
         let visible = |sub: &&clap::Command| !sub.is_hide_set() && sub.get_name() != "help";
@@ -148,7 +148,7 @@ fn spelling(arg: &clap::Arg) -> String {
 /// What an argument means, with the values it takes and the one that it has by default.
 fn explanation(arg: &clap::Arg) -> String {
     let help = arg.get_long_help().or_else(|| arg.get_help());
-    let mut text = help.map(ToString::to_string).unwrap_or_default();
+    let mut text = sentence(&help.map(ToString::to_string).unwrap_or_default());
     let takes_value = arg
         .get_num_args()
         .is_none_or(|count| count.max_values() > 0);
@@ -180,6 +180,9 @@ fn explanation(arg: &clap::Arg) -> String {
 fn write_example(text: &mut String, after: &str) {
     let mut lines = after.lines().peekable();
     while let Some(line) = lines.next() {
+        if line.trim().is_empty() {
+            continue;
+        }
         if !line.starts_with("  ") {
             let _ = write!(text, "{}\n\n", prose(line));
             continue;
@@ -189,6 +192,15 @@ fn write_example(text: &mut String, after: &str) {
             block.push(next.trim());
         }
         let _ = write!(text, "```text\n{}\n```\n\n", block.join("\n"));
+    }
+}
+
+/// A text with the full stop that clap takes from the end of short ones.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    match text.ends_with(['.', '!', '?', ':']) || text.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text}."),
     }
 }
 
