@@ -210,8 +210,11 @@ pub fn invocations(script: &str) -> Vec<Vec<String>> {
                 continue;
             }
             let rest = words[at + 1..].iter();
-            let end =
-                |word: &&&str| !matches!(**word, "|" | "||" | "&&" | "&" | ";" | ">" | "--" | "#");
+            // What a quotation with blanks holds is for another program.
+            let end = |word: &&&str| {
+                let opens = word.starts_with('\'') && !word[1..].ends_with('\'');
+                !opens && !matches!(**word, "|" | "||" | "&&" | "&" | ";" | ">" | "--" | "#")
+            };
             let rest = rest.take_while(end).map(|word| (*word).to_owned());
             found.push(rest.collect());
         }
