@@ -10,7 +10,7 @@ use runseal_core::verify::{Outcome, Surface};
 use super::commands;
 use crate::error::CliError;
 
-/// Write what is in a bundle or recording in the formats of other tools.
+/// Write it in the formats of other tools.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
