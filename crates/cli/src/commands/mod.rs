@@ -12,7 +12,6 @@ mod demo;
 mod diff;
 mod engine;
 mod evidence;
-#[cfg(feature = "net")]
 mod export;
 mod groups;
 mod hash;
@@ -169,7 +168,6 @@ commands! {
         Proxy(proxy) => proxy::Args::surface,
         #[cfg(feature = "net")]
         Mcp(mcp) => mcp::Args::surface,
-        #[cfg(feature = "net")]
         Export(export) => export::Args::surface,
         Rules(rules),
         Schema(schema),

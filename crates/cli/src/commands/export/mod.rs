@@ -1,6 +1,9 @@
 //! `runseal export`: what neighbours read.
 
+#[cfg(feature = "net")]
 mod otel;
+mod ro_crate;
+mod slsa;
 
 use runseal_core::verify::{Outcome, Surface};
 
@@ -17,6 +20,9 @@ pub struct Args {
 commands! {
     /// The formats.
     enum ExportCommand {
+        RoCrate(ro_crate),
+        Slsa(slsa),
+        #[cfg(feature = "net")]
         Otel(otel),
     }
 }
