@@ -336,7 +336,7 @@ fn add(folder: &Path) {
             .arg(&runs),
     );
     let server = Server::start("127.0.0.1", "");
-    let mut contenders: Vec<Box<dyn FnMut()>> = vec![
+    let mut contenders: Vec<Box<dyn FnMut() + '_>> = vec![
         Box::new(|| {
             let path = fresh("added.db");
             succeed(

@@ -313,10 +313,10 @@ CREATE TABLE catalog_runs(
     time text COLLATE "C" NOT NULL,
     left_out bigint NOT NULL,
     words tsvector NOT NULL);
-CREATE INDEX catalog_runs_in_order ON catalog_runs(time DESC, digest);
-CREATE INDEX catalog_runs_by_engine ON catalog_runs(engine);
-CREATE INDEX catalog_runs_by_format ON catalog_runs(format);
-CREATE INDEX catalog_runs_by_outcome ON catalog_runs(outcome);
+CREATE INDEX catalog_runs_in_order ON catalog_runs(time DESC, digest) INCLUDE (run);
+CREATE INDEX catalog_runs_by_engine ON catalog_runs(engine, run);
+CREATE INDEX catalog_runs_by_format ON catalog_runs(format, run);
+CREATE INDEX catalog_runs_by_outcome ON catalog_runs(outcome, run);
 CREATE INDEX catalog_runs_by_words ON catalog_runs USING gin(words);
 CREATE TABLE catalog_values(
     run bigint NOT NULL REFERENCES catalog_runs ON DELETE CASCADE,

@@ -15,6 +15,7 @@ pub mod compare;
 mod entry;
 pub mod filter;
 mod name;
+pub mod select;
 pub mod sql;
 pub mod sqlite;
 pub mod words;

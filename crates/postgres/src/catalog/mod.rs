@@ -1,8 +1,7 @@
 //! The catalogue on the server.
 //!
-//! A filter becomes one statement: its tests stand in it as conditions and as sets of runs, and the
-//! planner, who knows how many rows each has, decides where to begin. Entries are fetched by pages of
-//! runs, so that nothing is held on the server between them.
+//! Filters are answered as `runseal_engine::catalog::select` has it, each set of runs as one value on
+//! the wire. Entries are fetched by pages of runs, so that nothing is held on the server between them.
 
 mod read;
 mod write;
@@ -69,7 +68,7 @@ impl CatalogReader for PostgresCatalog {
     fn visit(&self, query: &Query, see: &mut dyn FnMut(Entry) -> bool) -> Result<(), CatalogError> {
         let runs = self
             .connection
-            .run(|client, _| read::select(client, query))?;
+            .run(|client, _| read::select_runs(client, query))?;
         for page in runs.chunks(PAGE) {
             let entries = self
                 .connection

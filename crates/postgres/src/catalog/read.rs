@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use postgres::types::{ToSql, Type};
-use postgres::{Client, GenericClient, Row};
+use postgres::{Client, GenericClient, IsolationLevel, Row, Transaction};
 use runseal_core::digest::Digest;
-use runseal_engine::catalog::sql::{Bound, Shape, SqlDialect, SqlText, add_test, digest_range};
-use runseal_engine::catalog::{Entry, Filter, Query, Scalar, Sighting, ValueName};
+use runseal_engine::catalog::select::{RunSet, RunTables, select};
+use runseal_engine::catalog::sql::{Bound, SqlDialect, SqlText, digest_range};
+use runseal_engine::catalog::{Entry, Query, Scalar, Sighting, ValueName};
 use runseal_engine::store::StoreError;
 
 use crate::error::Trouble;
+
+/// A quarter of the runs that are looked at first, in order, at the most.
+const FIRST_LOOK: usize = 1000;
 
 /// A parameter and its type.
 type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -24,62 +28,77 @@ fn parameters(bound: &[Bound]) -> Vec<Parameter<'_>> {
 }
 
 /// The runs that a query is about, in order and up to its limit.
-pub(super) fn select(client: &mut Client, query: &Query) -> Result<Vec<i64>, Trouble> {
-    let mut sql = SqlText::new(SqlDialect::Postgres);
-    sql.push("SELECT r.run FROM catalog_runs r WHERE true");
-    if let Some(filter) = &query.filter {
-        sql.push(" AND (");
-        add_filter(&mut sql, filter);
-        sql.push(")");
-    }
-    if !query.words.is_empty() {
-        // Words hold letters and digits only, so quotes around them are enough.
-        let asked: Vec<_> = query
-            .words
-            .iter()
-            .map(|word| format!("'{word}':*"))
-            .collect();
-        sql.push(" AND r.words @@ CAST(");
-        sql.bind(Bound::Text(asked.join(" & ")))
-            .push(" AS tsquery)");
-    }
-    sql.push(" ORDER BY r.time DESC, r.digest");
-    if let Some(limit) = query.limit {
-        sql.push(&format!(" LIMIT {limit}"));
-    }
-    let mut transaction = client.transaction()?;
+pub(super) fn select_runs(client: &mut Client, query: &Query) -> Result<Vec<i64>, Trouble> {
+    let mut transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()?;
     // Compiling a statement takes longer than any of these runs.
     transaction.batch_execute("SET LOCAL jit = off")?;
-    let rows = transaction.query_typed(&sql.text, &parameters(&sql.bound))?;
+    let runs = select(&mut Tables(&mut transaction), query)?;
     transaction.commit()?;
-    Ok(rows.iter().map(|row| row.get(0)).collect())
+    Ok(runs)
 }
 
-fn add_filter(sql: &mut SqlText, filter: &Filter) {
-    let join = |sql: &mut SqlText, parts: &[Filter], word: &str| {
-        for (at, part) in parts.iter().enumerate() {
-            sql.push(if at == 0 { "(" } else { word });
-            add_filter(sql, part);
+/// The tables as one transaction sees them.
+struct Tables<'a, 'b>(&'a mut Transaction<'b>);
+
+impl Tables<'_, '_> {
+    /// The numbers that a query gives, in its order. One array is much less on the wire than rows.
+    fn numbers(&mut self, query: &str, bound: &[Bound]) -> Result<Vec<i64>, Trouble> {
+        let query = format!("SELECT COALESCE(array_agg(run), '{{}}') FROM ({query}) AS asked");
+        let row = self.0.query_typed_one(&query, &parameters(bound))?;
+        Ok(row.get(0))
+    }
+}
+
+impl RunTables for Tables<'_, '_> {
+    type Error = Trouble;
+
+    const DIALECT: SqlDialect = SqlDialect::Postgres;
+
+    fn runs_of(&mut self, query: &SqlText) -> Result<RunSet, Trouble> {
+        let numbers = self.numbers(&query.text, &query.bound)?;
+        Ok(numbers.into_iter().collect())
+    }
+
+    fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, Trouble> {
+        // Words hold letters and digits only, so quotes around them are enough.
+        let asked: Vec<_> = words.iter().map(|word| format!("'{word}':*")).collect();
+        let mut query = SqlText::new(Self::DIALECT);
+        query.push("SELECT run FROM catalog_runs WHERE words @@ CAST(");
+        query
+            .bind(Bound::Text(asked.join(" & ")))
+            .push(" AS tsquery)");
+        self.runs_of(&query)
+    }
+
+    fn put_in_order(&mut self, runs: &RunSet) -> Result<Vec<i64>, Trouble> {
+        let runs: Vec<i64> = runs.runs().collect();
+        let rows = self.0.query_typed(
+            "SELECT run FROM catalog_runs WHERE run = ANY($1) ORDER BY time DESC, digest",
+            &[(&runs, Type::INT8_ARRAY)],
+        )?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    fn pick_in_order(&mut self, set: Option<&RunSet>, limit: usize) -> Result<Vec<i64>, Trouble> {
+        // Mostly the first few thousand hold enough; else all of them are looked at.
+        for most in [limit.clamp(1, FIRST_LOOK) * 4, usize::MAX] {
+            let mut query = "SELECT run FROM catalog_runs ORDER BY time DESC, digest".to_owned();
+            if most < usize::MAX {
+                query.push_str(&format!(" LIMIT {most}"));
+            }
+            let ordered = self.numbers(&query, &[])?;
+            let is_all = ordered.len() < most;
+            let in_set = |run: &i64| set.is_none_or(|set| set.contains(*run));
+            let picked: Vec<i64> = ordered.into_iter().filter(in_set).take(limit).collect();
+            if is_all || picked.len() >= limit {
+                return Ok(picked);
+            }
         }
-        sql.push(if parts.is_empty() { "true" } else { ")" });
-    };
-    match filter {
-        Filter::All(parts) => join(sql, parts, " AND "),
-        Filter::Any(parts) => join(sql, parts, " OR "),
-        Filter::Not(part) => {
-            sql.push("NOT (");
-            add_filter(sql, part);
-            sql.push(")");
-        }
-        Filter::Test(test) => {
-            let begin = sql.text.len();
-            let (open, close) = match add_test(sql, test) {
-                Shape::Condition => ("(", ")"),
-                Shape::Query => ("r.run IN (", ")"),
-            };
-            sql.text.insert_str(begin, open);
-            sql.push(close);
-        }
+        Ok(Vec::new())
     }
 }
 
@@ -87,7 +106,7 @@ fn add_filter(sql: &mut SqlText, filter: &Filter) {
 pub(super) fn entries(client: &mut Client, runs: &[i64]) -> Result<Vec<Entry>, Trouble> {
     let mut transaction = client
         .build_transaction()
-        .isolation_level(postgres::IsolationLevel::RepeatableRead)
+        .isolation_level(IsolationLevel::RepeatableRead)
         .read_only(true)
         .start()?;
     let entries = read_entries(&mut transaction, runs)?;

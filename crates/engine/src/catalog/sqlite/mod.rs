@@ -1,9 +1,7 @@
 //! A catalogue in one SQLite file, for the programs of one machine.
 //!
 //! [`SqliteCatalogReader`] looks and never changes the file, [`SqliteCatalog`] also writes, one batch a
-//! transaction. A filter is answered by sets: each of its tests is one query for numbers of runs, and
-//! what `and`, `or` and `not` make of them is worked out here. So every test goes through an index,
-//! and no choice of the planner's decides how long it takes.
+//! transaction. Others look while one writes; writers wait for each other.
 
 mod read;
 mod schema;
@@ -52,10 +50,7 @@ impl SqliteCatalogReader {
     pub fn open(path: &Path) -> Result<Self, CatalogError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Self::connect(path, flags)?;
-        match check_version(&connection, path)? {
-            0 => Err(CatalogError::Foreign(path.to_owned())),
-            _ => Ok(Self { connection }),
-        }
+        Ok(Self { connection })
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, CatalogError> {
@@ -65,8 +60,13 @@ impl SqliteCatalogReader {
         }
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY_WAIT)?;
-        connection.pragma_update(None, "cache_size", PAGES_KIB)?;
         connection.set_prepared_statement_cache_capacity(64);
+        // Looked at before anything is asked or changed: a file of somebody else's stays as it is.
+        let version = check_version(&connection, path)?;
+        if version == 0 && !may_create {
+            return Err(CatalogError::Foreign(path.to_owned()));
+        }
+        connection.pragma_update(None, "cache_size", PAGES_KIB)?;
         Ok(connection)
     }
 }
@@ -98,8 +98,6 @@ impl SqliteCatalog {
     fn connect(path: &Path, extra: OpenFlags) -> Result<Self, CatalogError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = SqliteCatalogReader::connect(path, flags | extra)?;
-        // Looked at before anything is changed: a file of somebody else's stays as it is.
-        check_version(&connection, path)?;
         // WAL lets others look while a batch is written. NORMAL keeps the file whole through any
         // crash; what a power cut may take back is the last batches, which can be added again.
         connection.pragma_update(None, "journal_mode", "WAL")?;

@@ -4,6 +4,7 @@ use runseal_core::digest::Digest;
 use rusqlite::{Row, params};
 
 use super::{SqliteCatalog, SqliteCatalogReader};
+use crate::catalog::select::select;
 use crate::catalog::sql::digest_range;
 use crate::catalog::{CatalogError, CatalogReader, Entry, Query, Scalar, Sighting, ValueName};
 
@@ -82,7 +83,8 @@ impl CatalogReader for SqliteCatalogReader {
     fn visit(&self, query: &Query, see: &mut dyn FnMut(Entry) -> bool) -> Result<(), CatalogError> {
         // One look at one state of the file, whatever others write meanwhile.
         let transaction = self.connection.unchecked_transaction()?;
-        for run in self.select(query)? {
+        let mut tables = self;
+        for run in select(&mut tables, query)? {
             if let Some(entry) = self.entry(run)?
                 && !see(entry)
             {
