@@ -23,6 +23,8 @@ use crate::survey::{LocalFiles, Noted, Onlooker, SurveyOptions, Tally, survey_pa
 
 /// Units of one transaction.
 const BATCH: usize = 500;
+/// Bytes of a place; an index of PostgreSQL's has no room for more.
+const LONGEST_PLACE: usize = 2000;
 /// Units that were judged and wait for the writer.
 const WAITING: usize = 2 * BATCH;
 
@@ -232,6 +234,10 @@ impl Onlooker for Collector<'_> {
             && self.faulty_archives().contains(archive)
         {
             self.refuse(place, "the archive that it stands in is not valid");
+            return;
+        }
+        if place.len() > LONGEST_PLACE {
+            self.refuse(place, "its place is longer than 2,000 bytes");
             return;
         }
         let described = noted
