@@ -14,7 +14,7 @@ use super::redact::redact_error;
 use crate::error::CliError;
 use crate::ui;
 
-/// Put disclosed values into a new copy: only what was sealed there is accepted.
+/// Put disclosed values back; only what was sealed is accepted.
 ///
 /// VALUES is what `runseal redact --disclose` writes. No seed is needed.
 ///

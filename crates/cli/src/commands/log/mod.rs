@@ -28,7 +28,7 @@ use super::job::place::store_error;
 use crate::error::CliError;
 use crate::loaded::load_error;
 
-/// Keep a log that shows when something is missing: append, prove, verify, audit (docs/log.md).
+/// Keep an append-only log that shows when something is missing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
