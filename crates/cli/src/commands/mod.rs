@@ -6,6 +6,7 @@
 mod assess;
 mod bundle;
 mod canon;
+mod catalog;
 mod clarify;
 mod completions;
 mod demo;
@@ -153,6 +154,7 @@ commands! {
         Ledger(ledger) => |_| Surface::Format(Format::Ledger),
         Job(job) => job::Args::surface,
         Queue(queue) => queue::Args::surface,
+        Catalog(catalog) => catalog::Args::surface,
         Work(work),
         Receipt(receipt) => receipt::Args::surface,
         Keygen(keygen),

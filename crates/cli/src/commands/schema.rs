@@ -12,10 +12,11 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 50] = schemas![
+static SCHEMAS: [(&str, &str); 51] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
+    "catalog-answer",
     "context-bundle",
     "coupling-rules",
     "diff-answer",
