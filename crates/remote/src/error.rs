@@ -115,6 +115,26 @@ pub enum RemoteError {
     /// The server could not be spoken to.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// A run that holds something which cannot be kept elsewhere.
+    #[error("`{path}` cannot be kept elsewhere: {problem}")]
+    Unfit {
+        /// The run.
+        path: String,
+        /// What it holds.
+        problem: String,
+    },
+    /// Something is at the place that a run is to be brought to.
+    #[error("`{path}` exists already and is never overwritten")]
+    Occupied {
+        /// The place.
+        path: String,
+    },
+    /// Another process brings the same run to the same place.
+    #[error("another process is at work in `{path}`")]
+    Busy {
+        /// The folder that it has.
+        path: String,
+    },
     /// A file of this machine could not be read or written.
     #[error("`{path}` could not be used")]
     Local {
@@ -127,6 +147,17 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
+    /// The error that reading a remote place failed with; itself where it was one of these.
+    pub fn from_io(error: io::Error, place: &str) -> Self {
+        match error.downcast::<Self>() {
+            Ok(remote) => remote,
+            Err(source) => Self::Local {
+                path: place.to_owned(),
+                source,
+            },
+        }
+    }
+
     /// The code that people are shown before the message.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -144,6 +175,9 @@ impl RemoteError {
             Self::Protocol { .. } => "PROTOCOL",
             Self::Refused { .. } => "REFUSED",
             Self::Http(error) => error.code(),
+            Self::Unfit { .. } => "UNFIT",
+            Self::Occupied { .. } => "EXISTS",
+            Self::Busy { .. } => "BUSY",
             Self::Local { .. } => "IO",
         }
     }
@@ -164,6 +198,9 @@ impl RemoteError {
             Self::Full { .. } => Some("nothing became visible; free some space and try again"),
             Self::Taken { .. } => Some("what is sealed is never replaced; choose another name"),
             Self::Corrupt { .. } => Some("it cannot be trusted; get it from another copy"),
+            Self::Unfit { .. } => Some("`runseal verify` says more about it"),
+            Self::Occupied { .. } => Some("choose another place, or take away what is there"),
+            Self::Busy { .. } => Some("wait until it has ended"),
             Self::Protocol { .. } | Self::Refused { .. } | Self::Local { .. } => None,
             Self::Http(error) => error.hint(),
         }

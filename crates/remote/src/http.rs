@@ -277,6 +277,12 @@ impl Response {
         self.body
     }
 
+    /// Reads what there is of a body that nobody wants, so that the connection can be used again.
+    pub fn discard(self) {
+        // Where it is longer, or breaks off, the next request gets another connection.
+        let _ = io::copy(&mut self.body.take(BUFFER as u64), &mut io::sink());
+    }
+
     /// The whole body.
     ///
     /// # Errors

@@ -9,8 +9,14 @@
 //! Nothing that verifies a local path calls this crate, and it opens no socket before it is asked
 //! for a remote one.
 
+pub mod blobs;
 pub mod error;
 pub mod http;
+pub mod landing;
+pub mod manifest;
 pub mod oci;
+mod parallel;
+pub mod place;
+pub mod s3;
 
 pub use error::RemoteError;
