@@ -100,12 +100,14 @@ impl RunManifest {
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         let document = parse_document(bytes, &ReadOptions::default())
             .map_err(|error| ManifestError::Json(error.to_string()))?;
-        let [format, files, folders] = document.root().fields(["format", "files", "empty_folders"]);
-        if format.and_then(|node| node.as_str()).as_deref() != Some(FORMAT) {
+        let root = document.root();
+        let format = root.get("format").and_then(|node| node.as_str());
+        if format.as_deref() != Some(FORMAT) {
             return Err(ManifestError::Format);
         }
-        let files = files.and_then(|node| node.as_array());
+        let files = root.get("files").and_then(|node| node.as_array());
         let files = files.ok_or(ManifestError::Member("files"))?;
+        let folders = root.get("empty_folders");
         let folders = folders.and_then(|node| node.as_array());
         let folders = folders.ok_or(ManifestError::Member("empty_folders"))?;
         if (files.len() + folders.len()) as u64 > MAX_ENTRIES {
