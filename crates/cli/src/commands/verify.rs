@@ -8,11 +8,12 @@ use runseal_core::verify::answer::{render_survey_json, render_survey_junit, rend
 use runseal_core::verify::{Demands, Outcome, SignatureDemand};
 use runseal_engine::input::Input;
 use runseal_engine::signing::{AskedLog, SignatureJudge, TrustQuestion};
-use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths_seen};
+use runseal_engine::survey::{SurveyOptions, Tally, survey_files_seen};
 use runseal_report::terminal::render_survey_human;
 
 use super::log::{LogPlace, PolicyArgs};
 use crate::error::CliError;
+use crate::places::files_for;
 use crate::progress::with_progress;
 use crate::signing::TrustArgs;
 use crate::ui;
@@ -136,9 +137,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         log: log.as_ref().map(|log| log as &dyn AskedLog),
         ..trust.question()
     };
-    let judge = SignatureJudge::new(&LocalFiles, question, options.level);
+    let files = files_for(args.paths.iter().map(PathBuf::as_path));
+    let judge = SignatureJudge::new(files, question, options.level);
     let survey = with_progress(&tally, || {
-        survey_paths_seen(&args.paths, options, &tally, &judge)
+        survey_files_seen(files, &args.paths, options, &tally, &judge)
     });
     let demand = SignatureDemand {
         signed: args.require_signed,
