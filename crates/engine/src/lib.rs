@@ -21,6 +21,7 @@ pub mod programs;
 pub mod queue;
 pub mod record;
 pub mod redact;
+pub mod ro_crate;
 pub mod run;
 pub mod signing;
 pub mod staging;

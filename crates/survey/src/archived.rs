@@ -5,7 +5,7 @@ use std::path::Path;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::definition::{
-    Beside, Claim, FolderNames, Identity, Judgement, SourceFiles,
+    Beside, Claim, FolderNames, Identity, Judgement, SourceFiles, definition,
 };
 use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
 use runseal_core::source::EntryKind;
@@ -172,9 +172,9 @@ pub(super) fn faults_of(
         if !is_in(within) {
             continue;
         }
-        use Format::{JobBundle, Pack, RunBundle};
+        use Format::{Bag, JobBundle, Pack, RunBundle};
         let is_named_by_rules = bundles.iter().any(|(folder, format)| {
-            is_in(folder) && matches!(format, JobBundle | Pack | RunBundle)
+            is_in(folder) && matches!(format, Bag | JobBundle | Pack | RunBundle)
         });
         if !is_named_by_rules {
             faults.push(ArchiveFault {
@@ -294,6 +294,12 @@ impl Search<'_> {
                     self.noted = self.noted.take().or(noted);
                     self.results.results.push(result);
                     self.bundles.push((folder, format));
+                    if !definition(format).is_whole() {
+                        for name in &listed.candidates {
+                            self.judge_document(name);
+                        }
+                        waiting.extend(listed.folders);
+                    }
                 }
                 Detected::Several(formats) => {
                     let message = name_several(&formats);

@@ -16,6 +16,7 @@ use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 use super::archived::{judge_archive, judge_in_archive};
 use super::inside::InsidePath;
 use super::schema::LocalTools;
+use super::walk::folder_of_list;
 use super::witness::{Noted, Onlooker, WitnessSource};
 use super::{
     Files, FolderFiles, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain,
@@ -105,6 +106,16 @@ impl Judge<'_> {
                 None,
             )
         };
+        if let Some(folder) = folder_of_list(self.files, path) {
+            let (result, _) = self.judge_folder(folder, Format::Checksums);
+            return self.one_result(
+                Checked {
+                    path: name,
+                    ..result
+                },
+                None,
+            );
+        }
         match self.files.judge_archive(path) {
             Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
             Ok(None) => {}

@@ -11,7 +11,8 @@ use runseal_core::formats::Format;
 use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
-    ContentFact, Entry, EntryKind, EntryName, Got, Seen, Source, SourceError, Want,
+    Algorithms, ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, Seen, Source,
+    SourceError, Want,
 };
 use runseal_core::verify::Checked;
 
@@ -220,6 +221,12 @@ impl Source for WitnessSource<'_> {
         self.inner.do_both(first, second);
     }
 
+    fn digests(&self, path: &SafePath, wanted: Algorithms) -> Result<FileDigests, SourceError> {
+        let digests = self.inner.digests(path, wanted)?;
+        self.note(path, None, Some(digests.sha256));
+        Ok(digests)
+    }
+
     fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
         let chunks = self.inner.chunks(path)?;
         self.note(path, None, Some(chunks.sha256));
@@ -231,6 +238,9 @@ impl Source for WitnessSource<'_> {
             match &seen {
                 Ok(Got::Whole(bytes)) => self.note(&files[at].0, Some(bytes), None),
                 Ok(Got::Fact(fact)) => self.note(&files[at].0, None, Some(fact.sha256)),
+                Ok(Got::Digests(digests)) => {
+                    self.note(&files[at].0, None, Some(digests.sha256));
+                }
                 Err(_) => {}
             }
             see(at, seen);

@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::ui;
 use crate::verdict;
 
-/// Work with engines: programs with contracts whose runs can be sealed and replayed.
+/// Make, check and run engines: programs with contracts.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

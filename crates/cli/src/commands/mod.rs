@@ -12,8 +12,8 @@ mod demo;
 mod diff;
 mod engine;
 mod evidence;
-#[cfg(feature = "net")]
 mod export;
+mod groups;
 mod hash;
 mod inspect;
 mod job;
@@ -44,6 +44,7 @@ mod record;
 mod record_error;
 mod record_variables;
 mod redact;
+mod reference;
 mod replay;
 mod replay_intent;
 mod replay_pack;
@@ -177,7 +178,6 @@ commands! {
         Proxy(proxy) => proxy::Args::surface,
         #[cfg(feature = "net")]
         Mcp(mcp) => mcp::Args::surface,
-        #[cfg(feature = "net")]
         Export(export) => export::Args::surface,
         Rules(rules),
         Schema(schema),
@@ -196,7 +196,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     let arguments: Vec<_> = arguments.collect();
     let line = match CommandLine::try_parse_from(&arguments) {
         Ok(line) => line,
-        Err(error) => return refuse(&error, &named_commands(&arguments)),
+        Err(error) => return refuse(&error, &arguments),
     };
     ui::set_quiet(line.quiet);
     let surface = line.command.surface();
@@ -227,8 +227,9 @@ fn named_commands(arguments: &[OsString]) -> Vec<String> {
     names
 }
 
-/// Shows help and the version as clap has them, and words usage errors as ours.
-fn refuse(error: &clap::Error, named: &[String]) -> u8 {
+/// Shows help with commands in groups and the version as clap has it, and words usage errors as ours.
+fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
+    let named = &named_commands(arguments);
     let surface = match named.first().map(String::as_str) {
         Some("pack") => Surface::Format(Format::Pack),
         Some("verify") => Surface::Verify,
@@ -236,9 +237,15 @@ fn refuse(error: &clap::Error, named: &[String]) -> u8 {
     };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Groups take a walk over all commands, which only those who ask for help should pay for.
+            let line = groups::with_groups(command_line());
+            let again = line.try_get_matches_from(arguments).err();
             // A closed standard output is nobody's loss here.
-            let _ = error.print();
+            let _ = again.as_ref().unwrap_or(error).print();
             return exit_code(surface, Outcome::Valid);
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if named.is_empty() => {
+            ui::tell(&groups::short_overview(&command_line()));
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();

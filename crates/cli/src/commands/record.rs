@@ -27,7 +27,7 @@ use crate::ui;
 /// Bytes of standard input that are read at the most.
 const LARGEST_STDIN: u64 = 512 << 20;
 
-/// Run any command and seal it as a run bundle: what it read, wrote and printed.
+/// Run any command and seal what it read, wrote and printed.
 ///
 /// The command runs as it stands in the current folder, which it sees at its own path and can
 /// write to; what it writes becomes artifacts of the bundle and, without --apply, nothing else.

@@ -24,7 +24,7 @@ use crate::ui;
 /// Why something is withheld where nobody says.
 const NO_REASON: &str = "withheld by its holder";
 
-/// Make a copy of a run bundle from which values or files are withheld; the copy still verifies.
+/// Make a copy that withholds values or files and still verifies.
 ///
 /// The bundle was sealed with --redactable. PLACE is a file (`artifacts/log.txt`), or a value in a
 /// JSON document by its pointer (`RUN_INPUT.json#/context/name`); `*`, `**` and `?` are patterns in

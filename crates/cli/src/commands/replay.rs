@@ -32,8 +32,9 @@ use crate::signing::OpenTrust;
 use crate::ui;
 use crate::verdict;
 
-/// Do it again and compare: a run bundle, a job bundle and a pack by themselves, a context bundle with
-/// its intent.
+/// Do it again and compare.
+///
+/// A run bundle, a job bundle and a pack need nothing else; a context bundle needs its intent.
 ///
 /// REPRODUCED: it was executed again, and everything is as it was. RE-DERIVED: nothing was executed, but what follows from the
 /// intent still does. DIVERGED: something is other than it was.

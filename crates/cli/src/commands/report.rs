@@ -25,10 +25,10 @@ use crate::signing::{OpenTrust, TrustArgs};
 use crate::ui;
 use crate::verdict::LevelArgs;
 
-/// Write a self-contained HTML page: is it intact, signed, trusted, how did the run end; what was asked,
-/// done and came out; what that proves; every rule, file and hash.
+/// Write a self-contained HTML page, or a site of many.
 ///
-/// The page fetches nothing and opens from disk. It says all there is without its small script, which
+/// It says whether the thing is intact, signed and trusted, and how the run ended; what was asked, what was done
+/// and what came out; what that proves; and every rule, file and hash. The page fetches nothing and opens from disk. It says all there is without its small script, which
 /// only filters, copies and unfolds. With --embed it also carries what it is about and the verifier, and checks
 /// itself again at a click. With --recursive everything below PATH gets a page, and the folder
 /// an index with filters and two runs side by side. Exit 0: it was written, whatever the verdict. Exit

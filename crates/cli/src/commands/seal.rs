@@ -21,7 +21,9 @@ use crate::places::Outgoing;
 use crate::ui;
 use crate::verdict;
 
-/// Seal a run whose output was produced elsewhere: everything is checked, nothing is executed.
+/// Seal a run whose output was produced elsewhere.
+///
+/// Everything is checked, nothing is executed.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal seal examples/engines/resonance-sweep input.json output.json --out RUN_BUNDLE"

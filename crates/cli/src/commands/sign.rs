@@ -31,7 +31,7 @@ use crate::places::{files_for, write_beside};
 use crate::signing::{KeyArgs, OpenKey, before_1970, sign_error};
 use crate::ui;
 
-/// Sign anything that `verify` knows: say with a key that you made, reviewed or approved it.
+/// Sign it: say with a key that you made, reviewed or approved it.
 ///
 /// Writes a DSSE envelope around an in-toto statement beside PATH, as `<PATH>.intoto.jsonl`; a
 /// signature that is there stays, and the new one says that it follows it. What is signed is not

@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::places::{Outgoing, bring_here, files_for, write_beside};
 use crate::ui;
 
-/// Put disclosed values into a new copy: only what was sealed there is accepted.
+/// Put disclosed values back; only what was sealed is accepted.
 ///
 /// VALUES is what `runseal redact --disclose` writes. No seed is needed.
 ///

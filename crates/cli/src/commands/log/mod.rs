@@ -29,7 +29,7 @@ use crate::error::CliError;
 use crate::loaded::load_error;
 use crate::places::files_for;
 
-/// Keep a log that shows when something is missing: append, prove, verify, audit (docs/log.md).
+/// Keep an append-only log that shows when something is missing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
