@@ -6,6 +6,7 @@
 mod assess;
 mod bundle;
 mod canon;
+mod catalog;
 mod clarify;
 mod completions;
 mod demo;
@@ -159,6 +160,7 @@ commands! {
         Ledger(ledger) => |_| Surface::Format(Format::Ledger),
         Job(job) => job::Args::surface,
         Queue(queue) => queue::Args::surface,
+        Catalog(catalog) => catalog::Args::surface,
         Work(work),
         Receipt(receipt) => receipt::Args::surface,
         Keygen(keygen),

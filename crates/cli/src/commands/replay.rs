@@ -37,7 +37,7 @@ use crate::verdict;
 /// A run bundle, a job bundle and a pack need nothing else; a context bundle needs its intent.
 ///
 /// REPRODUCED: it was executed again, and everything is as it was. RE-DERIVED: nothing was executed, but what follows from the
-/// intent still does. DIVERGED: something is other than it was.
+/// intent still does. DIVERGED: something differs.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal replay RUN_BUNDLE/run_1\n  runseal replay run_1.zip --times 3 --same-environment\n  \

@@ -21,18 +21,17 @@ use crate::verdict::LevelArgs;
 
 /// Verify anything: finds out what each PATH is and verifies it.
 ///
-/// Known are the context bundle, proposal, pack, job bundle, run bundle, receipt, patch set, model
-/// recording, runner record, evidence, ledger and engine; as a folder, as a file, and inside a
-/// .tar, .tar.gz, .tar.zst or .zip, which is not unpacked. The content decides
-/// what it is. A PATH that is none of these itself is searched below; what is found and cannot be
-/// checked is named. Nothing found is never a success.
+/// It knows every format of docs/formats, as a folder, as a file, and inside a .tar, .tar.gz,
+/// .tar.zst or .zip, which is not unpacked. The content decides what it is. A PATH that is not
+/// evidence itself is searched; what is found and cannot be checked is named. Finding nothing is
+/// never a success.
 ///
-/// Checked is what the documents demand, and whether all that can be computed again or is said
-/// twice agrees. --strict adds the stored form, --lenient checks the documents' demands alone.
+/// It checks what the documents demand, and that everything which can be recomputed or is stated
+/// twice agrees. --strict adds the stored form; --lenient checks the documents' demands alone.
 ///
-/// Says three things of each: whether it is intact (the rules), whether it is signed (beside it, as
+/// It says three things of each: whether it is intact (the rules), whether it is signed (beside it, as
 /// `runseal sign` writes it, or by cosign, ssh-keygen or minisign), and with --trust whether a
-/// policy trusts who signed. Unsigned is no fault unless it is demanded.
+/// policy trusts who signed. Being unsigned is not a fault unless a signature is demanded.
 ///
 /// Exit 0: everything valid. Exit 1: something invalid, missing though expected, or not signed or
 /// trusted though demanded. Exit 2: something could not be read, or nothing was found. Exit 3: the
@@ -50,7 +49,7 @@ pub struct Args {
     recursive: bool,
     #[command(flatten)]
     level: LevelArgs,
-    /// A file of paths, ids or formats that must be there, one a line; a missing one is exit 1.
+    /// A file of paths, ids or formats that must be there, one per line; a missing one is exit 1.
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
     /// Something of this format must be there; may be given several times.

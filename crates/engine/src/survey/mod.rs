@@ -1,6 +1,7 @@
 //! One verification for everything, over the files of this machine and on its threads. What is found
 //! and how it is judged is decided in `runseal-survey`.
 
+mod digest;
 mod local;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use runseal_core::source::SourceError;
 use runseal_core::verify::{Finding, Survey};
 use runseal_survey::{Crew, Files, Nobody, Take, Unit, UnitResults, add_results};
 
+pub use digest::compute_content_digest;
 pub use local::LocalFiles;
 pub use runseal_survey::{
     FolderFiles, Noted, Onlooker, SurveyOptions, Tally, find_in_archive, name_several,
