@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use runseal_testkit::cli::Bench;
-use runseal_testkit::{isolation, project_root};
+use runseal_testkit::{folders_in, isolation, project_root};
 use schema_support::{Schemas, texts};
 use serde_json::Value;
 
@@ -150,6 +150,58 @@ fn answers_of_checking_and_signing_pass_their_schemas() {
     let replay = "replay demo/good/bundle.json --intent demo/intent.json --format json";
     checker.answers("replay-answer", replay, 0);
     checker.answers("receipt", "job replay demo/good/job", 0);
+}
+
+#[test]
+fn verdicts_of_single_formats_pass_their_schema_on_the_vectors() {
+    let checker = Checker::new();
+    let vectors = project_root().join("vectors");
+    let mut count = 0;
+    for (command, folder) in [
+        ("bundle", "context-bundle"),
+        ("proposal", "proposal"),
+        ("patch", "patch"),
+        ("model-io", "model-io"),
+        ("runner", "runner"),
+        ("evidence", "evidence"),
+        ("ledger", "ledger"),
+        ("receipt", "receipt"),
+    ] {
+        for case in folders_in(&vectors.join(folder)) {
+            let input = case.join("input.json");
+            let input = match input.is_file() {
+                true => input,
+                false => case.join("input.jsonl"),
+            };
+            let ran = checker
+                .bench
+                .run(&[command, "verify", input.to_str().unwrap()]);
+            // What is no JSON gets no answer.
+            if let Ok(value) = serde_json::from_str(&ran.stdout) {
+                checker.check("verdict-answer", &value, input.to_str().unwrap());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 80, "{count} verdicts");
+    let signed = vectors.join("receipt/ok-signed/input.json");
+    let mut policies = folders_in(&vectors.join("trust-policy")).into_iter();
+    let policy = policies
+        .find(|case| {
+            case.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("ok-")
+        })
+        .unwrap()
+        .join("input.json");
+    let line = format!(
+        "receipt verify {} --trust {}",
+        signed.display(),
+        policy.display()
+    );
+    checker.answers("verdict-answer", &line, 0);
 }
 
 #[test]

@@ -144,8 +144,8 @@ fn crate_is_made_only_of_a_run_bundle_that_holds() {
 fn crate_of_a_signed_bundle_names_its_signer_and_keeps_the_signature() {
     let (folder, bench) = bench();
     sealed(&bench);
-    keygen(&bench, "k.pem", "ed25519", "pkcs8");
-    ok(bench.run(&["sign", "out/r1", "--key", "k.pem", "--name", "Ada Example"]));
+    keygen(&bench, "k.pem", "ed25519", "pem");
+    ok(bench.run(&["sign", "out/r1", "--key", "k.pem", "--as", "Ada Example"]));
     export(&bench, Path::new("out/r1"), "crate");
     let listed = graph(&bench, "crate");
     assert_eq!(entity(&listed, "#run")["agent"]["@id"], "#signer");
@@ -179,7 +179,7 @@ fn crate_of_a_command_that_failed_says_so() {
         "-c",
         "cat a.txt > b.txt; exit 3",
     ]);
-    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let out = project.path("crate");
     let bundle = project.bundle("r1");
     let arguments = [
@@ -270,7 +270,7 @@ fn slsa_provenance_is_the_statement_that_sign_would_sign() {
     ok(bench.run(&["export", "slsa", "out/r1", "-o", "provenance.json"]));
     let stored: Value = serde_json::from_str(&bench.read("provenance.json")).unwrap();
     assert_eq!(stored, statement);
-    keygen(&bench, "k.pem", "ed25519", "pkcs8");
+    keygen(&bench, "k.pem", "ed25519", "pem");
     ok(bench.run(&["sign", "out/r1", "--key", "k.pem", "--predicate", "slsa"]));
     let envelope: Value = serde_json::from_str(&bench.read("out/r1.intoto.jsonl")).unwrap();
     let payload = runseal_trust::encoding::decode_base64(envelope["payload"].as_str().unwrap());

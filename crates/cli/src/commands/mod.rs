@@ -33,6 +33,12 @@ mod patch;
 mod proposal;
 #[cfg(feature = "net")]
 mod proxy;
+#[cfg(feature = "remote")]
+mod pull;
+#[cfg(feature = "remote")]
+mod push;
+#[cfg(feature = "remote")]
+mod push_object;
 mod queue;
 mod receipt;
 mod record;
@@ -166,6 +172,10 @@ commands! {
         Unredact(unredact),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
+        #[cfg(feature = "remote")]
+        Push(push),
+        #[cfg(feature = "remote")]
+        Pull(pull),
         #[cfg(feature = "net")]
         Proxy(proxy) => proxy::Args::surface,
         #[cfg(feature = "net")]

@@ -75,7 +75,7 @@ static SCHEMAS: [(&str, &str); 51] = schemas![
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal schema proposal > proposal.schema.json")]
 pub struct Args {
-    /// The schema to print, such as `proposal`; without it, every name, one a line.
+    /// The schema to print, such as `proposal`; without it, every name, one per line.
     name: Option<String>,
 }
 
