@@ -398,7 +398,7 @@ fn answers_of_the_catalogue_pass_their_schema() {
     let run = project_root().join("vectors/run-bundle/ok-sealed/input");
     let run = run.display();
     checker.answers("catalog-answer", &format!("catalog add demo/good {run}"), 0);
-    let refused = checker.answers("catalog-answer", "catalog add demo/tampered", 1);
+    let refused = checker.answers("catalog-answer", "catalog add demo/tampered/job", 1);
     assert!(
         !refused["refused"].as_array().unwrap().is_empty(),
         "{refused}"
