@@ -101,9 +101,9 @@ pub enum AccessError {
     /// A folder that could not be listed again.
     #[error("`{}` could not be listed", .path.display())]
     List {
-        /// The folder.
+        /// The folder that was to be listed.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
 }

@@ -52,7 +52,7 @@ pub struct Command {
     pub variables: BTreeMap<String, String>,
     /// Variables that it is given and that are never sealed.
     pub secrets: BTreeMap<String, String>,
-    /// Standard input.
+    /// All that it can read on standard input.
     pub stdin: Vec<u8>,
     /// The seconds since 1970 that its clock shows, where that is possible.
     pub fixed_time: Option<i64>,
@@ -60,7 +60,7 @@ pub struct Command {
     pub search: [Option<OsString>; 2],
     /// Who answers for models, where it may ask any.
     pub models: Option<Arc<dyn ModelSession>>,
-    /// Bounds.
+    /// What it may use before it is stopped.
     pub limits: Limits,
 }
 
@@ -76,7 +76,7 @@ pub enum RunError {
     /// A folder or an input that the sandbox cannot show.
     #[error("`{}` cannot be shown to the command: {why}", .path.display())]
     Place {
-        /// The place.
+        /// The folder or input, as an absolute path of the host.
         path: PathBuf,
         /// What stands against it.
         why: String,
@@ -87,9 +87,9 @@ pub enum RunError {
     /// Something could not be read.
     #[error("`{}` could not be read", .path.display())]
     Read {
-        /// What.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
     /// There is no port for models.
@@ -130,7 +130,7 @@ impl CommandRun {
 /// How a run is watched from outside.
 #[derive(Debug, Clone, Default)]
 pub struct Watching {
-    /// Ends it early.
+    /// Stops the command when it is cancelled; the run then counts as interrupted.
     pub cancel: Option<CancelToken>,
     /// Gets what it prints while it prints it.
     pub on_output: Option<OnOutput>,

@@ -70,7 +70,7 @@ pub enum Mode {
 /// How a proxy is to work.
 #[derive(Debug, Clone)]
 pub struct ProxyOptions {
-    /// Record or replay.
+    /// Whether exchanges are recorded or answered from a recording.
     pub mode: Mode,
     /// What is recorded: an API, or MCP over HTTP.
     pub adapter: Adapter,

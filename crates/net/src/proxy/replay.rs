@@ -52,7 +52,7 @@ impl Miss {
 /// Who answers a request.
 #[derive(Debug)]
 pub(crate) enum Selection {
-    /// The recording.
+    /// This interaction of the recording, which is used up by it.
     Recorded(Arc<Recorded>),
     /// The upstream: the recording was forked before this request.
     Live,
@@ -141,7 +141,7 @@ impl Library {
         }
     }
 
-    /// Who answers.
+    /// Decides who answers, and counts the interaction as used or missed.
     pub(crate) fn select(&mut self, asked: &Asked) -> Selection {
         if self.is_fork && self.replayed >= self.entries.len() {
             return Selection::Live;

@@ -115,7 +115,7 @@ impl Shared {
         }
     }
 
-    /// What is recorded.
+    /// The API that the recording is of.
     pub(super) fn adapter(&self) -> Adapter {
         self.options.adapter
     }

@@ -16,7 +16,7 @@ use runseal_core::formats::model_io::reading::Api;
 /// How long a connection is kept for the next request: shorter than servers keep theirs.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// Anthropic's public address.
+/// The host of Anthropic's public API, by which an upstream is told from OpenAI's.
 const ANTHROPIC: &str = "api.anthropic.com";
 
 /// Connections to upstreams, kept open between requests.

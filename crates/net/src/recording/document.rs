@@ -31,7 +31,7 @@ const VERSION: &str = "1.1.0";
 /// What finishing needs to know.
 #[derive(Debug, Clone, Copy)]
 pub struct Finishing<'a> {
-    /// The journal.
+    /// The journal to read; it stays until the recording is on disk.
     pub journal: &'a Path,
     /// The recording to make.
     pub output: &'a Path,
@@ -42,7 +42,7 @@ pub struct Finishing<'a> {
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// The recording.
+    /// Where the recording is.
     pub path: PathBuf,
     /// How many interactions it has.
     pub interactions: usize,
@@ -126,7 +126,7 @@ fn tempfile_beside(output: &Path) -> Result<PartFile, NetError> {
     Ok(PartFile { path, file })
 }
 
-/// Gone when dropped.
+/// A file that is removed when this value is dropped.
 struct PartFile {
     path: PathBuf,
     file: fs::File,

@@ -21,7 +21,7 @@ use crate::redact::{Redactor, Released, Window};
 const TOGETHER: usize = 256;
 const BYTES_TOGETHER: usize = 256 << 10;
 
-/// A running recorder.
+/// A thread that redacts notes and writes them to the journal.
 #[derive(Debug)]
 pub struct Recorder {
     notes: Notes,

@@ -21,11 +21,11 @@ const MOST_EVENTS: usize = 256 << 10;
 pub enum BodyKind {
     /// Server-sent events.
     Events,
-    /// JSON.
+    /// A JSON document: secrets are looked for in its strings.
     Json,
     /// A message a line.
     Lines,
-    /// Anything else.
+    /// Anything else: secrets are looked for in its bytes.
     Plain,
 }
 
@@ -70,7 +70,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// An empty body.
+    /// A window on a body of which nothing has come yet.
     pub fn new(kind: BodyKind) -> Self {
         Self {
             kind,
