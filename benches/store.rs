@@ -3,7 +3,8 @@
 //!
 //! `cargo bench --bench store` starts a server of its own, with its settings as they are installed:
 //! every commit is flushed. Ours reads a file, cuts and hashes a slice and describes a receipt for
-//! each step; the bare statements work on tables with the same keys and none of the checks.
+//! each step. pgbench claims and commits in two transactions with the same share: once on the store's
+//! own tables, once on tables with the same keys and none of their checks.
 //! `RUNSEAL_PROCRASTINATE` names a Python that has procrastinate, `RUNSEAL_GRAPHILE` a folder with
 //! graphile-worker in its `node_modules`; where one is not given, its rows are left out.
 
@@ -24,17 +25,17 @@ use std::time::{Duration, Instant};
 use plan::post_job;
 use runseal_benches::render_table;
 use runseal_engine::job::worker::{WorkOptions, run_workers};
-use runseal_engine::store::{Store, StoreReader};
+use runseal_engine::store::Store;
 use runseal_postgres::PostgresStore;
 use runseal_testkit::postgres::Server;
 
 const STEPS: usize = 40_000;
 /// Jobs for those that take them one by one.
-const PEER_JOBS: usize = 600;
+const PEER_JOBS: usize = 400;
 /// Jobs for those that take them in shares, as we do.
-const BATCHED_JOBS: usize = 10_000;
+const BATCHED_JOBS: usize = 5_000;
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 
 fn main() {
     let Some(server) = Server::start("127.0.0.1", "") else {
@@ -42,18 +43,17 @@ fn main() {
     };
     let folder = tempfile::tempdir().unwrap();
     let peers = peers();
-    let mut rates = vec![vec![0.0_f64; WORKERS.len()]; 2 + peers.len()];
+    let mut rates = vec![vec![0.0_f64; WORKERS.len()]; 3 + peers.len()];
     for round in 0..ROUNDS {
         for (column, &workers) in WORKERS.iter().enumerate() {
             let root = folder.path().join(format!("{round}-{workers}"));
-            fs::create_dir(&root).unwrap();
-            let url = server.new_database();
-            let mut store = PostgresStore::create(&url).unwrap();
-            post_job(&mut store, &root, STEPS);
+            let (url, store) = posted(&server, &root.join("ours"));
             let share = store.largest_share();
-            let bare = pgbench(&server, &url, workers, share);
-            let ours = work(store, &root, workers);
-            let mut measured = vec![ours, bare];
+            let bare = pgbench(&server, &url, &BARE, (workers, share));
+            let ours = work(store, &root.join("ours"), workers);
+            let (url, _) = posted(&server, &root.join("own"));
+            let own = pgbench(&server, &url, &OWN_TABLES, (workers, share));
+            let mut measured = vec![ours, bare, own];
             for peer in &peers {
                 measured.push(peer.run(&server.new_database(), workers));
             }
@@ -64,6 +64,33 @@ fn main() {
     }
     print(&rates, &peers);
 }
+
+/// A database with a posted job, whose files are made in `root`.
+fn posted(server: &Server, root: &Path) -> (String, PostgresStore) {
+    fs::create_dir_all(root).unwrap();
+    let url = server.new_database();
+    let mut store = PostgresStore::create(&url).unwrap();
+    post_job(&mut store, root, STEPS);
+    (url, store)
+}
+
+/// Statements for pgbench, and where their receipts end up.
+struct Statements {
+    tables: &'static str,
+    script: &'static str,
+    receipts: &'static str,
+}
+
+const BARE: Statements = Statements {
+    tables: include_str!("store/tables.sql"),
+    script: include_str!("store/claim_and_commit.sql"),
+    receipts: "SELECT count(*) FROM bare_receipts",
+};
+const OWN_TABLES: Statements = Statements {
+    tables: "ANALYZE cassette_steps",
+    script: include_str!("store/own_tables.sql"),
+    receipts: "SELECT count(*) FROM cassette_receipts",
+};
 
 /// Steps a second by our workers; none is lost and none done twice.
 fn work(store: PostgresStore, root: &Path, workers: usize) -> f64 {
@@ -89,12 +116,17 @@ fn work(store: PostgresStore, root: &Path, workers: usize) -> f64 {
     rate(STEPS, time)
 }
 
-/// Steps a second by the bare statements, with as many clients and the same share.
-fn pgbench(server: &Server, url: &str, clients: usize, share: usize) -> f64 {
+/// Steps a second by pgbench, with as many clients and the same share.
+fn pgbench(
+    server: &Server,
+    url: &str,
+    statements: &Statements,
+    (clients, share): (usize, usize),
+) -> f64 {
     let database = url.rsplit('/').next().unwrap();
-    server.sql(database, include_str!("store/tables.sql"));
+    server.sql(database, statements.tables);
     let script = tempfile::NamedTempFile::new().unwrap();
-    fs::write(script.path(), include_str!("store/claim_and_commit.sql")).unwrap();
+    fs::write(script.path(), statements.script).unwrap();
     // What is left over by the last share is done by the first client that is free; a few
     // transactions of nothing at the end are within the noise.
     let transactions = STEPS.div_ceil(share * clients);
@@ -111,7 +143,7 @@ fn pgbench(server: &Server, url: &str, clients: usize, share: usize) -> f64 {
     let ran = command.output().unwrap();
     let time = begun.elapsed();
     assert!(ran.status.success(), "{ran:?}");
-    let receipts = server.sql(database, "SELECT count(*) FROM bare_receipts");
+    let receipts = server.sql(database, statements.receipts);
     assert_eq!(receipts, STEPS.to_string());
     rate(STEPS, time)
 }
@@ -194,16 +226,21 @@ fn print(rates: &[Vec<f64>], peers: &[Peer]) {
     };
     let mut rows = vec![
         row("runseal, steps", numbers(&rates[0])),
-        row("pgbench, bare statements", numbers(&rates[1])),
+        row("pgbench, tables without checks", numbers(&rates[1])),
+        row("pgbench, the store's tables", numbers(&rates[2])),
     ];
-    for (peer, rates) in peers.iter().zip(&rates[2..]) {
+    for (peer, rates) in peers.iter().zip(&rates[3..]) {
         rows.push(row(
             &format!("{}, jobs that do nothing", peer.name),
             numbers(rates),
         ));
     }
-    rows.push(row("runseal beside pgbench", ratios(&rates[1])));
-    for (peer, rates) in peers.iter().zip(&rates[2..]) {
+    rows.push(row(
+        "runseal beside pgbench, without checks",
+        ratios(&rates[1]),
+    ));
+    rows.push(row("runseal beside pgbench, its tables", ratios(&rates[2])));
+    for (peer, rates) in peers.iter().zip(&rates[3..]) {
         rows.push(row(&format!("runseal beside {}", peer.name), ratios(rates)));
     }
     println!("{}", render_table(&header, &rows));

@@ -8,6 +8,7 @@
 //! Only what talks to a server is here. The verifier does not link this crate.
 
 mod address;
+mod claim;
 mod connection;
 mod copy;
 mod error;
