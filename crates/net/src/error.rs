@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use runseal_core::canon::NoCanonicalForm;
+
 /// Why recording or replaying did not work.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
@@ -124,6 +126,13 @@ impl NetError {
             }
             Self::Server { .. } => "name the server's program and its arguments after `--`",
             Self::System(_) => "try again when the machine is less busy",
+        }
+    }
+
+    pub(crate) fn no_form(path: &Path) -> impl Fn(NoCanonicalForm) -> Self + '_ {
+        |error| Self::Recording {
+            path: path.to_owned(),
+            reason: format!("a request cannot be matched: {error}"),
         }
     }
 

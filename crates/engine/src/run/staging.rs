@@ -251,7 +251,7 @@ impl RunFiles {
             })?;
         }
         let (redaction, salt) = committing.end();
-        self.put_json(REDACTION, &redaction.to_value())?;
+        self.put_json(REDACTION, &redaction.to_value()?)?;
         self.put_json(REDACTION_SALT, &Value::object([("salt", salt)]))
     }
 

@@ -44,6 +44,11 @@ impl Upstream {
             return Err(fault("it is neither http nor https"));
         }
         let authority = uri.authority().ok_or_else(|| fault("it has no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(fault(
+                "a name or password in it would not be sent; clients send their own key",
+            ));
+        }
         if uri.query().is_some() {
             return Err(fault("it has a query"));
         }
