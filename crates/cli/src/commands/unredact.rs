@@ -7,7 +7,7 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
-use runseal_engine::redact::unredact_copy;
+use runseal_engine::redact::{check_outside, unredact_copy};
 use runseal_engine::signing::{SignatureForm, path_beside};
 
 use super::redact::redact_error;
@@ -39,7 +39,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let values = read_file(&args.with, JsonLimits::LARGEST_DOCUMENT)?;
-    let (withheld, all) = unredact_copy(&args.copy, &values, &args.output)
+    let (withheld, all) = check_outside(&args.copy, &args.output)
+        .and_then(|()| unredact_copy(&args.copy, &values, &args.output))
         .map_err(|error| redact_error(error, &args.copy.display().to_string()))?;
     let from = path_beside(&args.copy, SignatureForm::Dsse);
     let to = path_beside(&args.output, SignatureForm::Dsse);
