@@ -188,12 +188,12 @@ pub enum SpecError {
         path: PathBuf,
     },
     /// A folder that cannot be layered, or a path that cannot be shown at its own place.
-    #[error("`{}` cannot be shown at its own place: {why}", path.display())]
+    #[error("`{}` cannot be shown at its own place: {reason}", path.display())]
     Place {
         /// The path as it was given.
         path: PathBuf,
         /// What stands against it.
-        why: &'static str,
+        reason: &'static str,
     },
     /// A limit of zero would let nothing run.
     #[error("limit `{name}` is zero")]

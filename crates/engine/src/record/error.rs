@@ -37,12 +37,12 @@ pub enum RecordError {
     #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
     Changed(String),
     /// It left something that is no artifact.
-    #[error("the command left `{path}`, which cannot be sealed: {why}")]
+    #[error("the command left `{path}`, which cannot be sealed: {reason}")]
     Left {
         /// Where it is, as the command sees it.
         path: String,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// What it left could not be read.
     #[error(transparent)]

@@ -319,13 +319,13 @@ impl SealedCommandRun {
     ) -> Result<Comparison, RecordError> {
         let mut now = match Snapshot::of_run(again, self.keep.as_ref()) {
             Ok(now) => now,
-            Err(RecordError::Left { path, why }) => {
+            Err(RecordError::Left { path, reason }) => {
                 return Ok(Comparison {
                     divergences: vec![Divergence {
                         path: format!("artifacts/{path}"),
                         pointer: None,
                         sealed: "nothing".to_owned(),
-                        now: why,
+                        now: reason,
                         difference: None,
                     }],
                     same_artifacts: 0,

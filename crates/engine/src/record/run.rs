@@ -74,12 +74,12 @@ pub enum RunError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A folder or an input that the sandbox cannot show.
-    #[error("`{}` cannot be shown to the command: {why}", .path.display())]
+    #[error("`{}` cannot be shown to the command: {reason}", .path.display())]
     Place {
         /// The folder or input, as an absolute path of the host.
         path: PathBuf,
         /// What stands against it.
-        why: String,
+        reason: String,
     },
     /// A folder that is the home of whoever records.
     #[error("`{}` is your home folder: everything in it would be shown to the command", .0.display())]
@@ -186,8 +186,8 @@ pub fn run_command(
     let fixed_time = fix_time(command.fixed_time);
     spec.env = environment_of(command, &toolchain, &fixed_time);
     if let Some(session) = &command.models {
-        let told = connect(&mut spec, session, sandbox.isolation());
-        for (name, value) in told.map_err(RunError::Loopback)? {
+        let variables = connect(&mut spec, session, sandbox.isolation());
+        for (name, value) in variables.map_err(RunError::Loopback)? {
             spec.env.entry(name).or_insert(value);
         }
     }
@@ -222,13 +222,13 @@ fn file_time_now(folder: &Path) -> i128 {
 
 fn check_place(path: &Path) -> Result<(), RunError> {
     check_own_place(path).map_err(|error| match error {
-        SpecError::Place { path, why } => RunError::Place {
+        SpecError::Place { path, reason } => RunError::Place {
             path,
-            why: why.to_string(),
+            reason: reason.to_string(),
         },
         other => RunError::Place {
             path: path.to_owned(),
-            why: other.to_string(),
+            reason: other.to_string(),
         },
     })
 }

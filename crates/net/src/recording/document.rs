@@ -103,9 +103,9 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    fn new(told: &[String], is_finished: bool) -> Self {
+    fn new(known: &[String], is_finished: bool) -> Self {
         let mut gaps = Self { list: Vec::new() };
-        told.iter().for_each(|gap| gaps.add(gap.clone()));
+        known.iter().for_each(|gap| gaps.add(gap.clone()));
         if !is_finished {
             gaps.add("the recording was broken off: the program was killed".to_owned());
         }
@@ -180,8 +180,8 @@ impl Making<'_> {
             line.push(b'\n');
             out.write_all(&line).map_err(NetError::write(&part.path))
         };
-        if let (Some(recording), Some(told)) = (parent, self.session.parent.clone()) {
-            for recorded in recording.interactions.iter().take(told.interactions) {
+        if let (Some(recording), Some(origin)) = (parent, self.session.parent.clone()) {
+            for recorded in recording.interactions.iter().take(origin.interactions) {
                 let mut value = recorded.document.clone();
                 value.insert("i", self.interactions);
                 self.models.extend(recorded.model());
@@ -189,7 +189,7 @@ impl Making<'_> {
                 self.interactions += 1;
                 write(&value)?;
             }
-            self.copy_bodies(&told.path)?;
+            self.copy_bodies(&origin.path)?;
         }
         for number in reader.numbers() {
             if self.interactions >= MAX_INTERACTIONS {

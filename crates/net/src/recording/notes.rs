@@ -272,14 +272,14 @@ mod tests {
     #[test]
     fn notes_that_wait_are_bounded_in_bytes_and_taken_in_order() {
         let notes = Notes::new();
-        let mut told = 0;
+        let mut count = 0;
         while notes.try_send(data(64 << 10)).is_ok() {
-            told += 1;
-            assert!(told <= WAITING >> 16, "{told}");
+            count += 1;
+            assert!(count <= WAITING >> 16, "{count}");
         }
-        assert!(told > 25, "{told}");
+        assert!(count > 25, "{count}");
         let taken = notes.take(false).unwrap();
-        assert_eq!(taken.notes.len(), told);
+        assert_eq!(taken.notes.len(), count);
         notes.make_room(taken.size);
         // Larger than all the room: it waits until nothing else does, and gets in.
         assert!(matches!(notes.try_send(data(2 * WAITING)), Ok(true)));
