@@ -1195,6 +1195,154 @@ def make_engines():
     case("en8-limit-negative", manifest, put(["execution", "limits", "memory_bytes"], -1))
 
 
+# Bags
+
+DECLARED = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+PAYLOAD = {"data/readings.csv": "hour,value\n0,17\n1,19\n", "data/notes/read me.txt": "Sensor 3, roof.\n"}
+
+
+def sums(files, function):
+    digest = lambda text: hashlib.new(function, text if isinstance(text, bytes) else text.encode()).hexdigest()
+    return "".join(f"{digest(text)}  {name}\n" for name, text in sorted(files.items()))
+
+
+def make_bag(case, payload=PAYLOAD, functions=("sha256", "sha512"), tags=None, edit=lambda files: None,
+             late=lambda files: None, tagged=True):
+    """A bag; `edit` changes its files before the tag manifests are made, `late` after that."""
+    oxum = f"{sum(len(text.encode()) for text in payload.values())}.{len(payload)}"
+    files = {"bagit.txt": DECLARED, "bag-info.txt": f"Source-Organization: Example\nPayload-Oxum: {oxum}\n",
+             **payload, **(tags or {})}
+    for function in functions:
+        files[f"manifest-{function}.txt"] = sums(payload, function)
+    edit(files)
+    outside = {name: text for name, text in files.items() if not name.startswith("data/")}
+    for function in functions if tagged else ():
+        files[f"tagmanifest-{function}.txt"] = sums(outside, function)
+    late(files)
+    folder = place("bag", case) / "input"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+def make_bags():
+    readings = "data/readings.csv"
+
+    def replace(name, old, new):
+        def edit(files):
+            if old not in files[name]:
+                sys.exit(f"bag: `{old}` is not in {name}")
+            files[name] = files[name].replace(old, new, 1)
+        return edit
+
+    def add(name, text):
+        return lambda files: files.update({name: text})
+
+    def lose(*names):
+        return lambda files: [files.pop(name) for name in names]
+
+    def old(files):
+        files["bagit.txt"] = DECLARED.replace("1.0", "0.97")
+
+    def all_of(*edits):
+        return lambda files: [edit(files) for edit in edits]
+
+    one = ("sha256",)
+    address = "https://example.org/readings.csv"
+    make_bag("ok-two-functions")
+    make_bag("ok-version-0-97", functions=one, edit=old)
+    make_bag("ok-percent-in-a-name", payload={"data/50%25 off.txt": "x"}, functions=one, edit=lambda files:
+             files.update({"manifest-sha256.txt": sums({"data/50%2525 off.txt": "x"}, "sha256")}))
+    make_bag("ok-fetched", functions=one, edit=add("fetch.txt", f"{address} 21 {readings}\n"))
+    make_bag("outside-md5-only", functions=("md5",))
+    make_bag("outside-no-tag-manifest", functions=one, tagged=False)
+    make_bag("outside-line-forms", functions=one, edit=lambda files: files.update({
+        "manifest-sha256.txt": files["manifest-sha256.txt"].replace("  data/n", " *data/n").replace("  data/r", "  ./data/r")}))
+    make_bag("outside-utf-16", functions=one, edit=all_of(
+        replace("bagit.txt", "UTF-8", "UTF-16"),
+        lambda files: files.update({name: files[name].encode("utf-16") for name in ("bag-info.txt", "manifest-sha256.txt")})),
+        late=lambda files: files.update({"tagmanifest-sha256.txt": files["tagmanifest-sha256.txt"].encode("utf-16")}))
+    make_bag("bi1-blank-before-the-colon", edit=replace("bagit.txt", "Version:", "Version :"))
+    make_bag("bi1-version-unknown", edit=replace("bagit.txt", "1.0", "2.0"))
+    make_bag("bi1-missing", edit=lose("bagit.txt"))
+    make_bag("bi1-byte-order-mark", edit=replace("bagit.txt", "BagIt", "\ufeffBagIt"))
+    make_bag("bi2-no-payload", payload={}, functions=one)
+    make_bag("bi3-no-manifest", functions=())
+    make_bag("bi3-line-cut", functions=one, edit=replace("manifest-sha256.txt", "  data", "data"))
+    make_bag("bi3-function-unknown", functions=one, edit=add("manifest-crc32.txt", "00ff00ff  " + readings + "\n"))
+    climbing = sha("x") + "  ../outside.txt\n"
+    make_bag("bi4-name-climbs", functions=one,
+             edit=lambda files: files.update({"manifest-sha256.txt": files["manifest-sha256.txt"] + climbing}))
+    make_bag("bi4-fetched-elsewhere", functions=one, edit=add("fetch.txt", f"{address} - /etc/passwd\n"))
+    make_bag("bi4-tag-manifest-of-the-payload", functions=one, late=lambda files: files.update({
+        "tagmanifest-sha256.txt": files["tagmanifest-sha256.txt"] + sums({readings: PAYLOAD[readings]}, "sha256")}))
+    make_bag("bi5-file-missing", late=lose(readings))
+    make_bag("bi5-not-fetched", functions=one, edit=add("fetch.txt", f"{address} 21 {readings}\n"), late=lose(readings))
+    make_bag("bi5-other-letter-case", functions=one, late=all_of(
+        lose(readings), add("data/Readings.csv", PAYLOAD[readings])))
+    make_bag("bi6-file-added", late=add("data/more.txt", "more\n"))
+    make_bag("bi6-one-manifest-knows-less", edit=lambda files: files.update({
+        "manifest-sha512.txt": sums({readings: PAYLOAD[readings]}, "sha512")}))
+    again = sums({readings: PAYLOAD[readings]}, "sha256")
+    make_bag("bi7-listed-twice", functions=one, edit=lambda files: files.update({
+        "manifest-sha256.txt": files["manifest-sha256.txt"] + again}))
+    make_bag("bi7-listed-twice-with-another-sum", functions=one, edit=all_of(old, lambda files: files.update({
+        "manifest-sha256.txt": files["manifest-sha256.txt"] + sha("other") + "  " + readings + "\n"})))
+    make_bag("bi8-fetch-without-a-size", functions=one, edit=add("fetch.txt", f"{address} {readings}\n"))
+    make_bag("bi8-fetch-of-an-unlisted-file", functions=one, edit=add("fetch.txt", f"{address} - data/more.csv\n"))
+    linked = make_bag("bi9-link", functions=one)
+    os.symlink("readings.csv", linked / "data/latest.csv")
+    make_bag("bi10-oxum-is-no-number", edit=replace("bag-info.txt", "Oxum: ", "Oxum: about "))
+    make_bag("bi10-line-without-a-label", edit=replace("bag-info.txt", "Source-Organization: ", ""))
+    make_bag("bi11-payload-changed", late=replace(readings, "17", "71"))
+    make_bag("bi12-info-changed", late=replace("bag-info.txt", "Example", "Exampel"))
+    make_bag("bi13-oxum-of-another-payload", edit=replace("bag-info.txt", "Oxum: ", "Oxum: 1"))
+    make_bag("bi13-fetched-size", functions=one, edit=add("fetch.txt", f"{address} 22 {readings}\n"))
+    make_bag("bi14-listed-twice-alike", functions=one, edit=all_of(old, lambda files: files.update({
+        "manifest-sha256.txt": files["manifest-sha256.txt"] + again})))
+    make_bag("bi14-file-of-a-system", payload={**PAYLOAD, "data/Thumbs.db": "x"}, functions=one)
+    make_bag("bi15-sha1-and-md5", functions=("md5", "sha1"))
+    make_bag("bi16-tag-file-not-listed", late=add("README.txt", "more\n"))
+
+
+# Lists of sums
+
+def make_checksums():
+    files = {"report.txt": "All well.\n", "data/readings.csv": "hour,value\n0,17\n"}
+    good = sums(files, "sha256")
+    tagged = "".join(f"SHA256 ({name}) = {sha(text)}\n" for name, text in files.items())
+
+    def make(case, text, name="SHA256SUMS", more=None, without=()):
+        folder = place("checksums", case) / "input"
+        kept = {**files, **(more or {}), name: text}
+        for path, content in kept.items():
+            if path not in without:
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(content, newline="")
+        return folder
+
+    make("ok-list", good, more={"SHA256SUMS.asc": "a signature of somebody\n"})
+    make("ok-txt-binary-marks", good.replace("  ", " *"), name="SHA256SUMS.txt")
+    make("ok-bsd-form", tagged)
+    make("ok-comments-and-upper-case", "# made by hand\r\n\r\n" + good.upper().replace("REPORT.TXT", "./report.txt").replace(
+        "DATA/READINGS.CSV", "data/readings.csv").replace("\n", "\r\n"))
+    make("outside-file-not-listed", good, more={"README.md": "more\n"})
+    make("cs1-line-cut", good.replace("  ", "", 1))
+    make("cs1-mixed-blanks", good + sha("x") + " report.txt\n")
+    make("cs1-nothing-listed", "")
+    make("cs1-other-function", good + f"SHA1 (report.txt) = {'0' * 40}\n")
+    make("cs2-name-climbs", good + sha("x") + "  ../outside.txt\n")
+    make("cs2-name-absolute", good + sha("x") + "  /etc/hostname\n")
+    make("cs2-name-with-a-line-end", good + "\\" + sha("x") + "  a\\nb\n")
+    make("cs3-file-missing", good, without=["report.txt"])
+    link = make("cs3-link", good, without=["report.txt"])
+    os.symlink("data/readings.csv", link / "report.txt")
+    make("cs4-file-changed", good, more={"report.txt": "All ill.\n"})
+    make("cs5-listed-twice", good + good)
+    make("cs5-file-not-listed", good, more={"data/more.csv": "0\n"})
+
+
 # Archives
 
 def make_archives():
@@ -1447,7 +1595,8 @@ def main():
         make_bases(os.path.abspath(options.bases))
     for make in (make_context_bundles, make_proposals, make_patches, make_evidence, make_ledgers,
                  make_model_recordings, make_runners, make_packs, make_job_bundles, make_receipts,
-                 make_trust_policies, make_run_bundles, make_engines, make_redacted, make_archives):
+                 make_trust_policies, make_run_bundles, make_engines, make_redacted, make_bags,
+                 make_checksums, make_archives):
         make()
 
 

@@ -7,9 +7,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
 use runseal_core::formats::redacted::chunks::ChunkedFile;
-use runseal_core::source::{ContentFact, EntryKind};
+use runseal_core::lookalike::fold;
+use runseal_core::source::{ContentFact, EntryKind, FileDigests};
 
-use crate::names::fold;
 use crate::scan::shown;
 
 /// A file of an archive.
@@ -50,6 +50,8 @@ pub struct Archive {
     faults: Vec<ArchiveFault>,
     /// The pieces of large files, where they were asked for, by the files' digests.
     pieces: BTreeMap<Digest, ChunkedFile>,
+    /// Digests beside SHA-256, where they were asked for, by the files' SHA-256.
+    digests: BTreeMap<Digest, FileDigests>,
 }
 
 impl Archive {
@@ -58,6 +60,7 @@ impl Archive {
             catalogue,
             faults,
             pieces: BTreeMap::new(),
+            digests: BTreeMap::new(),
         }
     }
 
@@ -80,6 +83,16 @@ impl Archive {
     /// The pieces of the file with this digest, where they were noted.
     pub(crate) fn pieces(&self, sha256: &Digest) -> Option<&ChunkedFile> {
         self.pieces.get(sha256)
+    }
+
+    /// Adds digests of files, as a [`BagDigester`](crate::BagDigester) noted them.
+    pub fn add_digests(&mut self, digests: BTreeMap<Digest, FileDigests>) {
+        self.digests.extend(digests);
+    }
+
+    /// The digests of the file with this SHA-256, where they were noted.
+    pub(crate) fn digests(&self, sha256: &Digest) -> Option<&FileDigests> {
+        self.digests.get(sha256)
     }
 
     /// Everything below `folder` (empty: everything), with names relative to it, in order.

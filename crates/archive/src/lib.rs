@@ -15,6 +15,7 @@
 //! bring the bytes as [`std::io::Read`] or as `Read + Seek`, and may bring their own way to hash
 //! large files ([`ContentDigester`]).
 
+mod bags;
 mod catalogue;
 mod container;
 mod gz;
@@ -32,6 +33,7 @@ use runseal_core::formats::archive::FaultKind;
 use runseal_core::limits::ARCHIVE_MAX_PIPED;
 use runseal_core::source::{SourceError, read_bounded};
 
+pub use bags::BagDigester;
 pub use catalogue::{Archive, FileRecord, Record};
 pub use container::{Container, HEAD, PackedBytes, Unpacked, fill, sniff};
 pub use pieces::PieceDigester;

@@ -4,6 +4,9 @@ use std::io::{self, Read};
 
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
+use runseal_core::formats::bag::collect::{BAGIT, FETCH, INFO};
+use runseal_core::formats::bag::manifest::manifest_name;
+use runseal_core::formats::checksums::LISTS;
 use runseal_core::limits::{
     ARCHIVE_BYTES_PER_ENTRY, ARCHIVE_FREE_ENTRIES, ARCHIVE_FREE_NAMES, ARCHIVE_KEPT_DOCUMENTS,
     ARCHIVE_KEPT_FREE, ARCHIVE_KEPT_OTHERS, ARCHIVE_KEPT_RATIO, ARCHIVE_MAX_ENTRIES,
@@ -320,7 +323,18 @@ fn is_document(name: &[u8]) -> bool {
         b".md",
         b"SHA256SUMS.txt",
     ];
-    endings.iter().any(|ending| name.ends_with(ending))
+    let file_name = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
+    endings.iter().any(|ending| name.ends_with(ending)) || is_list(file_name)
+}
+
+/// Whether a file of this name lists others, or belongs to such a list.
+fn is_list(name: &[u8]) -> bool {
+    str::from_utf8(name).is_ok_and(|name| {
+        LISTS.contains(&name)
+            || matches!(name, BAGIT | FETCH)
+            || INFO.contains(&name)
+            || manifest_name(name).is_some()
+    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! A folder of an archive as a source.
 
 use std::borrow::Cow;
-use std::io::Read;
+use std::io::{self, Read};
 
 use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
-    ContentFact, Entry, EntryKind, EntryName, Source, SourceError, chunks_of,
+    Algorithms, ContentFact, Entry, EntryKind, EntryName, FileDigests, Source, SourceError,
+    chunks_of,
 };
 
 use crate::catalogue::{Archive, FileRecord, Record};
@@ -99,6 +100,31 @@ impl Source for ArchiveSource<'_> {
 
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
         Ok(self.file(path)?.content)
+    }
+
+    fn digests(&self, path: &SafePath, wanted: Algorithms) -> Result<FileDigests, SourceError> {
+        let file = self.file(path)?;
+        let content = file.content;
+        let has_all = |digests: &&FileDigests| {
+            let mut others = wanted.others();
+            others.all(|algorithm| digests.hex(algorithm).is_some())
+        };
+        if wanted.others().next().is_none() {
+            return Ok(FileDigests::of_sha256(content.bytes, content.sha256));
+        }
+        if let Some(digests) = self.archive.digests(&content.sha256).filter(has_all) {
+            return Ok(digests.clone());
+        }
+        match file.kept {
+            Some(bytes) => Ok(FileDigests::of(bytes, wanted)),
+            None => Err(SourceError::Io {
+                path: path.to_string(),
+                source: io::Error::other(
+                    "it went by once and was hashed with SHA-256 only; save the archive to a file and \
+                     verify that",
+                ),
+            }),
+        }
     }
 
     fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {

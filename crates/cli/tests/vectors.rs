@@ -32,7 +32,7 @@ struct Subject {
 /// The receipt that trust policies are tried on.
 const RECEIPT: &str = "../../receipt/ok-signed/input.json";
 
-const SUBJECTS: [Subject; 15] = [
+const SUBJECTS: [Subject; 17] = [
     single(
         "context-bundle",
         &["bundle", "verify"],
@@ -91,6 +91,8 @@ const SUBJECTS: [Subject; 15] = [
     },
     single("run-bundle", LENIENT, STRICT),
     single("redacted-bundle", LENIENT, STRICT),
+    single("bag", LENIENT, STRICT),
+    single("checksums", LENIENT, STRICT),
     single("archive", LENIENT, STRICT),
 ];
 

@@ -9,6 +9,7 @@ pub mod digest;
 pub mod formats;
 pub mod ids;
 pub mod limits;
+pub mod lookalike;
 pub mod path;
 pub mod source;
 pub mod space;

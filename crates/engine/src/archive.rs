@@ -12,7 +12,8 @@ use std::thread;
 
 pub use runseal_archive::{Archive, ArchiveSource, Container, FileRecord, HEAD, Record, sniff};
 use runseal_archive::{
-    ContentDigester, PackedBytes, PieceDigester, Unpacked, fill, read_stream, read_tar, read_zip,
+    BagDigester, ContentDigester, PackedBytes, PieceDigester, Unpacked, fill, read_stream,
+    read_tar, read_zip,
 };
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
@@ -26,7 +27,7 @@ use crate::stream::{BUFFER, digest_through};
 /// # Errors
 /// When the file cannot be read. An archive that breaks off is no error but a fault of it.
 pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
-    read_with_pieces(path, Purpose::Show)
+    read_again_where_needed(path, Purpose::Show)
 }
 
 /// The same where nothing of it is shown: of what no rule reads as a text, only facts are kept.
@@ -34,10 +35,10 @@ pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
 /// # Errors
 /// When the file cannot be read.
 pub(crate) fn judge_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
-    read_with_pieces(path, Purpose::Judge)
+    read_again_where_needed(path, Purpose::Judge)
 }
 
-fn read_with_pieces(path: &Path, purpose: Purpose) -> Result<Option<Archive>, SourceError> {
+fn read_again_where_needed(path: &Path, purpose: Purpose) -> Result<Option<Archive>, SourceError> {
     let archive = read_archive_with(path, &mut ThreadedDigester::new(purpose))?;
     let Some(mut archive) = archive else {
         return Ok(None);
@@ -45,6 +46,10 @@ fn read_with_pieces(path: &Path, purpose: Purpose) -> Result<Option<Archive>, So
     if let Some(mut pieces) = PieceDigester::for_archive(&archive) {
         read_archive_with(path, &mut pieces)?;
         archive.add_pieces(pieces.into_found());
+    }
+    if let Some(mut digests) = BagDigester::for_archive(&archive) {
+        read_archive_with(path, &mut digests)?;
+        archive.add_digests(digests.into_found());
     }
     Ok(Some(archive))
 }

@@ -172,7 +172,7 @@ fn open_stream(path: &Path) -> io::Result<File> {
 }
 
 /// The folder that holds `path`.
-pub(crate) fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

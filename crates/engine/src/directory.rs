@@ -14,7 +14,8 @@ use std::thread;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
-    ContentFact, Entry, EntryKind, EntryName, Got, Seen, Source, SourceError, Want, read_bounded,
+    ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, Seen, Source, SourceError, Want,
+    read_bounded,
 };
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -279,6 +280,17 @@ impl Visitor<'_> {
             Want::Fact => read_content(&file, &mut self.buffer)
                 .map(Got::Fact)
                 .map_err(fail),
+            Want::Digests(wanted) => {
+                // A device has no end.
+                let kind = kind_of(&file.metadata().map_err(fail)?);
+                if kind != EntryKind::File {
+                    let path = path.to_string();
+                    return Err(SourceError::NotAFile { path, kind });
+                }
+                FileDigests::read(file, wanted)
+                    .map(Got::Digests)
+                    .map_err(fail)
+            }
             Want::Whole(limit) => {
                 let metadata = file.metadata().map_err(fail)?;
                 let kind = kind_of(&metadata);

@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod assess;
 pub mod atomic;
+pub mod catalog;
 pub mod clock;
 pub mod compare;
 mod content;
@@ -21,6 +22,7 @@ pub mod programs;
 pub mod queue;
 pub mod record;
 pub mod redact;
+pub mod ro_crate;
 pub mod run;
 pub mod signing;
 pub mod staging;

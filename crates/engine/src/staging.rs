@@ -121,6 +121,26 @@ impl Staging {
         file.write_all(bytes).map_err(WriteError::at(&place))
     }
 
+    /// Takes a file over, under the relative path `name`. Another name for it may stay where it was;
+    /// where the file system has no second names, it is copied.
+    pub fn adopt(&self, file: &Path, name: &str) -> Result<(), WriteError> {
+        let place = self.path().join(name);
+        fs::create_dir_all(folder_of(&place)).map_err(WriteError::at(&place))?;
+        if fs::hard_link(file, &place).is_err() {
+            return self.copy(file, name);
+        }
+        self.files.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Copies a file, under the relative path `name`.
+    pub fn copy(&self, file: &Path, name: &str) -> Result<(), WriteError> {
+        let mut from = File::open(file).map_err(WriteError::at(file))?;
+        let (mut copy, place) = self.create(name)?;
+        let copied = io::copy(&mut from, &mut copy);
+        copied.map(drop).map_err(WriteError::at(&place))
+    }
+
     /// Flushes everything, lets `verify` judge it meanwhile, and puts the folder into its place
     /// once both are done. There is no other way to publish: what does not verify, or is not on
     /// disk, never gets a name.

@@ -51,6 +51,8 @@ pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
         }
         _ => {}
     }
+    let caveats = exhibit.identity.caveats.iter();
+    does_not.extend(caveats.map(|caveat| format!("All that its format can: {caveat}.")));
     does_not.extend(proves.does_not.iter().map(|text| (*text).to_owned()));
     does_not.push(
         "Anything by this page alone: a page is a picture of a verdict. `runseal verify` on the \

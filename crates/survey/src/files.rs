@@ -9,8 +9,8 @@ use std::io::{self, Cursor, Read};
 use std::path::{Component, Path, PathBuf};
 
 use runseal_archive::{
-    Archive, Container, ContentDigester, HEAD, InlineDigester, PackedBytes, PieceDigester,
-    Unpacked, read_stream, read_tar, read_zip, sniff,
+    Archive, BagDigester, Container, ContentDigester, HEAD, InlineDigester, PackedBytes,
+    PieceDigester, Unpacked, read_stream, read_tar, read_zip, sniff,
 };
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
@@ -176,6 +176,10 @@ pub fn read_archive_bytes(path: &Path, bytes: &[u8]) -> Result<Option<Archive>, 
     if let Some(mut pieces) = PieceDigester::for_archive(&archive) {
         read(&mut pieces)?;
         archive.add_pieces(pieces.into_found());
+    }
+    if let Some(mut digests) = BagDigester::for_archive(&archive) {
+        read(&mut digests)?;
+        archive.add_digests(digests.into_found());
     }
     if let Some(fault) = name_fault(path, container) {
         archive.add_fault(fault);

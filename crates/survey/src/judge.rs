@@ -16,6 +16,7 @@ use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 use super::archived::{judge_archive, judge_in_archive};
 use super::inside::InsidePath;
 use super::schema::LocalTools;
+use super::walk::folder_of_list;
 use super::witness::{Noted, Onlooker, WitnessSource};
 use super::{
     Files, FolderFiles, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain,
@@ -105,6 +106,16 @@ impl Judge<'_> {
                 None,
             )
         };
+        if let Some(folder) = folder_of_list(self.files, path) {
+            let (result, _) = self.judge_folder(folder, Format::Checksums);
+            return self.one_result(
+                Checked {
+                    path: name,
+                    ..result
+                },
+                None,
+            );
+        }
         match self.files.judge_archive(path) {
             Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
             Ok(None) => {}
@@ -125,12 +136,14 @@ impl Judge<'_> {
             Some(result)
                 if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
             {
-                let (result, _) = self.judge_folder(files.folder(), Format::JobBundle);
+                let (result, noted) = self.judge_folder(files.folder(), Format::JobBundle);
                 let result = Checked {
                     path: name,
                     ..result
                 };
-                self.one_result(result, None)
+                // Signatures lie beside the name that was given, which is not the folder's.
+                let noted = noted.filter(|_| self.onlooker.wants_every_file());
+                self.one_result(result, noted)
             }
             Some(result) => {
                 let wanted = result.format.filter(|_| self.onlooker.wants(path));
@@ -171,7 +184,7 @@ impl Judge<'_> {
             let judged = judge_source(&name, source, format, level);
             return (of_judged(name, format, judged), None);
         }
-        let witness = WitnessSource::new(source, format, self.onlooker.wants_every_file());
+        let witness = WitnessSource::new(source, format, self.onlooker);
         let judged = judge_source(&name, &witness, format, level);
         let noted = match judged {
             Ok(_) => witness.into_noted(is_archived).ok(),

@@ -8,7 +8,9 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
-use runseal_core::source::{ContentFact, Entry, Source, SourceError, read_bounded};
+use runseal_core::source::{
+    Algorithms, ContentFact, Entry, FileDigests, Source, SourceError, read_bounded,
+};
 
 /// Files other than JSON are kept up to this size.
 const SMALL: u64 = 1 << 20;
@@ -63,6 +65,39 @@ impl<'a> KeptSource<'a> {
         noted.unwrap_or_else(PoisonError::into_inner).files
     }
 
+    /// Sums a file up with `sum`, and keeps its bytes where they are few. `of_inner` asks where the file
+    /// cannot be opened again.
+    fn keep_if_small<T>(
+        &self,
+        path: &SafePath,
+        sum: &mut dyn FnMut(&mut dyn Read) -> io::Result<T>,
+        fact_of: impl Fn(&T) -> (u64, Digest),
+        of_inner: impl Fn() -> Result<T, SourceError>,
+    ) -> Result<T, SourceError> {
+        let fail = |source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        };
+        let (summed, bytes) = match self.inner.open(path) {
+            Ok(mut file) => {
+                let limit = SMALL + 1;
+                let head = read_bounded(file.by_ref().take(limit), path.as_str(), 0, limit)?;
+                match head.len() as u64 > SMALL {
+                    true => {
+                        let mut all = head.as_slice().chain(file);
+                        (sum(&mut all).map_err(fail)?, None)
+                    }
+                    false => (sum(&mut head.as_slice()).map_err(fail)?, Some(head)),
+                }
+            }
+            // A file of an archive that went by and was not kept.
+            Err(SourceError::TooLarge { .. }) => (of_inner()?, None),
+            Err(error) => return Err(error),
+        };
+        self.note(path, fact_of(&summed), bytes.as_deref());
+        Ok(summed)
+    }
+
     fn note(&self, path: &SafePath, fact: (u64, Digest), bytes: Option<&[u8]>) {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         noted.note(path, fact, bytes);
@@ -98,31 +133,20 @@ impl Source for KeptSource<'_> {
     }
 
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
-        let fail = |source| SourceError::Io {
-            path: path.to_string(),
-            source,
-        };
-        let (content, bytes) = match self.inner.open(path) {
-            Ok(mut file) => {
-                let mut head =
-                    read_bounded(file.by_ref().take(SMALL + 1), path.as_str(), 0, SMALL + 1)?;
-                if head.len() as u64 > SMALL {
-                    let all = head.as_slice().chain(file);
-                    let content = ContentFact::read(all).map_err(fail)?;
-                    head.clear();
-                    (content, None)
-                } else {
-                    (
-                        ContentFact::read(head.as_slice()).map_err(fail)?,
-                        Some(head),
-                    )
-                }
-            }
-            // A file of an archive that went by and was not kept.
-            Err(SourceError::TooLarge { .. }) => (self.inner.content(path)?, None),
-            Err(error) => return Err(error),
-        };
-        self.note(path, (content.bytes, content.sha256), bytes.as_deref());
-        Ok(content)
+        self.keep_if_small(
+            path,
+            &mut |file| ContentFact::read(file),
+            |content| (content.bytes, content.sha256),
+            || self.inner.content(path),
+        )
+    }
+
+    fn digests(&self, path: &SafePath, wanted: Algorithms) -> Result<FileDigests, SourceError> {
+        self.keep_if_small(
+            path,
+            &mut |file| FileDigests::read(file, wanted),
+            |digests| (digests.bytes, digests.sha256),
+            || self.inner.digests(path, wanted),
+        )
     }
 }

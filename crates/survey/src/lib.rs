@@ -47,8 +47,8 @@ pub use witness::{Nobody, Noted, Onlooker};
 
 /// What is said where nothing was found.
 const NOTHING_FOUND: &str = "nothing to verify was found: no folder with bundle.json and \
-    artifacts/ (job bundle), run.json (pack), RUN_* files or ARTIFACT_INDEX.json (run bundle) or \
-    ENGINE_MANIFEST.json (engine), no archive of these, and no JSON document of a known format";
+    artifacts/ (job bundle), run.json (pack), RUN_* files or ARTIFACT_INDEX.json (run bundle), \
+    ENGINE_MANIFEST.json (engine), bagit.txt (BagIt bag) or SHA256SUMS, no archive of these, and no JSON document of a known format";
 
 /// How to go about it.
 #[derive(Debug, Clone, Copy, Default)]

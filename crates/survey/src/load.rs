@@ -22,7 +22,7 @@ use super::archived::{detect_in_archive, faults_of, find_in_archive};
 use super::inside::InsidePath;
 use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
 use super::kept::KeptSource;
-use super::walk::list;
+use super::walk::{folder_of_list, list};
 use super::{Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, name_several};
 
 /// Something that was read whole.
@@ -165,6 +165,9 @@ fn load_plain(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, Lo
         .is_ok_and(|kind| kind == EntryKind::Directory)
     {
         return load_folder(files, path, level);
+    }
+    if let Some(folder) = folder_of_list(files, path) {
+        return load_folder(files, folder, level);
     }
     if let Some(archive) = files.read_archive(path)? {
         return load_archive(&display_path(path), &archive, level);

@@ -7,7 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{ReadOptions, parse_document};
-use runseal_core::formats::definition::{Claim, FolderNames};
+use runseal_core::formats::Format;
+use runseal_core::formats::checksums::LISTS;
+use runseal_core::formats::definition::{Claim, FolderNames, definition};
 use runseal_core::formats::detect::{
     Detected, detect_folder, detect_root, detect_text, is_candidate,
 };
@@ -45,6 +47,8 @@ pub(super) enum Start {
 /// A folder that is no unit itself.
 #[derive(Debug)]
 pub(super) struct Search {
+    /// What the folder itself is, where it may hold other things besides.
+    unit: Option<Unit>,
     candidates: Vec<PathBuf>,
     below: Frame,
 }
@@ -78,6 +82,9 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
     let mut take = |start: Start, frames: &mut Vec<Frame>| match start {
         Start::Unit(unit) => each(unit),
         Start::Search(search) => {
+            if let Some(unit) = search.unit {
+                each(unit);
+            }
             for path in search.candidates {
                 each(Unit(Item::File(path, Found::BySearch)));
             }
@@ -132,6 +139,7 @@ fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
         Err(error) => return Start::Unit(lost(folder, &error)),
     };
     let (detected, claim) = listed.detect(files, folder);
+    let mut unit = None;
     match detected {
         // Other folders are called `artifacts` too.
         Detected::Is(format)
@@ -139,25 +147,29 @@ fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
                 || claim == Claim::Strong
                 || holds_artifacts(files, folder) =>
         {
-            Start::Unit(Unit(Item::Folder(folder.to_owned(), format)))
+            let itself = Unit(Item::Folder(folder.to_owned(), format));
+            if definition(format).is_whole() {
+                return Start::Unit(itself);
+            }
+            unit = Some(itself);
         }
         Detected::Several(formats) => {
             let message = name_several(&formats);
             let result = Checked::invalid(display_path(folder), None, NO_FORMAT, message);
-            Start::Unit(Unit(Item::Known(result)))
+            return Start::Unit(Unit(Item::Known(result)));
         }
-        Detected::Is(_) | Detected::Unknown => {
-            let path = |name: Vec<u8>| Some(folder.join(files.path_of(&name)?));
-            Start::Search(Search {
-                candidates: listed.candidates.into_iter().filter_map(path).collect(),
-                below: Frame {
-                    folder: folder.to_owned(),
-                    names: listed.folders,
-                    at: 0,
-                },
-            })
-        }
+        Detected::Is(_) | Detected::Unknown => {}
     }
+    let path = |name: Vec<u8>| Some(folder.join(files.path_of(&name)?));
+    Start::Search(Search {
+        unit,
+        candidates: listed.candidates.into_iter().filter_map(path).collect(),
+        below: Frame {
+            folder: folder.to_owned(),
+            names: listed.folders,
+            at: 0,
+        },
+    })
 }
 
 /// What the folder or document at `path` is; nothing is judged, and archives are not looked into.
@@ -183,6 +195,20 @@ pub fn detect_path(files: &dyn Files, path: &Path) -> Result<Detected, SourceErr
         Ok(document) => detect_root(document.root(), &name),
         Err(_) => detect_text(&bytes, &name),
     })
+}
+
+/// The folder that a list of sums stands for; `None` where the path is none, or its folder something else.
+pub(super) fn folder_of_list<'a>(files: &dyn Files, path: &'a Path) -> Option<&'a Path> {
+    let name = path.file_name()?.to_str()?;
+    if !LISTS.contains(&name) {
+        return None;
+    }
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let (detected, _) = list(files, folder).ok()?.detect(files, folder);
+    (detected == Detected::Is(Format::Checksums)).then_some(folder)
 }
 
 /// Whether `artifacts` holds a file with an artifact's name.
@@ -234,8 +260,6 @@ pub(super) fn list(files: &dyn Files, folder: &Path) -> io::Result<Listed> {
 
 #[cfg(test)]
 mod tests {
-    use runseal_core::formats::Format;
-
     use super::*;
     use crate::MemoryFiles;
 

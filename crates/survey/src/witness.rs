@@ -11,7 +11,8 @@ use runseal_core::formats::Format;
 use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
-    ContentFact, Entry, EntryKind, EntryName, Got, Seen, Source, SourceError, Want,
+    Algorithms, ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, Seen, Source,
+    SourceError, Want,
 };
 use runseal_core::verify::Checked;
 
@@ -32,6 +33,18 @@ pub trait Onlooker: Sync {
     /// Whether every file is to be noted even where a manifest stands for them, which it does only
     /// as long as the rules hold.
     fn wants_every_file(&self) -> bool {
+        false
+    }
+
+    /// Whether units that stand below the top of an archive are to be noted too. Nothing can lie
+    /// beside them, so whoever asks about signatures has no need of it.
+    fn wants_inside(&self) -> bool {
+        false
+    }
+
+    /// Whether the bytes of the file of this name are to be kept, beside those that signatures and
+    /// policies are about.
+    fn keeps(&self, _name: &str) -> bool {
         false
     }
 
@@ -71,7 +84,7 @@ pub struct Noted {
 pub(super) struct WitnessSource<'a> {
     inner: &'a dyn Source,
     format: Format,
-    every_file: bool,
+    onlooker: &'a dyn Onlooker,
     state: Mutex<State>,
 }
 
@@ -84,11 +97,11 @@ struct State {
 }
 
 impl<'a> WitnessSource<'a> {
-    pub(super) fn new(inner: &'a dyn Source, format: Format, every_file: bool) -> Self {
+    pub(super) fn new(inner: &'a dyn Source, format: Format, onlooker: &'a dyn Onlooker) -> Self {
         Self {
             inner,
             format,
-            every_file,
+            onlooker,
             state: Mutex::default(),
         }
     }
@@ -137,11 +150,13 @@ impl<'a> WitnessSource<'a> {
     }
 
     fn has_manifest(&self) -> bool {
-        !self.every_file && matches!(self.format, Format::RunBundle | Format::Redacted)
+        !self.onlooker.wants_every_file()
+            && matches!(self.format, Format::RunBundle | Format::Redacted)
     }
 
     fn note(&self, path: &SafePath, bytes: Option<&[u8]>, digest: Option<Digest>) {
-        let kept = bytes.filter(|_| KEPT.contains(&path.as_str()));
+        let is_kept = KEPT.contains(&path.as_str()) || self.onlooker.keeps(path.as_str());
+        let kept = bytes.filter(|_| is_kept);
         let digest = match (self.has_manifest(), digest) {
             (true, _) => None,
             (false, Some(digest)) => Some(digest),
@@ -220,6 +235,12 @@ impl Source for WitnessSource<'_> {
         self.inner.do_both(first, second);
     }
 
+    fn digests(&self, path: &SafePath, wanted: Algorithms) -> Result<FileDigests, SourceError> {
+        let digests = self.inner.digests(path, wanted)?;
+        self.note(path, None, Some(digests.sha256));
+        Ok(digests)
+    }
+
     fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
         let chunks = self.inner.chunks(path)?;
         self.note(path, None, Some(chunks.sha256));
@@ -231,6 +252,9 @@ impl Source for WitnessSource<'_> {
             match &seen {
                 Ok(Got::Whole(bytes)) => self.note(&files[at].0, Some(bytes), None),
                 Ok(Got::Fact(fact)) => self.note(&files[at].0, None, Some(fact.sha256)),
+                Ok(Got::Digests(digests)) => {
+                    self.note(&files[at].0, None, Some(digests.sha256));
+                }
                 Err(_) => {}
             }
             see(at, seen);
@@ -253,7 +277,7 @@ mod tests {
             (path("opened"), b"3".to_vec()),
             (path("unread"), b"2".to_vec()),
         ]);
-        let source = WitnessSource::new(&inner, Format::Pack, false);
+        let source = WitnessSource::new(&inner, Format::Pack, &Nobody);
         source.entries().unwrap();
         let wanted = [(path("run.json"), Want::Whole(9)), (path("a"), Want::Fact)];
         source.visit(&wanted, &|_, seen| assert!(seen.is_ok()));

@@ -14,7 +14,9 @@ use crate::error::CliError;
 use crate::intent_input::{put_json, read_intent};
 use crate::ui;
 
-/// Ask an assessor what an intent leaves open, and keep what stands in the intent.
+/// Ask an assessor of your own what an intent leaves open.
+///
+/// Only findings whose quotes stand in the intent are kept.
 ///
 /// CMD is run by /bin/sh. It reads the intent as JSON and writes {"findings":[{"kind","quotes","message","options"}]}, where kind is
 /// contradiction, placeholder, gap or choice, and every quote stands in the intent as it is. What counts is written to

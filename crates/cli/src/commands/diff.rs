@@ -11,7 +11,9 @@ use crate::error::CliError;
 use crate::loaded::load_path;
 use crate::ui;
 
-/// Compare two of the same format: by meaning first (inputs, steps, outputs), then by bytes.
+/// Compare two of the same format, by meaning and by bytes.
+///
+/// Differences of meaning (inputs, steps, outputs) come first, then those of bytes.
 ///
 /// Exit 0: no difference. Exit 1: they differ. Exit 2: not readable, or not of the same format.
 #[derive(Debug, clap::Args)]

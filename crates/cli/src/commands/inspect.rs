@@ -12,14 +12,16 @@ use crate::signing::TrustArgs;
 use crate::ui;
 use crate::verdict::LevelArgs;
 
-/// Show what something is: what came out of it, inputs, steps, ids, hashes, who made it, whether it
-/// holds, is signed and, with --trust, trusted.
+/// Show what something is: results, inputs, steps, hashes, signers.
+///
+/// It also says whether it is intact, whether it is signed and, with --trust, whether it is trusted.
 ///
 /// Exit 0: it was shown, valid or not. Exit 2: it could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal inspect out/bundle")]
 pub struct Args {
-    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`.
+    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`;
+    /// an artifact of a registry or layout (`oci://host/name:tag`).
     path: PathBuf,
     #[command(flatten)]
     level: LevelArgs,

@@ -10,7 +10,7 @@ use runseal_engine::input::Input;
 use crate::error::CliError;
 use crate::verdict::{self, StrictArgs};
 
-/// Work with ledgers, which hold one line a run.
+/// Work with ledgers, which hold one line per run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

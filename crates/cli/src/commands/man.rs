@@ -1,11 +1,11 @@
-//! `runseal man`: the manual pages, one a command.
+//! `runseal man`: the manual pages, one a command, for `man` or as Markdown for the documentation's reference.
 
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::{self, WriteError};
 
-use super::command_line;
+use super::{command_line, reference};
 use crate::error::CliError;
 use crate::ui;
 
@@ -15,6 +15,16 @@ use crate::ui;
 pub struct Args {
     /// The folder; made where it does not exist.
     folder: PathBuf,
+    /// How pages are written: for `man`, or as Markdown with an index.
+    #[arg(long, value_enum, default_value = "roff")]
+    format: PageFormat,
+}
+
+/// What pages are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PageFormat {
+    Roff,
+    Markdown,
 }
 
 /// Runs the command.
@@ -25,12 +35,23 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     })?;
     let mut command = command_line().disable_help_subcommand(true);
     command.build();
-    let count = write_pages(&command, &args.folder)?;
+    let count = match args.format {
+        PageFormat::Roff => write_pages(&command, &args.folder)?,
+        PageFormat::Markdown => write_reference(&command, &args.folder)?,
+    };
     ui::tell(&format!(
         "{count} manual pages written to {}",
         args.folder.display()
     ));
     Ok(Outcome::Valid)
+}
+
+fn write_reference(command: &clap::Command, folder: &Path) -> Result<usize, CliError> {
+    let pages = reference::pages(command);
+    for page in &pages {
+        atomic::write_bytes(&folder.join(&page.name), page.text.as_bytes())?;
+    }
+    Ok(pages.len())
 }
 
 fn write_pages(command: &clap::Command, folder: &Path) -> Result<usize, CliError> {

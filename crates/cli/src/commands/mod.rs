@@ -6,14 +6,15 @@
 mod assess;
 mod bundle;
 mod canon;
+mod catalog;
 mod clarify;
 mod completions;
 mod demo;
 mod diff;
 mod engine;
 mod evidence;
-#[cfg(feature = "net")]
 mod export;
+mod groups;
 mod hash;
 mod inspect;
 mod job;
@@ -32,12 +33,19 @@ mod patch;
 mod proposal;
 #[cfg(feature = "net")]
 mod proxy;
+#[cfg(feature = "remote")]
+mod pull;
+#[cfg(feature = "remote")]
+mod push;
+#[cfg(feature = "remote")]
+mod push_object;
 mod queue;
 mod receipt;
 mod record;
 mod record_error;
 mod record_variables;
 mod redact;
+mod reference;
 mod replay;
 mod replay_intent;
 mod replay_pack;
@@ -152,6 +160,7 @@ commands! {
         Ledger(ledger) => |_| Surface::Format(Format::Ledger),
         Job(job) => job::Args::surface,
         Queue(queue) => queue::Args::surface,
+        Catalog(catalog) => catalog::Args::surface,
         Work(work),
         Receipt(receipt) => receipt::Args::surface,
         Keygen(keygen),
@@ -163,11 +172,14 @@ commands! {
         Unredact(unredact),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
+        #[cfg(feature = "remote")]
+        Push(push),
+        #[cfg(feature = "remote")]
+        Pull(pull),
         #[cfg(feature = "net")]
         Proxy(proxy) => proxy::Args::surface,
         #[cfg(feature = "net")]
         Mcp(mcp) => mcp::Args::surface,
-        #[cfg(feature = "net")]
         Export(export) => export::Args::surface,
         Rules(rules),
         Schema(schema),
@@ -186,7 +198,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     let arguments: Vec<_> = arguments.collect();
     let line = match CommandLine::try_parse_from(&arguments) {
         Ok(line) => line,
-        Err(error) => return refuse(&error, &named_commands(&arguments)),
+        Err(error) => return refuse(&error, &arguments),
     };
     ui::set_quiet(line.quiet);
     let surface = line.command.surface();
@@ -217,8 +229,9 @@ fn named_commands(arguments: &[OsString]) -> Vec<String> {
     names
 }
 
-/// Shows help and the version as clap has them, and words usage errors as ours.
-fn refuse(error: &clap::Error, named: &[String]) -> u8 {
+/// Shows help with commands in groups and the version as clap has it, and words usage errors as ours.
+fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
+    let named = &named_commands(arguments);
     let surface = match named.first().map(String::as_str) {
         Some("pack") => Surface::Format(Format::Pack),
         Some("verify") => Surface::Verify,
@@ -226,9 +239,15 @@ fn refuse(error: &clap::Error, named: &[String]) -> u8 {
     };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Groups take a walk over all commands, which only those who ask for help should pay for.
+            let line = groups::with_groups(command_line());
+            let again = line.try_get_matches_from(arguments).err();
             // A closed standard output is nobody's loss here.
-            let _ = error.print();
+            let _ = again.as_ref().unwrap_or(error).print();
             return exit_code(surface, Outcome::Valid);
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if named.is_empty() => {
+            ui::tell(&groups::short_overview(&command_line()));
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();

@@ -82,7 +82,7 @@ pub fn keys_of_environment() -> Keys {
 }
 
 /// How a replay goes on where the recording ends.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct ForkArgs {
     /// Of a recorded run that asked models: answer from the recording before call N and ask the
     /// upstream from there on; the calls go to --fork-out, with the digest of the recording.

@@ -21,9 +21,9 @@ use crate::clock;
 use crate::error::CliError;
 use crate::ui;
 
-/// Run an intent: transform it, propose, execute in the sandbox, decide, export.
+/// Run an intent: propose, execute in the sandbox, decide, export.
 ///
-/// Prints what became of it, and run.json's content where standard output is no terminal. Exit 0: accepted. Exit 1: not
+/// Prints what became of it, and run.json's content where standard output is not a terminal. Exit 0: accepted. Exit 1: not
 /// accepted. Exit 2: no result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

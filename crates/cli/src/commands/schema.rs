@@ -12,31 +12,43 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 35] = schemas![
+static SCHEMAS: [(&str, &str); 51] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
+    "catalog-answer",
     "context-bundle",
     "coupling-rules",
     "diff-answer",
+    "disclosure",
     "engine-manifest",
     "evidence",
     "input-artifact-index",
     "inspect-answer",
     "intent",
+    "job-answer",
     "job-bundle",
+    "keygen-answer",
     "ledger-entry",
     "lint-answer",
+    "listening-answer",
+    "log-answer",
     "merkle-attestation",
     "model-io",
     "patch",
     "plan",
     "policy",
+    "policy-file",
     "proposal",
+    "queue-answer",
     "receipt",
     "recording",
+    "redact-answer",
     "redacted",
     "redaction",
+    "redaction-salt",
+    "replay-answer",
+    "rules-answer",
     "run",
     "run-context-stripped",
     "run-environment",
@@ -45,19 +57,25 @@ static SCHEMAS: [(&str, &str); 35] = schemas![
     "run-output",
     "run-predicate",
     "runner",
+    "sealed-answer",
+    "summary-answer",
+    "transform-answer",
+    "trust-answer",
     "trust-policy",
     "verdict-answer",
     "verify-answer",
 ];
 
-/// Print the JSON Schema (2020-12) of a document, or list the names of all.
+/// Print the JSON Schema of a document or answer, or list them.
+///
+/// Schemas are of draft 2020-12.
 ///
 /// A schema describes shape: members, types, enumerations. What relates two places, such as an
 /// order, a hash or a count, is left to the rules (`runseal rules`). Exit 2: no schema has that name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal schema proposal > proposal.schema.json")]
 pub struct Args {
-    /// The schema to print, such as `proposal`; without it, every name, one a line.
+    /// The schema to print, such as `proposal`; without it, every name, one per line.
     name: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::intent_input::{internal, put_json, read_answers, read_intent};
 use crate::ui;
 
-/// Make the context bundle of an intent: complete, or with the questions that are open.
+/// Make the context bundle of an intent, with any open questions.
 ///
 /// Exit 0: nothing is left to ask (BUNDLE). Exit 1: questions are open (CLARIFY) or the intent is
 /// refused (REFUSE). Exit 2: it could not be read.

@@ -21,9 +21,9 @@ use crate::ui;
 /// How long a worker that stays waits before it looks again, should nobody call it.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// Do what is queued in a store: verify and replay sealed runs, and read the steps of jobs.
+/// Do what is queued in a store, on any number of machines.
 ///
-/// Any number of machines may work on one store. A machine that dies leaves leases that run out,
+/// Sealed runs are verified and replayed, and the steps of jobs are read. Any number of machines may work on one store. A machine that dies leaves leases that run out,
 /// and others do its work; what it was late with is refused. Ends when nothing is open, or with
 /// --stay when it is stopped.
 ///

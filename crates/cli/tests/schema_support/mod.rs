@@ -66,6 +66,7 @@ fn schema_of_file(name: &str) -> Option<&'static str> {
         "RUN_CONTEXT_STRIPPED.json" => "run-context-stripped",
         "ARTIFACT_INDEX.json" => "artifact-index",
         "INPUT_ARTIFACT_INDEX.json" => "input-artifact-index",
+        "REDACTION_SALT.json" => "redaction-salt",
         "merkle.json" => "merkle-attestation",
         "trust.json" => "trust-policy",
         _ => return None,

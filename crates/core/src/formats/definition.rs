@@ -61,6 +61,8 @@ pub struct Identity {
     pub withheld: Vec<(String, String)>,
     /// What it says itself that it did not capture.
     pub not_captured: Vec<String>,
+    /// Why less follows from it than its format allows, even where it holds.
+    pub caveats: Vec<String>,
 }
 
 impl Identity {
@@ -91,6 +93,8 @@ impl Identity {
 pub enum Claim {
     /// Nothing speaks for it.
     No,
+    /// It is what a folder is that no other format claims.
+    Leftover,
     /// A name that other folders have too.
     Weak,
     /// Only its own folders look like this.
@@ -206,6 +210,11 @@ pub trait FormatDefinition: Sync {
     /// What redaction has to know of it, if it can be sealed for that.
     fn redactable(&self) -> Option<&'static Redactable> {
         None
+    }
+
+    /// Whether a folder of this format is nothing else besides; if not, what is in it is looked for too.
+    fn is_whole(&self) -> bool {
+        true
     }
 
     /// Whether a folder of this format may be reached by a link.

@@ -90,7 +90,7 @@ pub fn detect_folder(names: &FolderNames, read: ReadName<'_>) -> (Detected, Clai
     if claims.contains(&(Claim::Strong, Format::Redacted)) {
         return (Detected::Is(Format::Redacted), Claim::Strong);
     }
-    for wanted in [Claim::Strong, Claim::Weak] {
+    for wanted in [Claim::Strong, Claim::Weak, Claim::Leftover] {
         let claimants = claims.iter().filter(|(claim, _)| *claim == wanted);
         let mut formats: Vec<Format> = claimants.map(|(_, format)| *format).collect();
         if !formats.is_empty() {
@@ -230,6 +230,24 @@ mod tests {
             assert_eq!(detect(&[name, "REDACTED.json"], ""), is(Format::Redacted));
         }
         assert_eq!(detect(&["RUN_BUNDLE"], ""), Detected::Unknown);
+        assert_eq!(detect(&["bagit.txt"], ""), is(Format::Bag));
+        assert_eq!(
+            detect(&["data", "manifest-md5.txt"], ""),
+            is(Format::Bag),
+            "without its bagit.txt"
+        );
+        assert_eq!(detect(&["data"], ""), Detected::Unknown);
+        // A list of sums takes nothing away from any other format.
+        assert_eq!(detect(&["SHA256SUMS.txt"], ""), is(Format::Checksums));
+        for (name, format) in [
+            ("RUN_INPUT.json", Format::RunBundle),
+            ("ENGINE_MANIFEST.json", Format::RunBundle),
+            ("run.json", Format::Pack),
+            ("artifacts", Format::JobBundle),
+            ("bagit.txt", Format::Bag),
+        ] {
+            assert_eq!(detect(&["SHA256SUMS.txt", name], ""), is(format), "{name}");
+        }
         assert_eq!(detect(&["README.md"], ""), Detected::Unknown);
         assert_eq!(
             detect(&["run.json", "RUN_META.json"], ""),

@@ -1,6 +1,8 @@
 //! The formats: one module each, with its rules.
 
 pub mod archive;
+pub mod bag;
+pub mod checksums;
 pub mod context_bundle;
 pub mod definition;
 pub mod detect;
@@ -87,6 +89,10 @@ formats! {
     Engine, engine_contracts, "engine", "engine";
     /// A bundle of which parts are withheld.
     Redacted, redacted, "redacted-bundle", "redacted copy";
+    /// A BagIt bag, RFC 8493.
+    Bag, bag, "bag", "BagIt bag";
+    /// Files with a list of their SHA-256 sums.
+    Checksums, checksums, "checksums", "list of sums";
     /// A tar or zip that any of the others may come in.
     Archive, archive, "archive", "archive";
 }

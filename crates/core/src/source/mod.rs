@@ -5,6 +5,7 @@
 //! nothing that could not be read is taken as absent or empty.
 
 mod content;
+mod digests;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use crate::formats::redacted::chunks::{ChunkedFile, read_chunks};
 use crate::path::{SafePath, UnsafePath};
 
 pub use content::{ContentFact, TextCheck};
+pub use digests::{Algorithm, Algorithms, FileDigests, Hashers};
 
 /// What an entry is. Only a file has bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,6 +210,15 @@ pub trait Source: Sync {
         Ok((content.bytes, content.sha256))
     }
 
+    /// The digests of a regular file of any size, under SHA-256 and all functions of `wanted`.
+    fn digests(&self, path: &SafePath, wanted: Algorithms) -> Result<FileDigests, SourceError> {
+        let file = self.open(path)?;
+        FileDigests::read(file, wanted).map_err(|source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        })
+    }
+
     /// A regular file of any size, piece by piece, with the digest of each piece.
     fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
         chunks_of(self.open(path)?, path)
@@ -235,6 +246,8 @@ pub enum Want {
     Whole(u64),
     /// What its bytes are, of any size.
     Fact,
+    /// Its digests under SHA-256 and these functions, of any size.
+    Digests(Algorithms),
 }
 
 /// What was got of a file.
@@ -244,6 +257,8 @@ pub enum Got {
     Whole(Vec<u8>),
     /// What its bytes are.
     Fact(ContentFact),
+    /// Its digests.
+    Digests(FileDigests),
 }
 
 /// What became of a file that was visited.
@@ -254,6 +269,7 @@ pub fn look<S: Source + ?Sized>(source: &S, path: &SafePath, want: Want) -> Seen
     match want {
         Want::Whole(limit) => source.read(path, limit).map(Got::Whole),
         Want::Fact => source.content(path).map(Got::Fact),
+        Want::Digests(wanted) => source.digests(path, wanted).map(Got::Digests),
     }
 }
 

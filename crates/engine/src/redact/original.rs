@@ -215,7 +215,7 @@ impl Original {
             let read = match (file.kind, seen) {
                 (FileKind::Chunks, _) => read_large(&*source, &wanted[at].0, file, &seed),
                 (_, Ok(Got::Whole(bytes))) => Ok(read_file((path, file), (format, &seed), &bytes)),
-                (_, Ok(Got::Fact(_))) => Ok((None, false)),
+                (_, Ok(Got::Fact(_) | Got::Digests(_))) => Ok((None, false)),
                 // No file that was sealed so is as long.
                 (FileKind::Bytes, Err(SourceError::TooLarge { .. })) => Ok((None, false)),
                 (_, Err(error)) => Err(error),

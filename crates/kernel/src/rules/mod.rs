@@ -20,6 +20,10 @@ pub(crate) use lexicon::{Class, Dimension, Lexicon, Unit};
 use pattern::Pattern;
 pub use profile::{DEFAULT_PROFILE, Element, Profile};
 
+/// The version of how the kernel reads intents. It is part of every bundle's hash, so it changes when the kernel gives
+/// another bundle for the same intent and rules, and not with each release of the program.
+const KERNEL_VERSION: &str = "0.1.0";
+
 /// The files, in the order in which they are digested.
 const FILES: [(&str, &str); 6] = [
     (
@@ -280,7 +284,7 @@ impl RuleSet {
             bytes.push(0);
         }
         let digest = Digest::of(&bytes);
-        let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), digest.hex_prefix(8));
+        let version = format!("{KERNEL_VERSION}+{}", digest.hex_prefix(8));
         let mut set = RuleSet {
             rules: Vec::new(),
             elements: Vec::new(),

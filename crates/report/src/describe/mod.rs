@@ -5,6 +5,7 @@
 //! new format needs a line in [`describe`], which the compiler asks for, and a module where its
 //! members alone do not tell its story.
 
+mod bag;
 mod content;
 mod context;
 mod job;
@@ -269,6 +270,8 @@ pub fn describe<'a>(exhibit: &Exhibit<'a>) -> Description<'a> {
         Format::Runner => plain::describe_runner(&mut description, exhibit),
         Format::Ledger => plain::describe_ledger(&mut description, exhibit),
         Format::Engine => run::describe_engine(&mut description, exhibit),
+        Format::Bag => bag::describe_bag(&mut description, exhibit),
+        Format::Checksums => bag::describe_checksums(&mut description, exhibit),
         // Shown as the tree that it is.
         _ => {}
     }

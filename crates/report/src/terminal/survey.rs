@@ -35,6 +35,9 @@ pub fn render_survey_human(survey: &Survey, screen: Screen) -> String {
             for gap in &result.identity.not_captured {
                 text.line(1, &format!("not captured: {}", plain(gap)));
             }
+            for caveat in &result.identity.caveats {
+                text.line(1, &format!("note: {}", plain(caveat)));
+            }
         }
     }
     let tone = match survey.outcome() {

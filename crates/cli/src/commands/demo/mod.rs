@@ -15,7 +15,7 @@ use runseal_core::verify::Outcome;
 use crate::error::CliError;
 use shell::Shell;
 
-/// Show everything on built-in examples: make it, verify it, replay it, change one byte of it.
+/// See it all on built-in examples: make, verify, replay, tamper.
 ///
 /// Takes a few seconds. Where the sandbox cannot be set up it says what was not run and why, and
 /// does the rest.

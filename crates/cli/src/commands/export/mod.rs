@@ -1,13 +1,16 @@
 //! `runseal export`: what neighbours read.
 
+#[cfg(feature = "net")]
 mod otel;
+mod ro_crate;
+mod slsa;
 
 use runseal_core::verify::{Outcome, Surface};
 
 use super::commands;
 use crate::error::CliError;
 
-/// Write what is in a bundle or recording in the formats of other tools.
+/// Write it in the formats of other tools.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -17,6 +20,9 @@ pub struct Args {
 commands! {
     /// The formats.
     enum ExportCommand {
+        RoCrate(ro_crate),
+        Slsa(slsa),
+        #[cfg(feature = "net")]
         Otel(otel),
     }
 }

@@ -18,7 +18,7 @@ use runseal_core::verify::{Outcome, Surface};
 use super::commands;
 use crate::error::CliError;
 
-/// Work with jobs: index sources, post a plan, work it, bundle it, verify and replay the bundle.
+/// Read texts by a plan and bundle exactly what was read.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

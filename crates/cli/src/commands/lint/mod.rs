@@ -18,7 +18,9 @@ use crate::error::CliError;
 use crate::ui;
 use source::{Source, read_source};
 
-/// Find what an intent leaves open: placeholders, contradictions, gaps and choices.
+/// Find what a list of requirements leaves open or contradicts.
+///
+/// Findings are placeholders, contradictions, gaps and open choices.
 ///
 /// An intent is a JSON object with goal, constraints and context. Plain text and Markdown are read as intents too: the first
 /// heading is the goal, list items are the constraints.

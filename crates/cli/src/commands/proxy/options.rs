@@ -19,7 +19,7 @@ const MAX_RULES_BYTES: u64 = 1 << 20;
 /// What is secret, and what does not count.
 #[derive(Debug, clap::Args)]
 pub struct RedactArgs {
-    /// A file of own patterns for secrets: a line each, `NAME = REGULAR EXPRESSION`.
+    /// A file with patterns of your own for secrets, one per line: `NAME = REGULAR EXPRESSION`.
     #[arg(long, value_name = "FILE")]
     redact: Option<PathBuf>,
     /// A member of request bodies that does not count when requests are matched, as a JSON Pointer

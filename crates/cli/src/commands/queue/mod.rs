@@ -11,7 +11,7 @@ use crate::error::CliError;
 
 use add::{replay, verify};
 
-/// Queue sealed runs to be verified or replayed by `runseal work` on any number of machines.
+/// Queue sealed runs for `runseal work` to verify or replay.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

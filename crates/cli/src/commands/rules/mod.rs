@@ -10,7 +10,9 @@ use runseal_kernel::rules::{Rule, rule_set};
 use crate::error::CliError;
 use crate::ui;
 
-/// List the rules that verification checks and that intents are read by, or explain one.
+/// List the rules, or explain one.
+///
+/// These are the rules that verification checks, and those that intents are read by.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal rules PS5\n  runseal rules KC02")]
 pub struct Args {

@@ -11,7 +11,7 @@ use runseal_core::verify::{Outcome, Surface};
 use super::commands;
 use crate::error::CliError;
 
-/// Say whose signatures count, for what, and why something is trusted or not.
+/// Say whose signatures count and for what, and ask why.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -329,7 +329,7 @@ fn read_block(
     source.visit(&wanted, &|at, seen| {
         let fact = match seen {
             Ok(Got::Fact(content)) => ArtifactFact::Content(content),
-            Ok(Got::Whole(_)) => return,
+            Ok(Got::Whole(_) | Got::Digests(_)) => return,
             Err(error) => unread(&error),
         };
         // Each file is shown once, so every slot is still empty.

@@ -100,6 +100,10 @@ fn show_file(
             }
         }
         (_, Err(error)) => return Err(error),
+        // Nobody asks for them here.
+        (_, Ok(Got::Digests(_))) => {
+            shown.commitment = Err("it was not read in a way that can be judged".to_owned());
+        }
         (_, Ok(Got::Fact(fact))) => match opening {
             Opening::Whole(key) => {
                 shown.opened.seen = 1;

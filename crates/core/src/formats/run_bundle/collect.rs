@@ -277,6 +277,9 @@ fn fact_of(
 ) -> Result<EntryFact, SourceError> {
     let bytes = match seen {
         Ok(Got::Fact(content)) => return Ok(EntryFact::File(FileFact::Bytes(content.sha256))),
+        Ok(Got::Digests(digests)) => {
+            return Ok(EntryFact::File(FileFact::Bytes(digests.sha256)));
+        }
         Ok(Got::Whole(bytes)) => Ok(bytes),
         Err(error) => Err(error),
     };

@@ -159,6 +159,10 @@ fn result_json(survey: &Survey, result: &Checked) -> Value {
         let gaps = result.identity.not_captured.iter().map(String::as_str);
         object.insert("not_captured", Value::array(gaps));
     }
+    if !result.identity.caveats.is_empty() {
+        let caveats = result.identity.caveats.iter().map(String::as_str);
+        object.insert("caveats", Value::array(caveats));
+    }
     object.insert("violations", violations);
     if let Some(authenticity) = survey.authenticity_of(result) {
         authenticity.add_to_json(&mut object);

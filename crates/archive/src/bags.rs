@@ -1,0 +1,85 @@
+//! Digests for bags whose manifests use other functions than SHA-256.
+//!
+//! What an archive holds goes by once and is hashed with SHA-256. Only when its end is reached can one
+//! know which other functions the manifests of a bag use; the archive is then read again, and what
+//! is noted the second time goes by the digest that was noted the first time.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use runseal_core::digest::Digest;
+use runseal_core::formats::bag::manifest::manifest_name;
+use runseal_core::source::{Algorithm, Algorithms, FileDigests, Hashers};
+
+use crate::catalogue::{Archive, Record};
+use crate::scan::ContentDigester;
+
+/// Notes the digests of all files under the functions that manifests use.
+#[derive(Debug)]
+pub struct BagDigester {
+    wanted: Algorithms,
+    found: BTreeMap<Digest, FileDigests>,
+    buffer: Vec<u8>,
+}
+
+impl BagDigester {
+    /// For the bags of `archive`; nothing where their manifests all use SHA-256, or every file was kept.
+    pub fn for_archive(archive: &Archive) -> Option<Self> {
+        let mut wanted = Algorithms::default();
+        let mut is_all_kept = true;
+        for (name, record) in archive.below("") {
+            let Record::File(file) = record else { continue };
+            is_all_kept &= file.kept.is_some();
+            let name = str::from_utf8(name).unwrap_or_default();
+            let file_name = name.rsplit('/').next().unwrap_or(name);
+            if let Some((_, function)) = manifest_name(file_name)
+                && let Some(algorithm) = Algorithm::of_name(function)
+            {
+                wanted = wanted.with(algorithm);
+            }
+        }
+        let is_needed = !is_all_kept && wanted.others().next().is_some();
+        is_needed.then(|| Self {
+            wanted,
+            found: BTreeMap::new(),
+            buffer: vec![0; 64 << 10],
+        })
+    }
+
+    /// What was noted, by the SHA-256 of the files.
+    pub fn into_found(self) -> BTreeMap<Digest, FileDigests> {
+        self.found
+    }
+}
+
+impl ContentDigester for BagDigester {
+    fn digest(
+        &mut self,
+        reader: &mut dyn Read,
+        expected: u64,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> io::Result<(Digest, u64)> {
+        let mut hashers = Hashers::new(self.wanted);
+        let mut total = 0;
+        loop {
+            let count = match reader.read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            hashers.update(&self.buffer[..count]);
+            see(&self.buffer[..count]);
+            total += count as u64;
+            if count == 0 || total == expected {
+                break;
+            }
+        }
+        let digests = hashers.finish();
+        let noted = (digests.sha256, digests.bytes);
+        self.found.insert(digests.sha256, digests);
+        Ok(noted)
+    }
+
+    fn keeps_small_files(&self) -> bool {
+        false
+    }
+}

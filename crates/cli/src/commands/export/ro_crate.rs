@@ -1,0 +1,98 @@
+//! `runseal export ro-crate`.
+
+use std::path::{Path, PathBuf};
+
+use runseal_core::verify::authenticity::{Authenticity, SignedState};
+use runseal_core::verify::{Level, Outcome};
+use runseal_engine::record::unpack::UnpackError;
+use runseal_engine::ro_crate::{CrateError, CrateWords, Signer, export_run};
+use runseal_engine::staging::StagingError;
+use runseal_engine::survey::LocalFiles;
+use runseal_survey::signing::judge_signatures;
+
+use crate::error::CliError;
+use crate::loaded::load_error;
+use crate::signing::TrustArgs;
+use crate::{ui, verdict};
+
+/// Write a run bundle as an RO-Crate: Process Run Crate 0.5, which workflow and archive tools read.
+///
+/// The bundle is verified first. It is copied into bundle/, where it still verifies, with the signatures that
+/// lie beside it; ro-crate-metadata.json says what ran, on what, what came out and who signed. The same
+/// bundle gives the same bytes.
+///
+/// Exit 0: the crate is written. Exit 2: the bundle cannot be read or does not hold, or OUT exists. Nothing
+/// is written then.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  runseal export ro-crate RUN_BUNDLE/run_1 -o crate\n  runseal export ro-crate run_1.tar.gz -o crate.zip --license https://creativecommons.org/licenses/by/4.0/"
+)]
+pub struct Args {
+    /// The run bundle: a folder or archive, or something inside one (`evidence.zip!/run`).
+    #[arg(value_name = "RUN_BUNDLE")]
+    bundle: PathBuf,
+    /// The folder to write; a zip where the name ends with .zip.
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// The licence of the crate: a URL, or words. Bundles state none, and RO-Crate asks for one.
+    #[arg(long, value_name = "URL")]
+    license: Option<String>,
+    #[command(flatten)]
+    trust: TrustArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let trust = args.trust.open()?;
+    let level = Level::Integrity;
+    let (authenticity, _) = judge_signatures(&LocalFiles, &args.bundle, level, trust.question());
+    let words = CrateWords {
+        license: args.license.as_deref(),
+        signer: signer_of(&authenticity),
+    };
+    let files = export_run(&args.bundle, &args.output, &words)
+        .map_err(|error| crate_error(error, &args.bundle, &args.output))?;
+    let (target, plural) = (args.output.display(), if files == 1 { "" } else { "s" });
+    ui::tell(&format!(
+        "{target}: an RO-Crate of {files} file{plural} of the bundle"
+    ));
+    Ok(Outcome::Valid)
+}
+
+/// The first signature that holds.
+fn signer_of(authenticity: &Authenticity) -> Option<Signer<'_>> {
+    let mut signatures = authenticity.signatures.iter();
+    let held = signatures.find(|note| note.state == SignedState::Signed)?;
+    Some(Signer {
+        name: held.name.as_deref(),
+        is_known: held.is_known,
+        key: held.key.as_deref(),
+    })
+}
+
+fn crate_error(error: CrateError, bundle: &Path, target: &Path) -> CliError {
+    let (message, shown) = (error.to_string(), bundle.display().to_string());
+    let refuse = |code: &'static str| CliError::new(Outcome::Unreadable, code, message).at(&shown);
+    match error {
+        CrateError::Load(error) => load_error(error, &shown),
+        CrateError::Unpack(UnpackError::Read(error)) | CrateError::Source(error) => error.into(),
+        CrateError::Staging(StagingError::Write(error)) => error.into(),
+        CrateError::Staging(StagingError::Exists(_)) => {
+            CliError::new(Outcome::Unreadable, "EXISTS", "something is there already")
+                .at(target.display().to_string())
+                .hint("name a new folder or zip; nothing is ever overwritten")
+        }
+        CrateError::Unpack(UnpackError::Faults(findings)) | CrateError::Invalid(findings) => {
+            for finding in findings.iter().take(10) {
+                ui::tell(&verdict::finding_line(finding));
+            }
+            refuse("NOT_VALID").hint("`runseal verify` says more; only what holds is exported")
+        }
+        CrateError::Unpack(UnpackError::NoBundle) | CrateError::NotARun(_) => {
+            refuse("UNKNOWN_FORMAT").hint("name a run bundle: a folder with RUN_META.json")
+        }
+        CrateError::Changed(_) => refuse("CHANGED").hint("export again when nobody writes to it"),
+        CrateError::Form(_) => refuse("NO_FORM"),
+        CrateError::Zip(_) => refuse("TOO_LARGE"),
+    }
+}

@@ -1,0 +1,70 @@
+//! `runseal export slsa`.
+
+use std::path::PathBuf;
+
+use runseal_core::formats::Format;
+use runseal_core::verify::{Level, Outcome};
+use runseal_engine::atomic;
+use runseal_engine::signing::read_signable;
+use runseal_trust::predicate::{SLSA_PROVENANCE, slsa_provenance};
+use runseal_trust::statement::Statement;
+
+use crate::error::CliError;
+use crate::loaded::load_error;
+use crate::ui;
+
+/// Write a run bundle's SLSA provenance: an in-toto statement, not signed.
+///
+/// For tools that sign and store statements themselves, such as cosign attest or witness; `runseal sign --predicate
+/// slsa` signs the same statement here. The bundle is verified first.
+///
+/// Exit 0: it is written. Exit 2: the bundle cannot be read, does not hold, or is no run bundle.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal export slsa RUN_BUNDLE/run_1 -o provenance.json")]
+pub struct Args {
+    /// The run bundle: a folder or archive.
+    #[arg(value_name = "RUN_BUNDLE")]
+    bundle: PathBuf,
+    /// The file to write; standard output where it is not given.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let shown = args.bundle.display().to_string();
+    let refuse = |code: &'static str, message: &str| {
+        CliError::new(Outcome::Unreadable, code, message).at(&shown)
+    };
+    let signable =
+        read_signable(&args.bundle, Level::Integrity).map_err(|error| load_error(error, &shown))?;
+    if signable.format != Format::RunBundle {
+        return Err(refuse("UNKNOWN_FORMAT", "it is no run bundle")
+            .hint("SLSA provenance is of run bundles: folders with RUN_META.json"));
+    }
+    if !signable.is_valid {
+        return Err(refuse("NOT_VALID", "the run bundle does not hold")
+            .hint("`runseal verify` says more; only what holds is exported"));
+    }
+    if signable.target.redaction.is_some() {
+        return Err(refuse(
+            "REDACTABLE",
+            "this predicate states digests of what may be withheld later",
+        )
+        .hint("`runseal sign --predicate run` states none; docs/redaction.md says why"));
+    }
+    let statement = Statement {
+        subjects: signable.target.subjects(),
+        predicate_type: SLSA_PROVENANCE.to_owned(),
+        predicate: slsa_provenance(&signable.facts, &signable.inputs),
+    };
+    let mut bytes = statement
+        .to_bytes()
+        .map_err(|error| CliError::internal(error.to_string()))?;
+    bytes.push(b'\n');
+    match &args.output {
+        Some(output) => atomic::write_bytes(output, &bytes)?,
+        None => ui::print_bytes(&bytes)?,
+    }
+    Ok(Outcome::Valid)
+}

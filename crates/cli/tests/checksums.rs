@@ -1,0 +1,164 @@
+//! Lists of sums: judged as `sha256sum -c --strict` judges them, but for what it reads outside of the folder.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
+
+mod neighbour_support;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use neighbour_support::{bench, verdict};
+use runseal_core::digest::Digest;
+
+/// Lists, with whether sha256sum takes a list that we do not: it follows names and links out of the folder.
+fn lists() -> Vec<(String, bool)> {
+    let one = Digest::of(b"1").to_string();
+    let two = Digest::of(b"2").to_string();
+    let good = format!("{one}  a\n");
+    let shouted = one.to_uppercase();
+    let mut lists: Vec<(String, bool)> = [
+        good.clone(),
+        format!("{one} *a\n"),
+        format!("{one}  a"),
+        format!("{one}  a\r\n"),
+        format!("{shouted}  a\n"),
+        format!("   {one}  a\n"),
+        format!("\t{one}  a\n"),
+        format!("# {one}  b\n{good}"),
+        format!("#\n\n\n{good}"),
+        format!("SHA256 (a) = {one}\n"),
+        format!("SHA256(a)= {one}\n"),
+        format!("SHA256 (a)={one}\n"),
+        format!("SHA256 (x (1)) = {one}\n"),
+        format!("sha256 (a) = {one}\n"),
+        format!("\\SHA256 (a) = {one}\n"),
+        format!("\\{one}  a\n"),
+        format!("{one}  sub/a b\n"),
+        format!("{good}{good}"),
+        String::new(),
+        "\n".to_owned(),
+        "# nothing\n".to_owned(),
+        "hello\n".to_owned(),
+        format!("{good}hello\n"),
+        format!("{one} a\n"),
+        format!("{one}\ta\n"),
+        format!("{one}   a\n"),
+        format!("{one}\n"),
+        format!("{one}  \n"),
+        format!("{}  a\n", &one[1..]),
+        format!("{one}0  a\n"),
+        format!("{}g  a\n", &one[1..]),
+        format!("{two}  a\n"),
+        format!("{good}{two}  a\n"),
+        format!("{one}  missing\n"),
+        format!("{one}  sub\n"),
+        format!("\\{one}  a\\tb\n"),
+        format!("\\{one}  a\\\n"),
+        format!("\\{one}  missing\\n\n"),
+        format!("SHA1 (a) = {}\n", &one[..40]),
+        format!("SHA256 (a) {one}\n"),
+        format!("SHA256 (a) = {}\n", &one[1..]),
+        format!("SHA256 () = {one}\n"),
+        format!("SHA256 (a = {one}\n"),
+        format!("{good}\0\n"),
+        format!("{one}  \u{e9}\n"),
+        format!("\u{feff}{good}"),
+    ]
+    .into_iter()
+    .map(|list| (list, false))
+    .collect();
+    for outside in [
+        "../outside",
+        "./../in/a",
+        "sub/../a",
+        "/dev/null/../../OUTSIDE",
+        "link",
+    ] {
+        lists.push((format!("{one}  {outside}\n"), true));
+    }
+    lists
+}
+
+#[test]
+fn checksums_hostile_lists_have_the_verdict_of_sha256sum() {
+    if Command::new("sha256sum").arg("--version").output().is_err() {
+        println!("SKIPPED: there is no sha256sum");
+        return;
+    }
+    let (folder, bench) = bench();
+    let place = folder.path().join("in");
+    fs::create_dir_all(place.join("sub")).unwrap();
+    for name in ["in/a", "in/sub/a b", "in/x (1)", "in/é", "outside"] {
+        fs::write(folder.path().join(name), "1").unwrap();
+    }
+    symlink("a", place.join("link")).unwrap();
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for (list, may_differ) in lists() {
+        let outside = folder.path().join("outside");
+        let list = list.replace("/dev/null/../../OUTSIDE", outside.to_str().unwrap());
+        fs::write(place.join("SHA256SUMS"), &list).unwrap();
+        let theirs = Command::new("sha256sum")
+            .args(["-c", "--strict", "--status", "SHA256SUMS"])
+            .current_dir(&place)
+            .status()
+            .unwrap()
+            .success();
+        let (code, rules) = verdict(&bench, &place, &[]);
+        let (of_file, _) = verdict(&bench, &place.join("SHA256SUMS"), &[]);
+        assert_eq!(code, of_file, "{list:?}: the list stands for its folder");
+        let fits = match may_differ {
+            true => code == 1,
+            false => (code == 0) == theirs,
+        };
+        compared += 1;
+        if !fits {
+            wrong.push(format!("{list:?}: sha256sum {theirs}, we {code} {rules:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(compared > 45, "{compared}");
+}
+
+#[test]
+fn checksums_beside_bundles_do_not_hide_them() {
+    let (folder, bench) = bench();
+    let bundle = neighbour_support::vectors("run-bundle").join("rb5-artifact-changed/input");
+    runseal_testkit::folders::copy_folder(&bundle, &folder.path().join("in/run"));
+    fs::write(folder.path().join("in/a"), "1").unwrap();
+    let list = format!("{}  a\n", Digest::of(b"1"));
+    fs::write(folder.path().join("in/SHA256SUMS"), list).unwrap();
+    let (code, rules) = verdict(&bench, &folder.path().join("in"), &[]);
+    assert_eq!((code, rules), (1, vec!["RB5".to_owned()]));
+    let packed = Command::new("tar")
+        .args(["-cf", "in.tar", "in"])
+        .current_dir(folder.path())
+        .status();
+    assert!(packed.unwrap().success());
+    let (code, rules) = verdict(&bench, &folder.path().join("in.tar"), &[]);
+    assert_eq!((code, rules), (1, vec!["RB5".to_owned()]));
+}
+
+#[test]
+fn checksums_are_said_to_be_unsealed_everywhere() {
+    let (_folder, bench) = bench();
+    let list = neighbour_support::vectors("checksums").join("ok-list/input");
+    let path = list.to_str().unwrap();
+    let said = "not sealed";
+    for arguments in [["verify", path], ["inspect", path]] {
+        let ran = bench.run(&arguments);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    }
+    assert_eq!(
+        bench.run(&["report", path, "-o", "page.html"]).code,
+        Some(0)
+    );
+    assert!(bench.read("page.html").contains(said));
+}

@@ -1,0 +1,331 @@
+//! The lists of a bag: manifests of the payload and of tag files, and fetch.txt.
+//!
+//! Read leniently enough to report every fault: a line that cannot be read is told and skipped, and
+//! a name keeps both what is written and what it means.
+
+use super::tags::{Version, parse_count, split_lines};
+use crate::limits::MAX_ENTRIES;
+use crate::path::{SafePath, UnsafePath};
+use crate::source::Algorithm;
+use crate::verify::PlacedFaults;
+
+/// The lines of a list that say something, numbered from 1, up to as many as a folder may have files.
+/// Notes in `faults` where there are more.
+fn lines_of<'a>(text: &'a str, faults: &mut PlacedFaults) -> Vec<(usize, &'a str)> {
+    let most = MAX_ENTRIES as usize;
+    let numbered = (1..).zip(split_lines(text));
+    let mut said = numbered.filter(|(_, line): &(usize, &str)| !line.trim().is_empty());
+    let lines: Vec<_> = said.by_ref().take(most).collect();
+    if let Some((number, _)) = said.next() {
+        faults.add(number, || {
+            format!("line {number} and those behind it are not read: {most} files are the limit")
+        });
+    }
+    lines
+}
+
+/// What a manifest is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Covers {
+    /// What lies in `data/`.
+    Payload,
+    /// Everything else.
+    Tags,
+}
+
+/// The folder of the payload.
+pub const PAYLOAD: &str = "data";
+
+/// Whether a path lies in the payload.
+pub fn is_payload(path: &str) -> bool {
+    path.strip_prefix(PAYLOAD)
+        .is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// What a file name says of a manifest: what it covers, and the name of its hash function.
+pub fn manifest_name(name: &str) -> Option<(Covers, &str)> {
+    let stem = name.strip_suffix(".txt")?;
+    let (covers, algorithm) = match stem.strip_prefix("tagmanifest-") {
+        Some(algorithm) => (Covers::Tags, algorithm),
+        None => (Covers::Payload, stem.strip_prefix("manifest-")?),
+    };
+    (!algorithm.is_empty()).then_some((covers, algorithm))
+}
+
+/// One manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// Its file name.
+    pub name: String,
+    /// What it covers.
+    pub covers: Covers,
+    /// Its hash function; `None` where it is not known here.
+    pub algorithm: Option<Algorithm>,
+    /// Its lines.
+    pub lines: Vec<Line>,
+    /// Each line that cannot be read.
+    pub faults: Vec<String>,
+}
+
+/// A name as a list gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedName {
+    /// The file that it means, or why it cannot be one of the bag.
+    pub path: Result<SafePath, BadName>,
+    /// Whether it begins with `./`, which other tools may not take away.
+    pub has_dot: bool,
+}
+
+/// A name that no file of a bag can have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadName {
+    /// The name as written, with unprintable characters escaped.
+    pub written: Box<str>,
+    /// What is wrong with it.
+    pub fault: UnsafePath,
+}
+
+/// A line of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Which line it is, from 1.
+    pub number: usize,
+    /// The digest in lower case.
+    pub digest: Box<str>,
+    /// The file.
+    pub file: ListedName,
+    /// Whether the name stands behind a `*`, as md5sum marks binary files.
+    pub has_star: bool,
+}
+
+impl ListedName {
+    fn parse(written: &str, version: Version) -> Self {
+        let decoded = decode(written, version);
+        let plain = decoded.trim_start_matches("./");
+        Self {
+            path: SafePath::parse(plain).map_err(|fault| BadName {
+                written: written.escape_debug().to_string().into(),
+                fault,
+            }),
+            has_dot: plain.len() != decoded.len(),
+        }
+    }
+}
+
+/// Takes back the percent-encoding of line ends, and of `%` itself where RFC 8493 asks for that
+/// (§2.1.3). Nothing else is encoded: `%7E` is a name.
+fn decode(written: &str, version: Version) -> String {
+    let mut text = String::with_capacity(written.len());
+    let mut rest = written;
+    while let Some(at) = rest.find('%') {
+        text.push_str(&rest[..at]);
+        let code = rest.get(at..at + 3).unwrap_or_default();
+        let meant = match code.to_ascii_uppercase().as_str() {
+            "%0A" => Some('\n'),
+            "%0D" => Some('\r'),
+            "%25" if version >= Version::V1 => Some('%'),
+            _ => None,
+        };
+        text.push(meant.unwrap_or('%'));
+        rest = &rest[at + meant.map_or(1, |_| 3)..];
+    }
+    text.push_str(rest);
+    text
+}
+
+impl Manifest {
+    /// Reads a manifest of this name from its text.
+    pub fn parse(name: &str, text: &str, version: Version) -> Option<Self> {
+        let (covers, algorithm) = manifest_name(name)?;
+        let mut faults = PlacedFaults::default();
+        let algorithm = Algorithm::of_name(algorithm);
+        let digits = algorithm.map(Algorithm::hex_digits);
+        let mut lines = Vec::new();
+        for (number, line) in lines_of(text, &mut faults) {
+            match parse_line(line, number, digits, version) {
+                Ok(line) => lines.push(line),
+                Err(fault) => faults.add(number, || format!("line {number} {fault}")),
+            }
+        }
+        Some(Self {
+            name: name.to_owned(),
+            covers,
+            algorithm,
+            lines,
+            faults: faults.into_ordered(),
+        })
+    }
+}
+
+fn parse_line(
+    line: &str,
+    number: usize,
+    digits: Option<usize>,
+    version: Version,
+) -> Result<Line, String> {
+    let (digest, name) = line
+        .split_once([' ', '\t'])
+        .ok_or("is no checksum and path with white space between them")?;
+    let name = name.trim_start_matches([' ', '\t']);
+    let is_hex = digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hex || digits.is_some_and(|digits| digits != digest.len()) {
+        return Err(match digits {
+            Some(digits) => format!("does not begin with {digits} hex digits"),
+            None => "does not begin with hex digits".to_owned(),
+        });
+    }
+    let plain = name.strip_prefix('*');
+    Ok(Line {
+        number,
+        digest: digest.to_ascii_lowercase().into(),
+        file: ListedName::parse(plain.unwrap_or(name), version),
+        has_star: plain.is_some(),
+    })
+}
+
+/// A line of fetch.txt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FetchLine {
+    /// Which line it is, from 1.
+    pub number: usize,
+    /// The size that the file has, where the line says.
+    pub bytes: Option<u64>,
+    /// The file.
+    pub file: ListedName,
+}
+
+/// fetch.txt: where files can be had that are not in the bag. Nothing is ever fetched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fetch {
+    /// Its lines.
+    pub lines: Vec<FetchLine>,
+    /// Each line that cannot be read.
+    pub faults: Vec<String>,
+}
+
+impl Fetch {
+    /// Reads the text.
+    pub fn parse(text: &str, version: Version) -> Self {
+        let mut faults = PlacedFaults::default();
+        let mut lines = Vec::new();
+        for (number, line) in lines_of(text, &mut faults) {
+            match parse_fetch(line, number, version) {
+                Some(line) => lines.push(line),
+                None => faults.add(number, || {
+                    format!(
+                        "line {number} is no URL, size (or `-`) and path with white space between \
+                         them"
+                    )
+                }),
+            }
+        }
+        Self {
+            lines,
+            faults: faults.into_ordered(),
+        }
+    }
+
+    /// The files that it says where to get.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let lines = self.lines.iter();
+        lines.filter_map(|line| Some(line.file.path.as_ref().ok()?.as_str()))
+    }
+}
+
+fn parse_fetch(line: &str, number: usize, version: Version) -> Option<FetchLine> {
+    const BLANKS: [char; 2] = [' ', '\t'];
+    let (url, rest) = line.split_once(BLANKS)?;
+    let (scheme, _) = url.split_once(':')?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
+    let (size, name) = rest.trim_start_matches(BLANKS).split_once(BLANKS)?;
+    let bytes = match size {
+        "-" => None,
+        size => Some(parse_count(size)?),
+    };
+    is_scheme.then(|| FetchLine {
+        number,
+        bytes,
+        file: ListedName::parse(name.trim_start_matches(BLANKS), version),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEX: &str = "d41d8cd98f00b204e9800998ecf8427e";
+
+    fn only(line: &str, version: Version) -> Line {
+        let manifest = Manifest::parse("manifest-md5.txt", line, version).unwrap();
+        assert_eq!(manifest.faults, [String::new(); 0], "{line:?}");
+        assert_eq!(manifest.lines.len(), 1, "{line:?}");
+        manifest.lines.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn manifest_lines_of_every_tool_are_read() {
+        for (line, path, star, dot) in [
+            (format!("{HEX}  data/a b\n"), "data/a b", false, false),
+            (format!("{HEX} data/a\r\n"), "data/a", false, false),
+            (format!("{HEX}\tdata/a"), "data/a", false, false),
+            (format!("{HEX} *data/a\n"), "data/a", true, false),
+            (format!("{HEX}  ./data/a\n"), "data/a", false, true),
+            (
+                format!("{}  data/a\n", HEX.to_uppercase()),
+                "data/a",
+                false,
+                false,
+            ),
+        ] {
+            let read = only(&line, Version::V1);
+            assert_eq!(&*read.digest, HEX);
+            assert_eq!(read.file.path.unwrap().as_str(), path);
+            assert_eq!((read.has_star, read.file.has_dot), (star, dot), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn manifest_names_are_decoded_as_their_version_says() {
+        let path = |name: &str, version| {
+            let read = only(&format!("{HEX}  {name}\n"), version).file.path;
+            read.map(|path| path.to_string()).map_err(|bad| bad.fault)
+        };
+        let old = Version(0, 97);
+        assert_eq!(path("data/%7Ea%", Version::V1).unwrap(), "data/%7Ea%");
+        assert_eq!(path("data/%2541", Version::V1).unwrap(), "data/%41");
+        assert_eq!(path("data/%250A", Version::V1).unwrap(), "data/%0A");
+        assert_eq!(path("data/%2541", old).unwrap(), "data/%2541");
+        assert_eq!(path("data/é%", old).unwrap(), "data/é%");
+        for version in [old, Version::V1] {
+            assert_eq!(path("data/a%0ab", version), Err(UnsafePath::Control('\n')));
+        }
+    }
+
+    #[test]
+    fn manifest_lines_that_say_nothing_are_faults() {
+        for bad in [
+            "# comment".to_owned(),
+            HEX.to_owned(),
+            format!("{}  data/a", &HEX[1..]),
+            format!("{HEX}0  data/a"),
+            "../../x".to_owned(),
+        ] {
+            let manifest = Manifest::parse("manifest-md5.txt", &bad, Version::V1).unwrap();
+            assert_eq!(manifest.faults.len(), 1, "{bad:?}");
+        }
+        let unknown = Manifest::parse("manifest-crc32.txt", "00ff data/a", Version::V1).unwrap();
+        assert_eq!((unknown.algorithm, unknown.lines.len()), (None, 1));
+        assert_eq!(Manifest::parse("manifest-.txt", "", Version::V1), None);
+    }
+
+    #[test]
+    fn fetch_lines_are_read_or_told() {
+        let text =
+            "http://x/a%20b - data/a b\nfile:///x 7\tdata/b\nno\nx y z\nhttp://x -1 data/c\n";
+        let fetch = Fetch::parse(text, Version::V1);
+        let read: Vec<_> = fetch.lines.iter().map(|line| line.bytes).collect();
+        assert_eq!(read, [None, Some(7)]);
+        assert_eq!(fetch.faults.len(), 3);
+        assert_eq!(fetch.files().collect::<Vec<_>>(), ["data/a b", "data/b"]);
+    }
+}

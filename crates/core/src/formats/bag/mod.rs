@@ -1,0 +1,181 @@
+//! BagIt bags (RFC 8493 and the drafts from 0.93 on): a folder with lists of checksums, BI1-BI16.
+//!
+//! - [`tags`]: bagit.txt, bag-info.txt and the encoding of the texts.
+//! - [`manifest`]: the manifests and fetch.txt.
+//! - [`collect`]: what was found on disk, as the rules see it.
+//! - [`rules`]: the table.
+//!
+//! Paths in findings are paths of files in the bag. The payload is opaque here: what lies in it is
+//! judged where somebody names it. Nothing is fetched, whatever fetch.txt says.
+
+pub mod collect;
+pub mod manifest;
+pub mod rules;
+mod rules_files;
+mod rules_lists;
+pub mod tags;
+
+use super::definition::{
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+};
+use crate::formats::Format;
+use crate::source::{Source, SourceError};
+use crate::verify::RuleInfo;
+use collect::{BAGIT, BagFacts};
+use manifest::{Covers, PAYLOAD, manifest_name};
+
+pub use rules::{Bag, RULES, verify_bag};
+
+/// The bag as the rest of the program knows it.
+pub static DEFINITION: BagFormat = BagFormat;
+
+/// A bag is a folder with `data/` and lists of what is in it.
+pub struct BagFormat;
+
+fn is_payload_manifest(name: &str) -> bool {
+    manifest_name(name).is_some_and(|(covers, _)| covers == Covers::Payload)
+}
+
+impl FormatDefinition for BagFormat {
+    fn format(&self) -> Format {
+        Format::Bag
+    }
+
+    fn proves(&self) -> Proves {
+        Proves {
+            shows: &[
+                "That the payload is complete, and each file the one that the manifests list.",
+            ],
+            does_not: &[
+                "Who made it or when: whoever can write to a bag can make new manifests for it.",
+                "Anything about what the payload says; bundles in it are verified by naming them.",
+            ],
+        }
+    }
+
+    fn rules(&self) -> Vec<&'static RuleInfo> {
+        infos(&RULES)
+    }
+
+    fn goes_by(&self, name: &str) -> bool {
+        matches!(name, BAGIT | PAYLOAD) || is_payload_manifest(name)
+    }
+
+    fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
+        // What lost its bagit.txt is still what it was.
+        let is_left = names.has_folder(PAYLOAD) && names.any_file(is_payload_manifest);
+        match names.any_file(|name| name == BAGIT) || is_left {
+            true => Claim::Strong,
+            false => Claim::No,
+        }
+    }
+
+    fn judge_folder(
+        &self,
+        source: &dyn Source,
+        judging: &Judging<'_>,
+    ) -> Option<Result<Judgement, SourceError>> {
+        let facts = match BagFacts::collect(source) {
+            Ok(facts) => facts,
+            Err(error) => return Some(Err(error)),
+        };
+        let report = verify_bag(&facts, judging.level);
+        Some(Ok(Judgement {
+            report,
+            identity: identify(&facts),
+        }))
+    }
+}
+
+fn identify(facts: &BagFacts) -> Identity {
+    let info = facts.info.as_ref();
+    let ids = info.into_iter().flat_map(|(_, info)| {
+        let external = info.values("External-Identifier");
+        external.map(str::to_owned).collect::<Vec<_>>()
+    });
+    let mut caveats = Vec::new();
+    if rules_lists::is_weak(facts, Covers::Payload) {
+        caveats.push(
+            "its checksums are MD5 or SHA-1 only: they show damage by accident, not a file that \
+             somebody exchanged on purpose"
+                .to_owned(),
+        );
+    }
+    if facts.manifests(Covers::Tags).next().is_none() {
+        let caveat = "it has no tag manifest: its manifests and bag-info.txt are not covered";
+        caveats.push(caveat.to_owned());
+    }
+    Identity {
+        ids: ids.collect(),
+        caveats,
+        ..Identity::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Digest;
+    use crate::path::SafePath;
+    use crate::source::MemorySource;
+    use crate::verify::Level;
+
+    const DECLARED: &str = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n";
+
+    fn bag(files: &[(&str, &str)]) -> BagFacts {
+        let files = files.iter().map(|(name, text)| {
+            let path = SafePath::parse(name).unwrap();
+            (path, text.as_bytes().to_vec())
+        });
+        BagFacts::collect(&MemorySource::new(files)).unwrap()
+    }
+
+    fn found(facts: &BagFacts, level: Level) -> Vec<&'static str> {
+        let report = verify_bag(facts, level);
+        let mut ids: Vec<_> = report.findings().iter().map(|f| f.rule_id).collect();
+        ids.dedup();
+        ids
+    }
+
+    #[test]
+    fn bag_complete_and_valid_are_two_levels() {
+        let line = format!("{}  data/a\n", Digest::of(b"1"));
+        let parts = [("bagit.txt", DECLARED), ("manifest-sha256.txt", &*line)];
+        let good = bag(&[&parts[..], &[("data/a", "1")]].concat());
+        assert_eq!(found(&good, Level::Integrity), [""; 0]);
+        assert_eq!(found(&good, Level::Form), ["BI16"]);
+        let changed = bag(&[&parts[..], &[("data/a", "2")]].concat());
+        assert_eq!(found(&changed, Level::Document), [""; 0]);
+        assert_eq!(found(&changed, Level::Integrity), ["BI11"]);
+        let holey = bag(&[&parts[..], &[("data/b", "1")]].concat());
+        assert_eq!(found(&holey, Level::Document), ["BI5", "BI6"]);
+    }
+
+    #[test]
+    fn bag_name_composed_another_way_is_found_and_told() {
+        let line = format!("{}  data/e\u{301}\n", Digest::of(b"1"));
+        let parts = [("bagit.txt", DECLARED), ("manifest-sha256.txt", &*line)];
+        let carried = bag(&[&parts[..], &[("data/é", "1")]].concat());
+        assert_eq!(found(&carried, Level::Integrity), [""; 0]);
+        assert_eq!(found(&carried, Level::Form), ["BI14", "BI16"]);
+        // Two files that it could be: neither is taken.
+        let two = [("data/e\u{301}\u{327}", "1"), ("data/e\u{327}\u{301}", "1")];
+        let line = format!("{}  data/\u{229}\u{301}\n", Digest::of(b"1"));
+        let parts = [("bagit.txt", DECLARED), ("manifest-sha256.txt", &*line)];
+        let torn = bag(&[&parts[..], &two].concat());
+        assert_eq!(found(&torn, Level::Document), ["BI5", "BI6"]);
+    }
+
+    #[test]
+    fn bag_with_weak_checksums_says_so() {
+        let line = "c4ca4238a0b923820dcc509a6f75849b  data/a\n";
+        let weak = bag(&[
+            ("bagit.txt", DECLARED),
+            ("manifest-md5.txt", line),
+            ("data/a", "1"),
+        ]);
+        assert_eq!(found(&weak, Level::Integrity), [""; 0]);
+        assert_eq!(found(&weak, Level::Form), ["BI15", "BI16"]);
+        assert_eq!(identify(&weak).caveats.len(), 2);
+    }
+}

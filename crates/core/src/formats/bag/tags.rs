@@ -1,0 +1,291 @@
+//! The texts at the top of a bag: bagit.txt, bag-info.txt, and how their characters are encoded.
+
+use crate::verify::PlacedFaults;
+
+/// A version of BagIt that bags are made in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u16, pub u16);
+
+impl Version {
+    /// RFC 8493.
+    pub const V1: Self = Self(1, 0);
+    /// Every version that is read.
+    const KNOWN: [Self; 6] = [
+        Self(0, 93),
+        Self(0, 94),
+        Self(0, 95),
+        Self(0, 96),
+        Self(0, 97),
+        Self::V1,
+    ];
+}
+
+/// How tag files are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, or the ASCII part of it.
+    Utf8,
+    /// ISO-8859-1: a byte a character.
+    Latin1,
+    /// UTF-16; big-endian where there is no mark.
+    Utf16,
+}
+
+impl Encoding {
+    fn of_name(name: &str) -> Option<Self> {
+        match name.to_ascii_uppercase().as_str() {
+            "UTF-8" | "US-ASCII" | "ASCII" => Some(Self::Utf8),
+            "ISO-8859-1" | "LATIN1" => Some(Self::Latin1),
+            "UTF-16" => Some(Self::Utf16),
+            _ => None,
+        }
+    }
+
+    /// The text that `bytes` are; `None` where they are none in this encoding.
+    pub fn decode(self, bytes: &[u8]) -> Option<String> {
+        match self {
+            Self::Utf8 => String::from_utf8(bytes.to_vec()).ok(),
+            Self::Latin1 => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
+            Self::Utf16 => {
+                let unit: fn([u8; 2]) -> u16 = match bytes.starts_with(&[0xff, 0xfe]) {
+                    true => u16::from_le_bytes,
+                    false => u16::from_be_bytes,
+                };
+                let (pairs, rest) = bytes.as_chunks::<2>();
+                let units = pairs.iter().map(|pair| unit(*pair));
+                let text: Option<String> = char::decode_utf16(units).map(Result::ok).collect();
+                let text = text.filter(|_| rest.is_empty())?;
+                Some(text.trim_start_matches('\u{feff}').to_owned())
+            }
+        }
+    }
+}
+
+/// What bagit.txt declares, as far as it can be read, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declaration {
+    /// The version; that of RFC 8493 where it cannot be told.
+    pub version: Version,
+    /// The encoding of the other tag files; UTF-8 where it cannot be told.
+    pub encoding: Encoding,
+    /// Each fault.
+    pub faults: Vec<String>,
+}
+
+impl Declaration {
+    /// What goes for a bag without a readable bagit.txt.
+    pub fn assumed(fault: impl Into<String>) -> Self {
+        Self {
+            version: Version::V1,
+            encoding: Encoding::Utf8,
+            faults: vec![fault.into()],
+        }
+    }
+
+    /// Reads bagit.txt.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let Ok(text) = str::from_utf8(bytes) else {
+            return Self::assumed("it is no UTF-8");
+        };
+        if text.starts_with('\u{feff}') {
+            return Self::assumed("it begins with a byte order mark");
+        }
+        let mut read = Self::assumed("");
+        read.faults.clear();
+        let mut lines = split_lines(text);
+        match lines
+            .next()
+            .and_then(|line| line.strip_prefix("BagIt-Version: "))
+        {
+            None => {
+                let fault = "the first line is not `BagIt-Version: M.N`";
+                read.faults.push(fault.to_owned());
+            }
+            Some(version) => match parse_version(version) {
+                Some(version) => read.version = version,
+                None => {
+                    let shown = version.escape_debug();
+                    let fault = format!("`{shown}` is no version of BagIt from 0.93 to 1.0");
+                    read.faults.push(fault);
+                }
+            },
+        }
+        let encoding = lines.next();
+        match encoding.and_then(|line| line.strip_prefix("Tag-File-Character-Encoding: ")) {
+            None => {
+                let fault = "the second line is not `Tag-File-Character-Encoding: ENCODING`";
+                read.faults.push(fault.to_owned());
+            }
+            Some(encoding) => match Encoding::of_name(encoding) {
+                Some(encoding) => read.encoding = encoding,
+                None => {
+                    let shown = encoding.escape_debug();
+                    let fault = format!(
+                        "`{shown}` is none of the encodings that are read here: UTF-8, \
+                         ISO-8859-1, UTF-16"
+                    );
+                    read.faults.push(fault);
+                }
+            },
+        }
+        if lines.next().is_some() {
+            read.faults.push("it has more than two lines".to_owned());
+        }
+        read
+    }
+}
+
+fn parse_version(text: &str) -> Option<Version> {
+    let (major, minor) = text.split_once('.')?;
+    let number = |text: &str| {
+        let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_plain.then(|| text.parse().ok()).flatten()
+    };
+    let version = Version(number(major)?, number(minor)?);
+    Version::KNOWN.contains(&version).then_some(version)
+}
+
+/// The lines of a tag file, which end with LF, CR or both.
+pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.find(['\r', '\n']).unwrap_or(rest.len());
+        let (line, behind) = rest.split_at(end);
+        rest = match behind.strip_prefix("\r\n") {
+            Some(behind) => behind,
+            None => behind.strip_prefix(['\r', '\n']).unwrap_or_default(),
+        };
+        Some(line)
+    })
+}
+
+/// bag-info.txt: labels and values, and what is wrong with them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BagInfo {
+    /// Label and value, in order; labels may come more than once.
+    pub entries: Vec<(String, String)>,
+    /// Each line that is neither an entry nor the continuation of one.
+    pub faults: Vec<String>,
+}
+
+impl BagInfo {
+    /// Reads the text.
+    pub fn parse(text: &str) -> Self {
+        let mut info = Self::default();
+        let mut faults = PlacedFaults::default();
+        for (line, number) in split_lines(text).zip(1..) {
+            let is_continuation = line.starts_with([' ', '\t']);
+            match (line.split_once(':'), info.entries.last_mut()) {
+                _ if line.trim().is_empty() => {}
+                (_, Some((_, value))) if is_continuation => {
+                    value.push(' ');
+                    value.push_str(line.trim());
+                }
+                (Some((label, value)), _) if !is_continuation && !label.trim().is_empty() => {
+                    let entry = (label.trim().to_owned(), value.trim().to_owned());
+                    info.entries.push(entry);
+                }
+                _ => faults.add(number, || {
+                    format!(
+                        "line {number} is neither `Label: value` nor indented to go on with the \
+                         one before"
+                    )
+                }),
+            }
+        }
+        info.faults = faults.into_ordered();
+        info
+    }
+
+    /// The values with this label, whose letter case does not matter.
+    pub fn values(&self, label: &str) -> impl Iterator<Item = &str> {
+        let entries = self.entries.iter();
+        let named = entries.filter(move |(found, _)| found.eq_ignore_ascii_case(label));
+        named.map(|(_, value)| value.as_str())
+    }
+}
+
+/// How many bytes and files a payload has, as `Payload-Oxum` says.
+pub fn parse_oxum(text: &str) -> Option<(u64, u64)> {
+    let (bytes, files) = text.split_once('.')?;
+    Some((parse_count(bytes)?, parse_count(files)?))
+}
+
+/// A number of digits only.
+pub fn parse_count(text: &str) -> Option<u64> {
+    let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declaration_in_any_line_end_is_read() {
+        for text in [
+            "BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-16\n",
+            "BagIt-Version: 0.97\r\nTag-File-Character-Encoding: utf-16",
+            "BagIt-Version: 0.97\rTag-File-Character-Encoding: UTF-16\r",
+        ] {
+            let read = Declaration::parse(text.as_bytes());
+            assert_eq!(
+                (read.version, read.encoding, read.faults.len()),
+                (Version(0, 97), Encoding::Utf16, 0),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn declaration_each_fault_is_told() {
+        let second = "Tag-File-Character-Encoding: UTF-8\n";
+        for (text, faults) in [
+            ("", 2),
+            ("BagIt-Version: 1.0\n", 1),
+            (&format!("BagIt-Version: .97\n{second}"), 1),
+            (&format!("BagIt-Version: 2.0\n{second}"), 1),
+            (&format!("BagIt-Version : 1.0\n{second}"), 1),
+            (&format!("BagIt-Version: 1.0 \n{second}"), 1),
+            (&format!("\u{feff}BagIt-Version: 1.0\n{second}"), 1),
+            (&format!("BagIt-Version: 1.0\n{second}more\n"), 1),
+            (
+                "BagIt-Version: 1.0\nTag-File-Character-Encoding: EBCDIC\n",
+                1,
+            ),
+        ] {
+            let read = Declaration::parse(text.as_bytes());
+            assert_eq!(read.faults.len(), faults, "{text:?} {:?}", read.faults);
+        }
+        assert_eq!(Declaration::parse(b"\xff").faults.len(), 1);
+    }
+
+    #[test]
+    fn encodings_are_decoded_or_refused() {
+        assert_eq!(Encoding::Latin1.decode(b"\xe9").unwrap(), "é");
+        assert_eq!(Encoding::Utf8.decode(b"\xe9"), None);
+        for bytes in [b"\xfe\xff\0a".as_slice(), b"\xff\xfea\0", b"\0a"] {
+            assert_eq!(Encoding::Utf16.decode(bytes).unwrap(), "a");
+        }
+        for bytes in [b"\xfe\xff\0".as_slice(), b"\xd8\0\0a"] {
+            assert_eq!(Encoding::Utf16.decode(bytes), None);
+        }
+    }
+
+    #[test]
+    fn info_entries_go_on_and_repeat() {
+        let info = BagInfo::parse("A: 1\n  and more\nB :2\r\na:3\nno label\n: x\n\n");
+        let expected = [("A", "1 and more"), ("B", "2"), ("a", "3")];
+        let expected = expected.map(|(label, value)| (label.to_owned(), value.to_owned()));
+        assert_eq!(info.entries, expected);
+        assert_eq!(info.faults.len(), 2);
+        assert_eq!(info.values("A").collect::<Vec<_>>(), ["1 and more", "3"]);
+        assert_eq!(parse_oxum("12.3"), Some((12, 3)));
+        for bad in ["", "12", "1.2.3", "-1.2", "+1.2", "1. 2", "x.1"] {
+            assert_eq!(parse_oxum(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Folders that are files and lists of them: bags, and lists of sums.
+
+use runseal_core::formats::bag::collect::{BAGIT, INFO};
+use runseal_core::formats::bag::manifest::{is_payload, manifest_name};
+use runseal_core::formats::bag::tags::{BagInfo, Declaration};
+use runseal_core::formats::checksums::LISTS;
+
+use super::{About, Block, Body, Description, Fact, size_text};
+use crate::exhibit::Exhibit;
+
+/// What a bag holds and says of itself.
+pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let payload = exhibit.files.iter().filter(|file| is_payload(&file.path));
+    let (count, bytes) = payload.fold((0, 0), |(count, bytes), file| {
+        (count + 1, bytes + file.bytes)
+    });
+    description.headline = Some(format!("A bag of {}", count_files(count)));
+    let content = |name: &str| exhibit.contents.get(name).map(Vec::as_slice);
+    let declared = content(BAGIT).map(Declaration::parse);
+    if let Some(declared) = declared.as_ref().filter(|read| read.faults.is_empty()) {
+        let version = declared.version;
+        description.add_fact("BagIt version", format!("{}.{}", version.0, version.1));
+    }
+    description.add_fact(
+        "payload",
+        format!("{}, {}", count_files(count), size_text(bytes)),
+    );
+    let names = exhibit.files.iter().map(|file| file.path.as_str());
+    let manifests: Vec<&str> = names.filter(|name| manifest_name(name).is_some()).collect();
+    description.add_fact("manifests", manifests.join(", "));
+    let info = INFO
+        .into_iter()
+        .find_map(|name| Some((name, content(name)?)));
+    if let (Some((name, bytes)), Some(declared)) = (info, declared)
+        && let Some(text) = declared.encoding.decode(bytes)
+    {
+        let entries = BagInfo::parse(&text).entries.into_iter();
+        let facts: Vec<Fact> = entries
+            .map(|(label, value)| Fact { label, value })
+            .collect();
+        if !facts.is_empty() {
+            let block = Block::new("What it says of itself", Body::Facts(facts));
+            description.asked.push(block.about(About::file(name)));
+        }
+    }
+    tell_caveats(description, exhibit);
+}
+
+/// What a list of sums is about.
+pub(super) fn describe_checksums<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let is_list = |path: &str| LISTS.contains(&path);
+    let files = exhibit.files.iter().filter(|file| !is_list(&file.path));
+    let count = count_files(files.count());
+    description.headline = Some(format!("{count} with a list of sums, not sealed"));
+    tell_caveats(description, exhibit);
+}
+
+fn tell_caveats(description: &mut Description<'_>, exhibit: &Exhibit<'_>) {
+    for caveat in &exhibit.identity.caveats {
+        description.add_fact("note", caveat.as_str());
+    }
+}
+
+fn count_files(count: usize) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    }
+}
