@@ -73,7 +73,8 @@ impl BagFacts {
             let shown: Box<str> = entry.name.shown().into();
             match (entry.name, entry.kind) {
                 (EntryName::Unsafe { fault, .. }, _) => {
-                    let reason = fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
+                    let reason =
+                        fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
                     entries.push((shown, EntryFact::UnsafeName(reason)));
                 }
                 (EntryName::Safe(_), EntryKind::Directory) => {

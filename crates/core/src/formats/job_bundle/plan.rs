@@ -24,9 +24,9 @@ pub struct PlanFault {
 pub struct Budgets {
     /// Bytes of all slices together.
     pub max_bytes: Option<i64>,
-    /// Reads of symbols.
+    /// How many symbols may be read.
     pub max_symbols: Option<i64>,
-    /// Steps.
+    /// How many steps there may be.
     pub max_steps: Option<i64>,
 }
 
@@ -34,7 +34,7 @@ pub struct Budgets {
 /// the store to say.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// The run.
+    /// The id of the run that the job belongs to.
     pub run_id: String,
     /// What it is for.
     pub intent: String,

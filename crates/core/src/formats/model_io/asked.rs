@@ -79,9 +79,9 @@ fn without_boundary(content_type: &str, body: &[u8]) -> Vec<u8> {
 /// A request as matching sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// The method.
+    /// The HTTP method, or the method of a JSON-RPC message.
     pub method: String,
-    /// The path.
+    /// The path of the URL; empty where the transport has none.
     pub path: String,
     /// The query, without secrets.
     pub query: Option<String>,

@@ -106,7 +106,7 @@ pub struct CommittedFile {
     pub kind: FileKind,
     /// How many values it holds that can be withheld one by one.
     pub values: u64,
-    /// Its commitment.
+    /// The salted commitment to its content.
     pub commitment: Digest,
 }
 
@@ -274,7 +274,7 @@ fn merkle_root(leaves: &[Digest]) -> Digest {
 /// A place that is withheld.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Withheld {
-    /// The file.
+    /// The file, by its name in copies.
     pub path: String,
     /// The JSON Pointer in it, or `bytes=FIRST-LAST`; none where the whole file is withheld.
     pub pointer: Option<String>,
@@ -302,7 +302,7 @@ pub struct Redacted {
 }
 
 impl Redacted {
-    /// The document.
+    /// The document as REDACTED.json holds it.
     pub fn to_value(&self) -> Value {
         let withheld = self.withheld.iter().map(|place| {
             let mut value = Value::object([
