@@ -364,7 +364,8 @@ impl Bucket {
             headers: vec![("x-amz-checksum-sha256", checksum(digest))],
             body: Some((&BytesBody(text.as_bytes()), digest)),
         };
-        self.demand(Method::PUT, key, &details).map(Response::discard)
+        self.demand(Method::PUT, key, &details)
+            .map(Response::discard)
     }
 }
 
