@@ -3,19 +3,20 @@
 use std::path::Path;
 
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::survey::LocalFiles;
-use runseal_engine::survey::load::{LoadError, Loaded, load};
+use runseal_engine::survey::load::{LoadError, Loaded};
 use runseal_report::Exhibit;
 use runseal_survey::Files;
+use runseal_survey::load::load;
 use runseal_survey::signing::judge_signatures;
 
 use crate::error::CliError;
+use crate::places::files_for;
 use crate::signing::OpenTrust;
 
 /// Loads what is at `path`.
 pub fn load_path(path: &Path, level: Level) -> Result<Loaded, CliError> {
     let shown = path.display().to_string();
-    load(path, level).map_err(|error| load_error(error, &shown))
+    load(files_for([path]), path, level).map_err(|error| load_error(error, &shown))
 }
 
 /// What could not be loaded, as it is told.
@@ -41,7 +42,8 @@ pub fn with_exhibit<T>(
     trust: &OpenTrust,
     show: impl FnOnce(&Exhibit<'_>) -> T,
 ) -> T {
-    with_exhibit_of(&LocalFiles, loaded, level, trust, show)
+    let files = files_for([Path::new(&loaded.path)]);
+    with_exhibit_of(files, loaded, level, trust, show)
 }
 
 /// The same of something that was loaded from these files.

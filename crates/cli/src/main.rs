@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod intent_input;
 mod loaded;
+mod places;
 mod progress;
 mod signing;
 mod ui;

@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use runseal_testkit::cli::Bench;
-use runseal_testkit::{isolation, project_root};
+use runseal_testkit::{folders_in, isolation, project_root};
 use schema_support::{Schemas, texts};
 use serde_json::Value;
 
@@ -71,7 +71,9 @@ impl Checker {
 /// Members of a value, at any level, that are not among the known ones. What another schema describes, and what
 /// has names of its own, is passed over.
 fn left_out(value: &Value, known: &BTreeSet<String>) -> BTreeSet<String> {
-    const OTHERS: [&str; 5] = ["report", "bundle", "value", "tasks", "copied"];
+    const OTHERS: [&str; 7] = [
+        "report", "bundle", "value", "tasks", "copied", "params", "metrics",
+    ];
     let mut names = BTreeSet::new();
     match value {
         Value::Object(members) => {
@@ -148,6 +150,58 @@ fn answers_of_checking_and_signing_pass_their_schemas() {
     let replay = "replay demo/good/bundle.json --intent demo/intent.json --format json";
     checker.answers("replay-answer", replay, 0);
     checker.answers("receipt", "job replay demo/good/job", 0);
+}
+
+#[test]
+fn verdicts_of_single_formats_pass_their_schema_on_the_vectors() {
+    let checker = Checker::new();
+    let vectors = project_root().join("vectors");
+    let mut count = 0;
+    for (command, folder) in [
+        ("bundle", "context-bundle"),
+        ("proposal", "proposal"),
+        ("patch", "patch"),
+        ("model-io", "model-io"),
+        ("runner", "runner"),
+        ("evidence", "evidence"),
+        ("ledger", "ledger"),
+        ("receipt", "receipt"),
+    ] {
+        for case in folders_in(&vectors.join(folder)) {
+            let input = case.join("input.json");
+            let input = match input.is_file() {
+                true => input,
+                false => case.join("input.jsonl"),
+            };
+            let ran = checker
+                .bench
+                .run(&[command, "verify", input.to_str().unwrap()]);
+            // What is no JSON gets no answer.
+            if let Ok(value) = serde_json::from_str(&ran.stdout) {
+                checker.check("verdict-answer", &value, input.to_str().unwrap());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 80, "{count} verdicts");
+    let signed = vectors.join("receipt/ok-signed/input.json");
+    let mut policies = folders_in(&vectors.join("trust-policy")).into_iter();
+    let policy = policies
+        .find(|case| {
+            case.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("ok-")
+        })
+        .unwrap()
+        .join("input.json");
+    let line = format!(
+        "receipt verify {} --trust {}",
+        signed.display(),
+        policy.display()
+    );
+    checker.answers("verdict-answer", &line, 0);
 }
 
 #[test]
@@ -327,7 +381,7 @@ fn policy_that_its_schema_refuses_is_refused() {
 
 #[test]
 fn schemas_of_answers_are_all_compared_with_real_ones() {
-    let tests = ["answer_schemas.rs", "schemas.rs"];
+    let tests = ["answer_schemas.rs", "object_storage.rs", "schemas.rs"];
     let folder = project_root().join("crates/cli/tests");
     let read = |name: &&str| fs::read_to_string(folder.join(name)).unwrap();
     let tests: String = tests.iter().map(read).collect();
@@ -335,4 +389,46 @@ fn schemas_of_answers_are_all_compared_with_real_ones() {
         let tried = tests.contains(&format!("\"{name}\""));
         assert!(tried, "no real answer is compared with `{name}`");
     }
+}
+
+#[test]
+fn answers_of_the_catalogue_pass_their_schema() {
+    let checker = Checker::new();
+    checker.run("demo --out demo", 0);
+    let run = project_root().join("vectors/run-bundle/ok-sealed/input");
+    let run = run.display();
+    checker.answers("catalog-answer", &format!("catalog add demo/good {run}"), 0);
+    let refused = checker.answers("catalog-answer", "catalog add demo/tampered/job", 1);
+    assert!(
+        !refused["refused"].as_array().unwrap().is_empty(),
+        "{refused}"
+    );
+    let mut digests = Vec::new();
+    for line in [
+        "catalog list --format json",
+        "catalog list --format json --where format=run-bundle",
+        "catalog search run --format json",
+    ] {
+        let printed = checker.run(line, 0);
+        for entry in printed.lines() {
+            let entry: Value = serde_json::from_str(entry).unwrap();
+            checker.check("catalog-answer", &entry, line);
+            digests.push(entry["digest"].as_str().unwrap().to_owned());
+        }
+    }
+    digests.sort();
+    digests.dedup();
+    assert!(digests.len() > 2, "{digests:?}");
+    let [one, two] = [&digests[0], &digests[1]];
+    checker.answers(
+        "catalog-answer",
+        &format!("catalog show {one} --format json"),
+        0,
+    );
+    let compare = format!("catalog compare {one} {two} --format json");
+    checker.answers("catalog-answer", &compare, 0);
+    checker.answers("catalog-answer", &format!("catalog tag {one} --add x"), 0);
+    checker.answers("catalog-answer", "catalog remove x", 0);
+    checker.answers("catalog-answer", "catalog export --format json", 0);
+    checker.answers("catalog-answer", &format!("catalog rebuild {run}"), 0);
 }

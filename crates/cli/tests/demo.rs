@@ -10,15 +10,10 @@ fn demo_catches_a_changed_byte_in_each_of_what_it_made() {
     let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
     let demo = bench.run(&["demo", "--out", "demo"]);
     assert_eq!(demo.code, Some(0), "{}{}", demo.stdout, demo.stderr);
-    let lines_with = |words: &str| {
-        let lines = demo.stdout.lines();
-        lines.filter(|line| line.trim().starts_with(words)).count()
-    };
-    let not_run = demo.stdout.lines();
-    let not_run = not_run
-        .filter(|line| line.contains("NOT RUN: the engine"))
-        .count();
-    assert_eq!(lines_with("caught: ") + not_run, 6, "{}", demo.stdout);
+    let lines = demo.stdout.lines().map(str::trim);
+    let caught = lines.clone().filter(|line| line.starts_with("caught: "));
+    let not_run = lines.filter(|line| line.contains("NOT RUN: the engine"));
+    assert_eq!(caught.count() + not_run.count(), 6, "{}", demo.stdout);
     assert!(demo.stdout.contains("What to try next"), "{}", demo.stdout);
 }
 

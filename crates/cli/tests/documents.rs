@@ -54,7 +54,7 @@ fn links_lead_to_files_and_headings_that_are_there() {
             count += 1;
             let mut fault =
                 |what: &str| wrong.push(format!("{}:{line}: {target}: {what}", page.name));
-            let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let (path, anchor) = target.split_once('#').unwrap_or((target.as_str(), ""));
             let named = match path.is_empty() {
                 true => Some(PathBuf::from(&page.name)),
                 false => normalize(&page.folder().join(path)),

@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod assess;
 pub mod atomic;
+pub mod catalog;
 pub mod clock;
 pub mod compare;
 mod content;

@@ -24,7 +24,7 @@ const FLUSHED_AT_ONCE: usize = 4;
 /// What may stand at the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Nothing at all.
+    /// The name must be free.
     Free,
     /// Nothing, or an empty folder, which is then taken away.
     FreeOrEmptyFolder,
@@ -115,10 +115,30 @@ impl Staging {
         Ok((file, place))
     }
 
-    /// Stores a file.
+    /// Stores a file in the folder that is being made.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
         let (mut file, place) = self.create(name)?;
         file.write_all(bytes).map_err(WriteError::at(&place))
+    }
+
+    /// Takes a file over, under the relative path `name`. Another name for it may stay where it was;
+    /// where the file system has no second names, it is copied.
+    pub fn adopt(&self, file: &Path, name: &str) -> Result<(), WriteError> {
+        let place = self.path().join(name);
+        fs::create_dir_all(folder_of(&place)).map_err(WriteError::at(&place))?;
+        if fs::hard_link(file, &place).is_err() {
+            return self.copy(file, name);
+        }
+        self.files.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Copies a file, under the relative path `name`.
+    pub fn copy(&self, file: &Path, name: &str) -> Result<(), WriteError> {
+        let mut from = File::open(file).map_err(WriteError::at(file))?;
+        let (mut copy, place) = self.create(name)?;
+        let copied = io::copy(&mut from, &mut copy);
+        copied.map(drop).map_err(WriteError::at(&place))
     }
 
     /// Flushes everything, lets `verify` judge it meanwhile, and puts the folder into its place

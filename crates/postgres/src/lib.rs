@@ -1,4 +1,4 @@
-//! The job store and transparency logs on a PostgreSQL server, for many machines.
+//! The job store, transparency logs and the catalogue on a PostgreSQL server, for many machines.
 //!
 //! It does what `runseal_engine::store` says a store does. Claims and commits are one statement
 //! each, so that no worker holds locks while it is away: one that is stopped or cut off keeps
@@ -8,6 +8,8 @@
 //! Only what talks to a server is here. The verifier does not link this crate.
 
 mod address;
+mod catalog;
+mod claim;
 mod connection;
 mod copy;
 mod error;
@@ -22,5 +24,6 @@ mod symbols;
 mod tls;
 mod work;
 
+pub use catalog::PostgresCatalog;
 pub use log::{PostgresAppender, PostgresLog};
 pub use store::PostgresStore;

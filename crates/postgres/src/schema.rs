@@ -15,7 +15,7 @@ use runseal_engine::store::StoreError;
 use crate::error::Trouble;
 
 /// One entry a schema version, in order.
-const MIGRATIONS: [&str; 2] = [V1, V2];
+const MIGRATIONS: [&str; 3] = [V1, V2, V3];
 
 /// Any number, as long as it is always this one.
 const LOCK: i64 = 0x7275_6e73_6561_6c31;
@@ -298,4 +298,44 @@ CREATE TRIGGER logs_grow BEFORE UPDATE ON logs
     FOR EACH ROW WHEN (NEW.log_id <> OLD.log_id OR NEW.origin <> OLD.origin OR NEW.size < OLD.size
         OR (NEW.size = OLD.size AND NEW.root <> OLD.root))
     EXECUTE FUNCTION runseal_refuse('a log only grows');
+"#;
+
+/// The catalogue. What is not there is an empty text, so that everything has its place in the order; a
+/// value is compared by `number` and `text`, and a flag has both.
+const V3: &str = r#"
+CREATE TABLE catalog_runs(
+    run bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    digest bytea NOT NULL UNIQUE CHECK (length(digest) = 32),
+    format text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    engine text COLLATE "C" NOT NULL,
+    outcome text COLLATE "C" NOT NULL,
+    time text COLLATE "C" NOT NULL,
+    left_out bigint NOT NULL,
+    words tsvector NOT NULL);
+CREATE INDEX catalog_runs_in_order ON catalog_runs(time DESC, digest) INCLUDE (run);
+CREATE INDEX catalog_runs_by_engine ON catalog_runs(engine, run);
+CREATE INDEX catalog_runs_by_format ON catalog_runs(format, run);
+CREATE INDEX catalog_runs_by_outcome ON catalog_runs(outcome, run);
+CREATE INDEX catalog_runs_by_words ON catalog_runs USING gin(words);
+CREATE TABLE catalog_values(
+    run bigint NOT NULL REFERENCES catalog_runs ON DELETE CASCADE,
+    name text COLLATE "C" NOT NULL,
+    number double precision,
+    text text COLLATE "C",
+    PRIMARY KEY (run, name));
+CREATE INDEX catalog_values_by_number ON catalog_values(name, number, run)
+    WHERE number IS NOT NULL;
+CREATE INDEX catalog_values_by_text ON catalog_values(name, text, run) WHERE text IS NOT NULL;
+CREATE TABLE catalog_places(
+    run bigint NOT NULL REFERENCES catalog_runs ON DELETE CASCADE,
+    place text COLLATE "C" NOT NULL,
+    signer text COLLATE "C" NOT NULL,
+    PRIMARY KEY (run, place, signer));
+CREATE INDEX catalog_places_by_signer ON catalog_places(signer, run);
+CREATE TABLE catalog_tags(
+    run bigint NOT NULL REFERENCES catalog_runs ON DELETE CASCADE,
+    tag text COLLATE "C" NOT NULL,
+    PRIMARY KEY (run, tag));
+CREATE INDEX catalog_tags_by_tag ON catalog_tags(tag, run);
 "#;

@@ -11,6 +11,7 @@ pub mod describe;
 mod exhibit;
 pub mod limits;
 mod page;
+pub mod plot;
 mod proof;
 mod reveal;
 mod site;

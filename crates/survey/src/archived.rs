@@ -1,6 +1,7 @@
 //! What an archive holds: one bundle as a rule, at its top or in its only folder.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
@@ -28,7 +29,7 @@ pub(super) fn judge_archive(
         archive,
         path,
         judge: Some(judge),
-        noted: None,
+        noted: BTreeMap::new(),
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
@@ -50,7 +51,7 @@ pub(super) fn judge_in_archive(
         archive,
         path: &archive_path,
         judge: Some(judge),
-        noted: None,
+        noted: BTreeMap::new(),
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
@@ -108,12 +109,9 @@ fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> 
         _ if !about.is_valid() => all.results.push(wrapping(about)),
         _ => {}
     }
-    for result in &all.results {
-        let noted = match result.path == path {
-            true => noted.take(),
-            false => None,
-        };
-        judge.onlooker.see(result, noted);
+    // What is wrong with the wrapping stands last, and is heard of first.
+    for result in all.results.iter().rev() {
+        judge.onlooker.see(result, noted.remove(&result.path));
     }
     all
 }
@@ -124,7 +122,7 @@ pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
         archive,
         path: "",
         judge: None,
-        noted: None,
+        noted: BTreeMap::new(),
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
@@ -141,7 +139,7 @@ pub fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
         archive,
         path: "",
         judge: None,
-        noted: None,
+        noted: BTreeMap::new(),
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: folder.to_owned(),
@@ -192,8 +190,9 @@ struct Search<'a> {
     path: &'a str,
     /// None where things are only looked for.
     judge: Option<&'a Judge<'a>>,
-    /// What was noted of the bundle that stands for the archive.
-    noted: Option<Noted>,
+    /// What was noted of the bundle that stands for the archive, and of others where that was wanted;
+    /// by the path they are shown under.
+    noted: BTreeMap<String, Noted>,
     results: UnitResults,
     /// Folders that are bundles.
     bundles: Vec<(String, Format)>,
@@ -282,16 +281,21 @@ impl Search<'_> {
                 Detected::Is(format) if claim == Claim::Strong || folder == self.top => {
                     let source = ArchiveSource::new(self.archive, &folder);
                     let Some(judge) = self.judge else { continue };
-                    let place = Path::new(self.path);
-                    let (result, noted) = match folder == self.top && self.path != "-" {
-                        true => judge.judge_witnessed(shown, place, &source, format, true),
+                    let is_top = folder == self.top && self.path != "-";
+                    let place = match is_top {
+                        true => Path::new(self.path).to_owned(),
+                        false => PathBuf::from(&shown),
+                    };
+                    let (result, noted) = match is_top || judge.onlooker.wants_inside() {
+                        true => judge.judge_witnessed(shown, &place, &source, format, true),
                         false => {
                             let level = judge.options.level;
                             let judged = judge_source(&shown, &source, format, level);
                             (of_judged(shown, format, judged), None)
                         }
                     };
-                    self.noted = self.noted.take().or(noted);
+                    self.noted
+                        .extend(noted.map(|noted| (result.path.clone(), noted)));
                     self.results.results.push(result);
                     self.bundles.push((folder, format));
                     if !definition(format).is_whole() {
@@ -348,7 +352,21 @@ impl Search<'_> {
             )),
         };
         match result {
-            Some(result) => self.results.results.push(result),
+            Some(result) => {
+                if judge.onlooker.wants_inside()
+                    && let (Some(format), Some(bytes)) = (result.format, file.kept)
+                {
+                    let noted = Noted {
+                        format,
+                        document: Some(bytes.to_vec()),
+                        kept: BTreeMap::new(),
+                        files: BTreeMap::new(),
+                        is_archived: true,
+                    };
+                    self.noted.insert(result.path.clone(), noted);
+                }
+                self.results.results.push(result);
+            }
             None => self.results.passed_over += 1,
         }
     }

@@ -136,12 +136,14 @@ impl Judge<'_> {
             Some(result)
                 if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
             {
-                let (result, _) = self.judge_folder(files.folder(), Format::JobBundle);
+                let (result, noted) = self.judge_folder(files.folder(), Format::JobBundle);
                 let result = Checked {
                     path: name,
                     ..result
                 };
-                self.one_result(result, None)
+                // Signatures lie beside the name that was given, which is not the folder's.
+                let noted = noted.filter(|_| self.onlooker.wants_every_file());
+                self.one_result(result, noted)
             }
             Some(result) => {
                 let wanted = result.format.filter(|_| self.onlooker.wants(path));
@@ -182,7 +184,7 @@ impl Judge<'_> {
             let judged = judge_source(&name, source, format, level);
             return (of_judged(name, format, judged), None);
         }
-        let witness = WitnessSource::new(source, format, self.onlooker.wants_every_file());
+        let witness = WitnessSource::new(source, format, self.onlooker);
         let judged = judge_source(&name, &witness, format, level);
         let noted = match judged {
             Ok(_) => witness.into_noted(is_archived).ok(),

@@ -36,6 +36,18 @@ pub trait Onlooker: Sync {
         false
     }
 
+    /// Whether units that stand below the top of an archive are to be noted too. Nothing can lie
+    /// beside them, so whoever asks about signatures has no need of it.
+    fn wants_inside(&self) -> bool {
+        false
+    }
+
+    /// Whether the bytes of the file of this name are to be kept, beside those that signatures and
+    /// policies are about.
+    fn keeps(&self, _name: &str) -> bool {
+        false
+    }
+
     /// A unit that was judged, with what was noted where it was wanted and there was something.
     fn see(&self, result: &Checked, noted: Option<Noted>);
 }
@@ -72,7 +84,7 @@ pub struct Noted {
 pub(super) struct WitnessSource<'a> {
     inner: &'a dyn Source,
     format: Format,
-    every_file: bool,
+    onlooker: &'a dyn Onlooker,
     state: Mutex<State>,
 }
 
@@ -85,11 +97,11 @@ struct State {
 }
 
 impl<'a> WitnessSource<'a> {
-    pub(super) fn new(inner: &'a dyn Source, format: Format, every_file: bool) -> Self {
+    pub(super) fn new(inner: &'a dyn Source, format: Format, onlooker: &'a dyn Onlooker) -> Self {
         Self {
             inner,
             format,
-            every_file,
+            onlooker,
             state: Mutex::default(),
         }
     }
@@ -138,11 +150,13 @@ impl<'a> WitnessSource<'a> {
     }
 
     fn has_manifest(&self) -> bool {
-        !self.every_file && matches!(self.format, Format::RunBundle | Format::Redacted)
+        !self.onlooker.wants_every_file()
+            && matches!(self.format, Format::RunBundle | Format::Redacted)
     }
 
     fn note(&self, path: &SafePath, bytes: Option<&[u8]>, digest: Option<Digest>) {
-        let kept = bytes.filter(|_| KEPT.contains(&path.as_str()));
+        let is_kept = KEPT.contains(&path.as_str()) || self.onlooker.keeps(path.as_str());
+        let kept = bytes.filter(|_| is_kept);
         let digest = match (self.has_manifest(), digest) {
             (true, _) => None,
             (false, Some(digest)) => Some(digest),
@@ -263,7 +277,7 @@ mod tests {
             (path("opened"), b"3".to_vec()),
             (path("unread"), b"2".to_vec()),
         ]);
-        let source = WitnessSource::new(&inner, Format::Pack, false);
+        let source = WitnessSource::new(&inner, Format::Pack, &Nobody);
         source.entries().unwrap();
         let wanted = [(path("run.json"), Want::Whole(9)), (path("a"), Want::Fact)];
         source.visit(&wanted, &|_, seen| assert!(seen.is_ok()));

@@ -14,6 +14,7 @@
 pub mod cli;
 pub mod folders;
 pub mod isolation;
+pub mod object_storage;
 pub mod postgres;
 
 use std::collections::BTreeSet;

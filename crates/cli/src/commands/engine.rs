@@ -70,7 +70,7 @@ struct RunArgs {
 }
 
 /// What an engine may use at the most.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct PolicyArgs {
     /// The seconds that an engine may run; its manifest can only ask for less.
     /// A recorded command that is replayed has an hour where nothing is said.
@@ -152,10 +152,12 @@ fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {
     let Some(engine) = args.sealing.engine(Program::MustExist)? else {
         return Ok(Outcome::Invalid);
     };
-    let mut request = args.sealing.request(&engine)?;
+    let outgoing = args.sealing.outgoing()?;
+    let mut request = args.sealing.request(&engine, &outgoing)?;
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
     request.cancel = Some(cancel);
     let sandbox = args.sandbox.open()?;
-    print_sealed(seal_run(request, &sandbox, &args.policy.policy()))
+    let sealed = seal_run(request, &sandbox, &args.policy.policy());
+    print_sealed(sealed, &outgoing)
 }

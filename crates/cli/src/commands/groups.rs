@@ -97,7 +97,7 @@ pub fn short_overview(line: &clap::Command) -> String {
     )
 }
 
-/// Every group with up to `most` of its commands, a line each.
+/// Every group with up to `most` of its commands, one per line.
 fn overview(line: &clap::Command, most: usize) -> String {
     let mut text = String::new();
     for group in &GROUPS {

@@ -6,6 +6,7 @@
 mod assess;
 mod bundle;
 mod canon;
+mod catalog;
 mod clarify;
 mod completions;
 mod demo;
@@ -32,6 +33,12 @@ mod patch;
 mod proposal;
 #[cfg(feature = "net")]
 mod proxy;
+#[cfg(feature = "remote")]
+mod pull;
+#[cfg(feature = "remote")]
+mod push;
+#[cfg(feature = "remote")]
+mod push_object;
 mod queue;
 mod receipt;
 mod record;
@@ -153,6 +160,7 @@ commands! {
         Ledger(ledger) => |_| Surface::Format(Format::Ledger),
         Job(job) => job::Args::surface,
         Queue(queue) => queue::Args::surface,
+        Catalog(catalog) => catalog::Args::surface,
         Work(work),
         Receipt(receipt) => receipt::Args::surface,
         Keygen(keygen),
@@ -164,6 +172,10 @@ commands! {
         Unredact(unredact),
         Engine(engine) => engine::Args::surface,
         Seal(seal),
+        #[cfg(feature = "remote")]
+        Push(push),
+        #[cfg(feature = "remote")]
+        Pull(pull),
         #[cfg(feature = "net")]
         Proxy(proxy) => proxy::Args::surface,
         #[cfg(feature = "net")]

@@ -6,9 +6,10 @@ use runseal_core::canon::Dialect;
 use runseal_core::formats::pack::{PackView, render_unreadable, render_verdict, verify_pack};
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Outcome, render_human, violations_json};
-use runseal_engine::survey::read_pack;
+use runseal_survey::read_pack;
 
 use crate::error::CliError;
+use crate::places::files_for;
 use crate::ui;
 use crate::verdict::{StrictArgs, finding_line};
 
@@ -40,7 +41,7 @@ struct VerifyArgs {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let PackCommand::Verify(args) = &args.command;
     let shown = args.folder.to_string_lossy();
-    let (files, wrapping) = match read_pack(&args.folder) {
+    let (files, wrapping) = match read_pack(files_for([args.folder.as_path()]), &args.folder) {
         Ok(read) => read,
         Err(error) => return unreadable(&shown, &error),
     };

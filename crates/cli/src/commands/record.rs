@@ -40,7 +40,8 @@ const LARGEST_STDIN: u64 = 512 << 20;
         docs/record.md walks through five of them."
 )]
 pub struct Args {
-    /// The folder of run bundles; the new one becomes DIR/<run_id>.
+    /// The folder of run bundles, here or in object storage (`s3://BUCKET/PREFIX`); the new one becomes
+    /// DIR/<run_id>.
     #[arg(long, value_name = "DIR", default_value = "RUN_BUNDLE")]
     out: PathBuf,
     /// The run's id; by default `run_<time>_<first 8 digits of inputs_hash>`.
@@ -140,7 +141,8 @@ fn parse_size(text: &str) -> Result<u64, String> {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
-    let request = args.request()?;
+    let outgoing = args.redactable.outgoing(&args.out)?;
+    let request = args.request(outgoing.folder())?;
     if let Some(log) = &args.log {
         // Told before anything runs, not after.
         log.open()?;
@@ -156,6 +158,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Ok(sealed) => sealed,
         Err(error) => return record_error(error, watching.on_output.is_some()),
     };
+    outgoing.finish(&sealed.path)?;
     if let Some(log) = &args.log {
         append_target(log, &sealed.path, None)?;
     }
@@ -186,7 +189,7 @@ fn pass_on(on_stderr: bool) -> OnOutput {
 }
 
 impl Args {
-    fn request(&self) -> Result<RecordRequest, CliError> {
+    fn request(&self, out: &Path) -> Result<RecordRequest, CliError> {
         let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
         let folder = folder.map_err(|error| {
             CliError::new(
@@ -222,7 +225,7 @@ impl Args {
             ));
         }
         let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
-        let out = folder.join(&self.out);
+        let out = folder.join(out);
         Ok(RecordRequest {
             command: Command {
                 argv: self.command.clone(),

@@ -3,20 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_core::formats::redacted::documents::Withheld;
+use runseal_core::formats::redacted::documents::{REDACTED, Withheld};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
 use runseal_engine::redact::{
-    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, SealingSeed, disclose_values,
-    is_redactable, new_seed, plan_redaction, read_seed, redact_bundle, seed_beside, write_private,
+    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, SealingSeed, check_outside,
+    disclose_values, is_redactable, new_seed, plan_redaction, read_seed, redact_bundle,
+    seed_beside, write_private,
 };
 use runseal_engine::signing::{SignatureForm, path_beside};
 use runseal_engine::staging::StagingError;
 use runseal_trust::dsse::Envelope;
 
 use crate::error::CliError;
+use crate::places::{Outgoing, bring_here, files_for, write_beside};
 use crate::signing::KeyArgs;
 use crate::ui;
 
@@ -85,6 +87,19 @@ pub struct RedactableArgs {
 }
 
 impl RedactableArgs {
+    /// Where a bundle goes that is made with these. A new seed is kept beside its bundle, which only a
+    /// folder of this machine is private enough for.
+    pub fn outgoing(&self, target: &Path) -> Result<Outgoing, CliError> {
+        let outgoing = Outgoing::begin(target)?;
+        if outgoing.is_elsewhere() && self.redactable && self.seed.is_none() {
+            return Err(CliError::usage(
+                "a new seed would be kept beside the bundle, where others can read it",
+                "--seed FILE names a seed of this machine",
+            ));
+        }
+        Ok(outgoing)
+    }
+
     /// Makes or reads the seed, where one was asked for.
     pub fn open(&self) -> Result<Option<SealingSeed>, CliError> {
         if !self.redactable {
@@ -141,6 +156,11 @@ pub fn redact_error(error: RedactError, place: &str) -> CliError {
             Outcome::Invalid,
             "FITS_NOTHING",
             "a place is PATH or PATH#/pointer as in the bundle; `runseal inspect` lists the files",
+        ),
+        RedactError::Inside(_) => (
+            Outcome::Unreadable,
+            "INSIDE",
+            "name a place outside the bundle with -o; nothing was written",
         ),
         RedactError::Pattern { .. } => (Outcome::Usage, "USAGE", "nothing was written"),
         RedactError::Stays { .. } => (
@@ -212,6 +232,8 @@ fn places_json(withheld: &[Withheld]) -> Value {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let shown = args.bundle.display().to_string();
     let fail = |error| redact_error(error, &shown);
+    let here = bring_here(&args.bundle)?;
+    let bundle = here.as_ref().map_or(&args.bundle, |(_, bundle)| bundle);
     let drops = match args.disclose.is_empty() {
         true => drops(args)?,
         false => Vec::new(),
@@ -220,13 +242,21 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let seed = seed.unwrap_or_else(|| seed_beside(&args.bundle));
     let seed = match read_seed(&seed) {
         Err(RedactError::Source(SourceError::NotFound { .. }))
-            if args.bundle.is_dir() && !is_redactable(&args.bundle).map_err(fail)? =>
+            if bundle.is_dir() && !is_redactable(bundle).map_err(fail)? =>
         {
             return Err(fail(RedactError::NotRedactable));
         }
+        Err(RedactError::Source(SourceError::NotFound { .. }))
+            if bundle.join(REDACTED).exists() =>
+        {
+            return Err(fail(RedactError::AlreadyRedacted));
+        }
         other => other.map_err(|error| redact_error(error, &seed.display().to_string()))?,
     };
-    let original = Original::open(&args.bundle, seed).map_err(fail)?;
+    if let Some(out) = &args.output {
+        check_outside(bundle, out).map_err(fail)?;
+    }
+    let original = Original::open(bundle, seed).map_err(fail)?;
     if let (false, Some(out)) = (args.disclose.is_empty(), &args.output) {
         let disclosure = disclose_values(&original, &args.disclose).map_err(fail)?;
         let bytes = canonical_bytes(&disclosure, Dialect::Jcs)
@@ -236,12 +266,21 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return Ok(Outcome::Valid);
     }
     let plan = plan_redaction(&original, &drops).map_err(fail)?;
+    for name in &plan.visible_names {
+        ui::tell(&format!(
+            "warning: the name `{}` has a match and stays: names of files and members are not withheld",
+            name.escape_debug()
+        ));
+    }
     let mut answer = Value::object([("withheld", places_json(&plan.withheld))]);
     answer.insert("unchecked", Value::array(plan.unchecked.iter().copied()));
     if let (Some(path), Some(out)) = (&args.sd_jwt, &args.output) {
         write_token(args, &original, &plan, path, out)?;
     } else if let (false, Some(out)) = (args.plan, &args.output) {
-        let (withheld, all) = redact_bundle(&original, &plan, out).map_err(fail)?;
+        let outgoing = Outgoing::begin(out)?;
+        let place = outgoing.place();
+        let (withheld, all) = redact_bundle(&original, &plan, &place).map_err(fail)?;
+        outgoing.finish(&place)?;
         answer.insert("path", out.display().to_string());
         answer.insert("redacted", withheld);
         answer.insert("values", all);
@@ -286,7 +325,8 @@ fn copy_signatures(
     out: &Path,
 ) -> Result<(), CliError> {
     let from = path_beside(&args.bundle, SignatureForm::Dsse);
-    let Ok(bytes) = read_file(&from, runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES) else {
+    let limit = runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;
+    let Ok(bytes) = files_for([from.as_path()]).read(&from, limit) else {
         return Ok(());
     };
     let mut kept = Vec::new();
@@ -305,8 +345,8 @@ fn copy_signatures(
         }
     }
     let to = path_beside(out, SignatureForm::Dsse);
-    if !kept.is_empty() && !to.exists() {
-        write_bytes(&to, &kept)?;
+    if !kept.is_empty() && !files_for([to.as_path()]).is_there(&to) {
+        write_beside(&to, &kept, None)?;
     }
     Ok(())
 }

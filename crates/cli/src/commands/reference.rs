@@ -124,7 +124,7 @@ fn spelling(arg: &clap::Arg) -> String {
             .get_value_names()
             .unwrap_or_default()
             .iter()
-            .map(ToString::to_string)
+            .map(|name| name.replace('|', "\\|"))
             .collect(),
     };
     let long = arg.get_long().map(|long| format!("--{long}"));

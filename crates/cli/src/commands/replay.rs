@@ -27,6 +27,7 @@ use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_pack};
 use crate::error::CliError;
 use crate::loaded::{load_path, with_exhibit};
+use crate::places::bring_here;
 use crate::signing::OpenTrust;
 use crate::ui;
 use crate::verdict;
@@ -36,14 +37,14 @@ use crate::verdict;
 /// A run bundle, a job bundle and a pack need nothing else; a context bundle needs its intent.
 ///
 /// REPRODUCED: it was executed again, and everything is as it was. RE-DERIVED: nothing was executed, but what follows from the
-/// intent still does. DIVERGED: something is other than it was.
-#[derive(Debug, clap::Args)]
+/// intent still does. DIVERGED: something differs.
+#[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal replay RUN_BUNDLE/run_1\n  runseal replay run_1.zip --times 3 --same-environment\n  \
                   runseal replay out/pack --intent intent.json"
 )]
 pub struct Args {
-    /// What to replay.
+    /// What to replay: a path, or an artifact (`oci://host/name:tag`).
     path: PathBuf,
     /// A folder whose files have to be those that a run bundle was made with: the engine's, or the
     /// one of a recorded command. Needed where the bundle does not hold its engine.
@@ -81,6 +82,16 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    match bring_here(&args.path)? {
+        Some((_folder, path)) => replay_here(&Args {
+            path,
+            ..args.clone()
+        }),
+        None => replay_here(args),
+    }
+}
+
+fn replay_here(args: &Args) -> Result<Outcome, CliError> {
     let unknown = |message: String| {
         CliError::new(Outcome::Unreadable, "UNKNOWN_FORMAT", message)
             .at(args.path.display().to_string())

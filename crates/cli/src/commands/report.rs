@@ -6,19 +6,20 @@ use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::compare::compare;
 use runseal_engine::staging::{Place, Rights, Staging, StagingError};
-use runseal_engine::survey::load::{Loaded, Loader};
-use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths};
+use runseal_engine::survey::load::Loaded;
+use runseal_engine::survey::{SurveyOptions, Tally, survey_files};
 use runseal_report::limits::SITE_ROWS;
 use runseal_report::{
     Carried, ComparedWith, Comparison, Difference, SelfCheck, SiteEntry, SiteIndex, render_index,
     render_page, render_page_that_checks, render_verifier,
 };
 use runseal_survey::Files;
-use runseal_survey::load::load as load_from;
+use runseal_survey::load::{Loader, load as load_from};
 
 use super::report_whole::WholeFiles;
 use crate::error::CliError;
 use crate::loaded::{load_error, load_path, with_exhibit, with_exhibit_of};
+use crate::places::files_for;
 use crate::progress::with_progress;
 use crate::signing::{OpenTrust, TrustArgs};
 use crate::ui;
@@ -37,7 +38,8 @@ use crate::verdict::LevelArgs;
     after_help = "Example:\n  runseal report out/bundle -o report.html\n  runseal report out/bundle --embed -o report.html\n  runseal report --verifier-only -o verify.html\n  runseal report today/run --against yesterday/run -o report.html\n  runseal report -r evidence/ -o site/"
 )]
 pub struct Args {
-    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`.
+    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`;
+    /// an artifact of a registry or layout (`oci://host/name:tag`).
     #[arg(required_unless_present = "verifier_only")]
     path: Option<PathBuf>,
     /// Where the page goes, standard output where `-`; with --recursive a folder that is new or empty.
@@ -106,7 +108,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     let files: &dyn Files = match carried {
         Some((files, _)) => files,
-        None => &LocalFiles,
+        None => files_for([Path::new(&loaded.path)]),
     };
     let html = with_exhibit_of(files, &loaded, level, &trust, |exhibit| {
         render_page_that_checks(exhibit, comparison.as_ref(), check.as_ref())
@@ -163,10 +165,11 @@ fn write_site(
     let tally = Tally::default();
     let options = SurveyOptions { level, jobs: None };
     let paths = [root.to_owned()];
-    let survey = with_progress(&tally, || survey_paths(&paths, options, &tally));
+    let files = files_for([root]);
+    let survey = with_progress(&tally, || survey_files(files, &paths, options, &tally));
     let staging = Staging::begin_beside(target)?;
     let mut entries = Vec::new();
-    let mut loader = Loader::default();
+    let mut loader = Loader::new(files);
     for (at, result) in survey.results().iter().enumerate().take(SITE_ROWS) {
         let loaded = match loader.load(Path::new(&result.path), level) {
             Ok(loaded) => loaded,
@@ -215,7 +218,7 @@ fn staging_error(error: &StagingError) -> CliError {
         StagingError::Exists(path) => CliError::new(
             Outcome::Unreadable,
             "EXISTS",
-            "the folder for the site is there already and not empty".to_owned(),
+            "the site needs a new or empty folder, and this is something else".to_owned(),
         )
         .at(path.display().to_string())
         .hint("name a new folder; nothing is ever overwritten"),

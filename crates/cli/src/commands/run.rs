@@ -23,7 +23,7 @@ use crate::ui;
 
 /// Run an intent: propose, execute in the sandbox, decide, export.
 ///
-/// Prints what became of it, and run.json's content where standard output is no terminal. Exit 0: accepted. Exit 1: not
+/// Prints what became of it, and run.json's content where standard output is not a terminal. Exit 0: accepted. Exit 1: not
 /// accepted. Exit 2: no result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

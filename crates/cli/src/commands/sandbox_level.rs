@@ -7,7 +7,7 @@ use runseal_sandbox::{Isolation, Missing, Sandbox, SandboxError};
 use crate::error::CliError;
 
 /// How far commands are kept apart from the machine.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct SandboxArgs {
     /// How far the command is kept apart from this machine. It is recorded and shown, and never
     /// lowered by itself.

@@ -12,10 +12,11 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 50] = schemas![
+static SCHEMAS: [(&str, &str); 53] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
+    "catalog-answer",
     "context-bundle",
     "coupling-rules",
     "diff-answer",
@@ -39,6 +40,7 @@ static SCHEMAS: [(&str, &str); 50] = schemas![
     "policy",
     "policy-file",
     "proposal",
+    "push-answer",
     "queue-answer",
     "receipt",
     "recording",
@@ -52,6 +54,7 @@ static SCHEMAS: [(&str, &str); 50] = schemas![
     "run-context-stripped",
     "run-environment",
     "run-input",
+    "run-manifest",
     "run-meta",
     "run-output",
     "run-predicate",
@@ -74,7 +77,7 @@ static SCHEMAS: [(&str, &str); 50] = schemas![
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal schema proposal > proposal.schema.json")]
 pub struct Args {
-    /// The schema to print, such as `proposal`; without it, every name, one a line.
+    /// The schema to print, such as `proposal`; without it, every name, one per line.
     name: Option<String>,
 }
 

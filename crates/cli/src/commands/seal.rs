@@ -17,6 +17,7 @@ use runseal_sandbox::SandboxError;
 use super::redact::RedactableArgs;
 use crate::clock;
 use crate::error::CliError;
+use crate::places::Outgoing;
 use crate::ui;
 use crate::verdict;
 
@@ -47,7 +48,8 @@ pub struct SealingArgs {
     /// The input; `-` is standard input.
     #[arg(value_name = "INPUT.json")]
     input: PathBuf,
-    /// The folder of run bundles; the new one becomes OUT/<run_id>.
+    /// The folder of run bundles, here or in object storage (`s3://BUCKET/PREFIX`); the new one becomes
+    /// OUT/<run_id>.
     #[arg(long, value_name = "OUT")]
     out: PathBuf,
     /// The run's id; by default `run_<time>_<first 8 digits of inputs_hash>`.
@@ -65,7 +67,11 @@ pub struct SealingArgs {
 
 impl SealingArgs {
     /// What was asked for, for an engine whose contracts hold.
-    pub fn request<'a>(&'a self, engine: &'a Engine) -> Result<Request<'a>, CliError> {
+    pub fn request<'a>(
+        &'a self,
+        engine: &'a Engine,
+        outgoing: &'a Outgoing,
+    ) -> Result<Request<'a>, CliError> {
         let now = clock::now()?;
         let run_id = self.run_id.as_deref().map(parse_run_id).transpose()?;
         Ok(Request {
@@ -73,12 +79,17 @@ impl SealingArgs {
             input: read_value(&self.input)?,
             parameters: self.parameters.as_deref().map(read_value).transpose()?,
             upstream: &self.upstream,
-            out: &self.out,
+            out: outgoing.folder(),
             run_id,
             now,
             redactable: self.redactable.open()?,
             cancel: None,
         })
+    }
+
+    /// Where the run goes.
+    pub fn outgoing(&self) -> Result<Outgoing, CliError> {
+        self.redactable.outgoing(&self.out)
     }
 
     /// The engine, or nothing where its contracts do not hold; the verdict is printed then.
@@ -109,16 +120,21 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let Some(engine) = args.sealing.engine(Program::NotAsked)? else {
         return Ok(Outcome::Invalid);
     };
-    let request = args.sealing.request(&engine)?;
+    let outgoing = args.sealing.outgoing()?;
+    let request = args.sealing.request(&engine, &outgoing)?;
     let output = Input::from_argument(Some(&args.output)).read(JsonLimits::LARGEST_DOCUMENT)?;
-    print_sealed(seal_output(request, &output, args.artifacts.as_deref()))
+    let sealed = seal_output(request, &output, args.artifacts.as_deref());
+    print_sealed(sealed, &outgoing)
 }
 
-/// Prints what was sealed, or why nothing was.
-pub fn print_sealed(sealed: Result<Sealed, SealError>) -> Result<Outcome, CliError> {
+/// Puts what was sealed into its place and prints it, or why nothing was.
+pub fn print_sealed(
+    sealed: Result<Sealed, SealError>,
+    outgoing: &Outgoing,
+) -> Result<Outcome, CliError> {
     match sealed {
         Ok(sealed) => {
-            let path = sealed.path.display().to_string();
+            let path = outgoing.finish(&sealed.path)?.display().to_string();
             let mut printed = Value::object([
                 ("run_id", sealed.run_id.as_str()),
                 ("path", path.as_str()),

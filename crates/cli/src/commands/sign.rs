@@ -10,7 +10,8 @@ use runseal_core::verify::catalogue;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
-use runseal_engine::signing::{Signable, SignatureForm, path_beside, read_signable, run_filter};
+use runseal_engine::signing::{Signable, SignatureForm, path_beside, run_filter};
+use runseal_survey::signing::read_signable;
 use runseal_trust::action::{ACTION_PREDICATE, ActionDraft, ActionError, write_action};
 use runseal_trust::check::{FoundSignature, read_signatures};
 use runseal_trust::dsse::{Envelope, IN_TOTO};
@@ -26,6 +27,7 @@ use runseal_trust::timestamp::{Token, encode_request};
 use crate::clock;
 use crate::error::CliError;
 use crate::loaded::load_error;
+use crate::places::{files_for, write_beside};
 use crate::signing::{KeyArgs, OpenKey, before_1970, sign_error};
 use crate::ui;
 
@@ -132,17 +134,18 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             Some(file) => file.clone(),
             None => path_beside(path, args.form.form()),
         };
+        let earlier = read_earlier(&file)?;
         let bytes = match &key {
-            None => stamp(args, &file)?,
-            Some(key) => sign(args, path, &file, key)?,
+            None => stamp(args, &file, earlier.as_deref())?,
+            Some(key) => sign(args, path, &file, (key, earlier.clone()))?,
         };
-        made.push((file, bytes));
+        made.push((file, (bytes, earlier)));
     }
-    for (file, bytes) in made {
+    for (file, (bytes, earlier)) in made {
         if file == Path::new("-") {
             ui::print_bytes(&bytes)?;
         } else {
-            write_bytes(&file, &bytes)?;
+            write_beside(&file, &bytes, earlier.as_deref())?;
             ui::print_line(&file.display().to_string())?;
         }
     }
@@ -183,8 +186,12 @@ fn check_args(args: &Args) -> Result<(), CliError> {
 }
 
 /// The signature file's new content.
-fn sign(args: &Args, path: &Path, file: &Path, key: &OpenKey) -> Result<Vec<u8>, CliError> {
-    let earlier = read_earlier(file)?;
+fn sign(
+    args: &Args,
+    path: &Path,
+    file: &Path,
+    (key, earlier): (&OpenKey, Option<Vec<u8>>),
+) -> Result<Vec<u8>, CliError> {
     if let (Some(_), FormArg::Sigstore | FormArg::Ssh | FormArg::Minisign) = (&earlier, args.form) {
         return Err(CliError::new(
             Outcome::Unreadable,
@@ -196,9 +203,9 @@ fn sign(args: &Args, path: &Path, file: &Path, key: &OpenKey) -> Result<Vec<u8>,
     }
     // A reply that belongs to a signature made earlier is put there; there is nothing to sign.
     if args.timestamp.is_some() && earlier.is_some() {
-        return stamp(args, file);
+        return stamp(args, file, earlier.as_deref());
     }
-    let signable = read_signable(path, Level::Integrity)
+    let signable = read_signable(files_for([path]), path, Level::Integrity)
         .map_err(|error| load_error(error, &path.display().to_string()))?;
     if !signable.is_valid && !args.even_if_invalid {
         return Err(CliError::new(
@@ -240,7 +247,7 @@ fn read_earlier(file: &Path) -> Result<Option<Vec<u8>>, CliError> {
     if file == Path::new("-") {
         return Ok(None);
     }
-    match read_file(file, MAX_SIGNATURE_FILE_BYTES) {
+    match files_for([file]).read(file, MAX_SIGNATURE_FILE_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(SourceError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error.into()),
@@ -426,7 +433,7 @@ fn write_form(
 }
 
 /// Puts a reply onto the signature that it is over.
-fn stamp(args: &Args, file: &Path) -> Result<Vec<u8>, CliError> {
+fn stamp(args: &Args, file: &Path, earlier: Option<&[u8]>) -> Result<Vec<u8>, CliError> {
     let Some(reply) = &args.timestamp else {
         return Err(CliError::usage("no key was named", "--key FILE names one"));
     };
@@ -438,7 +445,7 @@ fn stamp(args: &Args, file: &Path) -> Result<Vec<u8>, CliError> {
     };
     let token = Token::parse(&read_file(reply, MAX_TOKEN_BYTES)?)
         .map_err(|error| fail(error.to_string()))?;
-    let bytes = read_earlier(file)?.ok_or_else(|| {
+    let bytes = earlier.ok_or_else(|| {
         fail(format!(
             "`{}` has no signature to put it onto",
             file.display()

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
-use runseal_engine::redact::unredact_copy;
+use runseal_engine::redact::{check_outside, unredact_copy};
 use runseal_engine::signing::{SignatureForm, path_beside};
 
 use super::redact::redact_error;
 use crate::error::CliError;
+use crate::places::{Outgoing, bring_here, files_for, write_beside};
 use crate::ui;
 
 /// Put disclosed values back; only what was sealed is accepted.
@@ -39,15 +39,20 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let values = read_file(&args.with, JsonLimits::LARGEST_DOCUMENT)?;
-    let (withheld, all) = unredact_copy(&args.copy, &values, &args.output)
+    let here = bring_here(&args.copy)?;
+    let copy = here.as_ref().map_or(&args.copy, |(_, copy)| copy);
+    let outgoing = Outgoing::begin(&args.output)?;
+    let place = outgoing.place();
+    let (withheld, all) = check_outside(copy, &args.output)
+        .and_then(|()| unredact_copy(copy, &values, &place))
         .map_err(|error| redact_error(error, &args.copy.display().to_string()))?;
+    outgoing.finish(&place)?;
     let from = path_beside(&args.copy, SignatureForm::Dsse);
     let to = path_beside(&args.output, SignatureForm::Dsse);
-    if let (Ok(bytes), false) = (
-        read_file(&from, runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES),
-        to.exists(),
-    ) {
-        write_bytes(&to, &bytes)?;
+    let files = files_for([from.as_path(), to.as_path()]);
+    let signatures = files.read(&from, runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES);
+    if let (Ok(bytes), false) = (signatures, files.is_there(&to)) {
+        write_beside(&to, &bytes, None)?;
     }
     let mut answer = Value::object([("path", args.output.display().to_string())]);
     answer.insert("redacted", withheld);

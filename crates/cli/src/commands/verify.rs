@@ -8,11 +8,12 @@ use runseal_core::verify::answer::{render_survey_json, render_survey_junit, rend
 use runseal_core::verify::{Demands, Outcome, SignatureDemand};
 use runseal_engine::input::Input;
 use runseal_engine::signing::{AskedLog, SignatureJudge, TrustQuestion};
-use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths_seen};
+use runseal_engine::survey::{SurveyOptions, Tally, survey_files_seen};
 use runseal_report::terminal::render_survey_human;
 
 use super::log::{LogPlace, PolicyArgs};
 use crate::error::CliError;
+use crate::places::files_for;
 use crate::progress::with_progress;
 use crate::signing::TrustArgs;
 use crate::ui;
@@ -20,18 +21,17 @@ use crate::verdict::LevelArgs;
 
 /// Verify anything: finds out what each PATH is and verifies it.
 ///
-/// Known are the context bundle, proposal, pack, job bundle, run bundle, receipt, patch set, model
-/// recording, runner record, evidence, ledger and engine; as a folder, as a file, and inside a
-/// .tar, .tar.gz, .tar.zst or .zip, which is not unpacked. The content decides
-/// what it is. A PATH that is none of these itself is searched below; what is found and cannot be
-/// checked is named. Nothing found is never a success.
+/// It knows every format of docs/formats, as a folder, as a file, and inside a .tar, .tar.gz,
+/// .tar.zst or .zip, which is not unpacked. The content decides what it is. A PATH that is not
+/// evidence itself is searched; what is found and cannot be checked is named. Finding nothing is
+/// never a success.
 ///
-/// Checked is what the documents demand, and whether all that can be computed again or is said
-/// twice agrees. --strict adds the stored form, --lenient checks the documents' demands alone.
+/// It checks what the documents demand, and that everything which can be recomputed or is stated
+/// twice agrees. --strict adds the stored form; --lenient checks the documents' demands alone.
 ///
-/// Says three things of each: whether it is intact (the rules), whether it is signed (beside it, as
+/// It says three things of each: whether it is intact (the rules), whether it is signed (beside it, as
 /// `runseal sign` writes it, or by cosign, ssh-keygen or minisign), and with --trust whether a
-/// policy trusts who signed. Unsigned is no fault unless it is demanded.
+/// policy trusts who signed. Being unsigned is not a fault unless a signature is demanded.
 ///
 /// Exit 0: everything valid. Exit 1: something invalid, missing though expected, or not signed or
 /// trusted though demanded. Exit 2: something could not be read, or nothing was found. Exit 3: the
@@ -49,7 +49,7 @@ pub struct Args {
     recursive: bool,
     #[command(flatten)]
     level: LevelArgs,
-    /// A file of paths, ids or formats that must be there, one a line; a missing one is exit 1.
+    /// A file of paths, ids or formats that must be there, one per line; a missing one is exit 1.
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
     /// Something of this format must be there; may be given several times.
@@ -137,9 +137,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         log: log.as_ref().map(|log| log as &dyn AskedLog),
         ..trust.question()
     };
-    let judge = SignatureJudge::new(&LocalFiles, question, options.level);
+    let files = files_for(args.paths.iter().map(PathBuf::as_path));
+    let judge = SignatureJudge::new(files, question, options.level);
     let survey = with_progress(&tally, || {
-        survey_paths_seen(&args.paths, options, &tally, &judge)
+        survey_files_seen(files, &args.paths, options, &tally, &judge)
     });
     let demand = SignatureDemand {
         signed: args.require_signed,

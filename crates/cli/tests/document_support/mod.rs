@@ -173,7 +173,7 @@ impl Page {
 }
 
 fn slug(heading: &str) -> String {
-    let kept = heading
+    heading
         .to_lowercase()
         .chars()
         .filter_map(|character| match character {
@@ -181,8 +181,7 @@ fn slug(heading: &str) -> String {
             '-' | '_' => Some(character),
             other => other.is_alphanumeric().then_some(other),
         })
-        .collect::<String>();
-    kept
+        .collect()
 }
 
 /// `a/./b/../c` as `a/c`; none where it climbs out.

@@ -10,12 +10,14 @@ use runseal_core::verify::answer::render_survey_json;
 use runseal_core::verify::{Checked, Level, Outcome, Verdict};
 
 use crate::input::open_regular;
-use crate::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen};
+use crate::survey::{
+    Noted, Onlooker, SurveyOptions, Tally, compute_content_digest, survey_paths_seen,
+};
 
 /// What was found at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Examined {
-    /// It was judged.
+    /// It was read and judged, valid or not.
     Judged {
         /// The digest of what was judged.
         content: Digest,
@@ -44,24 +46,10 @@ impl Onlooker for Digests {
     }
 
     fn see(&self, result: &Checked, noted: Option<Noted>) {
-        let digest = noted.map(|noted| match noted.document {
-            Some(bytes) => Digest::of(&bytes),
-            None => digest_of_files(&noted.files),
-        });
+        let digest = noted.map(|noted| compute_content_digest(&noted));
         let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
         units.insert(result.path.clone(), digest);
     }
-}
-
-/// SHA-256 over a line for each file, `<sha256>  <path>`, sorted by path; what is no regular file
-/// has a dash for its digest.
-fn digest_of_files(files: &BTreeMap<String, Option<Digest>>) -> Digest {
-    let mut hasher = Hasher::new();
-    for (path, digest) in files {
-        let digest = digest.map_or_else(|| "-".to_owned(), |digest| digest.to_string());
-        hasher.update(format!("{digest}  {path}\n").as_bytes());
-    }
-    hasher.finish()
 }
 
 /// Verifies what is at `place`, on one thread.

@@ -1,6 +1,7 @@
 //! One verification for everything, over the files of this machine and on its threads. What is found
 //! and how it is judged is decided in `runseal-survey`.
 
+mod digest;
 mod local;
 
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use runseal_core::formats::detect::Detected;
 use runseal_core::formats::pack::PackFiles;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Finding, Survey};
-use runseal_survey::{Crew, Nobody, Take, Unit, UnitResults, add_results};
+use runseal_survey::{Crew, Files, Nobody, Take, Unit, UnitResults, add_results};
 
+pub use digest::compute_content_digest;
 pub use local::LocalFiles;
 pub use runseal_survey::{
     FolderFiles, Noted, Onlooker, SurveyOptions, Tally, find_in_archive, name_several,
@@ -30,8 +32,29 @@ pub fn survey_paths_seen(
     tally: &Tally,
     onlooker: &dyn Onlooker,
 ) -> Survey {
+    survey_files_seen(&LocalFiles, paths, options, tally, onlooker)
+}
+
+/// Verifies everything at `paths` of other files than those of this machine, on its threads.
+pub fn survey_files(
+    files: &dyn Files,
+    paths: &[PathBuf],
+    options: SurveyOptions,
+    tally: &Tally,
+) -> Survey {
+    survey_files_seen(files, paths, options, tally, &Nobody)
+}
+
+/// The same over other files than those of this machine, on its threads.
+pub fn survey_files_seen(
+    files: &dyn Files,
+    paths: &[PathBuf],
+    options: SurveyOptions,
+    tally: &Tally,
+    onlooker: &dyn Onlooker,
+) -> Survey {
     let threads = Threads { jobs: options.jobs };
-    runseal_survey::survey(&LocalFiles, &threads, paths, options, (tally, onlooker))
+    runseal_survey::survey(files, &threads, paths, options, (tally, onlooker))
 }
 
 /// What the folder or document at `path` is; nothing is judged, and archives are not looked into.

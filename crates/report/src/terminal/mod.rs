@@ -5,9 +5,11 @@
 
 mod inspect;
 mod survey;
+mod table;
 
 pub use inspect::{render_inspection_human, render_inspection_json};
 pub use survey::render_survey_human;
+pub use table::{render_spark, render_table};
 
 use std::borrow::Cow;
 

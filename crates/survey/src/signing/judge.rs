@@ -203,14 +203,18 @@ impl Onlooker for SignatureJudge<'_> {
     }
 }
 
-/// The answers about something that was judged, from what was noted then.
-fn judge_noted(
+/// The answers about something that was judged, from what was noted then: nothing of it is read a
+/// second time.
+pub fn judge_noted(
     files: &dyn Files,
     path: &Path,
     (noted, is_valid): (Noted, bool),
     question: TrustQuestion<'_>,
 ) -> Authenticity {
     let found = read_beside(files, path);
+    if found.is_empty() && question.policy.is_none() && question.log.is_none() {
+        return Authenticity::unsigned();
+    }
     let is_archived = noted.is_archived;
     let mut signable = match signable_of(files, path, noted, is_valid) {
         Ok(signable) => signable,

@@ -9,6 +9,6 @@ mod target;
 pub use beside::{BESIDE, SignatureForm, path_beside, read_beside};
 pub use judge::{
     AskedLog, LoadedPolicy, PolicyFileError, SignatureJudge, TrustQuestion, chain_beside,
-    judge_signatures, load_policy,
+    judge_noted, judge_signatures, load_policy,
 };
 pub use target::{Signable, read_signable};

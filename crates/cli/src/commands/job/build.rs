@@ -24,7 +24,8 @@ pub struct Args {
     run_id: JobRunId,
     /// The job.
     job_id: JobId,
-    /// The folder to make; it must not exist, or be empty.
+    /// The folder to make, here or in object storage (`s3://BUCKET/PREFIX/NAME`); it must not exist, or
+    /// be empty.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// The root of the sources; where not given, the folder that holds .runseal, else the
@@ -43,8 +44,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let root = args.store.root(args.root.as_deref());
     let redactable = args.redactable.open()?;
     let ids = (&args.run_id, &args.job_id);
-    let built = build_redactable(&*store, &root, ids, &args.output, redactable.as_ref());
+    let outgoing = args.redactable.outgoing(&args.output)?;
+    let place = outgoing.place();
+    let built = build_redactable(&*store, &root, ids, &place, redactable.as_ref());
     let (summary, seed) = built.map_err(build_error)?;
+    outgoing.finish(&place)?;
     let mut printed = summary_json(&summary);
     if let Some(seed) = seed {
         printed.insert("seed", seed.display().to_string());

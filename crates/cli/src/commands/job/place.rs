@@ -49,6 +49,31 @@ impl Place {
     }
 }
 
+/// The nearest file of this name in a `.runseal`, here or in a folder above; where there is none, the
+/// one that would stand here.
+pub fn nearest(file: &str) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    let above = here
+        .ancestors()
+        .skip(1)
+        .map(|folder| folder.join(FOLDER).join(file));
+    let near = Path::new(FOLDER).join(file);
+    if near.is_file() {
+        near
+    } else {
+        above
+            .into_iter()
+            .find(|path| path.is_file())
+            .unwrap_or(near)
+    }
+}
+
+/// The address of a server that the environment names.
+pub fn server_of_environment() -> Option<String> {
+    let named = std::env::var(VARIABLE).ok()?;
+    is_server(&named).then_some(named)
+}
+
 /// Whether this is the address of a server rather than a path.
 pub fn is_server(text: &str) -> bool {
     text.starts_with("postgres://") || text.starts_with("postgresql://")
@@ -87,22 +112,9 @@ impl StoreArgs {
 
     /// The file that is meant, where it is one.
     fn path(&self) -> PathBuf {
-        if let Some(Place::File(path)) = self.given() {
-            return path;
-        }
-        let here = std::env::current_dir().unwrap_or_default();
-        let above = here
-            .ancestors()
-            .skip(1)
-            .map(|folder| folder.join(FOLDER).join(FILE));
-        let near = Path::new(FOLDER).join(FILE);
-        if near.is_file() {
-            near.clone()
-        } else {
-            above
-                .into_iter()
-                .find(|path| path.is_file())
-                .unwrap_or(near)
+        match self.given() {
+            Some(Place::File(path)) => path,
+            _ => nearest(FILE),
         }
     }
 

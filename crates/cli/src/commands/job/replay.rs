@@ -13,6 +13,7 @@ use runseal_engine::job::verify::verify_job_bundle_then;
 use super::verify::{JobsArgs, print_verification};
 use crate::commands::receipt::signer::SignerArgs;
 use crate::error::CliError;
+use crate::places::bring_here;
 use crate::ui;
 use crate::verdict::StrictArgs;
 
@@ -54,7 +55,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let identity = args.signer.identity();
     let signer = key.as_ref().map(|key| (key, &identity));
     let options = args.jobs.options(&args.strict);
-    let (found, receipt) = verify_job_bundle_then(&args.path, options, |bundle| {
+    let here = bring_here(&args.path)?;
+    let path = here.as_ref().map_or(&args.path, |(_, path)| path);
+    let (found, receipt) = verify_job_bundle_then(path, options, |bundle| {
         replay_job_bundle(bundle, previous, signer).and_then(|receipt| receipt_bytes(&receipt))
     });
     let shown = args.path.display().to_string();

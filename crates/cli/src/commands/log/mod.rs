@@ -16,7 +16,7 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Level, Outcome, Surface};
 use runseal_engine::input::read_file;
 use runseal_engine::log::{LogError, LogQuestionError};
-use runseal_engine::signing::{read_beside, read_signable};
+use runseal_survey::signing::{read_beside, read_signable};
 use runseal_trust::check::FoundSignature;
 use runseal_trust::log::{LogEntry, SignedNote};
 
@@ -27,6 +27,7 @@ use super::commands;
 use super::job::place::store_error;
 use crate::error::CliError;
 use crate::loaded::load_error;
+use crate::places::files_for;
 
 /// Keep an append-only log that shows when something is missing.
 #[derive(Debug, clap::Args)]
@@ -152,7 +153,7 @@ pub fn append_target(
 
 /// The entry of what is at `path`, which nobody needs to have signed.
 fn entry_of_target(path: &Path) -> Result<LogEntry, CliError> {
-    let signable = read_signable(path, Level::Integrity)
+    let signable = read_signable(files_for([path]), path, Level::Integrity)
         .map_err(|error| load_error(error, &path.display().to_string()))?;
     Ok(LogEntry::of_target(&signable.target))
 }
@@ -189,7 +190,7 @@ fn ledger_entries(path: &Path) -> Result<Vec<(String, LogEntry)>, CliError> {
 /// The entries of the statements that were signed about what is at `path`.
 fn entries_beside(path: &Path) -> Result<Vec<LogEntry>, CliError> {
     let mut entries = Vec::new();
-    for found in read_beside(path) {
+    for found in read_beside(files_for([path]), path) {
         let envelope = match &found.signature {
             FoundSignature::Envelope(envelope) => envelope,
             FoundSignature::Damaged(_, fault) => {

@@ -1,0 +1,186 @@
+//! Where the catalogue is, and what goes wrong with it.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use runseal_core::verify::Outcome;
+use runseal_engine::catalog::sqlite::{SqliteCatalog, SqliteCatalogReader};
+use runseal_engine::catalog::{Catalog, CatalogError, CatalogReader, Filter, FilterError};
+
+use super::super::job::place::{is_server, nearest, server_of_environment, store_error};
+use crate::error::CliError;
+
+/// The catalogue in a `.runseal`.
+const FILE: &str = "catalog.db";
+
+/// `--store`, as every command of the catalogue has it.
+#[derive(clap::Args)]
+pub struct CatalogArgs {
+    /// The catalogue: a file, or postgres://USER@HOST/DATABASE. Where not given, the server that
+    /// RUNSEAL_STORE names, else the nearest .runseal/catalog.db, here or in a folder above.
+    #[arg(long, value_name = "STORE")]
+    store: Option<OsString>,
+}
+
+/// An address may hold a password.
+impl fmt::Debug for CatalogArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CatalogArgs")
+    }
+}
+
+enum Place {
+    File(PathBuf),
+    Server(String),
+}
+
+impl CatalogArgs {
+    fn place(&self) -> Place {
+        let given = self.store.as_ref().filter(|text| !text.is_empty());
+        match given.map(|text| (text.to_str(), text)) {
+            Some((Some(text), _)) if is_server(text) => Place::Server(text.to_owned()),
+            Some((_, text)) => Place::File(text.into()),
+            None => match server_of_environment() {
+                Some(address) => Place::Server(address),
+                None => Place::File(nearest(FILE)),
+            },
+        }
+    }
+
+    /// Makes the catalogue, or opens the one that is there.
+    pub fn create(&self) -> Result<Box<dyn Catalog>, CliError> {
+        match self.place() {
+            Place::Server(address) => server::create(&address),
+            Place::File(path) => SqliteCatalog::create(&path)
+                .map(|catalog| Box::new(catalog) as Box<dyn Catalog>)
+                .map_err(|error| catalog_error(&error)),
+        }
+    }
+
+    /// Opens the catalogue to write to.
+    pub fn open(&self) -> Result<Box<dyn Catalog>, CliError> {
+        match self.place() {
+            Place::Server(address) => server::open(&address),
+            Place::File(path) => SqliteCatalog::open(&path)
+                .map(|catalog| Box::new(catalog) as Box<dyn Catalog>)
+                .map_err(|error| catalog_error(&error)),
+        }
+    }
+
+    /// Opens the catalogue to look.
+    pub fn read(&self) -> Result<Box<dyn CatalogReader>, CliError> {
+        match self.place() {
+            Place::Server(address) => server::read(&address),
+            Place::File(path) => SqliteCatalogReader::open(&path)
+                .map(|catalog| Box::new(catalog) as Box<dyn CatalogReader>)
+                .map_err(|error| catalog_error(&error)),
+        }
+    }
+}
+
+/// A catalogue's error as the command line reports it.
+pub fn catalog_error(error: &CatalogError) -> CliError {
+    if let CatalogError::Store(error) = error {
+        return store_error(error);
+    }
+    let message = match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    let told = |outcome, code| CliError::new(outcome, code, message.clone());
+    match error {
+        CatalogError::Missing(_) => told(Outcome::Unreadable, "CATALOG")
+            .hint("`runseal catalog add PATH` makes one; --store names one"),
+        CatalogError::Foreign(_) => told(Outcome::Unreadable, "CATALOG")
+            .hint("--store names another file; nothing was changed in this one"),
+        CatalogError::Newer { .. } => told(Outcome::Unreadable, "CATALOG")
+            .hint("use the program that wrote it, or a later one"),
+        CatalogError::Damaged(_) => told(Outcome::Unreadable, "CATALOG")
+            .hint("remove it and `runseal catalog rebuild` it from the bundles; tags are lost"),
+        CatalogError::Unknown(_) => told(Outcome::Unreadable, "NOT_FOUND").hint(
+            "name it by the first digits of its digest, four or more, or by a tag; \
+             `runseal catalog list` shows both",
+        ),
+        CatalogError::Ambiguous { .. } => {
+            told(Outcome::Unreadable, "AMBIGUOUS").hint("give more digits of the digest")
+        }
+        CatalogError::BadTag(_) => told(Outcome::Usage, "USAGE")
+            .hint("a tag has up to 100 characters on one line, and no blanks around it"),
+        CatalogError::Folder { .. } | CatalogError::Sql(_) | CatalogError::Store(_) => {
+            told(Outcome::Unreadable, "CATALOG")
+        }
+    }
+}
+
+/// Reads what `--where` says.
+pub fn parse_filter(text: Option<&str>) -> Result<Option<Filter>, CliError> {
+    text.map(|text| Filter::parse(text).map_err(|error| filter_error(text, &error)))
+        .transpose()
+}
+
+/// What is wrong with a filter, with a mark below the column.
+pub fn filter_error(text: &str, error: &FilterError) -> CliError {
+    let column = error.column;
+    // Tabs and what cannot be seen would move the mark away from what it points at.
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let mark = " ".repeat(column.saturating_sub(1));
+    let hint = format!("docs/catalog.md says what a filter can be\n  {line}\n  {mark}^");
+    CliError::new(Outcome::Usage, "FILTER", error.to_string())
+        .at(format!("column {column}"))
+        .hint(hint)
+}
+
+/// Catalogues on a server.
+#[cfg(feature = "postgres")]
+mod server {
+    use runseal_engine::catalog::{Catalog, CatalogReader};
+    use runseal_postgres::PostgresCatalog;
+
+    use super::{CliError, catalog_error};
+
+    pub fn create(address: &str) -> Result<Box<dyn Catalog>, CliError> {
+        let catalog = PostgresCatalog::create(address).map_err(|error| catalog_error(&error))?;
+        Ok(Box::new(catalog))
+    }
+
+    pub fn open(address: &str) -> Result<Box<dyn Catalog>, CliError> {
+        let catalog = PostgresCatalog::open(address).map_err(|error| catalog_error(&error))?;
+        Ok(Box::new(catalog))
+    }
+
+    pub fn read(address: &str) -> Result<Box<dyn CatalogReader>, CliError> {
+        let catalog = PostgresCatalog::open(address).map_err(|error| catalog_error(&error))?;
+        Ok(Box::new(catalog))
+    }
+}
+
+/// A program that was built without them.
+#[cfg(not(feature = "postgres"))]
+mod server {
+    use runseal_core::verify::Outcome;
+    use runseal_engine::catalog::{Catalog, CatalogReader};
+
+    use super::CliError;
+
+    fn missing() -> CliError {
+        let message = "this program was built without catalogues on a server";
+        CliError::new(Outcome::Unreadable, "CATALOG", message).hint("build it with `postgres`")
+    }
+
+    pub fn create(_: &str) -> Result<Box<dyn Catalog>, CliError> {
+        Err(missing())
+    }
+
+    pub fn open(_: &str) -> Result<Box<dyn Catalog>, CliError> {
+        Err(missing())
+    }
+
+    pub fn read(_: &str) -> Result<Box<dyn CatalogReader>, CliError> {
+        Err(missing())
+    }
+}

@@ -1,0 +1,45 @@
+//! `runseal catalog rebuild`: the same catalogue from the bundles alone.
+
+use std::collections::BTreeSet;
+
+use runseal_core::canon::Dialect;
+use runseal_core::verify::Outcome;
+use runseal_engine::catalog::Existing;
+
+use super::add::{SourceArgs, tell_report};
+use super::place::{CatalogArgs, catalog_error};
+use crate::error::CliError;
+use crate::ui;
+
+/// Make the catalogue anew from what is at and below each PATH: everything is verified and written
+/// again, and what is not there any more is forgotten.
+///
+/// Tags stay with what is still there; they stand nowhere else. Where something could not be read, nothing
+/// is forgotten.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal catalog rebuild runs/ archive/2026.tar.zst")]
+pub struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    store: CatalogArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    args.source.check()?;
+    let mut catalog = args.store.create()?;
+    let report = args
+        .source
+        .add_to(&mut *catalog, BTreeSet::new(), Existing::Replace)?;
+    let outcome = report.outcome();
+    let mut printed = tell_report(&report);
+    if outcome == Outcome::Unreadable {
+        ui::note("something could not be read, so nothing was forgotten");
+    } else {
+        let removed = catalog.retain(&report.seen);
+        printed.insert("removed", removed.map_err(|error| catalog_error(&error))?);
+    }
+    ui::print_json(&printed, Dialect::Jcs)?;
+    Ok(outcome)
+}

@@ -1,0 +1,37 @@
+//! `runseal catalog remove`: out of the catalogue.
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::verify::Outcome;
+use runseal_engine::catalog::resolve;
+
+use super::place::{CatalogArgs, catalog_error};
+use crate::error::CliError;
+use crate::ui;
+
+/// Take runs out of the catalogue, with their tags. The bundles themselves stay where they are.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal catalog remove 3fa9c2d1")]
+pub struct Args {
+    /// The first digits of a digest, four or more; or a tag, for all that have it.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    #[command(flatten)]
+    store: CatalogArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let mut catalog = args.store.open()?;
+    let mut digests = Vec::new();
+    for name in &args.runs {
+        let named = resolve(catalog.as_reader(), name);
+        digests.extend(named.map_err(|error| catalog_error(&error))?);
+    }
+    digests.sort();
+    digests.dedup();
+    let removed = catalog
+        .remove(&digests)
+        .map_err(|error| catalog_error(&error))?;
+    ui::print_json(&Value::object([("removed", removed)]), Dialect::Jcs)?;
+    Ok(Outcome::Valid)
+}

@@ -1,0 +1,84 @@
+//! `runseal catalog show`: all that is known of one run.
+
+use runseal_core::canon::Dialect;
+use runseal_core::verify::Outcome;
+use runseal_engine::catalog::{Entry, entries_of, resolve};
+use runseal_report::terminal::render_table;
+
+use super::place::{CatalogArgs, catalog_error};
+use super::table::{EntryFormat, joined};
+use crate::error::CliError;
+use crate::ui;
+
+/// Show all that the catalogue knows of a run.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  runseal catalog show 3fa9c2d1\n  runseal catalog show baseline --format json"
+)]
+pub struct Args {
+    /// The first digits of a digest, four or more; or a tag, for all that have it.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = EntryFormat::Human)]
+    format: EntryFormat,
+    #[command(flatten)]
+    store: CatalogArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let catalog = args.store.read()?;
+    let mut is_first = true;
+    for name in &args.runs {
+        let digests = resolve(&*catalog, name).map_err(|error| catalog_error(&error))?;
+        let entries = entries_of(&*catalog, &digests).map_err(|error| catalog_error(&error))?;
+        for entry in entries {
+            match args.format {
+                EntryFormat::Json => ui::print_asked_json(&entry.to_value(), Dialect::Jcs)?,
+                EntryFormat::Human => {
+                    if !is_first {
+                        ui::print_line("")?;
+                    }
+                    print_entry(&entry)?;
+                }
+            }
+            is_first = false;
+        }
+    }
+    Ok(Outcome::Valid)
+}
+
+fn print_entry(entry: &Entry) -> Result<(), CliError> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut add = |name: &str, text: &str| {
+        if !text.is_empty() {
+            rows.push(vec![name.to_owned(), text.to_owned()]);
+        }
+    };
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    add("format", &entry.format);
+    add("id", &text(&entry.id));
+    add("engine", &text(&entry.engine));
+    add("outcome", &text(&entry.outcome));
+    add("time", &text(&entry.time));
+    add("tags", &joined(entry.tags.iter().map(String::as_str)));
+    for sighting in &entry.sightings {
+        add(
+            "seen at",
+            &format!("{} ({})", sighting.place, sighting.signer),
+        );
+    }
+    for (name, scalar) in &entry.values {
+        add(&name.shown(&entry.values), &scalar.shown());
+    }
+    if entry.left_out > 0 {
+        add(
+            "left out",
+            &format!("{} values, too many or too long", entry.left_out),
+        );
+    }
+    let headers = ["digest".to_owned(), entry.digest.to_string()];
+    let table = render_table(ui::screen(), &headers, &rows);
+    ui::print_bytes(table.as_bytes())
+}

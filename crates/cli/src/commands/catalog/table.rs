@@ -1,0 +1,189 @@
+//! Entries as tables, JSON and CSV.
+
+use runseal_core::canon::{Dialect, Value, canonical_text};
+use runseal_engine::catalog::{CatalogReader, Entry, Query, ValueName};
+use runseal_report::terminal::render_table;
+
+use super::place::{catalog_error, filter_error};
+use crate::error::CliError;
+use crate::ui;
+
+/// Entries that are shown to a person who did not say how many.
+const SHOWN: usize = 50;
+
+/// How entries are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum EntryFormat {
+    /// A table.
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What `list` and `search` have in common.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// Only what this holds for, such as 'metrics.rmse<0.3 and engine=FLATS'.
+    #[arg(long = "where", value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Further columns of the table: parameters and metrics, such as params.seed. Those that --where
+    /// asks about are shown anyway.
+    #[arg(long = "columns", value_name = "NAME", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// How many at the most; 0 for all. Where not given, 50 in a table.
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = EntryFormat::Human)]
+    format: EntryFormat,
+}
+
+/// The first digits of a digest, enough to name it in most catalogues.
+pub fn short_digest(entry: &Entry) -> String {
+    entry.digest.hex_prefix(12)
+}
+
+/// Texts in one cell.
+pub fn joined<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    texts.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// A column: its heading and the names it may have.
+type ValueColumn = (String, [ValueName; 2]);
+
+impl ListArgs {
+    /// Prints what the query finds.
+    pub fn print(&self, catalog: &dyn CatalogReader, mut query: Query) -> Result<(), CliError> {
+        let columns = self.value_columns(&query)?;
+        match self.format {
+            EntryFormat::Json => {
+                query.limit = self.limit.filter(|limit| *limit > 0);
+                visit(catalog, &query, |entry| {
+                    ui::print_asked_json(&entry.to_value(), Dialect::Jcs)
+                })
+            }
+            EntryFormat::Human => {
+                let limit = self.limit.unwrap_or(SHOWN);
+                // One more than is shown tells whether there are more.
+                query.limit = (limit > 0).then(|| limit.saturating_add(1));
+                let mut entries = Vec::new();
+                visit(catalog, &query, |entry| {
+                    entries.push(entry);
+                    Ok(())
+                })?;
+                let has_more = limit > 0 && entries.len() > limit;
+                entries.truncate(if limit > 0 { limit } else { usize::MAX });
+                print_table(&entries, &columns)?;
+                if has_more {
+                    ui::note(&format!(
+                        "there are more than these {limit}: --limit 0 shows all"
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn value_columns(&self, query: &Query) -> Result<Vec<ValueColumn>, CliError> {
+        let mut columns: Vec<ValueColumn> = Vec::new();
+        let asked = query.filter.iter().flat_map(|filter| filter.value_names());
+        for (root, parts) in asked {
+            let names = ValueName::of_parts(root, &parts);
+            columns.push((names[0].to_string(), names));
+        }
+        for text in &self.columns {
+            let names = runseal_engine::catalog::filter::parse_value_name(text)
+                .map_err(|error| filter_error(text, &error))?;
+            if !columns.iter().any(|(_, known)| *known == names) {
+                columns.push((names[0].to_string(), names));
+            }
+        }
+        Ok(columns)
+    }
+}
+
+/// Shows `see` what the query finds, until it fails.
+pub fn visit(
+    catalog: &dyn CatalogReader,
+    query: &Query,
+    mut see: impl FnMut(Entry) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let mut failed = None;
+    let visited = catalog.visit(query, &mut |entry| match see(entry) {
+        Ok(()) => true,
+        Err(error) => {
+            failed = Some(error);
+            false
+        }
+    });
+    visited.map_err(|error| catalog_error(&error))?;
+    failed.map_or(Ok(()), Err)
+}
+
+fn print_table(entries: &[Entry], columns: &[ValueColumn]) -> Result<(), CliError> {
+    let mut headers: Vec<String> = [
+        "digest", "format", "id", "engine", "outcome", "signer", "time", "tags",
+    ]
+    .map(str::to_owned)
+    .into();
+    headers.extend(columns.iter().map(|(heading, _)| heading.clone()));
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .map(|entry| {
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            let mut row = vec![
+                short_digest(entry),
+                entry.format.clone(),
+                text(&entry.id),
+                text(&entry.engine),
+                text(&entry.outcome),
+                joined(entry.signers()),
+                text(&entry.time),
+                joined(entry.tags.iter().map(String::as_str)),
+            ];
+            row.extend(columns.iter().map(|(_, names)| {
+                let found = names.iter().find_map(|name| entry.values.get(name));
+                found.map(|scalar| scalar.shown()).unwrap_or_default()
+            }));
+            row
+        })
+        .collect();
+    // A column that nobody has anything in takes room from the others.
+    let is_used = |at: usize| at == 0 || rows.iter().any(|row| !row[at].is_empty());
+    let used: Vec<usize> = (0..headers.len()).filter(|at| is_used(*at)).collect();
+    let pick = |row: &[String]| used.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| pick(row)).collect();
+    let table = render_table(ui::screen(), &pick(&headers), &rows);
+    ui::print_bytes(table.as_bytes())
+}
+
+/// A line of CSV (RFC 4180).
+pub fn csv_line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = cells
+        .into_iter()
+        .map(|cell| match cell.contains(['"', ',', '\n', '\r']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell.to_owned(),
+        })
+        .collect();
+    format!("{}\r\n", quoted.join(","))
+}
+
+/// JSON on one line.
+pub fn json_text(value: &Value) -> Result<String, CliError> {
+    canonical_text(value, Dialect::Jcs)
+        .map_err(|error| CliError::no_form(&error, "standard output"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_quotes_what_would_break_a_line() {
+        assert_eq!(
+            csv_line(["a", "b,c", "d\"e", "f\ng", ""]),
+            "a,\"b,c\",\"d\"\"e\",\"f\ng\",\r\n"
+        );
+    }
+}

@@ -1,0 +1,310 @@
+//! Where what was typed is: on this machine, or elsewhere. One set of files for both, so that a
+//! command need not know.
+//!
+//! What is elsewhere is named by its scheme, and nothing else opens a socket.
+
+use std::path::{Path, PathBuf};
+
+use runseal_engine::survey::LocalFiles;
+use runseal_survey::Files;
+use tempfile::TempDir;
+
+use crate::error::CliError;
+
+/// The files that these paths name: of this machine, and elsewhere where one is named.
+#[cfg(not(feature = "remote"))]
+pub fn files_for<'a>(_: impl IntoIterator<Item = &'a Path>) -> &'static dyn Files {
+    &LocalFiles
+}
+
+/// Brings what a path names to this machine, for commands that need a folder; `None` where it is
+/// here. It is gone with the folder that it came into.
+#[cfg(not(feature = "remote"))]
+pub fn bring_here(_: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
+    Ok(None)
+}
+
+#[cfg(feature = "remote")]
+pub use remote::{bring_here, files_for, storage_error};
+
+/// A bundle that is being made: in its place, or where it is elsewhere, in a folder of this machine
+/// that is put there once the bundle is whole.
+pub struct Outgoing {
+    target: PathBuf,
+    here: Option<TempDir>,
+}
+
+impl Outgoing {
+    /// A bundle that is to be at `target`, or below it.
+    ///
+    /// # Errors
+    /// When `target` is elsewhere and cannot be an address, or there is no room here.
+    pub fn begin(target: &Path) -> Result<Self, CliError> {
+        let here = match is_elsewhere(target) {
+            false => None,
+            true => {
+                check_target(target)?;
+                let folder = tempfile::tempdir().map_err(|error| {
+                    CliError::new(
+                        runseal_core::verify::Outcome::Unreadable,
+                        "WRITE",
+                        error.to_string(),
+                    )
+                    .at("the folder for temporary files")
+                    .hint("TMPDIR names another one")
+                })?;
+                Some(folder)
+            }
+        };
+        Ok(Self {
+            target: target.to_owned(),
+            here,
+        })
+    }
+
+    /// The folder to make the bundle in, under a name of its own.
+    pub fn folder(&self) -> &Path {
+        self.here.as_ref().map_or(&self.target, TempDir::path)
+    }
+
+    /// The place to make the bundle at.
+    pub fn place(&self) -> PathBuf {
+        match &self.here {
+            None => self.target.clone(),
+            Some(folder) => folder
+                .path()
+                .join(self.target.file_name().unwrap_or_default()),
+        }
+    }
+
+    /// Puts what was made at `made` where it belongs; gives the place that people find it at.
+    ///
+    /// # Errors
+    /// When it cannot be put there. Nothing can be seen there then.
+    pub fn finish(&self, made: &Path) -> Result<PathBuf, CliError> {
+        if self.here.is_none() {
+            return Ok(made.to_owned());
+        }
+        let target = match made == self.place() {
+            true => self.target.clone(),
+            false => self.target.join(made.file_name().unwrap_or_default()),
+        };
+        put(made, &target)?;
+        Ok(target)
+    }
+
+    /// Whether the bundle is to be elsewhere.
+    pub fn is_elsewhere(&self) -> bool {
+        self.here.is_some()
+    }
+}
+
+#[cfg(not(feature = "remote"))]
+fn is_elsewhere(_: &Path) -> bool {
+    false
+}
+
+#[cfg(not(feature = "remote"))]
+fn check_target(_: &Path) -> Result<(), CliError> {
+    Ok(())
+}
+
+#[cfg(not(feature = "remote"))]
+fn put(_: &Path, _: &Path) -> Result<(), CliError> {
+    Ok(())
+}
+
+/// Writes a file that lies beside what a command read, here or elsewhere; `earlier` is what it held
+/// when it was read.
+///
+/// # Errors
+/// When it cannot be written, or holds something else by now.
+pub fn write_beside(path: &Path, bytes: &[u8], earlier: Option<&[u8]>) -> Result<(), CliError> {
+    #[cfg(feature = "remote")]
+    if remote::is_object(path) {
+        return remote::replace(path, bytes, earlier);
+    }
+    let _ = earlier;
+    Ok(runseal_engine::atomic::write_bytes(path, bytes)?)
+}
+
+#[cfg(feature = "remote")]
+use remote::{check_target, is_object as is_elsewhere, put};
+
+#[cfg(feature = "remote")]
+mod remote {
+    use std::io::{self, Read};
+    use std::sync::OnceLock;
+
+    use runseal_core::digest::Digest;
+    use runseal_core::source::{EntryKind, Source, SourceError};
+    use runseal_core::verify::Outcome;
+    use runseal_engine::archive::{Archive, Container};
+    use runseal_remote::RemoteError;
+    use runseal_remote::landing::land;
+    use runseal_remote::place::{PutOptions, RunPlace};
+    use runseal_remote::s3::{S3Address, S3Files, S3Place, replace_object};
+
+    use super::{CliError, Files, LocalFiles, Path, PathBuf, TempDir};
+
+    /// What addresses of object storage begin with.
+    const OBJECTS: &[u8] = b"s3://";
+
+    /// Whether a path names something in object storage.
+    pub fn is_object(path: &Path) -> bool {
+        path.as_os_str().as_encoded_bytes().starts_with(OBJECTS)
+    }
+
+    /// The files that these paths name: of this machine, and elsewhere where one is named.
+    pub fn files_for<'a>(paths: impl IntoIterator<Item = &'a Path>) -> &'static dyn Files {
+        if !paths.into_iter().any(is_object) {
+            return &LocalFiles;
+        }
+        static PLACES: OnceLock<Places> = OnceLock::new();
+        PLACES.get_or_init(Places::default)
+    }
+
+    /// Brings what a path names to this machine, for commands that need a folder; `None` where it is
+    /// here. It is gone with the folder that it came into.
+    pub fn bring_here(path: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
+        if !is_object(path) {
+            return Ok(None);
+        }
+        let shown = path.display().to_string();
+        let fail = |error: RemoteError| storage_error(&error, &shown);
+        let place = S3Place::open(&shown).map_err(fail)?;
+        let run = place.get_run().map_err(fail)?;
+        let folder = tempfile::tempdir().map_err(|error| {
+            CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
+                .at("the folder for temporary files")
+        })?;
+        let target = folder.path().join(place.run_name());
+        land(&run, &target).map_err(fail)?;
+        Ok(Some((folder, target)))
+    }
+
+    /// Fails where `target` is no address that a run can be put at, before anything is made.
+    pub(super) fn check_target(target: &Path) -> Result<(), CliError> {
+        let shown = target.display().to_string();
+        let parsed = S3Address::parse(&shown);
+        parsed
+            .map(drop)
+            .map_err(|error| storage_error(&error, &shown))
+    }
+
+    /// Puts a run into object storage.
+    pub(super) fn put(folder: &Path, target: &Path) -> Result<(), CliError> {
+        let shown = target.display().to_string();
+        let pushed =
+            S3Place::open(&shown).and_then(|place| place.put_run(folder, &PutOptions::default()));
+        pushed
+            .map(drop)
+            .map_err(|error| storage_error(&error, &shown))
+    }
+
+    /// Writes an object, in place of what was read.
+    pub(super) fn replace(
+        path: &Path,
+        bytes: &[u8],
+        earlier: Option<&[u8]>,
+    ) -> Result<(), CliError> {
+        let shown = path.display().to_string();
+        let replaced = replace_object(&shown, bytes, earlier);
+        replaced.map_err(|error| storage_error(&error, &shown))
+    }
+
+    /// What went wrong with object storage, as it is told.
+    pub fn storage_error(error: &RemoteError, place: &str) -> CliError {
+        let outcome = match error {
+            RemoteError::Address { .. } => Outcome::Usage,
+            RemoteError::Corrupt { .. } => Outcome::Invalid,
+            _ => Outcome::Unreadable,
+        };
+        let mut message = error.to_string();
+        let mut source = std::error::Error::source(error);
+        while let Some(inner) = source {
+            message = format!("{message}: {inner}");
+            source = inner.source();
+        }
+        let told = CliError::new(outcome, error.code(), message).at(place);
+        match error.hint() {
+            Some(hint) => told.hint(hint),
+            None => told,
+        }
+    }
+
+    /// Files of this machine and of object storage.
+    #[derive(Default)]
+    struct Places {
+        objects: S3Files,
+    }
+
+    impl Places {
+        fn at(&self, path: &Path) -> &dyn Files {
+            match is_object(path) {
+                true => &self.objects,
+                false => &LocalFiles,
+            }
+        }
+    }
+
+    impl Files for Places {
+        fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+            self.at(path).kind(path)
+        }
+
+        fn is_there(&self, path: &Path) -> bool {
+            self.at(path).is_there(path)
+        }
+
+        fn list(&self, folder: &Path, each: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()> {
+            self.at(folder).list(folder, each)
+        }
+
+        fn path_of(&self, bytes: &[u8]) -> Option<PathBuf> {
+            LocalFiles.path_of(bytes)
+        }
+
+        fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
+            self.at(path).read(path, limit)
+        }
+
+        fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
+            self.at(path).digest(path)
+        }
+
+        fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+            self.at(path).read_archive(path)
+        }
+
+        fn judge_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+            self.at(path).judge_archive(path)
+        }
+
+        fn open_folder(
+            &self,
+            path: &Path,
+            follows_link: bool,
+            threads: Option<usize>,
+        ) -> Result<Box<dyn Source + '_>, SourceError> {
+            self.at(path).open_folder(path, follows_link, threads)
+        }
+
+        fn standard_input(&self) -> Box<dyn Read + '_> {
+            LocalFiles.standard_input()
+        }
+
+        fn read_archive_stream(
+            &self,
+            container: Container,
+            reader: &mut dyn Read,
+            shown: &str,
+        ) -> Result<Archive, SourceError> {
+            LocalFiles.read_archive_stream(container, reader, shown)
+        }
+
+        fn resolved_name(&self, path: &Path) -> Option<String> {
+            self.at(path).resolved_name(path)
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Adding: verifies what is at some places on all threads, and writes what holds in batches.
+//!
+//! What is added is made from the bytes that were judged, right after they were judged. What does not
+//! hold, cannot be read or has no digest is not added and is told. The writer takes batches as they
+//! come, so that memory does not grow with the number of units.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, SyncSender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
+use runseal_core::verify::authenticity::{Authenticity, SignedState};
+use runseal_core::verify::{Checked, Level, Outcome, Survey, Verdict};
+use runseal_survey::Files;
+use runseal_survey::signing::judge_noted;
+
+use super::collect::{KEPT, describe_unit};
+use super::{Added, Catalog, CatalogError, Entry, Existing, Sighting, UNSIGNED};
+use crate::signing::TrustQuestion;
+use crate::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_files_seen};
+
+/// Units of one transaction.
+const BATCH: usize = 500;
+/// Bytes of a place; an index of PostgreSQL's has no room for more.
+const LONGEST_PLACE: usize = 2000;
+/// Units that were judged and wait for the writer.
+const WAITING: usize = 2 * BATCH;
+
+/// How to add.
+#[derive(Clone)]
+pub struct AddOptions<'a> {
+    /// Where paths lead: this machine's files, or others.
+    pub files: &'a dyn Files,
+    /// How many threads verify; as many as there are processors where not said.
+    pub jobs: Option<usize>,
+    /// Whom to ask about signatures. Where a policy is asked, what it does not trust is not added.
+    pub question: TrustQuestion<'a>,
+    /// Tags for everything that is added.
+    pub tags: BTreeSet<String>,
+    /// What becomes of what is there already.
+    pub existing: Existing,
+}
+
+/// Something that was not added.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refused {
+    /// Its place.
+    pub place: String,
+    /// The rule that does not hold, where it was judged.
+    pub rule: Option<&'static str>,
+    /// Why.
+    pub reason: String,
+    /// Whether it could be read at all.
+    pub is_readable: bool,
+}
+
+/// What came of adding.
+#[derive(Debug, Default)]
+pub struct AddReport {
+    /// How many units were added, and how many were there.
+    pub added: Added,
+    /// What was not added, by place.
+    pub refused: Vec<Refused>,
+    /// What was seen: digests and places.
+    pub seen: BTreeSet<(Digest, String)>,
+}
+
+impl AddReport {
+    /// How it ended: what cannot be read weighs more than what does not hold.
+    pub fn outcome(&self) -> Outcome {
+        match self.refused.iter().all(|refused| refused.is_readable) {
+            false => Outcome::Unreadable,
+            true if !self.refused.is_empty() => Outcome::Invalid,
+            true => Outcome::Valid,
+        }
+    }
+}
+
+/// Verifies everything at and below `paths` and adds what holds.
+///
+/// # Errors
+/// When the catalogue fails. What was added before stays, batch by batch.
+pub fn add_paths(
+    catalog: &mut dyn Catalog,
+    paths: &[PathBuf],
+    options: &AddOptions<'_>,
+    tally: &Tally,
+) -> Result<AddReport, CatalogError> {
+    let (sender, receiver) = mpsc::sync_channel::<Entry>(WAITING);
+    let files = options.files;
+    let collector = Collector {
+        files,
+        question: options.question,
+        sender,
+        refusals: Mutex::default(),
+        faulty_archives: Mutex::default(),
+    };
+    let survey_options = SurveyOptions {
+        level: Level::Integrity,
+        jobs: options.jobs,
+    };
+    let mut report = AddReport::default();
+    let (survey, written) = thread::scope(|scope| {
+        let survey = scope.spawn(move || {
+            let survey = survey_files_seen(files, paths, survey_options, tally, &collector);
+            let refusals = collector.refusals.into_inner();
+            (survey, refusals.unwrap_or_else(PoisonError::into_inner))
+        });
+        let mut batch = Vec::new();
+        let mut written = Ok(());
+        // Once writing has failed the rest is taken and dropped, so that nobody waits.
+        for mut entry in receiver {
+            if written.is_err() {
+                continue;
+            }
+            entry.tags.clone_from(&options.tags);
+            batch.push(entry);
+            if batch.len() >= BATCH {
+                written = write(catalog, &mut batch, options, &mut report);
+            }
+        }
+        if written.is_ok() {
+            written = write(catalog, &mut batch, options, &mut report);
+        }
+        match survey.join() {
+            Ok(survey) => (survey, written),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    written?;
+    let (survey, refusals) = survey;
+    report.refused = refused_of(&survey, refusals);
+    Ok(report)
+}
+
+fn write(
+    catalog: &mut dyn Catalog,
+    batch: &mut Vec<Entry>,
+    options: &AddOptions<'_>,
+    report: &mut AddReport,
+) -> Result<(), CatalogError> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    // The same order for everybody who writes to a server: nobody waits for each other in a ring.
+    batch.sort_by(|a, b| (a.digest, &a.sightings).cmp(&(b.digest, &b.sightings)));
+    let added = catalog.add(batch, options.existing)?;
+    report.added.added += added.added;
+    report.added.known += added.known;
+    for entry in batch.drain(..) {
+        for sighting in entry.sightings {
+            report.seen.insert((entry.digest, sighting.place));
+        }
+    }
+    Ok(())
+}
+
+/// What was not added: what the survey says does not hold, and what was valid and refused all the same.
+fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Refused> {
+    let results = survey.results().iter();
+    let mut refused: Vec<_> = results
+        .filter_map(|result| {
+            let (rule, reason, is_readable) = match &result.verdict {
+                Verdict::Valid => (None, refusals.remove(&result.path)?, true),
+                Verdict::NotChecked(reason) => (None, reason.clone(), false),
+                Verdict::Invalid { findings, not_run } => {
+                    let found = findings.first();
+                    let message = found.map(|finding| finding.message.clone());
+                    let rule = found.map(|finding| finding.rule_id);
+                    let rule = rule.or(not_run.first().map(|(rule, _)| *rule));
+                    let message = message.unwrap_or_else(|| "a rule could not be asked".to_owned());
+                    (rule, message, true)
+                }
+            };
+            Some(Refused {
+                place: result.path.clone(),
+                rule,
+                reason,
+                is_readable,
+            })
+        })
+        .collect();
+    refused.sort();
+    refused
+}
+
+/// Makes an entry of every unit that holds, on the thread that judged it.
+struct Collector<'a> {
+    files: &'a dyn Files,
+    question: TrustQuestion<'a>,
+    sender: SyncSender<Entry>,
+    /// Why valid units were not added, by place.
+    refusals: Mutex<BTreeMap<String, String>>,
+    /// Archives that do not hold, whatever stands in them. They are heard of before that is.
+    faulty_archives: Mutex<BTreeSet<String>>,
+}
+
+impl Collector<'_> {
+    fn faulty_archives(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        let archives = self.faulty_archives.lock();
+        archives.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refuse(&self, place: &str, reason: &str) {
+        let refusals = self.refusals.lock();
+        let mut refusals = refusals.unwrap_or_else(PoisonError::into_inner);
+        refusals.insert(place.to_owned(), reason.to_owned());
+    }
+}
+
+impl Onlooker for Collector<'_> {
+    fn wants(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn wants_every_file(&self) -> bool {
+        true
+    }
+
+    fn wants_inside(&self) -> bool {
+        true
+    }
+
+    fn keeps(&self, name: &str) -> bool {
+        KEPT.contains(&name)
+    }
+
+    fn see(&self, result: &Checked, noted: Option<Noted>) {
+        let place = result.path.as_str();
+        if !result.is_valid() {
+            if result.format == Some(Format::Archive) {
+                self.faulty_archives().insert(place.to_owned());
+            }
+            return;
+        }
+        if let Some((archive, _)) = place.split_once("!/")
+            && self.faulty_archives().contains(archive)
+        {
+            self.refuse(place, "the archive that it stands in is not valid");
+            return;
+        }
+        if place.len() > LONGEST_PLACE {
+            self.refuse(place, "its place is longer than 2,000 bytes");
+            return;
+        }
+        let described = noted
+            .as_ref()
+            .and_then(|noted| describe_unit(result, noted, place));
+        let (Some(mut entry), Some(noted)) = (described, noted) else {
+            self.refuse(
+                place,
+                "its content has no digest: something in it is no regular file",
+            );
+            return;
+        };
+        let authenticity = judge_noted(self.files, Path::new(place), (noted, true), self.question);
+        if let Some(trust) = &authenticity.trusted
+            && !trust.is_trusted
+        {
+            self.refuse(place, &trust.sentence());
+            return;
+        }
+        let signers = signers_of(&authenticity);
+        entry.sightings = signers
+            .into_iter()
+            .map(|signer| Sighting {
+                place: place.to_owned(),
+                signer,
+            })
+            .collect();
+        // The receiver is there until the last sender is gone.
+        let _ = self.sender.send(entry);
+    }
+}
+
+/// Who signed: names that the policy gives, else keys. A signature that does not hold is told by what
+/// became of it.
+fn signers_of(authenticity: &Authenticity) -> BTreeSet<String> {
+    let signatures = authenticity.signatures.iter();
+    let mut signers: BTreeSet<String> = signatures
+        .map(|note| match (note.state, &note.name, &note.key) {
+            (SignedState::Signed, Some(name), _) if note.is_known => name.clone(),
+            (SignedState::Signed, _, Some(key)) => key.clone(),
+            (state, _, _) => state.word().to_owned(),
+        })
+        .filter(|signer| !signer.contains('\0'))
+        .collect();
+    if signers.is_empty() {
+        signers.insert(UNSIGNED.to_owned());
+    }
+    signers
+}

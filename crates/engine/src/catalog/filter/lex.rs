@@ -1,0 +1,233 @@
+//! From a text to its tokens.
+
+use super::{Comparison, FilterError, FilterFault, Literal};
+
+/// Characters that a filter may have.
+const LONGEST: usize = 10_000;
+
+/// A piece of a filter, and the column that it begins at.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Token {
+    pub(super) column: usize,
+    pub(super) kind: TokenKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum TokenKind {
+    Open,
+    Close,
+    And,
+    Or,
+    Not,
+    Comparison(Comparison),
+    /// A name or a value that stands without quotes, or whose first character is not one.
+    Word(Word),
+    End,
+}
+
+/// A name or a value. Both look alike: which it is is told by where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Word {
+    /// As a value.
+    pub(super) literal: Literal,
+    /// As a name: its parts between dots.
+    pub(super) parts: Vec<String>,
+    /// Whether the whole of it stands in quotes.
+    pub(super) is_quoted: bool,
+}
+
+impl TokenKind {
+    /// How it is named in a message.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Open => "`(`".to_owned(),
+            Self::Close => "`)`".to_owned(),
+            Self::And => "`and`".to_owned(),
+            Self::Or => "`or`".to_owned(),
+            Self::Not => "`not`".to_owned(),
+            Self::Comparison(comparison) => format!("`{}`", comparison.sign()),
+            Self::Word(word) => format!("`{}`", word.literal.text.escape_debug()),
+            Self::End => "the end".to_owned(),
+        }
+    }
+}
+
+impl Comparison {
+    /// Its sign.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Contains => "~",
+        }
+    }
+}
+
+/// Cuts a text into tokens; the last one is its end.
+pub(super) fn tokens_of(text: &str) -> Result<Vec<Token>, FilterError> {
+    let chars: Vec<char> = text.chars().take(LONGEST + 1).collect();
+    if chars.len() > LONGEST {
+        return Err(FilterError {
+            column: LONGEST,
+            fault: FilterFault::TooLarge,
+        });
+    }
+    let mut lexer = Lexer { chars, at: 0 };
+    let mut tokens = Vec::new();
+    loop {
+        let token = lexer.next_token()?;
+        let is_end = token.kind == TokenKind::End;
+        tokens.push(token);
+        if is_end {
+            return Ok(tokens);
+        }
+    }
+}
+
+struct Lexer {
+    chars: Vec<char>,
+    at: usize,
+}
+
+/// Whether a character may stand in a word without quotes.
+fn is_word(c: char) -> bool {
+    !c.is_whitespace() && !c.is_control() && !"()=!<>~\"'".contains(c)
+}
+
+impl Lexer {
+    fn peek(&self) -> Option<char> {
+        self.chars.get(self.at).copied()
+    }
+
+    fn take_if(&mut self, wanted: char) -> bool {
+        let is_there = self.peek() == Some(wanted);
+        self.at += usize::from(is_there);
+        is_there
+    }
+
+    fn fail(&self, at: usize, fault: FilterFault) -> FilterError {
+        FilterError {
+            column: at + 1,
+            fault,
+        }
+    }
+
+    fn next_token(&mut self) -> Result<Token, FilterError> {
+        while self.peek().is_some_and(char::is_whitespace) {
+            self.at += 1;
+        }
+        let start = self.at;
+        let kind = match self.peek() {
+            None => TokenKind::End,
+            Some(c) if is_word(c) || c == '"' || c == '\'' => self.word()?,
+            Some(c) => {
+                self.at += 1;
+                match c {
+                    '(' => TokenKind::Open,
+                    ')' => TokenKind::Close,
+                    '=' => {
+                        // `==` is what many languages have for the same.
+                        self.take_if('=');
+                        TokenKind::Comparison(Comparison::Equal)
+                    }
+                    '~' => TokenKind::Comparison(Comparison::Contains),
+                    '!' if self.take_if('=') => TokenKind::Comparison(Comparison::NotEqual),
+                    '<' if self.take_if('=') => TokenKind::Comparison(Comparison::LessOrEqual),
+                    '<' => TokenKind::Comparison(Comparison::Less),
+                    '>' if self.take_if('=') => TokenKind::Comparison(Comparison::GreaterOrEqual),
+                    '>' => TokenKind::Comparison(Comparison::Greater),
+                    other => return Err(self.fail(start, FilterFault::StraySign(other))),
+                }
+            }
+        };
+        Ok(Token {
+            column: start + 1,
+            kind,
+        })
+    }
+
+    /// A word: pieces with and without quotes that stand close together.
+    fn word(&mut self) -> Result<TokenKind, FilterError> {
+        let begins_quoted = matches!(self.peek(), Some('"' | '\''));
+        let mut pieces = 0;
+        let mut has_quotes = false;
+        let mut text = String::new();
+        let mut parts = vec![String::new()];
+        while let Some(c) = self.peek() {
+            match c {
+                '"' | '\'' => {
+                    let quoted = self.quoted(c)?;
+                    text.push_str(&quoted);
+                    if let Some(part) = parts.last_mut() {
+                        part.push_str(&quoted);
+                    }
+                    has_quotes = true;
+                }
+                c if is_word(c) => {
+                    self.at += 1;
+                    text.push(c);
+                    match (c, parts.last_mut()) {
+                        ('.', _) => parts.push(String::new()),
+                        (c, Some(part)) => part.push(c),
+                        (_, None) => {}
+                    }
+                }
+                _ => break,
+            }
+            pieces += 1;
+        }
+        let is_quoted = begins_quoted && pieces == 1;
+        let keyword = match (has_quotes, text.to_ascii_lowercase().as_str()) {
+            (false, "and") => Some(TokenKind::And),
+            (false, "or") => Some(TokenKind::Or),
+            (false, "not") => Some(TokenKind::Not),
+            _ => None,
+        };
+        Ok(keyword.unwrap_or_else(|| {
+            let number = match has_quotes {
+                true => None,
+                false => parse_number(&text),
+            };
+            TokenKind::Word(Word {
+                literal: Literal { text, number },
+                parts,
+                is_quoted,
+            })
+        }))
+    }
+
+    /// What stands in quotes; the quote itself is written twice.
+    fn quoted(&mut self, quote: char) -> Result<String, FilterError> {
+        let start = self.at;
+        self.at += 1;
+        let mut text = String::new();
+        loop {
+            match self.peek() {
+                None => return Err(self.fail(start, FilterFault::OpenQuote)),
+                Some('\0') => return Err(self.fail(self.at, FilterFault::StraySign('\0'))),
+                Some(c) if c == quote => {
+                    self.at += 1;
+                    if !self.take_if(quote) {
+                        return Ok(text);
+                    }
+                    text.push(quote);
+                }
+                Some(c) => {
+                    self.at += 1;
+                    text.push(c);
+                }
+            }
+        }
+    }
+}
+
+/// A number as people write one. Words that Rust takes for numbers, such as `inf`, are words here.
+fn parse_number(text: &str) -> Option<f64> {
+    let begins = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    let number: f64 = text.parse().ok().filter(|_| begins)?;
+    number.is_finite().then_some(number)
+}

@@ -1,0 +1,165 @@
+//! A catalogue in one SQLite file, for the programs of one machine.
+//!
+//! [`SqliteCatalogReader`] looks and never changes the file, [`SqliteCatalog`] also writes, one batch a
+//! transaction. Others look while one writes; writers wait for each other.
+
+mod read;
+mod schema;
+mod select;
+mod write;
+
+use std::fs;
+use std::ops::Deref;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::CatalogError;
+
+/// How long a writer waits for another program that holds the file.
+const BUSY_WAIT: Duration = Duration::from_secs(60);
+/// Memory for pages, in KiB: a filter's indexes stay in it.
+const PAGES_KIB: i64 = -16_384;
+
+/// The file, to look at.
+#[derive(Debug)]
+pub struct SqliteCatalogReader {
+    connection: Connection,
+}
+
+/// The file, to write to.
+#[derive(Debug)]
+pub struct SqliteCatalog {
+    reader: SqliteCatalogReader,
+}
+
+impl Deref for SqliteCatalog {
+    type Target = SqliteCatalogReader;
+
+    fn deref(&self) -> &SqliteCatalogReader {
+        &self.reader
+    }
+}
+
+impl SqliteCatalogReader {
+    /// Opens a catalogue without changing it.
+    ///
+    /// # Errors
+    /// When there is none, or the file is something else or of a later version.
+    pub fn open(path: &Path) -> Result<Self, CatalogError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Self::connect(path, flags)?;
+        Ok(Self { connection })
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, CatalogError> {
+        let may_create = flags.contains(OpenFlags::SQLITE_OPEN_CREATE);
+        if !may_create && !path.is_file() {
+            return Err(CatalogError::Missing(path.display().to_string()));
+        }
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY_WAIT)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        // Looked at before anything is asked or changed: a file of somebody else's stays as it is.
+        let version = check_version(&connection, path)?;
+        if version == 0 && !may_create {
+            return Err(CatalogError::Foreign(path.to_owned()));
+        }
+        connection.pragma_update(None, "cache_size", PAGES_KIB)?;
+        Ok(connection)
+    }
+}
+
+impl SqliteCatalog {
+    /// Makes the catalogue, or opens the one that is there.
+    ///
+    /// # Errors
+    /// When it cannot be made, or the file is something else or of a later version.
+    pub fn create(path: &Path) -> Result<Self, CatalogError> {
+        let folder = path.parent();
+        if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(|source| CatalogError::Folder {
+                path: folder.to_owned(),
+                source,
+            })?;
+        }
+        Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens a catalogue to write to, and brings it up to date.
+    ///
+    /// # Errors
+    /// When there is none, or the file is something else or of a later version.
+    pub fn open(path: &Path) -> Result<Self, CatalogError> {
+        Self::connect(path, OpenFlags::empty())
+    }
+
+    fn connect(path: &Path, extra: OpenFlags) -> Result<Self, CatalogError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = SqliteCatalogReader::connect(path, flags | extra)?;
+        // WAL lets others look while a batch is written. NORMAL keeps the file whole through any
+        // crash; what a power cut may take back is the last batches, which can be added again.
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "foreign_keys", "ON")?;
+        connection.pragma_update(None, "trusted_schema", "OFF")?;
+        let mut catalog = Self {
+            reader: SqliteCatalogReader { connection },
+        };
+        catalog.migrate()?;
+        Ok(catalog)
+    }
+
+    fn migrate(&mut self) -> Result<(), CatalogError> {
+        let known = schema::MIGRATIONS.len() as i64;
+        if version(&self.connection)? == known {
+            return Ok(());
+        }
+        let transaction = self
+            .reader
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Read again under the lock: another program may have migrated meanwhile.
+        let applied = usize::try_from(version(&transaction)?).unwrap_or(0);
+        for migration in schema::MIGRATIONS.iter().skip(applied) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "application_id", schema::APPLICATION)?;
+        transaction.pragma_update(None, "user_version", known)?;
+        transaction.commit()?;
+        Ok(())
+    }
+}
+
+fn version(connection: &Connection) -> Result<i64, CatalogError> {
+    Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+}
+
+/// The version of a file; 0 where it is empty. What is no catalogue is refused.
+fn check_version(connection: &Connection, path: &Path) -> Result<i64, CatalogError> {
+    let foreign = || CatalogError::Foreign(path.to_owned());
+    let looked = || -> rusqlite::Result<(i64, i64, i64)> {
+        // All of one state: another program may be making the tables.
+        let _state = connection.unchecked_transaction()?;
+        let pragma = |name: &str| {
+            connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
+        };
+        let tables =
+            connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))?;
+        Ok((pragma("application_id")?, pragma("user_version")?, tables))
+    };
+    let (application, found, tables) = match looked() {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            return Err(foreign());
+        }
+        looked => looked?,
+    };
+    let known = schema::MIGRATIONS.len() as i64;
+    match (application, tables) {
+        (0, 0) => Ok(0),
+        (schema::APPLICATION, _) if found > known => Err(CatalogError::Newer { found, known }),
+        (schema::APPLICATION, _) => Ok(found),
+        _ => Err(foreign()),
+    }
+}

@@ -1,0 +1,231 @@
+//! Looking at what is on the server.
+
+use std::collections::BTreeMap;
+
+use postgres::types::{ToSql, Type};
+use postgres::{Client, GenericClient, IsolationLevel, Row, Transaction};
+use runseal_core::digest::Digest;
+use runseal_engine::catalog::select::{RunSet, RunTables, select};
+use runseal_engine::catalog::sql::{Bound, SqlDialect, SqlText, digest_range};
+use runseal_engine::catalog::{Entry, Query, Scalar, Sighting, ValueName};
+use runseal_engine::store::StoreError;
+
+use crate::error::Trouble;
+
+/// A quarter of the runs that are looked at first, in order, at the most.
+const FIRST_LOOK: usize = 1000;
+
+/// A parameter and its type.
+type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
+
+fn parameters(bound: &[Bound]) -> Vec<Parameter<'_>> {
+    let parameters = bound.iter().map(|value| match value {
+        Bound::Text(text) => (text as &(dyn ToSql + Sync), Type::TEXT),
+        Bound::Number(number) => (number as &(dyn ToSql + Sync), Type::FLOAT8),
+        Bound::Bytes(bytes) => (bytes as &(dyn ToSql + Sync), Type::BYTEA),
+    });
+    parameters.collect()
+}
+
+/// The runs that a query is about, in order and up to its limit.
+pub(super) fn select_runs(client: &mut Client, query: &Query) -> Result<Vec<i64>, Trouble> {
+    let mut transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()?;
+    // Compiling a statement takes longer than any of these runs.
+    transaction.batch_execute("SET LOCAL jit = off")?;
+    let runs = select(&mut Tables(&mut transaction), query)?;
+    transaction.commit()?;
+    Ok(runs)
+}
+
+/// The tables as one transaction sees them.
+struct Tables<'a, 'b>(&'a mut Transaction<'b>);
+
+impl Tables<'_, '_> {
+    /// The numbers that a query gives, in its order. One array is much less on the wire than rows.
+    fn numbers(&mut self, query: &str, bound: &[Bound]) -> Result<Vec<i64>, Trouble> {
+        let query = format!("SELECT COALESCE(array_agg(run), '{{}}') FROM ({query}) AS asked");
+        let row = self.0.query_typed_one(&query, &parameters(bound))?;
+        Ok(row.get(0))
+    }
+}
+
+impl RunTables for Tables<'_, '_> {
+    type Error = Trouble;
+
+    const DIALECT: SqlDialect = SqlDialect::Postgres;
+
+    fn runs_of(&mut self, query: &SqlText) -> Result<RunSet, Trouble> {
+        let numbers = self.numbers(&query.text, &query.bound)?;
+        Ok(numbers.into_iter().collect())
+    }
+
+    fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, Trouble> {
+        // Words hold letters and digits only, so quotes around them are enough.
+        let asked: Vec<_> = words.iter().map(|word| format!("'{word}':*")).collect();
+        let mut query = SqlText::new(Self::DIALECT);
+        query.push("SELECT run FROM catalog_runs WHERE words @@ CAST(");
+        query
+            .bind(Bound::Text(asked.join(" & ")))
+            .push(" AS tsquery)");
+        self.runs_of(&query)
+    }
+
+    fn put_in_order(&mut self, runs: &RunSet) -> Result<Vec<i64>, Trouble> {
+        let runs: Vec<i64> = runs.runs().collect();
+        let rows = self.0.query_typed(
+            "SELECT run FROM catalog_runs WHERE run = ANY($1) ORDER BY time DESC, digest",
+            &[(&runs, Type::INT8_ARRAY)],
+        )?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    fn pick_in_order(&mut self, set: Option<&RunSet>, limit: usize) -> Result<Vec<i64>, Trouble> {
+        // Mostly the first few thousand hold enough; else all of them are looked at.
+        for most in [limit.clamp(1, FIRST_LOOK) * 4, usize::MAX] {
+            let mut query = "SELECT run FROM catalog_runs ORDER BY time DESC, digest".to_owned();
+            if most < usize::MAX {
+                query.push_str(&format!(" LIMIT {most}"));
+            }
+            let ordered = self.numbers(&query, &[])?;
+            let is_all = ordered.len() < most;
+            let in_set = |run: &i64| set.is_none_or(|set| set.contains(*run));
+            let picked: Vec<i64> = ordered.into_iter().filter(in_set).take(limit).collect();
+            if is_all || picked.len() >= limit {
+                return Ok(picked);
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// The entries of these runs, in this order; those that are gone are left out.
+pub(super) fn entries(client: &mut Client, runs: &[i64]) -> Result<Vec<Entry>, Trouble> {
+    let mut transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()?;
+    let entries = read_entries(&mut transaction, runs)?;
+    transaction.commit()?;
+    Ok(entries)
+}
+
+pub(super) fn read_entries(
+    client: &mut impl GenericClient,
+    runs: &[i64],
+) -> Result<Vec<Entry>, Trouble> {
+    let asked: [Parameter<'_>; 1] = [(&runs, Type::INT8_ARRAY)];
+    let rows = client.query_typed(
+        "SELECT run, digest, format, id, engine, outcome, time, left_out
+         FROM catalog_runs WHERE run = ANY($1)",
+        &asked,
+    )?;
+    let mut entries: BTreeMap<i64, Entry> = BTreeMap::new();
+    for row in &rows {
+        let text = |at: usize| Some(row.get::<_, String>(at)).filter(|text| !text.is_empty());
+        let entry = Entry {
+            digest: digest_at(row, 1)?,
+            format: row.get(2),
+            id: text(3),
+            engine: text(4),
+            outcome: text(5),
+            time: text(6),
+            left_out: row.get::<_, i64>(7).unsigned_abs(),
+            values: BTreeMap::new(),
+            sightings: Default::default(),
+            tags: Default::default(),
+        };
+        entries.insert(row.get(0), entry);
+    }
+    let rows = client.query_typed(
+        "SELECT run, name, number, text FROM catalog_values WHERE run = ANY($1)",
+        &asked,
+    )?;
+    for row in &rows {
+        let name = ValueName::parse(row.get(1));
+        let scalar = Scalar::from_columns(row.get(2), row.get(3));
+        let (Some(name), Some(scalar)) = (name, scalar) else {
+            return Err(damaged("a value in the catalogue").into());
+        };
+        if let Some(entry) = entries.get_mut(&row.get::<_, i64>(0)) {
+            entry.values.insert(name, scalar);
+        }
+    }
+    let rows = client.query_typed(
+        "SELECT run, place, signer FROM catalog_places WHERE run = ANY($1)",
+        &asked,
+    )?;
+    for row in &rows {
+        if let Some(entry) = entries.get_mut(&row.get::<_, i64>(0)) {
+            entry.sightings.insert(Sighting {
+                place: row.get(1),
+                signer: row.get(2),
+            });
+        }
+    }
+    let rows = client.query_typed(
+        "SELECT run, tag FROM catalog_tags WHERE run = ANY($1)",
+        &asked,
+    )?;
+    for row in &rows {
+        if let Some(entry) = entries.get_mut(&row.get::<_, i64>(0)) {
+            entry.tags.insert(row.get(1));
+        }
+    }
+    Ok(runs.iter().filter_map(|run| entries.remove(run)).collect())
+}
+
+fn damaged(what: &str) -> StoreError {
+    StoreError::Unstorable {
+        what: what.to_owned(),
+        reason: "no program of ours writes such a row",
+    }
+}
+
+fn digest_at(row: &Row, at: usize) -> Result<Digest, StoreError> {
+    let bytes: &[u8] = row.get(at);
+    let bytes: [u8; 32] = bytes
+        .try_into()
+        .map_err(|_| damaged("a digest in the catalogue"))?;
+    Ok(Digest::from_bytes(bytes))
+}
+
+pub(super) fn digests(
+    client: &mut Client,
+    prefix: &str,
+    most: usize,
+) -> Result<Vec<Digest>, Trouble> {
+    let Some((first, last)) = digest_range(prefix) else {
+        return Ok(Vec::new());
+    };
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let rows = client.query_typed(
+        "SELECT digest FROM catalog_runs WHERE digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3",
+        &[
+            (&first.as_slice(), Type::BYTEA),
+            (&last.as_slice(), Type::BYTEA),
+            (&most, Type::INT8),
+        ],
+    )?;
+    let digests: Result<_, StoreError> = rows.iter().map(|row| digest_at(row, 0)).collect();
+    Ok(digests?)
+}
+
+pub(super) fn tagged(client: &mut Client, tag: &str) -> Result<Vec<Digest>, Trouble> {
+    let rows = client.query_typed(
+        "SELECT r.digest FROM catalog_tags t JOIN catalog_runs r ON r.run = t.run
+         WHERE t.tag = $1 ORDER BY r.digest",
+        &[(&tag, Type::TEXT)],
+    )?;
+    let digests: Result<_, StoreError> = rows.iter().map(|row| digest_at(row, 0)).collect();
+    Ok(digests?)
+}
+
+pub(super) fn count(client: &mut Client) -> Result<u64, Trouble> {
+    let row = client.query_typed_one("SELECT count(*) FROM catalog_runs", &[])?;
+    Ok(row.get::<_, i64>(0).unsigned_abs())
+}

@@ -1,0 +1,208 @@
+//! What can go wrong with a remote place, in words that hold for any kind of server.
+//!
+//! No message holds a credential: keys, tokens and signatures never enter an error, and addresses
+//! are shown without what stands before an `@` or after a `?`.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::http::HttpError;
+
+/// Why a remote place could not be read or written.
+#[derive(Debug, Error)]
+pub enum RemoteError {
+    /// What was given is no address of a remote place.
+    #[error("`{address}` is no remote address that can be used: {problem}")]
+    Address {
+        /// The address, without anything secret.
+        address: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// No key, token or password was found for a server that demands one.
+    #[error("there are no credentials for `{host}`")]
+    NoCredentials {
+        /// The server.
+        host: String,
+    },
+    /// A file of credentials that cannot be used.
+    #[error("the credentials in `{path}` cannot be used: {problem}")]
+    Credentials {
+        /// The file.
+        path: String,
+        /// What is wrong, without quoting the file.
+        problem: String,
+    },
+    /// The server knows the credentials not at all, or they are wrong.
+    #[error("`{host}` refuses the credentials: {answer}")]
+    Unauthorized {
+        /// The server.
+        host: String,
+        /// The server's code for it.
+        answer: String,
+    },
+    /// The credentials were right once.
+    #[error("the credentials for `{host}` have expired")]
+    Expired {
+        /// The server.
+        host: String,
+    },
+    /// The credentials are right and not enough for this.
+    #[error("`{place}` may not be used with these credentials: {answer}")]
+    Forbidden {
+        /// What was asked for.
+        place: String,
+        /// The server's code for it.
+        answer: String,
+    },
+    /// Nothing is there.
+    #[error("`{place}` does not exist")]
+    NotFound {
+        /// What was asked for.
+        place: String,
+    },
+    /// The bucket or repository itself is missing.
+    #[error("there is no {container} `{name}` at `{host}`")]
+    NoContainer {
+        /// `bucket` or `repository`.
+        container: &'static str,
+        /// Its name.
+        name: String,
+        /// The server.
+        host: String,
+    },
+    /// The server has no room left, or a quota is used up.
+    #[error("`{host}` has no space left: {answer}")]
+    Full {
+        /// The server.
+        host: String,
+        /// The server's code for it.
+        answer: String,
+    },
+    /// Something else stands at this name already.
+    #[error("`{place}` exists already, with other content")]
+    Taken {
+        /// The name.
+        place: String,
+    },
+    /// What the server holds is not what it, or we, declared it to be.
+    #[error("`{place}` is not what was declared: {problem}")]
+    Corrupt {
+        /// What was read.
+        place: String,
+        /// What differs.
+        problem: String,
+    },
+    /// The server answered something that its protocol does not have.
+    #[error("`{host}` answered in a way that is not understood: {problem}")]
+    Protocol {
+        /// The server.
+        host: String,
+        /// What was wrong with the answer.
+        problem: String,
+    },
+    /// The server refused, and none of the other kinds fits.
+    #[error("`{host}` answered {status}: {answer}")]
+    Refused {
+        /// The server.
+        host: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's code or words for it.
+        answer: String,
+    },
+    /// The server could not be spoken to.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// A run that holds something which cannot be kept elsewhere.
+    #[error("`{path}` cannot be kept elsewhere: {problem}")]
+    Unfit {
+        /// The run.
+        path: String,
+        /// What it holds.
+        problem: String,
+    },
+    /// Something is at the place that a run is to be brought to.
+    #[error("`{path}` exists already and is never overwritten")]
+    Occupied {
+        /// The place.
+        path: String,
+    },
+    /// Another process brings the same run to the same place.
+    #[error("another process is at work in `{path}`")]
+    Busy {
+        /// The folder that it has.
+        path: String,
+    },
+    /// A file of this machine could not be read or written.
+    #[error("`{path}` could not be used")]
+    Local {
+        /// The file.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl RemoteError {
+    /// The error that reading a remote place failed with; itself where it was one of these.
+    pub fn from_io(error: io::Error, place: &str) -> Self {
+        match error.downcast::<Self>() {
+            Ok(remote) => remote,
+            Err(source) => Self::Local {
+                path: place.to_owned(),
+                source,
+            },
+        }
+    }
+
+    /// The code that people are shown before the message.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Address { .. } => "REMOTE_ADDRESS",
+            Self::NoCredentials { .. } => "NO_CREDENTIALS",
+            Self::Credentials { .. } => "BAD_CREDENTIALS_FILE",
+            Self::Unauthorized { .. } => "UNAUTHORIZED",
+            Self::Expired { .. } => "EXPIRED",
+            Self::Forbidden { .. } => "FORBIDDEN",
+            Self::NotFound { .. } => "NOT_FOUND",
+            Self::NoContainer { .. } => "NO_SUCH_PLACE",
+            Self::Full { .. } => "SERVER_FULL",
+            Self::Taken { .. } => "TAKEN",
+            Self::Corrupt { .. } => "CORRUPT",
+            Self::Protocol { .. } => "PROTOCOL",
+            Self::Refused { .. } => "REFUSED",
+            Self::Http(error) => error.code(),
+            Self::Unfit { .. } => "UNFIT",
+            Self::Occupied { .. } => "EXISTS",
+            Self::Busy { .. } => "BUSY",
+            Self::Local { .. } => "IO",
+        }
+    }
+
+    /// What to do about it, where that can be said.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Address { .. } => {
+                Some("remote places are `s3://BUCKET/PREFIX` and `oci://HOST/NAME:TAG`")
+            }
+            Self::NoCredentials { .. } => Some("docs/remote.md says where they are looked for"),
+            Self::Credentials { .. } => Some("check the file; docs/remote.md says what is read"),
+            Self::Unauthorized { .. } => Some("check the key and its secret, or log in again"),
+            Self::Expired { .. } => Some("get a new token and try again"),
+            Self::Forbidden { .. } => Some("ask for the right to use it"),
+            Self::NotFound { .. } => Some("check the name"),
+            Self::NoContainer { .. } => Some("check its name and the server, or create it first"),
+            Self::Full { .. } => Some("nothing became visible; free some space and try again"),
+            Self::Taken { .. } => Some("what is sealed is never replaced; choose another name"),
+            Self::Corrupt { .. } => Some("it cannot be trusted; get it from another copy"),
+            Self::Unfit { .. } => Some("`runseal verify` says more about it"),
+            Self::Occupied { .. } => Some("choose another place, or take away what is there"),
+            Self::Busy { .. } => Some("wait until it has ended"),
+            Self::Protocol { .. } | Self::Refused { .. } | Self::Local { .. } => None,
+            Self::Http(error) => error.hint(),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Brings a run from a server into a folder of this machine.
+//!
+//! Contents arrive in a folder beside the target, each under its digest; what was killed goes on
+//! there, from the byte where it stopped. Once every content is whole and has its digest, the run
+//! is laid out and takes its place at once. Until then nothing has the target's name, and verifying
+//! the folder around it does not take the rest for evidence.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use runseal_core::digest::{Digest, Hasher};
+use runseal_engine::atomic::folder_of;
+use runseal_engine::staging::{Place, Rights, Staging, StagingError, check_place};
+
+use crate::blobs::{BlobReader, BlobStore, digest_all};
+use crate::error::RemoteError;
+use crate::manifest::Blob;
+use crate::parallel;
+use crate::place::RemoteRun;
+
+/// Contents that are fetched at once.
+const CONNECTIONS: usize = 8;
+/// Bytes that are read at once.
+const BUFFER: usize = 64 << 10;
+
+/// Brings `run` to `target`, where nothing may be yet.
+///
+/// # Errors
+/// When something is at `target`, or anything of the run cannot be had as it was declared. What has
+/// arrived stays for the next attempt.
+pub fn land(run: &RemoteRun, target: &Path) -> Result<(), RemoteError> {
+    check_place(target, Place::FreeOrEmptyFolder).map_err(unpublished)?;
+    let arrivals = Arrivals::open(target, run.digest)?;
+    let blobs = run.manifest.blobs();
+    let blobs = blobs.map_err(|error| RemoteError::Corrupt {
+        place: "the run's manifest".to_owned(),
+        problem: error.to_string(),
+    })?;
+    let blobs: Vec<_> = blobs
+        .into_iter()
+        .map(|(sha256, bytes)| Blob { sha256, bytes })
+        .collect();
+    parallel::for_each(&blobs, CONNECTIONS, |blob| {
+        arrivals.fetch(&run.blobs, *blob)
+    })?;
+    let staging = Staging::begin_beside(target).map_err(|error| unpublished(error.into()))?;
+    let mut used = BTreeSet::new();
+    for (path, blob) in &run.manifest.files {
+        let arrived = arrivals.whole(blob.sha256);
+        // Files with the same content stay files of their own.
+        let laid = match used.insert(blob.sha256) {
+            true => staging.adopt(&arrived, path.as_str()),
+            false => staging.copy(&arrived, path.as_str()),
+        };
+        laid.map_err(|error| unpublished(error.into()))?;
+    }
+    for folder in &run.manifest.empty_folders {
+        let folder = staging.path().join(folder.as_str());
+        fs::create_dir_all(&folder).map_err(local(&folder))?;
+    }
+    let how = (Place::FreeOrEmptyFolder, Rights::ReadOnly);
+    staging
+        .publish(target, how, |_| Ok::<_, StagingError>(()))
+        .map_err(unpublished)?;
+    arrivals.remove();
+    Ok(())
+}
+
+fn unpublished(error: StagingError) -> RemoteError {
+    match error {
+        StagingError::Exists(path) => RemoteError::Occupied {
+            path: path.display().to_string(),
+        },
+        StagingError::Write(error) => RemoteError::Local {
+            path: error.path.display().to_string(),
+            source: error.source,
+        },
+    }
+}
+
+fn local(path: &Path) -> impl Fn(io::Error) -> RemoteError {
+    move |source| RemoteError::Local {
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+/// The folder that contents arrive in. One process at a time has it.
+struct Arrivals {
+    folder: PathBuf,
+    _held: File,
+}
+
+impl Arrivals {
+    /// The folder for a run that is to stand at `target`, with what an earlier attempt left in it.
+    fn open(target: &Path, run: Digest) -> Result<Self, RemoteError> {
+        // A name that searching for evidence passes over.
+        let name = format!(".runseal-pull-{}", run.hex_prefix(16));
+        let folder = folder_of(target).join(name);
+        fs::create_dir_all(&folder).map_err(local(&folder))?;
+        let held = File::open(&folder).map_err(local(&folder))?;
+        match held.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(RemoteError::Busy {
+                    path: folder.display().to_string(),
+                });
+            }
+            // Such a file system has no locks.
+            Err(TryLockError::Error(_)) => {}
+        }
+        Ok(Self {
+            folder,
+            _held: held,
+        })
+    }
+
+    fn whole(&self, sha256: Digest) -> PathBuf {
+        self.folder.join(sha256.to_string())
+    }
+
+    /// Gets one content, unless it is there.
+    fn fetch(&self, store: &Arc<dyn BlobStore>, blob: Blob) -> Result<(), RemoteError> {
+        let whole = self.whole(blob.sha256);
+        if let Ok(file) = File::open(&whole) {
+            // It was whole once; a disk that was full or a machine that lost power may say otherwise.
+            let found = digest_all(file).map_err(local(&whole))?;
+            if found == (blob.sha256, blob.bytes) {
+                return Ok(());
+            }
+            fs::remove_file(&whole).map_err(local(&whole))?;
+        }
+        let part = self.folder.join(format!("{}.part", blob.sha256));
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&part);
+        let mut file = file.map_err(local(&part))?;
+        let mut hasher = Hasher::new();
+        let limit = blob.bytes.saturating_add(1);
+        let copied = io::copy(&mut (&file).take(limit), &mut hasher);
+        let mut from = copied.map_err(local(&part))?;
+        if from > blob.bytes {
+            (from, hasher) = (0, Hasher::new());
+            file.set_len(0).map_err(local(&part))?;
+            file.rewind().map_err(local(&part))?;
+        }
+        match self.append(store, blob, &mut file, (from, hasher)) {
+            // What lay here may be the fault: once more, from the beginning.
+            Err(RemoteError::Corrupt { .. }) if from > 0 => {
+                file.set_len(0).map_err(local(&part))?;
+                file.rewind().map_err(local(&part))?;
+                self.append(store, blob, &mut file, (0, Hasher::new()))?;
+            }
+            other => other?,
+        }
+        fs::rename(&part, &whole).map_err(local(&part))
+    }
+
+    fn append(
+        &self,
+        store: &Arc<dyn BlobStore>,
+        blob: Blob,
+        file: &mut File,
+        (from, hasher): (u64, Hasher),
+    ) -> Result<(), RemoteError> {
+        let mut reader = BlobReader::go_on(store, blob, from, hasher)?;
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) => {
+                    let written = file.write_all(&buffer[..count]);
+                    written.map_err(local(&self.folder))?;
+                }
+                Err(error) => return Err(RemoteError::from_io(error, &store.blob_name(blob))),
+            }
+        }
+    }
+
+    /// Everything was used: takes the folder away.
+    fn remove(self) {
+        // What cannot be taken away is in nobody's way.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,278 @@
+//! What a run consists of, wherever it is kept: its files by path, size and digest.
+//!
+//! The manifest is canonical JSON and says nothing of when, where or by whom it was written, so the
+//! same run has the same manifest, and the manifest's digest names the run. It is no evidence by
+//! itself: what a run claims is in its files, and is verified like any other run's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::digest::Digest;
+use runseal_core::limits::MAX_ENTRIES;
+use runseal_core::path::SafePath;
+use thiserror::Error;
+
+/// What the member `format` says.
+pub const FORMAT: &str = "runseal.run_manifest.v1";
+
+/// Bytes that a manifest may have: enough for a million files with long names.
+pub const MAX_MANIFEST_BYTES: u64 = 256 << 20;
+
+/// The content of a file: how many bytes, and which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Blob {
+    /// The digest.
+    pub sha256: Digest,
+    /// The number of bytes.
+    pub bytes: u64,
+}
+
+/// The files of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunManifest {
+    /// Every regular file.
+    pub files: BTreeMap<SafePath, Blob>,
+    /// Folders that no file implies.
+    pub empty_folders: BTreeSet<SafePath>,
+}
+
+/// Why bytes are no manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ManifestError {
+    /// No strict JSON.
+    #[error("it is no JSON: {0}")]
+    Json(String),
+    /// Another document, or another version of this one.
+    #[error("it is no {FORMAT}")]
+    Format,
+    /// A member is missing, or is something else.
+    #[error("it has no valid `{0}`")]
+    Member(&'static str),
+    /// A path that could leave its folder.
+    #[error("the path `{shown}` is refused: {problem}")]
+    Path {
+        /// The path, escaped.
+        shown: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A path that stands there twice, or as a file and as a folder.
+    #[error("the path `{0}` stands there twice")]
+    Twice(String),
+    /// One digest with several sizes.
+    #[error("the digest `{0}` has two sizes")]
+    TwoSizes(Digest),
+    /// More files than any source may have.
+    #[error("it lists more than {MAX_ENTRIES} files")]
+    TooMany,
+    /// The same content in another spelling, which would have another digest.
+    #[error("it is not in its canonical form")]
+    Form,
+}
+
+impl RunManifest {
+    /// Its bytes, which are the same for the same run.
+    ///
+    /// # Errors
+    /// Never for a manifest that was parsed or made of safe paths.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ManifestError> {
+        let files = self.files.iter().map(|(path, blob)| {
+            Value::object([
+                ("bytes", Value::from(blob.bytes)),
+                ("path", Value::from(path.as_str())),
+                ("sha256", Value::from(blob.sha256.to_string())),
+            ])
+        });
+        let folders = self.empty_folders.iter().map(SafePath::as_str);
+        let document = Value::object([
+            ("empty_folders", Value::array(folders)),
+            ("files", Value::array(files)),
+            ("format", Value::from(FORMAT)),
+        ]);
+        let bytes = canonical_bytes(&document, Dialect::Kernel);
+        bytes.map_err(|error| ManifestError::Json(error.to_string()))
+    }
+
+    /// Reads one, strictly: bytes that parse are the bytes that are written.
+    ///
+    /// # Errors
+    /// When they are no manifest.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let document = parse_document(bytes, &ReadOptions::default())
+            .map_err(|error| ManifestError::Json(error.to_string()))?;
+        let root = document.root();
+        let format = root.get("format").and_then(|node| node.as_str());
+        if format.as_deref() != Some(FORMAT) {
+            return Err(ManifestError::Format);
+        }
+        let files = root.get("files").and_then(|node| node.as_array());
+        let files = files.ok_or(ManifestError::Member("files"))?;
+        let folders = root.get("empty_folders");
+        let folders = folders.and_then(|node| node.as_array());
+        let folders = folders.ok_or(ManifestError::Member("empty_folders"))?;
+        if (files.len() + folders.len()) as u64 > MAX_ENTRIES {
+            return Err(ManifestError::TooMany);
+        }
+        let mut manifest = Self::default();
+        for file in files {
+            let path = safe_path(file.get("path"))?;
+            let sha256 = file.get("sha256").and_then(|node| node.as_str());
+            let sha256 = sha256.and_then(|text| Digest::parse_hex(&text).ok());
+            let bytes = file
+                .get("bytes")
+                .and_then(|node| node.as_number()?.as_integer()?.to_u64());
+            let blob = Blob {
+                sha256: sha256.ok_or(ManifestError::Member("sha256"))?,
+                bytes: bytes.ok_or(ManifestError::Member("bytes"))?,
+            };
+            if manifest.files.insert(path.clone(), blob).is_some() {
+                return Err(ManifestError::Twice(path.to_string()));
+            }
+        }
+        for folder in folders {
+            let path = safe_path(Some(folder))?;
+            if !manifest.empty_folders.insert(path.clone()) {
+                return Err(ManifestError::Twice(path.to_string()));
+            }
+        }
+        manifest.check()?;
+        match manifest.to_bytes()? == bytes {
+            true => Ok(manifest),
+            false => Err(ManifestError::Form),
+        }
+    }
+
+    /// What no single line of it shows: a path that is a file and a folder, a digest with two sizes.
+    fn check(&self) -> Result<(), ManifestError> {
+        let folders = self.folders();
+        let taken = self
+            .files
+            .keys()
+            .find(|path| folders.contains(path.as_str()));
+        if let Some(path) = taken {
+            return Err(ManifestError::Twice(path.to_string()));
+        }
+        self.blobs().map(drop)
+    }
+
+    /// Every folder, those that paths imply included.
+    pub fn folders(&self) -> BTreeSet<&str> {
+        let mut folders = BTreeSet::new();
+        for path in self.files.keys() {
+            insert_above(&mut folders, path.as_str());
+        }
+        for path in &self.empty_folders {
+            folders.insert(path.as_str());
+            insert_above(&mut folders, path.as_str());
+        }
+        folders
+    }
+
+    /// The contents of its files, each once.
+    ///
+    /// # Errors
+    /// When a digest has two sizes, of which one is a lie.
+    pub fn blobs(&self) -> Result<BTreeMap<Digest, u64>, ManifestError> {
+        let mut blobs = BTreeMap::new();
+        for blob in self.files.values() {
+            match blobs.insert(blob.sha256, blob.bytes) {
+                Some(bytes) if bytes != blob.bytes => {
+                    return Err(ManifestError::TwoSizes(blob.sha256));
+                }
+                _ => {}
+            }
+        }
+        Ok(blobs)
+    }
+
+    /// The bytes of all its files.
+    pub fn total_bytes(&self) -> u64 {
+        let sizes = self.files.values().map(|blob| blob.bytes);
+        sizes.fold(0, u64::saturating_add)
+    }
+}
+
+/// Adds every folder above a path, up to one that is there already.
+fn insert_above<'a>(folders: &mut BTreeSet<&'a str>, mut path: &'a str) {
+    while let Some((above, _)) = path.rsplit_once('/') {
+        if !folders.insert(above) {
+            return;
+        }
+        path = above;
+    }
+}
+
+fn safe_path(node: Option<Node<'_>>) -> Result<SafePath, ManifestError> {
+    let text = node.and_then(|node| node.as_str().map(|text| text.into_owned()));
+    let text = text.ok_or(ManifestError::Member("path"))?;
+    SafePath::parse(&text).map_err(|fault| ManifestError::Path {
+        shown: text.escape_debug().to_string(),
+        problem: fault.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(files: &[(&str, &[u8])], folders: &[&str]) -> RunManifest {
+        let path = |text: &str| SafePath::parse(text).unwrap();
+        RunManifest {
+            files: files
+                .iter()
+                .map(|(name, bytes)| {
+                    let blob = Blob {
+                        sha256: Digest::of(bytes),
+                        bytes: bytes.len() as u64,
+                    };
+                    (path(name), blob)
+                })
+                .collect(),
+            empty_folders: folders.iter().map(|name| path(name)).collect(),
+        }
+    }
+
+    #[test]
+    fn manifest_written_and_read_is_the_same_and_in_order() {
+        let one = manifest(&[("b/c", b"1"), ("a", b"2")], &["empty/inner"]);
+        let other = manifest(&[("a", b"2"), ("b/c", b"1")], &["empty/inner"]);
+        let bytes = one.to_bytes().unwrap();
+        assert_eq!(bytes, other.to_bytes().unwrap());
+        assert_eq!(RunManifest::parse(&bytes).unwrap(), one);
+        let folders: Vec<_> = one.folders().into_iter().collect();
+        assert_eq!(folders, ["b", "empty", "empty/inner"]);
+    }
+
+    #[test]
+    fn manifest_that_lies_or_climbs_is_refused() {
+        let good = manifest(&[("a", b"1")], &[]).to_bytes().unwrap();
+        let good = String::from_utf8(good).unwrap();
+        let parse = |text: &str| RunManifest::parse(text.as_bytes());
+        assert!(parse(&good).is_ok());
+        for (from, to) in [
+            ("\"a\"", "\"../a\""),
+            ("\"a\"", "\"/a\""),
+            (":1,", ":-1,"),
+            (":1,", ":1.5,"),
+            ("v1", "v2"),
+            ("{\"bytes\"", " {\"bytes\""),
+        ] {
+            assert!(parse(&good.replace(from, to)).is_err(), "{from} → {to}");
+        }
+        let clash = manifest(&[("a", b"1"), ("a/b", b"1")], &[]);
+        let clash = clash.to_bytes().unwrap();
+        assert!(matches!(
+            RunManifest::parse(&clash),
+            Err(ManifestError::Twice(_))
+        ));
+        let mut sizes = manifest(&[("a", b"1"), ("b", b"1")], &[]);
+        sizes.files.values_mut().for_each(|blob| blob.bytes += 1);
+        assert!(sizes.blobs().is_ok());
+        sizes
+            .files
+            .values_mut()
+            .take(1)
+            .for_each(|blob| blob.bytes += 1);
+        assert!(matches!(sizes.blobs(), Err(ManifestError::TwoSizes(_))));
+    }
+}

@@ -1,0 +1,44 @@
+//! Does the same to many things on several threads, up to the first failure.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Calls `work` with every item, on up to `threads` threads at once. After a failure no further
+/// item is begun; of several failures, the one of the first item in order is given back, so that
+/// the message does not depend on which thread was faster.
+///
+/// # Errors
+/// When `work` fails for an item.
+pub(crate) fn for_each<T: Sync, E: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let next = AtomicUsize::new(0);
+    let has_failed = AtomicBool::new(false);
+    let first: Mutex<Option<(usize, E)>> = Mutex::new(None);
+    let run = || {
+        while !has_failed.load(Ordering::Relaxed) {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return };
+            if let Err(error) = work(item) {
+                has_failed.store(true, Ordering::Relaxed);
+                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                if first.as_ref().is_none_or(|(before, _)| at < *before) {
+                    *first = Some((at, error));
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(items.len()) {
+            scope.spawn(run);
+        }
+        run();
+    });
+    match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}

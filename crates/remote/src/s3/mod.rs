@@ -1,0 +1,30 @@
+//! Run bundles in object storage: `s3://BUCKET/PREFIX/NAME`.
+//!
+//! A prefix is laid out so that contents are kept once and runs appear whole:
+//!
+//! - `PREFIX/sha256/ab/abcd…` is the content with this digest, written once and never replaced;
+//! - `PREFIX/runs/NAME.manifest.json` lists the files of the run `NAME`. It is written last, so a
+//!   run is either not there or there with everything.
+//!
+//! Read as a folder, `s3://BUCKET/PREFIX` holds a folder for every run, and beside them whatever
+//! plain objects there are: signatures beside runs, and bundles or archives that other tools put
+//! there.
+
+mod address;
+mod answer;
+mod client;
+mod credentials;
+mod files;
+mod listing;
+mod object;
+mod packed;
+mod place;
+mod plain;
+mod sign;
+mod upload;
+
+pub use address::S3Address;
+pub use client::Bucket;
+pub use files::S3Files;
+pub use object::replace_object;
+pub use place::S3Place;

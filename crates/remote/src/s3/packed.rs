@@ -1,0 +1,81 @@
+//! Archives in object storage, read without a copy on disk.
+
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+use runseal_archive::Container;
+use runseal_archive::{
+    Archive, ContentDigester, HEAD, InlineDigester, PackedBytes, PieceDigester, Unpacked, fill,
+    read_stream, read_tar, read_zip, sniff,
+};
+use runseal_core::source::SourceError;
+use runseal_survey::name_fault;
+
+use super::object::ObjectFile;
+
+/// Reads the archive that an object is, by ranges; `None` where it is none.
+pub(super) fn read_object(
+    path: &Path,
+    file: &mut ObjectFile<'_>,
+) -> Result<Option<Archive>, SourceError> {
+    let fail = |source: io::Error| SourceError::Io {
+        path: path.to_string_lossy().into_owned(),
+        source,
+    };
+    let mut head = [0; HEAD];
+    let filled = fill(file, &mut head).map_err(fail)?;
+    let Some(container) = sniff(&head[..filled]) else {
+        return Ok(None);
+    };
+    let mut read = |digester: &mut dyn ContentDigester| {
+        file.rewind()?;
+        let size = file.size();
+        match container {
+            Container::Zip => read_zip(&mut *file, size, digester),
+            container => {
+                let packed = PackedBytes::default();
+                packed.add(size);
+                read_tar(&mut Unpacked::new(container, &mut *file), packed, digester)
+            }
+        }
+    };
+    let mut archive = read(&mut InlineDigester::default()).map_err(fail)?;
+    if let Some(mut pieces) = PieceDigester::for_archive(&archive) {
+        read(&mut pieces).map_err(fail)?;
+        archive.add_pieces(pieces.into_found());
+    }
+    // What could not be had is no fault of the archive.
+    if let Some(failure) = file.failure() {
+        return Err(fail(io::Error::other(failure.to_owned())));
+    }
+    if let Some(fault) = name_fault(path, container) {
+        archive.add_fault(fault);
+    }
+    Ok(Some(archive))
+}
+
+/// Reads the archive that a file of a run is, from its beginning to its end; `None` where it is
+/// none.
+pub(super) fn read_arriving<'a>(
+    shown: &str,
+    open: impl Fn() -> Result<Box<dyn Read + Send + 'a>, SourceError>,
+) -> Result<Option<Archive>, SourceError> {
+    let fail = |source: io::Error| SourceError::Io {
+        path: shown.to_owned(),
+        source,
+    };
+    let mut head = [0; HEAD];
+    let filled = fill(&mut open()?, &mut head).map_err(fail)?;
+    let Some(container) = sniff(&head[..filled]) else {
+        return Ok(None);
+    };
+    let mut archive = read_stream(container, open()?, shown, &mut InlineDigester::default())?;
+    if let Some(mut pieces) = PieceDigester::for_archive(&archive) {
+        read_stream(container, open()?, shown, &mut pieces)?;
+        archive.add_pieces(pieces.into_found());
+    }
+    if let Some(fault) = name_fault(Path::new(shown), container) {
+        archive.add_fault(fault);
+    }
+    Ok(Some(archive))
+}
