@@ -2,7 +2,7 @@
 //! `sha256sum -c`, and beside a Python program with the same checks; the store beside a plain
 //! loop of SQLite transactions.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench job` prints the tables of
+//! `cargo build --profile dist -p runseal-cli && cargo bench --bench job` prints the tables of
 //! docs/performance.md. Names of parts (`growth`, `large`, `python`, `store`) run only those.
 //! The data is made in the system's folder for temporary files: about 3 GB.
 
