@@ -2,7 +2,7 @@
 //! `sha256sum -c`, and beside a Python program with the same checks; the store beside a plain
 //! loop of SQLite transactions.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench job` prints the tables of
+//! `cargo build --profile dist -p runseal-cli && cargo bench --bench job` prints the tables of
 //! docs/performance.md. Names of parts (`growth`, `large`, `python`, `store`) run only those.
 //! The data is made in the system's folder for temporary files: about 3 GB.
 
@@ -14,6 +14,8 @@
 
 #[path = "job/data.rs"]
 mod data;
+#[path = "job/plan.rs"]
+mod plan;
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +23,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use data::{make_bundle, make_job};
+use data::make_bundle;
+use plan::post_job;
 use runseal_benches::plain::{files_below, hash_files, hash_memory};
 use runseal_benches::process::{binary, parts, peak_memory, succeed};
 use runseal_benches::{
@@ -182,7 +185,9 @@ fn store(folder: &Path) {
     for workers in [1, 2, 4, 8] {
         let root = folder.join(format!("store-{workers}"));
         fs::create_dir(&root).unwrap();
-        make_job(&root, STEPS);
+        let mut store = SqliteStore::create(&root.join("jobs.db")).unwrap();
+        post_job(&mut store, &root, STEPS);
+        drop(store);
         let options = WorkOptions {
             run_id: None,
             workers,

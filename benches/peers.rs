@@ -1,7 +1,7 @@
 //! What other people's programs take for a part of the same work: `zstd -t` for an archive, `rhash` and `b3sum` for a
 //! list of hashes, `openssl` for one large file on one core; and how much memory a hundred thousand small files take.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench peers` prints the tables of docs/performance.md. Names of
+//! `cargo build --profile dist -p runseal-cli && cargo bench --bench peers` prints the tables of docs/performance.md. Names of
 //! parts (`archive`, `jobs`, `many`, `small`, `single`, `memory`) run only those; `RUNSEAL_OLD=PATH` adds another build of
 //! runseal to each. A program that is not installed is left out and named. The data is made in the system's folder for
 //! temporary files: about 3 GB.

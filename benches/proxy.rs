@@ -1,6 +1,6 @@
 //! The recording proxy beside talking to the server directly, in the same run.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench -p runseal-benches --bench proxy [request] [stream]
+//! `cargo build --profile dist -p runseal-cli && cargo bench -p runseal-benches --bench proxy [request] [stream]
 //! [firehose] [many] [replay]`. The server is one of ours that answers at once: a model's takes a thousand
 //! times as long, which would hide what is measured.
 

@@ -1,7 +1,7 @@
 //! Recording beside running bare, `strace -f -e trace=file` and `reprozip trace`; sealing many artifacts
 //! beside copying, hashing and flushing them; `engine run` beside the bare command.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench record` prints the tables of
+//! `cargo build --profile dist -p runseal-cli && cargo bench --bench record` prints the tables of
 //! docs/performance.md. Names of parts (`empty`, `files`, `artifacts`, `engine`) run only those. What
 //! is not installed is left out and said. TMPDIR says on which file system; one on which others delete
 //! many files makes ext4 slow at making new ones, ours and everybody's.

@@ -1,7 +1,7 @@
 //! Redacting ten thousand files beside `sha256sum` of them, verifying the copy beside verifying the
 //! whole bundle, and a log of a million entries beside plain appends that are flushed as often.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench redaction` prints the tables of
+//! `cargo build --profile dist -p runseal-cli && cargo bench --bench redaction` prints the tables of
 //! docs/performance.md. Names of parts (`redact`, `large`, `log`) run only those.
 
 #![allow(

@@ -1,7 +1,7 @@
 //! Run bundles: verification beside `sha256sum -c SHA256SUMS.txt` and beside bare SHA-256 of the
 //! same files, for many small artifacts and for one large one.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench run_bundle` prints the tables of
+//! `cargo build --profile dist -p runseal-cli && cargo bench --bench run_bundle` prints the tables of
 //! docs/performance.md. Names of parts (`many`, `large`) run only those. The data is made in the
 //! system's folder for temporary files: about 2.1 GB.
 

@@ -1,7 +1,7 @@
 //! `runseal verify -r` over a tree of job bundles, beside a plain loop that only reads and hashes
 //! the same files on as many threads, and beside `sha256sum -c`.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench verify` prints the tables. The data,
+//! `cargo build --profile dist -p runseal-cli && cargo bench --bench verify` prints the tables. The data,
 //! 100,000 files of 4 KB in 1,000 bundles, is made in the system's folder for temporary files.
 
 #![allow(
@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 use runseal_benches::plain::{files_below, hash_files};
-use runseal_benches::process::{binary, peak_memory, succeed};
+use runseal_benches::process::{binary, make_hello, peak_memory, succeed};
 use runseal_benches::{best, milliseconds, render_table, times};
 use sha2::{Digest, Sha256};
 
@@ -117,18 +117,4 @@ fn make_tree(tree: &Path) -> PathBuf {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn make_hello(folder: &Path) -> PathBuf {
-    let source = folder.join("hello.rs");
-    fs::write(&source, "fn main() { println!(\"hello\"); }").unwrap();
-    let program = folder.join("hello");
-    succeed(
-        Command::new("rustc")
-            .arg("-O")
-            .arg(&source)
-            .arg("-o")
-            .arg(&program),
-    );
-    program
 }

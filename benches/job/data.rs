@@ -1,4 +1,4 @@
-//! Bundles and jobs of any size for the benchmark beside it.
+//! Job bundles of any size.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,16 +6,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use runseal_core::canon::{
-    Dialect, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
-};
+use runseal_core::canon::{Dialect, Value, canonical_bytes, canonical_digest};
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
-use runseal_core::formats::job_bundle::plan::Plan;
-use runseal_engine::job::index::index_paths;
-use runseal_engine::job::post::post_plan;
-use runseal_engine::store::sqlite::SqliteStore;
 
 /// Writes a valid bundle of `count` artifacts with `size` bytes each, and a file `sums` for
 /// `sha256sum -c` beside it.
@@ -130,33 +124,4 @@ fn write_text(path: &Path, number: usize, size: usize) -> Digest {
     hasher.update(b"\n");
     file.write_all(b"\n").unwrap();
     hasher.finish()
-}
-
-/// A store in `root` with one posted job of `steps` reads from 100 files.
-pub fn make_job(root: &Path, steps: usize) {
-    const FILES: usize = 100;
-    let text = (0..100).fold(String::new(), |mut text, line| {
-        writeln!(text, "line {line} of a source that is read in many slices").unwrap();
-        text
-    });
-    fs::create_dir(root.join("tree")).unwrap();
-    for file in 0..FILES {
-        fs::write(root.join(format!("tree/{file}.txt")), &text).unwrap();
-    }
-    let mut store = SqliteStore::create(&root.join("jobs.db")).unwrap();
-    index_paths(&mut store, root, &[root.join("tree")]).unwrap();
-    let steps = (0..steps).map(|at| {
-        let mut step = Value::object([("op", "READ_SECTION")]);
-        let file = format!("tree/{}.txt", at % FILES);
-        step.insert("refs", Value::object([("section_id", file.as_str())]));
-        let line = at % 90;
-        let slice = format!("lines[{line}:{}]", line + 1 + at % 9);
-        step.insert("constraints", Value::object([("slice", slice.as_str())]));
-        step
-    });
-    let mut plan = Value::object([("run_id", "bench"), ("idempotency_key", "1")]);
-    plan.insert("steps", Value::array(steps));
-    let bytes = canonical_bytes(&plan, Dialect::Job).unwrap();
-    let document = parse_document(&bytes, &ReadOptions::default()).unwrap();
-    post_plan(&mut store, &Plan::parse(document.root()).unwrap()).unwrap();
 }

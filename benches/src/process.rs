@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -16,13 +16,13 @@ pub fn parts() -> impl Fn(&str) -> bool {
     move |part| asked.is_empty() || asked.contains(part)
 }
 
-/// The `runseal` of the release build beside this benchmark.
+/// The `runseal` that is optimized as releases are, below the same target folder as this benchmark.
 pub fn binary() -> PathBuf {
     let here = std::env::current_exe().unwrap();
-    let path = here.ancestors().nth(2).unwrap().join("runseal");
+    let path = here.ancestors().nth(3).unwrap().join("dist/runseal");
     assert!(
         path.is_file(),
-        "cargo build --release -p runseal-cli comes first"
+        "cargo build --profile dist -p runseal-cli comes first"
     );
     path
 }
@@ -48,4 +48,19 @@ pub fn peak_memory(command: &mut Command) -> u64 {
         thread::sleep(Duration::from_millis(2));
     }
     peak
+}
+
+/// A Rust program that prints hello: what starting a process costs at the least.
+pub fn make_hello(folder: &Path) -> PathBuf {
+    let source = folder.join("hello.rs");
+    fs::write(&source, "fn main() { println!(\"hello\"); }").unwrap();
+    let program = folder.join("hello");
+    succeed(
+        Command::new("rustc")
+            .arg("-O")
+            .arg(&source)
+            .arg("-o")
+            .arg(&program),
+    );
+    program
 }

@@ -1,9 +1,4 @@
 //! Any bytes: the jcs dialect keeps its laws.
 #![no_main]
 
-use runseal_core::canon::Dialect;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    runseal_laws::check_dialect(bytes, Dialect::Jcs);
-    runseal_laws::check_spelling(bytes, Dialect::Jcs);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| runseal_laws::targets::jcs(bytes));

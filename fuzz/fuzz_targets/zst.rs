@@ -1,10 +1,4 @@
 //! Any bytes: reading them as .tar.zst keeps its laws.
 #![no_main]
 
-use runseal_archive::Container;
-use runseal_laws::archives;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    archives::check_zstd_decoders(bytes);
-    archives::check_archive(Container::TarZst, bytes);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| runseal_laws::targets::zst(bytes));

@@ -33,7 +33,7 @@ pub enum Record<'a> {
 }
 
 impl Record<'_> {
-    /// What it is.
+    /// What kind of entry it is; links are never followed to find out.
     pub fn kind(&self) -> EntryKind {
         match self {
             Self::Folder => EntryKind::Directory,
@@ -165,7 +165,7 @@ pub(crate) struct Catalogue {
 type Report<'r> = &'r mut dyn FnMut(FaultKind, Option<String>, String);
 
 impl Catalogue {
-    /// Entries so far.
+    /// How many entries were read so far.
     pub(crate) fn count(&self) -> u64 {
         self.rows.len() as u64
     }

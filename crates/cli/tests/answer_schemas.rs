@@ -381,7 +381,7 @@ fn policy_that_its_schema_refuses_is_refused() {
 
 #[test]
 fn schemas_of_answers_are_all_compared_with_real_ones() {
-    let tests = ["answer_schemas.rs", "schemas.rs"];
+    let tests = ["answer_schemas.rs", "object_storage.rs", "schemas.rs"];
     let folder = project_root().join("crates/cli/tests");
     let read = |name: &&str| fs::read_to_string(folder.join(name)).unwrap();
     let tests: String = tests.iter().map(read).collect();
@@ -398,7 +398,7 @@ fn answers_of_the_catalogue_pass_their_schema() {
     let run = project_root().join("vectors/run-bundle/ok-sealed/input");
     let run = run.display();
     checker.answers("catalog-answer", &format!("catalog add demo/good {run}"), 0);
-    let refused = checker.answers("catalog-answer", "catalog add demo/tampered", 1);
+    let refused = checker.answers("catalog-answer", "catalog add demo/tampered/job", 1);
     assert!(
         !refused["refused"].as_array().unwrap().is_empty(),
         "{refused}"

@@ -119,7 +119,10 @@ fn bag_in_an_archive_with_a_large_file_is_hashed_with_what_its_manifest_names() 
     let whole = pack("whole.tar.gz");
     assert_eq!(verdict(&bench, &whole, &[]), (0, vec![]));
     // A stream goes by once: what was not hashed then is not said to hold.
-    let piped = bench.run_with(&["verify", "-"], fs::read(&whole).unwrap());
+    let piped = bench.run_with(
+        &["verify", "--format", "json", "-"],
+        fs::read(&whole).unwrap(),
+    );
     assert_eq!(piped.code, Some(2), "{}", piped.stdout);
     assert!(
         piped.stdout.contains("save the archive to a file"),

@@ -111,76 +111,204 @@ fn action_demands_signatures_where_it_is_told_to() {
     assert_eq!(ran.status.code(), Some(1), "{summary}");
 }
 
-#[test]
-fn action_installs_only_what_has_the_digest() {
-    let folder = tempfile::tempdir().unwrap();
-    let releases = folder.path().join("releases/v9.9.9");
-    let name = "runseal-9.9.9-x86_64-linux";
-    let program = folder.path().join(name).join("bin/runseal");
-    fs::create_dir_all(program.parent().unwrap()).unwrap();
-    fs::create_dir_all(&releases).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_runseal"), &program).unwrap();
-    let archive = releases.join(format!("{name}.tar.gz"));
-    let packed = Command::new("tar")
-        .arg("-czf")
-        .args([archive.as_path(), Path::new(name)])
-        .current_dir(folder.path())
-        .status();
-    assert!(packed.unwrap().success());
-    let digest = runseal::digest(&fs::read(&archive).unwrap());
-    let install = |version: &str, sha256: &str| {
-        let paths = folder.path().join("paths");
-        fs::write(&paths, "").unwrap();
-        let ran = with_runseal(
-            project_root().join("integrations/github/install"),
-            folder.path(),
+/// A folder of releases with one release of the program under test: `v9.9.9`, packed as releases are.
+struct Releases {
+    folder: tempfile::TempDir,
+    digest: String,
+}
+
+const ARCHIVE: &str = "runseal-9.9.9-x86_64-linux";
+const EVIDENCE: &str = "runseal-9.9.9-release";
+
+impl Releases {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(ARCHIVE).join("bin/runseal");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::create_dir_all(folder.path().join("releases/v9.9.9")).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_runseal"), &program).unwrap();
+        let mut releases = Self {
+            folder,
+            digest: String::new(),
+        };
+        let archive = releases.pack(ARCHIVE);
+        releases.digest = runseal::digest(&fs::read(archive).unwrap());
+        releases
+    }
+
+    /// Packs the folder `name` into the release.
+    fn pack(&self, name: &str) -> PathBuf {
+        let archive = self.published(&format!("{name}.tar.gz"));
+        // The program under test is large; how well it is packed does not matter.
+        let packed = Command::new("tar")
+            .args(["--use-compress-program", "gzip -1", "-cf"])
+            .args([archive.as_path(), Path::new(name)])
+            .current_dir(self.folder.path())
+            .status();
+        assert!(packed.unwrap().success());
+        archive
+    }
+
+    fn published(&self, name: &str) -> PathBuf {
+        self.folder.path().join("releases/v9.9.9").join(name)
+    }
+
+    /// Seals and signs what the release is made of, as `.ci/release` does; gives the signer's public key.
+    fn sign(&self) -> String {
+        let digest = &self.digest;
+        fs::write(
+            self.published("SHA256SUMS"),
+            format!("{digest}  {ARCHIVE}.tar.gz\n"),
         )
-        .env("RUNSEAL_VERSION", version)
-        .env("RUNSEAL_SHA256", sha256)
-        .env(
-            "RUNSEAL_RELEASES",
-            format!("file://{}", folder.path().join("releases").display()),
+        .unwrap();
+        let key = self.folder.path().join("key");
+        let made = with_runseal("ssh-keygen", self.folder.path())
+            .args(["-q", "-t", "ed25519", "-N", "", "-C", "releases", "-f"])
+            .arg(&key)
+            .status();
+        assert!(made.unwrap().success());
+        let sealed = with_runseal(
+            project_root().join("packages/release/evidence"),
+            &project_root(),
         )
-        .env("GITHUB_PATH", &paths)
+        .arg(env!("CARGO_BIN_EXE_runseal"))
+        .arg(self.folder.path().join("releases/v9.9.9"))
+        .arg(&key)
+        .args(["9.9.9", &"0".repeat(40)])
+        .env("SOURCE_DATE_EPOCH", "1700000000")
         .output()
         .unwrap();
+        let told = format!("{}{}", text(&sealed.stdout), text(&sealed.stderr));
+        assert!(sealed.status.success(), "{told}");
+        let public = fs::read_to_string(key.with_extension("pub")).unwrap();
+        public.trim().to_owned()
+    }
+
+    /// Runs the action's installing step; gives how it ended and what it put on PATH.
+    fn install(&self, version: &str, sha256: &str, signer: &str) -> (Output, String) {
+        let paths = self.folder.path().join("paths");
+        fs::write(&paths, "").unwrap();
+        let script = project_root().join("integrations/github/install");
+        let releases = self.folder.path().join("releases");
+        let ran = with_runseal(script, self.folder.path())
+            .env("RUNSEAL_VERSION", version)
+            .env("RUNSEAL_SHA256", sha256)
+            .env("RUNSEAL_SIGNER", signer)
+            .env("RUNSEAL_RELEASES", format!("file://{}", releases.display()))
+            .env("GITHUB_PATH", &paths)
+            .output()
+            .unwrap();
         (ran, fs::read_to_string(paths).unwrap())
-    };
-    let (ran, paths) = install("9.9.9", &digest);
-    assert_eq!(
-        ran.status.code(),
-        Some(0),
-        "{}{}",
-        text(&ran.stdout),
-        text(&ran.stderr)
-    );
-    assert!(Path::new(paths.trim()).join("runseal").exists());
-    let (ran, paths) = install("9.9.9", &"0".repeat(64));
-    assert_eq!((ran.status.code(), paths.as_str()), (Some(1), ""));
-    for (version, sha256) in [
-        ("9.9.9", ""),
-        ("../../x", digest.as_str()),
-        ("latest", &digest),
-    ] {
-        let (ran, paths) = install(version, sha256);
-        assert_eq!(
-            (ran.status.code(), paths.as_str()),
-            (Some(64), ""),
-            "{version}"
-        );
     }
 }
 
 #[test]
-fn gitlab_job_ends_as_the_verifier_does() {
+fn action_installs_only_what_has_the_digest() {
+    let releases = Releases::new();
+    let digest = releases.digest.as_str();
+    let (ran, paths) = releases.install("9.9.9", digest, "");
+    let told = format!("{}{}", text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+    assert!(Path::new(paths.trim()).join("runseal").exists());
+    let (ran, paths) = releases.install("9.9.9", &"0".repeat(64), "");
+    assert_eq!((ran.status.code(), paths.as_str()), (Some(1), ""));
+    for (version, sha256, signer) in [
+        ("9.9.9", "", ""),
+        ("../../x", digest, ""),
+        ("latest", digest, ""),
+        (
+            "9.9.9",
+            digest,
+            "ssh-ed25519 AAAA\nrelease ssh-ed25519 BBBB",
+        ),
+    ] {
+        let (ran, paths) = releases.install(version, sha256, signer);
+        let ended = (ran.status.code(), paths.as_str());
+        assert_eq!(ended, (Some(64), ""), "{version} {signer}");
+    }
+}
+
+#[test]
+fn action_installs_only_what_the_named_key_signed() {
+    let releases = Releases::new();
+    let digest = releases.digest.as_str();
+    let refused = |signer: &str| {
+        let (ran, paths) = releases.install("9.9.9", digest, signer);
+        assert_eq!((ran.status.code(), paths.as_str()), (Some(1), ""));
+    };
+    let stranger =
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKqr6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq";
+    refused(stranger);
+    let signer = releases.sign();
+    let (ran, paths) = releases.install("9.9.9", digest, &signer);
+    let told = format!("{}{}", text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+    assert!(!paths.is_empty());
+    refused(stranger);
+
+    // A list of the release that the signed one does not name.
+    let unpacked = Command::new("tar")
+        .arg("-xzf")
+        .arg(releases.published(&format!("{EVIDENCE}.tar.gz")))
+        .current_dir(releases.folder.path())
+        .status();
+    assert!(unpacked.unwrap().success());
+    let list = releases
+        .folder
+        .path()
+        .join(EVIDENCE)
+        .join("artifacts/SHA256SUMS");
+    let mut longer = fs::read(&list).unwrap();
+    longer.extend_from_slice(b"\n");
+    fs::remove_file(&list).unwrap();
+    fs::write(&list, longer).unwrap();
+    releases.pack(EVIDENCE);
+    refused(&signer);
+}
+
+#[test]
+fn release_evidence_verifies_with_the_policy_that_names_its_key() {
+    let releases = Releases::new();
+    let signer = releases.sign();
+    let folder = releases.folder.path();
+    let policy = format!(
+        "runseal-trust = 1\nversion = 1\n\n[[signer]]\nname = \"releases\"\nkey = \"{signer}\"\n\n\
+         [[rule]]\nname = \"releases\"\nformats = [\"run-bundle\"]\nsigners = [\"releases\"]\n"
+    );
+    fs::write(folder.join("policy.toml"), policy).unwrap();
+    let verify = || {
+        let ran = with_runseal(env!("CARGO_BIN_EXE_runseal"), folder)
+            .args(["verify", "--trust", "policy.toml"])
+            .arg(releases.published(&format!("{EVIDENCE}.tar.gz")))
+            .output()
+            .unwrap();
+        (ran.status.code(), text(&ran.stdout))
+    };
+    let (code, told) = verify();
+    assert_eq!(code, Some(0), "{told}");
+    for form in ["intoto.jsonl", "minisig", "sig"] {
+        let signature = releases.published(&format!("{EVIDENCE}.tar.gz.{form}"));
+        fs::remove_file(signature).unwrap();
+    }
+    assert_eq!(verify().0, Some(1));
+}
+
+/// The lines that GitLab's runner hands to one shell.
+fn gitlab_script() -> String {
     let template =
         fs::read_to_string(project_root().join("integrations/gitlab/verify.yml")).unwrap();
-    let script = template.split("  script:\n").nth(1).unwrap();
-    let script = script.split("  artifacts:").next().unwrap();
+    let (_, before) = template.split_once("    - |\n").unwrap();
+    let (before, script) = before.split_once("  script:\n").unwrap();
+    let (script, _) = script.split_once("  artifacts:").unwrap();
     let lines = script
         .lines()
         .filter_map(|line| line.trim().strip_prefix("- "));
-    let script = lines.collect::<Vec<_>>().join("\n");
+    format!("{before}{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn gitlab_job_ends_as_the_verifier_does() {
+    let script = gitlab_script();
     let folder = tempfile::tempdir().unwrap();
     let run = |paths: &str| {
         let ran = with_runseal("sh", folder.path())
@@ -206,6 +334,34 @@ fn gitlab_job_ends_as_the_verifier_does() {
     let junit = fs::read_to_string(folder.path().join("runseal.xml")).unwrap();
     assert!(junit.contains("<failure"), "{junit}");
     assert_eq!(run("nothing"), Some(2));
+}
+
+#[test]
+fn gitlab_job_installs_only_what_has_the_digest() {
+    let releases = Releases::new();
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(
+        vector("context-bundle/ok-complete"),
+        folder.path().join("good.json"),
+    )
+    .unwrap();
+    let archive = releases.published(&format!("{ARCHIVE}.tar.gz"));
+    let run = |sha256: &str| {
+        // Nothing but the system's programs is on PATH, so what runs is what was installed.
+        let ran = Command::new("sh")
+            .args(["-ec", &gitlab_script()])
+            .current_dir(folder.path())
+            .env("PATH", "/usr/bin:/bin")
+            .env("RUNSEAL_ARCHIVE", format!("file://{}", archive.display()))
+            .env("RUNSEAL_SHA256", sha256)
+            .env("RUNSEAL_PATHS", "good.json")
+            .env("RUNSEAL_OPTIONS", "")
+            .output()
+            .unwrap();
+        ran.status.code()
+    };
+    assert_eq!(run(&releases.digest), Some(0));
+    assert_eq!(run(&"0".repeat(64)), Some(1));
 }
 
 #[test]

@@ -5,8 +5,6 @@
 
 mod signing_support;
 
-use std::process::Stdio;
-use std::thread;
 use std::time::Instant;
 
 use runseal_core::digest::Digest;
@@ -46,6 +44,12 @@ fn number(said: &str, member: &str) -> usize {
     digits.parse().unwrap()
 }
 
+/// Signs the log's state and keeps the checkpoint under this name.
+fn checkpoint(bench: &Bench, to: &str) {
+    let arguments = ["log", "checkpoint", "log", "--key", "log.key", "-o", to];
+    ok(bench.run(&arguments));
+}
+
 #[test]
 fn lines_of_a_ledger_are_entries_and_a_missing_or_changed_one_shows() {
     let (_folder, bench) = bench();
@@ -53,15 +57,7 @@ fn lines_of_a_ledger_are_entries_and_a_missing_or_changed_one_shows() {
     bench.write("ledger.jsonl", ledger(3));
     let said = append(&bench);
     assert_eq!((number(&said, "appended"), number(&said, "size")), (3, 3));
-    ok(bench.run(&[
-        "log",
-        "checkpoint",
-        "log",
-        "--key",
-        "log.key",
-        "-o",
-        "at3.txt",
-    ]));
+    checkpoint(&bench, "at3.txt");
     // The ledger grew: its new lines alone are new entries.
     bench.write("ledger.jsonl", ledger(5));
     let said = append(&bench);
@@ -147,31 +143,14 @@ fn append_killed_at_any_moment_leaves_whole_batches_and_no_fork() {
     let (mut size, mut cut) = (BATCH, 0);
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for round in 0..ROUNDS {
-        ok(bench.run(&[
-            "log",
-            "checkpoint",
-            "log",
-            "--key",
-            "log.key",
-            "-o",
-            "kept.txt",
-        ]));
+        checkpoint(&bench, "kept.txt");
         bench.write("ledger.jsonl", ledger(size + BATCH));
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
         let after = takes.mul_f64((random % 1000) as f64 / 900.0);
         let arguments = ["log", "append", "log", "--ledger", "ledger.jsonl"];
-        let mut child = bench
-            .command(&[&arguments[..], &["--key", "log.key"]].concat())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        thread::sleep(after);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        bench.kill_after(&[&arguments[..], &["--key", "log.key"]].concat(), after);
         // Every entry is whole, the log only added to what was kept, and the batch counts whole or
         // not at all.
         let said = ok(bench.run(&["log", "audit", "log", "kept.txt"]));
@@ -205,15 +184,7 @@ fn checkpoint_from_the_future_is_told_and_nothing_is_written() {
     runseal_testkit::folders::copy_folder(&bench.path("log"), &bench.path("old"));
     bench.write("ledger.jsonl", ledger(5));
     append(&bench);
-    ok(bench.run(&[
-        "log",
-        "checkpoint",
-        "log",
-        "--key",
-        "log.key",
-        "-o",
-        "at5.txt",
-    ]));
+    checkpoint(&bench, "at5.txt");
     // The log of before, as somebody puts it back: it never had the entries of the checkpoint.
     let ran = bench.run(&["log", "prove", "old", "--since", "at5.txt"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);

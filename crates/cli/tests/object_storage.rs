@@ -5,6 +5,7 @@
 
 mod object_storage_support;
 mod redaction_support;
+mod schema_support;
 mod signing_support;
 
 use std::fs;
@@ -19,16 +20,26 @@ use runseal_testkit::folders::{files_of, open_up};
 use runseal_testkit::object_storage::{KEY, Kind, SECRET, server, servers};
 
 use object_storage_support::{Remote, files_below, member, random_file};
+use schema_support::Schemas;
 use signing_support::{bench, ok};
 
 #[test]
 fn run_pushed_and_pulled_is_the_same_and_has_the_same_digest_everywhere() {
     let mut digests = Vec::new();
+    let schemas = Schemas::load();
+    let check = |schema: &str, text: &str| {
+        let value = serde_json::from_str(text).unwrap();
+        let faults = schemas.faults(schema, &value);
+        assert_eq!(faults, Vec::<String>::new(), "{text}");
+    };
     for server in servers() {
         let (_folder, bench) = bench();
         let remote = Remote::new(&bench, &server);
         remote.seal("r1", &[("a.txt", b"first"), ("b/c.bin", &[0, 255, 10])]);
         let pushed = ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        check("push-answer", &pushed);
+        let read = "print(s.get_object(Bucket=a[0],Key='p/runs/r1.manifest.json')['Body'].read().decode())";
+        check("run-manifest", &server.python(read, &[&remote.bucket]));
         let digest = member(&pushed, "digest");
         let reference = member(&pushed, "reference");
         assert_eq!(reference, format!("{}@{digest}", remote.at("p/r1")));
@@ -39,7 +50,10 @@ fn run_pushed_and_pulled_is_the_same_and_has_the_same_digest_everywhere() {
             let said = ok(remote.run(&["verify", address, "--strict"]));
             assert!(said.contains("run bundle"), "{said}");
         }
-        ok(remote.run(&["pull", &reference, "-o", "back"]));
+        check(
+            "push-answer",
+            &ok(remote.run(&["pull", &reference, "-o", "back"])),
+        );
         assert_eq!(
             files_below(&bench.path("back")),
             files_below(&bench.path("out/r1"))

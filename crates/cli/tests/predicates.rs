@@ -25,7 +25,7 @@ use runseal_trust::dsse::Envelope;
 use runseal_trust::keys::PublicKey;
 use runseal_trust::statement::Statement;
 
-use signing_support::{bench, keygen, ok, sealed};
+use signing_support::{bench, keygen, ok, sealed, trust_ada};
 
 fn payload(bench: &Bench) -> Vec<u8> {
     let line = fs::read(bench.path("out/r1.intoto.jsonl")).unwrap();
@@ -70,16 +70,7 @@ fn in_toto_accepts(statement: &[u8]) -> bool {
 
 /// The signature is one like any other to whoever knows the key; these predicates bring none.
 fn is_trusted(bench: &Bench) {
-    ok(bench.run(&["trust", "init", "trust.toml"]));
-    ok(bench.run(&[
-        "trust",
-        "add",
-        "trust.toml",
-        "ada",
-        "--key",
-        "key.pub",
-        "--accept",
-    ]));
+    trust_ada(bench, "key.pub");
     let said = ok(bench.run(&["verify", "out/r1", "--trust", "trust.toml"]));
     assert!(said.contains("over SHA256SUMS.txt"), "{said}");
     assert!(!said.contains("no ai-agent-action"), "{said}");

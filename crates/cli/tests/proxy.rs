@@ -12,7 +12,8 @@ mod proxy_support;
 mod schema_support;
 
 use proxy_support::{
-    Answer, Seen, Service, Upstream, ask, chunked, folder, json_of, post, recording, whole,
+    Answer, Seen, Service, Upstream, ask, chunked, folder, json_of, post, record_arguments,
+    recording, whole,
 };
 use runseal_testkit::cli::Bench;
 use schema_support::check_recording;
@@ -167,16 +168,8 @@ fn proxy_replay_gives_byte_for_byte_what_the_client_saw() {
 fn proxy_replay_miss_names_the_nearest_recording_and_the_first_difference() {
     let (folder, bench) = folder();
     let upstream = Upstream::start(answer);
-    let arguments = [
-        "proxy",
-        "record",
-        "--recording",
-        "r.json",
-        "--volatile",
-        "/trace/*/id",
-        "--upstream",
-    ];
-    let proxy = Service::runseal(folder.path(), &[&arguments[..], &[&upstream.url]].concat());
+    let volatile = ["--volatile", "/trace/*/id"];
+    let proxy = Service::record_with(folder.path(), "r.json", &upstream.url, &volatile);
     let body = |word: &str, id: u32| {
         format!(
             r#"{{"trace":[{{"id":{id}}}],"messages":[{{"content":"first"}},{{"content":"{word}"}}],"n":1.0}}"#
@@ -514,14 +507,7 @@ fn proxy_asks_over_tls_and_only_whom_this_machine_trusts() {
     let certificate = bench.path("cert.pem").display().to_string();
     let upstream = format!("https://localhost:{port}");
     let ask_as = |name: &str, variables: &[(&str, &str)]| {
-        let arguments = [
-            "proxy",
-            "record",
-            "--recording",
-            name,
-            "--upstream",
-            &upstream,
-        ];
+        let arguments = record_arguments(name, &upstream);
         let proxy = Service::runseal_with(folder.path(), &arguments, variables);
         let answered = ask(proxy.address(), "GET", "/", "", "");
         proxy.finish();

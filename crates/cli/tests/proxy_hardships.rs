@@ -10,7 +10,10 @@
 
 mod proxy_support;
 
-use proxy_support::{Seen, Service, Upstream, ask, folder, json_of, post, recording, whole};
+use proxy_support::{
+    Seen, Service, Upstream, ask, folder, json_of, post, record_arguments, recording, whole,
+};
+use runseal_testkit::project_root;
 use serde_json::{Value, json};
 
 fn answer(_: &Seen) -> Vec<Vec<u8>> {
@@ -26,19 +29,8 @@ fn status_of(answer: &[u8]) -> &str {
 fn proxy_refuses_models_that_are_not_allowed_and_never_asks_for_them() {
     let (folder, bench) = folder();
     let upstream = Upstream::start(answer);
-    let arguments = [
-        "proxy",
-        "record",
-        "--recording",
-        "r.json",
-        "--allow-model",
-        "small",
-        "--allow-model",
-        "tiny",
-        "--upstream",
-        &upstream.url,
-    ];
-    let proxy = Service::runseal(folder.path(), &arguments);
+    let allowed = ["--allow-model", "small", "--allow-model", "tiny"];
+    let proxy = Service::record_with(folder.path(), "r.json", &upstream.url, &allowed);
     let chat = "/v1/chat/completions";
     let allowed = post(proxy.address(), chat, r#"{"model":"small","messages":[]}"#);
     assert_eq!(status_of(&allowed), "200");
@@ -119,14 +111,7 @@ fn proxy_on_a_full_disk_stops_asking_and_what_was_answered_can_be_finished() {
         let body = json!({"text": "word ".repeat(20_000)}).to_string();
         whole("200 OK", "content-type: application/json\r\n", &body)
     });
-    let arguments = [
-        "proxy",
-        "record",
-        "--recording",
-        "r.json",
-        "--upstream",
-        &upstream.url,
-    ];
+    let arguments = record_arguments("r.json", &upstream.url);
     // Room for two answers and a half.
     let proxy = Service::runseal_within(folder.path(), 500, &arguments);
     let ask = || post(proxy.address(), "/v1/chat/completions", r#"{"model":"m"}"#);
@@ -189,6 +174,17 @@ fn proxy_says_what_is_wrong_with_addresses_and_recordings() {
             "it has no scheme",
         ),
         (
+            vec![
+                "record",
+                "--recording",
+                "a.json",
+                "--upstream",
+                "http://bob:Hunter2@localhost:8000",
+            ],
+            64,
+            "a name or password in it would not be sent",
+        ),
+        (
             vec!["record", "--recording", "a.json", "--allow-model", ""],
             64,
             "--allow-model",
@@ -218,6 +214,55 @@ fn proxy_says_what_is_wrong_with_addresses_and_recordings() {
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains(told), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains("\nhint: "), "{arguments:?}: {ran:?}");
+        assert!(!ran.stderr.contains("Hunter2"), "{ran:?}");
         assert!(!bench.path("a.json.journal").exists(), "{arguments:?}");
     }
+}
+
+#[test]
+fn recording_whose_request_has_no_canonical_form_is_not_intact_whatever_hash_it_states() {
+    let (_folder, bench) = folder();
+    let honest = project_root().join("vectors/model-io/ok-proxy/input.json");
+    let mut forged = recording(&honest);
+    forged["interactions"][0]["request"]["body"] = json!({"a": "HUGE", "asked": "anything"});
+    let nothing = runseal_core::digest::Digest::of(b"");
+    forged["interactions"][0]["prompt_hash"] = json!(format!("sha256:{nothing}"));
+    // A number beyond the doubles: it is JSON, and no canonical text has it.
+    let text = forged.to_string().replace("\"HUGE\"", "1e999");
+    bench.write("forged.json", text);
+    let verified = bench.run(&["verify", "forged.json"]);
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    assert!(verified.stdout.contains("MI13"), "{verified:?}");
+    let replayed = bench.run(&["proxy", "replay", "--recording", "forged.json"]);
+    assert_eq!(replayed.code, Some(1), "{replayed:?}");
+    assert!(replayed.stderr.contains("RECORDING"), "{replayed:?}");
+}
+
+#[test]
+fn server_that_leaves_before_its_client_is_a_gap_of_the_recording() {
+    let (_folder, bench) = folder();
+    let arguments = ["mcp", "record", "--recording", "r.json", "--"];
+    let server = ["sh", "-c", "read line; echo '{}'; exit 3"];
+    let mut command = bench.command(&[&arguments[..], &server].concat());
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    // The client stays: its side of the pipe is open until the recorder has ended.
+    let mut client = child.stdin.take().unwrap();
+    std::io::Write::write_all(
+        &mut client,
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n",
+    )
+    .unwrap();
+    assert!(child.wait().unwrap().success());
+    drop(client);
+    let gaps = recording(&bench.path("r.json"))["capture"]["gaps"].to_string();
+    assert!(
+        gaps.contains("left before its client did: exit status: 3"),
+        "{gaps}"
+    );
+    assert!(gaps.contains("(x)"), "{gaps}");
 }

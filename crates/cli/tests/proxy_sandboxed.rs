@@ -259,18 +259,7 @@ fn replayed_agent_that_asks_something_else_diverges_and_is_told_the_difference()
          except urllib.error.HTTPError as error:\n    print(error.read().decode())\n",
     );
     let upstream = Upstream::start(answer);
-    let arguments = [
-        "record",
-        "--run-id",
-        "one",
-        "--proxy",
-        "--upstream",
-        &upstream.url,
-    ];
-    let ran = run(
-        &bench,
-        &[&arguments[..], &["--", "python3", "agent.py"]].concat(),
-    );
+    let ran = record(&bench, &upstream, &[]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let again = bench.run(&["replay", "RUN_BUNDLE/one"]);
     assert_eq!(again.code, Some(1), "{again:?}");
@@ -293,18 +282,7 @@ fn recorded_bundle_holds_bodies_that_are_too_large_for_a_document() {
          print(len(urllib.request.urlopen(request).read()))\n",
     );
     let upstream = Upstream::start(answer);
-    let arguments = [
-        "record",
-        "--run-id",
-        "one",
-        "--proxy",
-        "--upstream",
-        &upstream.url,
-    ];
-    let ran = run(
-        &bench,
-        &[&arguments[..], &["--", "python3", "agent.py"]].concat(),
-    );
+    let ran = record(&bench, &upstream, &[]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     drop(upstream);
     let bodies = bench.path("RUN_BUNDLE/one/model_io.bodies");

@@ -300,16 +300,8 @@ fn proxy_secret_learned_too_late_fails_the_run_and_leaves_nothing() {
     let bench = Bench::new(proxy_support::RUNSEAL, folder.path());
     let upstream =
         Upstream::start(|_| whole("200 OK", JSON, r#"{"note":"opaque/value:0815-4711-xyz"}"#));
-    let arguments = [
-        "proxy",
-        "record",
-        "--recording",
-        "r.json",
-        "--upstream",
-        &upstream.url,
-    ];
     let run = |more: &[&str]| {
-        let proxy = Service::runseal(folder.path(), &[&arguments[..], more].concat());
+        let proxy = Service::record_with(folder.path(), "r.json", &upstream.url, more);
         ask(proxy.address(), "POST", "/login", "", "{}");
         let bearer = "Authorization: Bearer opaque/value:0815-4711-xyz\r\n";
         ask(proxy.address(), "POST", "/use", bearer, "{}");

@@ -17,7 +17,7 @@ use std::path::Path;
 use runseal_testkit::folders::{copy_folder, files_of, open_up};
 
 use redaction_support::{INPUT, OUTPUT, redact, seal};
-use signing_support::{bench, keygen, ok};
+use signing_support::{bench, keygen, ok, trust_ada};
 
 #[test]
 fn copy_verifies_says_what_is_withheld_and_keeps_the_signature() {
@@ -32,16 +32,7 @@ fn copy_verifies_says_what_is_withheld_and_keeps_the_signature() {
     assert_eq!(mode, 0o600);
     keygen(&bench, "ada", "ed25519", "pem");
     ok(bench.run(&["sign", "out/r1", "--key", "ada", "--as", "Ada"]));
-    ok(bench.run(&["trust", "init", "trust.toml"]));
-    ok(bench.run(&[
-        "trust",
-        "add",
-        "trust.toml",
-        "ada",
-        "--key",
-        "ada.pub",
-        "--accept",
-    ]));
+    trust_ada(&bench, "ada.pub");
     ok(bench.run(&["verify", "out/r1", "--strict", "--trust", "trust.toml"]));
     let drops = [
         "RUN_INPUT.json#/context/name",

@@ -12,8 +12,6 @@ mod signing_support;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Stdio;
-use std::thread;
 use std::time::Instant;
 
 use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
@@ -131,16 +129,7 @@ fn redact_killed_at_any_moment_leaves_nothing_half_visible() {
         random ^= random << 17;
         // Anywhere between the first instruction and a little after the last.
         let after = takes.mul_f64((random % 1000) as f64 / 900.0);
-        let mut child = bench
-            .command(&arguments("copies/c"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        thread::sleep(after);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        bench.kill_after(&arguments("copies/c"), after);
         // Under its name there is the whole copy or nothing, and nothing else has a name that could
         // be taken for one.
         let copy = bench.path("copies/c");
@@ -172,4 +161,49 @@ fn redact_killed_at_any_moment_leaves_nothing_half_visible() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left, ["c"]);
+}
+
+#[test]
+fn redact_into_the_bundle_itself_is_refused_and_leaves_it_whole() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1", INPUT, OUTPUT, &[("note.txt", "one\n")]);
+    let before = files_of(&bench.path("out/r1"));
+    std::os::unix::fs::symlink("out/r1", bench.path("link")).unwrap();
+    for out in [
+        "out/r1/copy",
+        "out/r1/new/copy",
+        "link/copy",
+        "out/r1/artifacts/../copy",
+    ] {
+        let refused = redact(&bench, "r1", &["artifacts/note.txt"], out);
+        assert_eq!(refused.code, Some(2), "{out}: {refused:?}");
+        assert!(refused.stderr.contains("INSIDE"), "{out}: {refused:?}");
+    }
+    assert!(before == files_of(&bench.path("out/r1")));
+    ok(redact(&bench, "r1", &["artifacts/note.txt"], "out/copy"));
+    ok(bench.run(&["verify", "out/r1", "--strict"]));
+    let again = bench.run(&["redact", "out/copy", "--drop", "x", "-o", "more"]);
+    assert!(again.stderr.contains("it is a redacted copy"), "{again:?}");
+}
+
+#[test]
+fn redact_by_match_warns_of_names_that_stay() {
+    let (_folder, bench) = bench();
+    let input = r#"{"of":{"Mallory":"Mallory pays","Bob":1},"hidden":"Mallory"}"#;
+    let artifacts = [("Mallory.txt", "Mallory\n"), ("b.txt", "fine\n")];
+    seal(&bench, "r1", input, OUTPUT, &artifacts);
+    let args = ["redact", "out/r1", "--match", "Mall[a-z]+", "-o", "copy"];
+    let ran = bench.run(&args);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for name in ["`artifacts/Mallory.txt`", "`RUN_INPUT.json#/of/Mallory`"] {
+        assert!(ran.stderr.contains(name), "{name}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("/hidden"), "{}", ran.stderr);
+    let args = ["redact", "out/r1", "--match", "Mall[", "-o", "other"];
+    let refused = bench.run(&args);
+    assert_eq!(
+        (refused.code, refused.stderr.lines().count()),
+        (Some(64), 2),
+        "{refused:?}"
+    );
 }

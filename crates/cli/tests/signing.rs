@@ -17,7 +17,9 @@ use std::process::{Command, Stdio};
 use runseal_testkit::cli::{Bench, Ran};
 use serde_json::Value;
 
-use signing_support::{TimeAuthority, bench, keygen, ok, sealed, sealed_as, time_authority};
+use signing_support::{
+    TimeAuthority, bench, keygen, ok, openssl, sealed, sealed_as, time_authority, trust_ada,
+};
 
 fn verify_json(bench: &Bench, more: &[&str]) -> (Option<i32>, Value) {
     let mut arguments = vec!["verify", "out/r1", "--format", "json"];
@@ -33,16 +35,7 @@ fn signed_by_ada() -> (tempfile::TempDir, Bench) {
     let (folder, bench) = bench();
     sealed(&bench);
     keygen(&bench, "ada", "ed25519", "pem");
-    ok(bench.run(&["trust", "init", "trust.toml"]));
-    ok(bench.run(&[
-        "trust",
-        "add",
-        "trust.toml",
-        "ada",
-        "--key",
-        "ada.pub",
-        "--accept",
-    ]));
+    trust_ada(&bench, "ada.pub");
     let printed = ok(bench.run(&[
         "sign",
         "out/r1",
@@ -523,23 +516,10 @@ fn token_of_an_unknown_authority_or_for_another_purpose_is_not_believed() {
     // Another root of the same name.
     let honest = bench.read("trust.toml");
     let ca = fs::read(bench.path("tsa/ca.pem")).unwrap();
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-keyout",
-            "k",
-            "-out",
-            "other-ca.pem",
-        ])
-        .args(["-subj", "/CN=Test TSA root", "-days", "3650", "-sha256"])
-        .current_dir(bench.path(""))
-        .output()
-        .unwrap();
-    assert!(made.status.success());
+    let key = ["req", "-x509", "-newkey", "rsa:2048", "-nodes"];
+    let files = ["-keyout", "k", "-out", "other-ca.pem"];
+    let named = ["-subj", "/CN=Test TSA root", "-days", "3650", "-sha256"];
+    openssl(&bench, &[&key[..], &files, &named].concat());
     ok(bench.run(&[
         "trust",
         "add",

@@ -14,7 +14,7 @@ const HASH16: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no id of the form `{prefix}_` and 16 lower-case hex digits")]
 pub struct IdError {
-    /// The text.
+    /// The text that is no id.
     pub text: String,
     /// The prefix that was expected.
     pub prefix: &'static str,

@@ -15,7 +15,7 @@ pub struct SafePath(Box<str>);
 /// this list is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum UnsafePath {
-    /// Nothing there.
+    /// The text is empty.
     #[error("the path is empty")]
     Empty,
     /// U+0000.

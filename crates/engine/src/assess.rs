@@ -29,7 +29,7 @@ pub enum AssessError {
     /// It ended with a failure.
     #[error("the assessor failed ({status}){stderr}")]
     Failed {
-        /// How it ended.
+        /// The exit status that it ended with.
         status: ExitStatus,
         /// What it wrote to standard error, if anything.
         stderr: String,

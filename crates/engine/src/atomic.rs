@@ -4,9 +4,9 @@
 //! leads to is replaced; the link stays. A device or pipe stays too: what is to be written is made
 //! completely, then written into it. A folder or socket is refused.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -22,9 +22,9 @@ const MAX_LINKS: usize = 40;
 
 /// A file could not be written. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}` could not be written", .path.display())]
+#[error("{} could not be written", name_place(.path))]
 pub struct WriteError {
-    /// The file.
+    /// The file that was to be written, or the folder that it was to be made in.
     pub path: PathBuf,
     /// What the system said.
     #[source]
@@ -38,6 +38,21 @@ impl WriteError {
             path: path.to_owned(),
             source,
         }
+    }
+}
+
+/// A path for people. What is in the making has a random name, which no message holds.
+fn name_place(path: &Path) -> String {
+    match unfinished::split_unfinished(path) {
+        None => format!("`{}`", path.display()),
+        Some((folder, below)) if below.as_os_str().is_empty() => {
+            format!("what is made in `{}`", folder.display())
+        }
+        Some((folder, below)) => format!(
+            "`{}` of what is made in `{}`",
+            below.display(),
+            folder.display()
+        ),
     }
 }
 
@@ -90,11 +105,15 @@ fn replace<E: From<WriteError>>(
 /// Makes a file in `folder` that is known to be unfinished, and held.
 fn create_beside(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
-        let file = tempfile::Builder::new()
-            .prefix(unfinished::PREFIX)
-            // What the person's umask leaves of it; not the private mode of temporary files.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)?;
+        // The mode is what the person's umask leaves, not the private one of temporary files.
+        let file = unfinished::create_named(folder, |path| {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .mode(0o666)
+                .open(path)
+        })?;
         if unfinished::hold(file.as_file(), file.path())? {
             return Ok(file);
         }
@@ -211,6 +230,22 @@ mod tests {
         let absent = folder.path().join("absent/file");
         let error = write_bytes(&absent, b"").unwrap_err();
         assert_eq!(error.path, absent);
+        assert_eq!(error.source.raw_os_error(), Some(2), "{:?}", error.source);
+    }
+
+    #[test]
+    fn write_error_below_what_is_in_the_making_holds_no_random_name() {
+        let message =
+            |path: &str| WriteError::at(Path::new(path))(io::Error::other("x")).to_string();
+        assert_eq!(message("/a/b"), "`/a/b` could not be written");
+        assert_eq!(
+            message("/a/.runseal-unfinished-x9/d/e"),
+            "`d/e` of what is made in `/a` could not be written"
+        );
+        assert_eq!(
+            message("/a/.runseal-unfinished-x9"),
+            "what is made in `/a` could not be written"
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ const FLUSHED_AT_ONCE: usize = 4;
 /// What may stand at the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Nothing at all.
+    /// The name must be free.
     Free,
     /// Nothing, or an empty folder, which is then taken away.
     FreeOrEmptyFolder,
@@ -115,7 +115,7 @@ impl Staging {
         Ok((file, place))
     }
 
-    /// Stores a file.
+    /// Stores a file in the folder that is being made.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
         let (mut file, place) = self.create(name)?;
         file.write_all(bytes).map_err(WriteError::at(&place))

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
+use tempfile::NamedTempFile;
 
 /// What every name of something unfinished begins with.
 pub const PREFIX: &str = ".runseal-unfinished-";
@@ -38,6 +39,27 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Makes something under a name that nobody has yet. Unlike the errors of ready-made temporary files,
+/// those of `make` come back as they are: the name is random, and no message may hold it.
+pub(crate) fn create_named<T>(
+    folder: &Path,
+    make: impl FnMut(&Path) -> io::Result<T>,
+) -> io::Result<NamedTempFile<T>> {
+    tempfile::Builder::new()
+        .prefix(PREFIX)
+        .make_in(folder, make)
+}
+
+/// Where something unfinished lies, and the path below it; nothing for all other paths.
+pub(crate) fn split_unfinished(path: &Path) -> Option<(&Path, &Path)> {
+    let is_unfinished = |part: &Path| {
+        let name = part.file_name();
+        name.is_some_and(|name| name.as_bytes().starts_with(PREFIX.as_bytes()))
+    };
+    let top = path.ancestors().find(|part| is_unfinished(part))?;
+    Some((top.parent()?, path.strip_prefix(top).ok()?))
 }
 
 /// Takes away what ended processes left unfinished in `folder`. What cannot be taken away stays:
@@ -101,12 +123,9 @@ impl UnfinishedFolder {
     pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
         sweep(folder);
         loop {
-            let made = tempfile::Builder::new()
-                .prefix(PREFIX)
-                // What the umask leaves of it is what a new folder has here.
-                .permissions(Permissions::from_mode(0o777))
-                .tempdir_in(folder)?
-                .keep();
+            // What the umask leaves of its mode is what a new folder has here.
+            let made = create_named(folder, |path| fs::create_dir(path))?;
+            let made = made.into_temp_path().keep().map_err(|error| error.error)?;
             let held = match File::open(&made) {
                 Ok(held) => held,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,

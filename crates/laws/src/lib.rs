@@ -11,6 +11,7 @@
 )]
 
 pub mod archives;
+pub mod targets;
 
 use runseal_core::canon::{
     CanonError, Dialect, Document, JsonError, Kind, Node, ReadOptions, Value, canonical_bytes,

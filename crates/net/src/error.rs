@@ -3,13 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use runseal_core::canon::NoCanonicalForm;
+
 /// Why recording or replaying did not work.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     /// The address cannot be listened on.
     #[error("`{address}` cannot be listened on: {source}")]
     Listen {
-        /// The address.
+        /// The address, with its port.
         address: String,
         /// What the system said.
         source: io::Error,
@@ -17,7 +19,7 @@ pub enum NetError {
     /// The upstream is no address.
     #[error("`{url}` is no upstream: {reason}")]
     Upstream {
-        /// What was given.
+        /// The URL as it was given.
         url: String,
         /// What is wrong with it.
         reason: String,
@@ -25,7 +27,7 @@ pub enum NetError {
     /// A file could not be read.
     #[error("it cannot be read: {source}")]
     Read {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -33,7 +35,7 @@ pub enum NetError {
     /// A file could not be written.
     #[error("it cannot be written: {source}")]
     Write {
-        /// The file.
+        /// The file that was to be written.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -41,13 +43,13 @@ pub enum NetError {
     /// A recording is already there.
     #[error("a recording is already there")]
     Exists {
-        /// The file.
+        /// The file that stands in the way; it is never replaced.
         path: PathBuf,
     },
     /// The file is no recording that can be replayed.
     #[error("it is no recording that can be replayed: {reason}")]
     Recording {
-        /// The file.
+        /// The file that was to be replayed.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -55,17 +57,17 @@ pub enum NetError {
     /// A secret was found in what was written; the output was taken away.
     #[error("a known secret of kind `{kind}` stands at byte {offset}")]
     Secret {
-        /// The file.
+        /// The output, which no longer exists.
         path: PathBuf,
         /// What the secret is.
         kind: String,
-        /// Where it stands.
+        /// The offset of its first byte in that output.
         offset: usize,
     },
     /// The server could not be started.
     #[error("the server `{program}` cannot be started: {source}")]
     Server {
-        /// The program.
+        /// The program as it was given.
         program: String,
         /// What the system said.
         source: io::Error,
@@ -124,6 +126,13 @@ impl NetError {
             }
             Self::Server { .. } => "name the server's program and its arguments after `--`",
             Self::System(_) => "try again when the machine is less busy",
+        }
+    }
+
+    pub(crate) fn no_form(path: &Path) -> impl Fn(NoCanonicalForm) -> Self + '_ {
+        |error| Self::Recording {
+            path: path.to_owned(),
+            reason: format!("a request cannot be matched: {error}"),
         }
     }
 

@@ -65,6 +65,11 @@ fn differ(recorded: &Value, asked: &Value, path: &mut JsonPath) -> Option<Differ
     }
 }
 
+/// A request in a few words; those of MCP on standard input have no path.
+pub fn name_request(method: &str, path: &str) -> String {
+    format!("{method} {path}").trim_end().to_owned()
+}
+
 fn show(value: &Value) -> String {
     let bytes = canonical_bytes(value, Dialect::Kernel).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -113,7 +118,7 @@ mod tests {
     }
 
     fn key(body: &str, volatile: &[&str]) -> ContentHash {
-        compute_key(&asked(body).form(&Volatile::parse(volatile).unwrap()))
+        compute_key(&asked(body).form(&Volatile::parse(volatile).unwrap())).unwrap()
     }
 
     #[test]

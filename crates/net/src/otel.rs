@@ -203,7 +203,7 @@ fn message(role: &str, content: &Value) -> Value {
     Value::object([("role", Value::from(role)), ("parts", Value::Array(parts))])
 }
 
-/// What was answered.
+/// The answer's messages in OpenTelemetry's form; nothing where the reading has none.
 fn output_messages(reading: &Value) -> Option<Value> {
     let mut parts = Vec::new();
     if let Some(said) = reading.get("text").and_then(Value::as_str) {

@@ -19,7 +19,7 @@ pub struct EndOfWork {
 }
 
 impl EndOfWork {
-    /// Starts listening.
+    /// Installs the handlers for the signals that end a recording.
     pub fn listen(runtime: &tokio::runtime::Handle) -> Result<Self, NetError> {
         let _guard = runtime.enter();
         let listen =

@@ -57,7 +57,7 @@ enum AddressFault {
 }
 
 impl Address {
-    /// Reads a URL.
+    /// Reads a `postgres://` URL. Its errors never repeat the password.
     pub(crate) fn parse(url: &str) -> Result<Self, StoreError> {
         let (rest, query) = url.split_once('?').unwrap_or((url, ""));
         let mut proof = Proof::None;

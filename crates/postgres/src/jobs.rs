@@ -23,7 +23,7 @@ pub(crate) fn storable<'t>(what: &str, text: &'t str) -> Result<&'t str, StoreEr
         false => Ok(text),
         true => Err(StoreError::Unstorable {
             what: what.to_owned(),
-            why: "PostgreSQL keeps no text with a NUL character",
+            reason: "PostgreSQL keeps no text with a NUL character",
         }),
     }
 }

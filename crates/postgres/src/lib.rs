@@ -9,6 +9,7 @@
 
 mod address;
 mod catalog;
+mod claim;
 mod connection;
 mod copy;
 mod error;

@@ -14,6 +14,7 @@ use runseal_engine::store::{
 };
 
 use crate::address::Address;
+use crate::claim::{Claim, KnownJobs, claim_steps};
 use crate::connection::Connection;
 use crate::{copy, jobs, queue, schema, sections, status, symbols, work};
 
@@ -24,6 +25,7 @@ const LARGEST_SHARE: usize = 128;
 /// A store on a server.
 pub struct PostgresStore {
     connection: Connection,
+    known_jobs: KnownJobs,
 }
 
 impl fmt::Debug for PostgresStore {
@@ -66,7 +68,14 @@ impl PostgresStore {
 
     fn connect(address: &str) -> Result<Self, StoreError> {
         let connection = Connection::open(Arc::new(Address::parse(address)?))?;
-        Ok(Self { connection })
+        Ok(Self::on(connection))
+    }
+
+    fn on(connection: Connection) -> Self {
+        Self {
+            connection,
+            known_jobs: KnownJobs::default(),
+        }
     }
 
     /// The server's address, without a password.
@@ -261,7 +270,7 @@ impl QueueReader for PostgresStore {
 impl Store for PostgresStore {
     fn connect_again(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
         let connection = self.connection.again()?;
-        Ok(Some(Box::new(Self { connection })))
+        Ok(Some(Box::new(Self::on(connection))))
     }
 
     fn as_reader(&self) -> &dyn StoreReader {
@@ -288,8 +297,14 @@ impl Store for PostgresStore {
         lease_seconds: f64,
         limit: usize,
     ) -> Result<Vec<ClaimedStep>, StoreError> {
-        self.connection
-            .run(|client, _| work::claim_steps(client, run_id, worker_id, lease_seconds, limit))
+        let claim = Claim {
+            run_id,
+            worker_id,
+            lease_seconds,
+            limit,
+        };
+        let (connection, known) = (&self.connection, &mut self.known_jobs);
+        connection.run(|client, _| claim_steps(client, known, connection.place(), claim))
     }
 
     fn extend_leases(

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use runseal_engine::store::{ServerFault, StoreError};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
@@ -29,7 +31,7 @@ pub(crate) fn connector(address: &Address) -> Result<MakeRustlsConnect, StoreErr
         .with_safe_default_protocol_versions()
         .map_err(|error| insecure(error.into()))?;
     let verifier: Arc<dyn ServerCertVerifier> = match address.proof {
-        Proof::None => Arc::new(Anybody { provider }),
+        Proof::None => Arc::new(LessProof::Nothing(provider)),
         Proof::Authority | Proof::Host => {
             let roots = roots(address).map_err(insecure)?;
             let strict =
@@ -37,7 +39,7 @@ pub(crate) fn connector(address: &Address) -> Result<MakeRustlsConnect, StoreErr
             let strict = strict.build().map_err(|error| insecure(error.into()))?;
             match address.proof {
                 Proof::Host => strict,
-                _ => Arc::new(AnyHost { strict }),
+                _ => Arc::new(LessProof::AnyHost(strict, provider)),
             }
         }
     };
@@ -66,57 +68,23 @@ fn roots(address: &Address) -> Result<RootCertStore, Box<dyn std::error::Error +
     Ok(store)
 }
 
-/// Encrypts and asks for no proof: what `sslmode=require` means to libpq.
+/// What is less than a certificate of a known root for this very host.
 #[derive(Debug)]
-struct Anybody {
-    provider: Arc<CryptoProvider>,
+enum LessProof {
+    /// Encrypts and asks for no proof: what `sslmode=require` means to libpq.
+    Nothing(Arc<CryptoProvider>),
+    /// A certificate of a known root, whatever host it is for: `sslmode=verify-ca`.
+    AnyHost(Arc<WebPkiServerVerifier>, Arc<CryptoProvider>),
 }
 
-impl ServerCertVerifier for Anybody {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        algorithms.supported_schemes()
+impl LessProof {
+    fn algorithms(&self) -> &WebPkiSupportedAlgorithms {
+        let (Self::Nothing(provider) | Self::AnyHost(_, provider)) = self;
+        &provider.signature_verification_algorithms
     }
 }
 
-/// Asks for a certificate of a known root, whatever host it is for: `sslmode=verify-ca`.
-#[derive(Debug)]
-struct AnyHost {
-    strict: Arc<WebPkiServerVerifier>,
-}
-
-impl ServerCertVerifier for AnyHost {
+impl ServerCertVerifier for LessProof {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -125,11 +93,11 @@ impl ServerCertVerifier for AnyHost {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        let Self::AnyHost(strict, _) = self else {
+            return Ok(ServerCertVerified::assertion());
+        };
         // The name is looked at last: where it is all that is wrong, the rest is right.
-        match self
-            .strict
-            .verify_server_cert(certificate, between, name, ocsp, now)
-        {
+        match strict.verify_server_cert(certificate, between, name, ocsp, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
@@ -143,8 +111,7 @@ impl ServerCertVerifier for AnyHost {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.strict
-            .verify_tls12_signature(message, certificate, signed)
+        verify_tls12_signature(message, certificate, signed, self.algorithms())
     }
 
     fn verify_tls13_signature(
@@ -153,11 +120,10 @@ impl ServerCertVerifier for AnyHost {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.strict
-            .verify_tls13_signature(message, certificate, signed)
+        verify_tls13_signature(message, certificate, signed, self.algorithms())
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.strict.supported_verify_schemes()
+        self.algorithms().supported_schemes()
     }
 }

@@ -1,9 +1,9 @@
-//! Claiming and committing steps, one statement each.
+//! Committing steps in one statement, and holding on to them until then.
 //!
-//! A claim locks what nobody else has locked and passes over the rest. A commit takes the token in
-//! the condition of its UPDATE: who was overtaken changes no row, and a receipt is added for rows
-//! that changed and no others. Only where a job has a budget must commits of it take turns; that
-//! is a transaction of a few statements, which the server ends itself if its worker goes away.
+//! A commit takes the token in the condition of its UPDATE: who was overtaken changes no row, and a
+//! receipt is added for rows that changed and no others. Only where a job has a budget must commits
+//! of it take turns; that is a transaction of a few statements, which the server ends itself if its
+//! worker goes away.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,92 +11,10 @@ use postgres::types::Type;
 use postgres::{Client, GenericClient};
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_engine::store::{
-    ClaimedStep, Commit, DescribeReceipt, JobId, JobLimits, JobRunId, Outcome, ReceiptId, StepId,
-    StepResult,
+    ClaimedStep, Commit, DescribeReceipt, JobRunId, Outcome, ReceiptId, StepResult,
 };
 
 use crate::error::Trouble;
-use crate::jobs::storable;
-
-/// What is claimed of everything: first what nobody had, then what somebody had too long.
-const READY: &str = "
-    SELECT step_id FROM cassette_steps WHERE status = 'PENDING' AND $4::text IS NULL
-    ORDER BY job_id, ordinal, step_id LIMIT $3 FOR UPDATE SKIP LOCKED";
-const EXPIRED: &str = "
-    SELECT step_id FROM cassette_steps
-    WHERE status = 'LEASED' AND lease_expires_at <= statement_timestamp() AND $4::text IS NULL
-    ORDER BY lease_expires_at LIMIT $3 - (SELECT count(*) FROM ready)
-    FOR UPDATE SKIP LOCKED";
-
-/// The same of one run, job after job, each by its own part of the index.
-const READY_OF_RUN: &str = "
-    SELECT s.step_id FROM (SELECT j.job_id FROM cassette_jobs j
-        JOIN cassette_messages m USING (message_id) WHERE m.run_id = $4 ORDER BY j.job_id) j,
-    LATERAL (SELECT step_id FROM cassette_steps
-        WHERE status = 'PENDING' AND job_id = j.job_id
-        ORDER BY ordinal, step_id LIMIT $3 FOR UPDATE SKIP LOCKED) s LIMIT $3";
-const EXPIRED_OF_RUN: &str = "
-    SELECT step_id FROM cassette_steps
-    WHERE status = 'LEASED' AND lease_expires_at <= statement_timestamp()
-        AND job_id IN (SELECT j.job_id FROM cassette_jobs j
-            JOIN cassette_messages m USING (message_id) WHERE m.run_id = $4)
-    ORDER BY lease_expires_at LIMIT $3 - (SELECT count(*) FROM ready)
-    FOR UPDATE SKIP LOCKED";
-
-pub(crate) fn claim_steps(
-    client: &mut Client,
-    run_id: Option<&JobRunId>,
-    worker_id: &str,
-    lease_seconds: f64,
-    limit: usize,
-) -> Result<Vec<ClaimedStep>, Trouble> {
-    storable("the worker's name", worker_id)?;
-    let (ready, expired) = match run_id {
-        None => (READY, EXPIRED),
-        Some(_) => (READY_OF_RUN, EXPIRED_OF_RUN),
-    };
-    let query = format!(
-        "WITH ready AS MATERIALIZED ({ready}), expired AS MATERIALIZED ({expired}),
-         claimed AS (
-             UPDATE cassette_steps s SET status = 'LEASED', lease_owner = $1,
-                 lease_expires_at = clock_timestamp() + $2 * interval '1 second',
-                 fencing_token = s.fencing_token + 1
-             WHERE s.step_id = ANY(ARRAY(SELECT step_id FROM ready
-                 UNION ALL SELECT step_id FROM expired))
-             RETURNING s.step_id, s.job_id, s.ordinal, s.payload_json, s.fencing_token)
-         SELECT c.step_id, c.job_id, m.run_id, COALESCE(m.idempotency_key, ''), c.ordinal,
-             c.payload_json, c.fencing_token, l.max_bytes, l.max_symbols
-         FROM claimed c JOIN cassette_jobs j ON j.job_id = c.job_id
-         JOIN cassette_messages m ON m.message_id = j.message_id
-         LEFT JOIN job_limits l ON l.job_id = c.job_id
-         ORDER BY c.job_id, c.ordinal, c.step_id"
-    );
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let run_id = run_id.map(JobRunId::as_str);
-    let rows = client.query_typed(
-        &query,
-        &[
-            (&worker_id, Type::TEXT),
-            (&lease_seconds, Type::FLOAT8),
-            (&limit, Type::INT8),
-            (&run_id, Type::TEXT),
-        ],
-    )?;
-    let claimed = rows.iter().map(|row| ClaimedStep {
-        step_id: StepId::from(row.get::<_, String>(0)),
-        job_id: JobId::from(row.get::<_, String>(1)),
-        run_id: JobRunId::from(row.get::<_, String>(2)),
-        idempotency_key: row.get(3),
-        ordinal: row.get(4),
-        payload_json: row.get(5),
-        fencing_token: row.get(6),
-        limits: JobLimits {
-            max_bytes: row.get(7),
-            max_symbols: row.get(8),
-        },
-    });
-    Ok(claimed.collect())
-}
 
 pub(crate) fn has_open_steps(
     client: &mut Client,

@@ -313,8 +313,8 @@ on_every_store! {
         catalog.add(&four(), Existing::Keep).unwrap();
         catalog.tag(&[digest("one"), digest("two")], &tags(&["good"]), &tags(&[])).unwrap();
         let all = ["two", "three", "one", "four"];
-        for (filter, expected) in [
-            ("metrics.rmse<0.3 and engine=FLATS", &["one"][..]),
+        let cases: &[(&str, &[&str])] = &[
+            ("metrics.rmse<0.3 and engine=FLATS", &["one"]),
             ("metrics.rmse<0.3", &["three", "one"]),
             ("metrics.outputs.rmse<=0.25", &["three", "one"]),
             ("metrics.rmse!=0.25", &["two", "three"]),
@@ -348,8 +348,9 @@ on_every_store! {
             ("place~/two", &["two"]),
             ("tag=good and (engine=SWEEP or metrics.rmse>0.4)", &["two"]),
             ("engine='FLATS'' OR 1=1 --'", &[]),
-        ] {
-            assert_eq!(filtered(&*catalog, filter), expected, "{filter}");
+        ];
+        for (filter, expected) in cases {
+            assert_eq!(filtered(&*catalog, filter), *expected, "{filter}");
         }
         let digits = &digest("one").to_string()[..7];
         assert_eq!(filtered(&*catalog, &format!("digest={digits}")), ["one"]);
@@ -398,8 +399,8 @@ on_every_store! {
     fn words_are_found_by_their_beginnings(fresh: &Fresh) {
         let mut catalog = open(fresh);
         catalog.add(&four(), Existing::Keep).unwrap();
-        for (text, expected) in [
-            ("tiny", &["one"][..]),
+        let cases: &[(&str, &[&str])] = &[
+            ("tiny", &["one"]),
             ("TINY mod", &["one"]),
             ("flats", &["two", "one"]),
             ("grö", &["two"]),
@@ -408,8 +409,9 @@ on_every_store! {
             ("tiny sweep", &[]),
             ("iny", &[]),
             ("\"tiny\" ' : * & |", &["one"]),
-        ] {
-            assert_eq!(searched(&*catalog, text), expected, "{text}");
+        ];
+        for (text, expected) in cases {
+            assert_eq!(searched(&*catalog, text), *expected, "{text}");
         }
         catalog.tag(&[digest("three")], &tags(&["Keep me"]), &tags(&[])).unwrap();
         assert_eq!(searched(&*catalog, "keep"), ["three"]);

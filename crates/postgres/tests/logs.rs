@@ -347,17 +347,21 @@ fn log_of_a_million_entries_on_a_server() {
     let rate = ENTRIES as f64 / begun.elapsed().as_secs_f64();
     println!("{ENTRIES} entries in durable batches of {BATCH}: {rate:.0}/s");
     let log = PostgresLog::open(&url).unwrap();
-    let mut worst = Duration::ZERO;
+    let mut times = Vec::new();
     for at in 0..1000u64 {
         let index = at * 7919 % ENTRIES;
         let begun = Instant::now();
         let proof = log.prove_inclusion(index, ENTRIES).unwrap();
-        worst = worst.max(begun.elapsed());
+        times.push(begun.elapsed());
         let leaf = leaf_hash(&entry(index));
         let root = &log.state().root;
         assert!(verify_inclusion(&leaf, index, ENTRIES, &proof, root));
     }
-    println!("inclusion proof: at worst {worst:?} of 1000");
+    times.sort_unstable();
+    println!(
+        "inclusion proof: {:?} in the middle, at worst {:?} of 1000",
+        times[500], times[999]
+    );
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find(|line| line.starts_with("VmHWM"));
     println!("peak memory: {}", peak.unwrap());

@@ -72,9 +72,9 @@ impl fmt::Display for Place {
 /// One thing to change in one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
-    /// Where.
+    /// The place whose settings it is about.
     pub place: Place,
-    /// What, ready to be copied.
+    /// The change, as a command or setting that can be copied.
     pub text: String,
 }
 

@@ -17,7 +17,7 @@ pub enum Layer {
     Process,
     /// The capabilities that root needs to build the sandbox.
     RootCapabilities,
-    /// User namespace.
+    /// A user namespace, in which the caller is root.
     UserNamespace,
     /// Mount, PID, network, IPC, UTS and cgroup namespaces.
     Namespaces,
@@ -35,11 +35,11 @@ pub enum Layer {
     Pivot,
     /// Giving up user, groups and capabilities.
     Privileges,
-    /// Resource limits.
+    /// Resource limits of the process (`setrlimit`).
     ResourceLimits,
     /// Landlock, enforced in full.
     Landlock,
-    /// The seccomp filter.
+    /// The seccomp filter, which refuses system calls.
     Seccomp,
     /// The working directory inside.
     WorkingDirectory,
@@ -144,7 +144,7 @@ impl fmt::Display for Layer {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no isolation: {layer} is missing: {reason}")]
 pub struct Missing {
-    /// Which layer.
+    /// The layer that is missing.
     pub layer: Layer,
     /// What the system said.
     pub reason: String,
@@ -166,39 +166,39 @@ pub enum SpecError {
     /// A NUL cannot be passed to a program.
     #[error("{what} holds a NUL character")]
     Nul {
-        /// What holds it.
+        /// The part of the specification that holds it.
         what: &'static str,
     },
     /// An environment name that is empty or holds `=`.
     #[error("environment name `{name}` is empty or holds `=`")]
     EnvironmentName {
-        /// The name.
+        /// The name as it was given.
         name: String,
     },
     /// A path on the host that is not absolute.
     #[error("host path `{}` is not absolute", path.display())]
     HostPath {
-        /// The path.
+        /// The path as it was given.
         path: PathBuf,
     },
     /// A path inside that is relative, climbs, or lies where the sandbox has its own things.
     #[error("inside path `{}` is not absolute, climbs, or is reserved", path.display())]
     InsidePath {
-        /// The path.
+        /// The path as it was given.
         path: PathBuf,
     },
     /// A folder that cannot be layered, or a path that cannot be shown at its own place.
-    #[error("`{}` cannot be shown at its own place: {why}", path.display())]
+    #[error("`{}` cannot be shown at its own place: {reason}", path.display())]
     Place {
-        /// The path.
+        /// The path as it was given.
         path: PathBuf,
         /// What stands against it.
-        why: &'static str,
+        reason: &'static str,
     },
     /// A limit of zero would let nothing run.
     #[error("limit `{name}` is zero")]
     ZeroLimit {
-        /// Its name.
+        /// The name of the member of [`crate::Limits`].
         name: &'static str,
     },
     /// A loopback of the command's own needs namespaces, and only there the host's is out of reach.
@@ -228,7 +228,7 @@ pub enum SandboxError {
     /// A system call outside the sandbox failed.
     #[error("cannot {what}")]
     System {
-        /// What was tried.
+        /// The step that failed, as a phrase for the message.
         what: &'static str,
         /// What the system said.
         source: io::Error,

@@ -24,7 +24,7 @@ pub enum LayerKind {
 pub enum Changed {
     /// A regular file that is new or has other content or rights than before.
     File {
-        /// Its length.
+        /// Its length in bytes, holes included.
         bytes: u64,
         /// Rights (the lower nine bits).
         mode: u32,

@@ -33,7 +33,7 @@ impl Loopback {
         Self { port, take: None }
     }
 
-    /// The port.
+    /// The port that the command may connect to.
     pub fn port(&self) -> u16 {
         self.port
     }

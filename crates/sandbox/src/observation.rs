@@ -81,7 +81,7 @@ pub struct ObservedFile {
     pub is_written: bool,
     /// Whether it was executed at least once.
     pub is_executed: bool,
-    /// What came first.
+    /// Whether it was first read, written or executed.
     pub first: FirstUse,
     /// Whether what it held before the run counts: it was read, executed, or opened for writing
     /// without being emptied, and nothing had emptied it by then.
@@ -122,7 +122,7 @@ pub struct LeftProcess {
 pub enum Gap {
     /// Nothing was observed at all.
     NotObserved {
-        /// Why.
+        /// The layer that was missing, and what the system said.
         reason: String,
     },
     /// More distinct paths than are kept.
@@ -134,12 +134,12 @@ pub enum Gap {
     TooManyPrograms,
     /// Opens whose path could not be read or resolved, because the process ended or changed it.
     Unresolved {
-        /// How many.
+        /// How many opens could not be resolved.
         count: u64,
     },
     /// File systems that are mounted below the layered folder: they are not in it.
     MountBelow {
-        /// Where.
+        /// The mount point.
         path: PathBuf,
     },
     /// Processes that still ran when the command ended, and were ended with it.
@@ -149,7 +149,7 @@ pub enum Gap {
     },
     /// The command ran in a copy of the folder, under another path.
     CopiedFolder {
-        /// Where it was.
+        /// The path of the copy, which no longer exists.
         path: PathBuf,
     },
 }

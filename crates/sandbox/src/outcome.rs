@@ -92,7 +92,7 @@ impl Enforcement {
 /// How a command ended and what it printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// How it ended.
+    /// Whether it ended by itself, by a signal or by a limit.
     pub ending: Ending,
     /// Standard output.
     pub stdout: Captured,

@@ -47,7 +47,7 @@ pub enum Fault {
 pub struct Entry {
     /// Path below the folder that was listed, with `/` between segments.
     pub path: OsString,
-    /// What it is.
+    /// What kind of thing it is; a link is never followed to find out.
     pub kind: Kind,
     /// Size of a regular file, else 0.
     pub bytes: u64,
@@ -58,10 +58,10 @@ pub struct Entry {
 /// Why the folder could not be listed or a file not be read.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// The system refused.
+    /// The system refused to list, open or read.
     #[error("cannot read `{}`", path.to_string_lossy())]
     Io {
-        /// Where.
+        /// The path below the folder that was listed.
         path: OsString,
         /// What the system said.
         source: io::Error,
@@ -81,7 +81,7 @@ pub enum OutputError {
     /// A file longer than allowed.
     #[error("`{}` is longer than {most} bytes", path.to_string_lossy())]
     TooLong {
-        /// Which file.
+        /// The path of the file below the folder.
         path: OsString,
         /// How many bytes are allowed.
         most: u64,
@@ -89,7 +89,7 @@ pub enum OutputError {
     /// Something that is no regular file, or reached through something that is no folder.
     #[error("`{}` is not a regular file", path.to_string_lossy())]
     NotAFile {
-        /// Which one.
+        /// Its path below the folder.
         path: OsString,
     },
 }

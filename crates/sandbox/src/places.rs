@@ -29,7 +29,7 @@ pub fn check_own_place(path: &Path) -> Result<(), SpecError> {
 pub(crate) fn check_shown(path: &Path) -> Result<(), SpecError> {
     check_host_path(path)?;
     check_inside_path(path)?;
-    let why = if path == Path::new("/") {
+    let reason = if path == Path::new("/") {
         "it is the whole file system"
     } else if ["/proc", "/sys", "/dev"]
         .iter()
@@ -46,13 +46,13 @@ pub(crate) fn check_shown(path: &Path) -> Result<(), SpecError> {
     } else {
         return Ok(());
     };
-    Err(refused_place(path, why))
+    Err(refused_place(path, reason))
 }
 
-fn refused_place(path: &Path, why: &'static str) -> SpecError {
+fn refused_place(path: &Path, reason: &'static str) -> SpecError {
     SpecError::Place {
         path: path.to_owned(),
-        why,
+        reason,
     }
 }
 

@@ -25,7 +25,7 @@ struct Input {
     most: usize,
 }
 
-/// Why reading stopped.
+/// Why reading ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The command ended.

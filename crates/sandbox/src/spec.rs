@@ -57,7 +57,7 @@ pub struct Spec {
     /// was done before a limit was reached, and for a caller who is root it becomes the property
     /// of the unprivileged user that commands run as.
     pub work_folder: PathBuf,
-    /// Working directory inside.
+    /// Working directory, as a path inside.
     pub current_dir: PathBuf,
     /// Further things to see, read-only.
     pub mounts: Vec<Mount>,
@@ -86,7 +86,7 @@ pub struct Spec {
     pub on_output: Option<OnOutput>,
     /// Hears of every file when it is first read or executed, where [`Spec::observe`] is set.
     pub on_file: Option<OnFile>,
-    /// Bounds.
+    /// What the command may use before it is stopped.
     pub limits: Limits,
 }
 
@@ -120,7 +120,7 @@ pub struct OnOutput(Arc<OutputFunction>);
 type OutputFunction = dyn Fn(Stream, &[u8]) + Send + Sync;
 
 impl OnOutput {
-    /// Wraps the function.
+    /// The function must return soon: the command's output waits in its pipe meanwhile.
     pub fn new(function: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> OnOutput {
         OnOutput(Arc::new(function))
     }
@@ -145,7 +145,7 @@ pub struct OnFile(Arc<FileFunction>);
 type FileFunction = dyn Fn(&Path) + Send + Sync;
 
 impl OnFile {
-    /// Wraps the function.
+    /// The function must return soon: the command waits meanwhile.
     pub fn new(function: impl Fn(&Path) + Send + Sync + 'static) -> OnFile {
         OnFile(Arc::new(function))
     }

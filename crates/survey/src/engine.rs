@@ -56,7 +56,7 @@ pub fn examine_engine(
             Ok(bytes) => {
                 found.insert(name, bytes);
             }
-            Err(why) => *missing = Some(why),
+            Err(fault) => *missing = Some(fault),
         }
     }
     let read = |name: &str| found.get(name).map(|bytes| read_json(bytes));
@@ -128,7 +128,7 @@ fn read_json(bytes: &[u8]) -> Result<(Document<'_>, Vec<u8>), String> {
 fn doc<'a>(document: &'a ReadJson<'_>) -> Doc<'a> {
     match document {
         None => Doc::Absent,
-        Some(Err(why)) => Doc::Broken(why),
+        Some(Err(fault)) => Doc::Broken(fault),
         Some(Ok((document, _))) => Doc::Read(document.root()),
     }
 }
@@ -152,10 +152,10 @@ fn locate(
     for place in &places {
         let path = match SafePath::parse(place) {
             Ok(path) => path,
-            Err(why) => {
+            Err(fault) => {
                 let member = pointed.as_ref().map_or("", |(member, _)| member);
                 let shown = place.escape_debug();
-                return Ok(Err(format!("{member} points to `{shown}`: {why}")));
+                return Ok(Err(format!("{member} points to `{shown}`: {fault}")));
             }
         };
         let limit = JsonLimits::LARGEST_DOCUMENT;

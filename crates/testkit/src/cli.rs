@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// What a run of the binary gave.
 #[derive(Debug)]
@@ -76,6 +77,19 @@ impl Bench {
             .output()
             .unwrap()
             .into()
+    }
+
+    /// Starts it, and kills it (SIGKILL) after this time, wherever it is then.
+    pub fn kill_after(&self, arguments: &[&str], time: Duration) {
+        let mut command = self.command(arguments);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        std::thread::sleep(time);
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     /// Runs with `input` on standard input.

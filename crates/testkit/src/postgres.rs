@@ -96,10 +96,10 @@ fn programs() -> Option<PathBuf> {
 }
 
 /// Says why a test is skipped; with CI=true it fails instead.
-pub fn skip(why: &str) {
+pub fn skip(reason: &str) {
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    assert!(!in_ci, "CI must have it: {why}");
-    println!("SKIPPED: {why}");
+    assert!(!in_ci, "CI must have it: {reason}");
+    println!("SKIPPED: {reason}");
 }
 
 impl Server {

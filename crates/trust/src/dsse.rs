@@ -30,9 +30,9 @@ pub enum EnvelopeError {
     /// It has more signatures or tokens than anybody needs.
     #[error("more than {limit} {what}")]
     TooMany {
-        /// Of what.
+        /// What there is too much of.
         what: &'static str,
-        /// The bound.
+        /// The most that is taken.
         limit: usize,
     },
 }
@@ -40,15 +40,15 @@ pub enum EnvelopeError {
 /// One signature of an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvelopeSignature {
-    /// The hint.
+    /// The signer's hint at the key: nobody signed it, so it decides nothing.
     pub keyid: Option<String>,
-    /// The signature.
+    /// The bytes of the signature.
     pub sig: Vec<u8>,
     /// RFC 3161 tokens over the signature, in DER.
     pub timestamps: Vec<Vec<u8>>,
 }
 
-/// An envelope.
+/// A DSSE envelope: a payload with the signatures over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// What the payload is.

@@ -250,7 +250,7 @@ mod certificates {
     /// What a bundle's signature must be over.
     #[derive(Clone, Copy, Debug)]
     pub enum Signed<'a> {
-        /// These bytes.
+        /// The signature is over these bytes.
         Bytes(&'a [u8]),
         /// What has this digest.
         Digest(&'a [u8; 32]),

@@ -158,7 +158,7 @@ pub struct Statement {
     pub subjects: Vec<Subject>,
     /// What kind of thing is said.
     pub predicate_type: String,
-    /// What is said.
+    /// The predicate, as its type defines it.
     pub predicate: Value,
 }
 

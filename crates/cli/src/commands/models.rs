@@ -99,7 +99,7 @@ pub struct ForkArgs {
 impl ForkArgs {
     /// Starts a session that answers from `recording`.
     pub fn start(&self, recording: &Path) -> Result<Arc<dyn ModelSession>, String> {
-        let told = |error: NetError| error.to_string();
+        let message_of = |error: NetError| error.to_string();
         let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
         let keys = match self.fork_at {
             Some(_) => keys_of_environment(),
@@ -114,14 +114,14 @@ impl ForkArgs {
             adapter: Adapter::HttpProxy,
             recording: recording.to_owned(),
             output: self.fork_out.clone(),
-            upstream: upstream.map_err(told)?,
+            upstream: upstream.map_err(message_of)?,
             volatile: Default::default(),
             rules: Default::default(),
             secrets: secrets_of_environment(),
             keys,
             allowed_models: Vec::new(),
         };
-        let session = ProxySession::start(options, None).map_err(told)?;
+        let session = ProxySession::start(options, None).map_err(message_of)?;
         Ok(Arc::new(session))
     }
 }

@@ -36,14 +36,14 @@ pub fn record_error(error: RecordError, was_shown: bool) -> Result<Outcome, CliE
             for asked in refused {
                 ui::note(&format!("there is no network in the sandbox: {asked}"));
             }
-            let told = CliError::new(
+            let failure = CliError::new(
                 Outcome::Invalid,
                 "FAILED",
                 format!("{message}; nothing was sealed"),
             );
             match is_stopped {
-                true => told.hint("`--timeout` and `--artifact-bytes` give more room; a run that a limit stopped is never sealed"),
-                false => told.hint("files outside this folder are there with `--input PATH` only; `--keep-failed` seals a failed run, marked as one"),
+                true => failure.hint("`--timeout` and `--artifact-bytes` give more room; a run that a limit stopped is never sealed"),
+                false => failure.hint("files outside this folder are there with `--input PATH` only; `--keep-failed` seals a failed run, marked as one"),
             }
         }
         RecordError::Interrupted | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled)) => {
@@ -140,7 +140,7 @@ fn escape_controls(line: &str) -> String {
 /// Tells why artifacts were not put into the folder. The bundle stands.
 pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
     let message = error.to_string();
-    let told = match error {
+    let failure = match error {
         ApplyError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message),
         ApplyError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
         ApplyError::Write(error) => CliError::new(
@@ -149,7 +149,7 @@ pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
             format!("{error}: {}", error.source),
         ),
     };
-    told.hint(format!(
+    failure.hint(format!(
         "the run is sealed: `{}` has everything under artifacts/",
         bundle.display()
     ))

@@ -78,25 +78,25 @@ fn check_variable_name(name: &str) -> Result<(), CliError> {
 
 fn host_variable(name: &str) -> Result<String, CliError> {
     std::env::var(name).map_err(|error| {
-        let why = match error {
+        let reason = match error {
             std::env::VarError::NotPresent => "is not set",
             std::env::VarError::NotUnicode(_) => "is no UTF-8",
         };
         CliError::usage(
-            format!("the variable `{}` {why}", name.escape_debug()),
+            format!("the variable `{}` {reason}", name.escape_debug()),
             "set it, or leave the option out",
         )
     })
 }
 
 fn refuse_secret(name: &str, value: &str, option: &str) -> Result<(), CliError> {
-    let Some(why) = find_secret(name, value) else {
+    let Some(reason) = find_secret(name, value) else {
         return Ok(());
     };
     Err(CliError::new(
         Outcome::Malformed,
         "SECRET",
-        format!("the value of `{name}` looks like a secret ({why}), and {option} would seal it"),
+        format!("the value of `{name}` looks like a secret ({reason}), and {option} would seal it"),
     )
     .hint(format!(
         "`--secret {name}` passes the variable on without sealing its value"

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_core::formats::redacted::documents::Withheld;
+use runseal_core::formats::redacted::documents::{REDACTED, Withheld};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
 use runseal_engine::redact::{
-    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, SealingSeed, disclose_values,
-    is_redactable, new_seed, plan_redaction, read_seed, redact_bundle, seed_beside, write_private,
+    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, SealingSeed, check_outside,
+    disclose_values, is_redactable, new_seed, plan_redaction, read_seed, redact_bundle,
+    seed_beside, write_private,
 };
 use runseal_engine::signing::{SignatureForm, path_beside};
 use runseal_engine::staging::StagingError;
@@ -156,6 +157,11 @@ pub fn redact_error(error: RedactError, place: &str) -> CliError {
             "FITS_NOTHING",
             "a place is PATH or PATH#/pointer as in the bundle; `runseal inspect` lists the files",
         ),
+        RedactError::Inside(_) => (
+            Outcome::Unreadable,
+            "INSIDE",
+            "name a place outside the bundle with -o; nothing was written",
+        ),
         RedactError::Pattern { .. } => (Outcome::Usage, "USAGE", "nothing was written"),
         RedactError::Stays { .. } => (
             Outcome::Invalid,
@@ -240,8 +246,16 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         {
             return Err(fail(RedactError::NotRedactable));
         }
+        Err(RedactError::Source(SourceError::NotFound { .. }))
+            if bundle.join(REDACTED).exists() =>
+        {
+            return Err(fail(RedactError::AlreadyRedacted));
+        }
         other => other.map_err(|error| redact_error(error, &seed.display().to_string()))?,
     };
+    if let Some(out) = &args.output {
+        check_outside(bundle, out).map_err(fail)?;
+    }
     let original = Original::open(bundle, seed).map_err(fail)?;
     if let (false, Some(out)) = (args.disclose.is_empty(), &args.output) {
         let disclosure = disclose_values(&original, &args.disclose).map_err(fail)?;
@@ -252,6 +266,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return Ok(Outcome::Valid);
     }
     let plan = plan_redaction(&original, &drops).map_err(fail)?;
+    for name in &plan.visible_names {
+        ui::tell(&format!(
+            "warning: the name `{}` has a match and stays: names of files and members are not withheld",
+            name.escape_debug()
+        ));
+    }
     let mut answer = Value::object([("withheld", places_json(&plan.withheld))]);
     answer.insert("unchecked", Value::array(plan.unchecked.iter().copied()));
     if let (Some(path), Some(out)) = (&args.sd_jwt, &args.output) {

@@ -218,7 +218,7 @@ fn staging_error(error: &StagingError) -> CliError {
         StagingError::Exists(path) => CliError::new(
             Outcome::Unreadable,
             "EXISTS",
-            "the folder for the site is there already and not empty".to_owned(),
+            "the site needs a new or empty folder, and this is something else".to_owned(),
         )
         .at(path.display().to_string())
         .hint("name a new folder; nothing is ever overwritten"),

@@ -116,8 +116,8 @@ impl WholeFiles {
     }
 }
 
-fn refusal(shown: &str, why: &str) -> CliError {
-    let message = format!("it cannot be carried by a page: {why}");
+fn refusal(shown: &str, reason: &str) -> CliError {
+    let message = format!("it cannot be carried by a page: {reason}");
     CliError::new(Outcome::Unreadable, "EMBED", message)
         .at(shown)
         .hint("pack it into a .tar or .zip and report that, or leave --embed out")

@@ -12,7 +12,7 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 51] = schemas![
+static SCHEMAS: [(&str, &str); 53] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
@@ -40,6 +40,7 @@ static SCHEMAS: [(&str, &str); 51] = schemas![
     "policy",
     "policy-file",
     "proposal",
+    "push-answer",
     "queue-answer",
     "receipt",
     "recording",
@@ -53,6 +54,7 @@ static SCHEMAS: [(&str, &str); 51] = schemas![
     "run-context-stripped",
     "run-environment",
     "run-input",
+    "run-manifest",
     "run-meta",
     "run-output",
     "run-predicate",

@@ -6,7 +6,7 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
 use runseal_engine::input::read_file;
-use runseal_engine::redact::unredact_copy;
+use runseal_engine::redact::{check_outside, unredact_copy};
 use runseal_engine::signing::{SignatureForm, path_beside};
 
 use super::redact::redact_error;
@@ -43,7 +43,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let copy = here.as_ref().map_or(&args.copy, |(_, copy)| copy);
     let outgoing = Outgoing::begin(&args.output)?;
     let place = outgoing.place();
-    let (withheld, all) = unredact_copy(copy, &values, &place)
+    let (withheld, all) = check_outside(copy, &args.output)
+        .and_then(|()| unredact_copy(copy, &values, &place))
         .map_err(|error| redact_error(error, &args.copy.display().to_string()))?;
     outgoing.finish(&place)?;
     let from = path_beside(&args.copy, SignatureForm::Dsse);

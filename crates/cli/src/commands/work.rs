@@ -223,10 +223,10 @@ fn judge(code: Option<i32>, out: &[u8], err: &[u8]) -> ReplayEnd {
         // It is of a kind that is not replayed, or not by itself; that is the same anywhere.
         (Some(1 | 64), _, report) => {
             let error = Value::object([("error", said.as_str())]);
-            let told = canonical_text(&error, Dialect::Kernel).unwrap_or_default();
+            let message = canonical_text(&error, Dialect::Kernel).unwrap_or_default();
             ReplayEnd::Judged {
                 outcome: "not replayable".to_owned(),
-                report: report.unwrap_or(told),
+                report: report.unwrap_or(message),
             }
         }
         _ => ReplayEnd::NotHere(said.lines().next().unwrap_or("it was stopped").to_owned()),

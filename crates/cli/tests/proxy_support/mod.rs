@@ -15,6 +15,18 @@ use runseal_testkit::project_root;
 /// The binary under test.
 pub const RUNSEAL: &str = env!("CARGO_BIN_EXE_runseal");
 
+/// What starts a proxy that records what goes to `upstream`.
+pub fn record_arguments<'a>(recording: &'a str, upstream: &'a str) -> [&'a str; 6] {
+    [
+        "proxy",
+        "record",
+        "--recording",
+        recording,
+        "--upstream",
+        upstream,
+    ]
+}
+
 /// A program that serves until it is stopped.
 pub struct Service {
     child: Child,
@@ -71,8 +83,13 @@ impl Service {
 
     /// A proxy that records what goes to `upstream`.
     pub fn record(folder: &Path, recording: &str, upstream: &str) -> Self {
-        let arguments = ["proxy", "record", "--recording", recording, "--upstream"];
-        Self::runseal(folder, &[&arguments[..], &[upstream]].concat())
+        Self::record_with(folder, recording, upstream, &[])
+    }
+
+    /// The same with further arguments.
+    pub fn record_with(folder: &Path, recording: &str, upstream: &str, more: &[&str]) -> Self {
+        let arguments = record_arguments(recording, upstream);
+        Self::runseal(folder, &[&arguments[..], more].concat())
     }
 
     /// A proxy that answers from a recording.

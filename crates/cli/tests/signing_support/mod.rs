@@ -60,6 +60,24 @@ pub fn keygen(bench: &Bench, name: &str, kind: &str, format: &str) {
     ok(bench.run(&arguments));
 }
 
+/// Makes the policy `trust.toml`, which trusts ada's key for everything.
+pub fn trust_ada(bench: &Bench, public_key: &str) {
+    ok(bench.run(&["trust", "init", "trust.toml"]));
+    let add = ["trust", "add", "trust.toml", "ada", "--key", public_key];
+    ok(bench.run(&[&add[..], &["--accept"]].concat()));
+}
+
+/// Runs openssl in the folder, which must go well.
+pub fn openssl(bench: &Bench, arguments: &[&str]) {
+    let output = Command::new("openssl")
+        .args(arguments)
+        .current_dir(bench.path(""))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+}
+
 /// A time stamping authority of openssl's, in the folder `tsa`.
 pub struct TimeAuthority;
 
@@ -76,18 +94,7 @@ pub fn time_authority(bench: &Bench) -> TimeAuthority {
          [other]\nbasicConstraints = CA:FALSE\nextendedKeyUsage = critical,codeSigning\n",
     );
     bench.write("tsa/serial", "01\n");
-    let run = |arguments: &[&str]| {
-        let output = Command::new("openssl")
-            .args(arguments)
-            .current_dir(bench.path(""))
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    };
+    let run = |arguments: &[&str]| openssl(bench, arguments);
     run(&[
         "req",
         "-x509",
@@ -146,25 +153,9 @@ pub fn time_authority(bench: &Bench) -> TimeAuthority {
 impl TimeAuthority {
     /// Answers a request file.
     pub fn reply(&self, bench: &Bench, query: &str, reply: &str) {
-        let output = Command::new("openssl")
-            .args([
-                "ts",
-                "-reply",
-                "-config",
-                "tsa/tsa.cnf",
-                "-queryfile",
-                query,
-                "-out",
-                reply,
-            ])
-            .current_dir(bench.path(""))
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let config = ["ts", "-reply", "-config", "tsa/tsa.cnf"];
+        let files = ["-queryfile", query, "-out", reply];
+        openssl(bench, &[config, files].concat());
         assert!(fs::metadata(bench.path(reply)).unwrap().len() > 100);
     }
 

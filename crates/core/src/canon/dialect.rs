@@ -98,16 +98,23 @@ pub(super) struct KernelProfile;
 pub(super) struct JobProfile;
 pub(super) struct JcsProfile;
 
-impl Profile for KernelProfile {
-    const REWRITTEN: Flags = REWRITE;
-    const UTF16_ORDER: bool = true;
-
-    fn write_piece(out: &mut Vec<u8>, piece: Piece<'_>) -> Result<(), NoFormKind> {
+impl KernelProfile {
+    /// Appends a string's inside: every string has a form in this dialect, lone surrogates included.
+    pub(super) fn append_piece(out: &mut Vec<u8>, piece: Piece<'_>) {
         match piece {
             Piece::Plain(text) => write_escaped(out, text, false),
             Piece::Char(c) => write_escaped(out, c.encode_utf8(&mut [0; 4]), false),
             Piece::Lone(unit) => write_unicode_escape(out, unit),
         }
+    }
+}
+
+impl Profile for KernelProfile {
+    const REWRITTEN: Flags = REWRITE;
+    const UTF16_ORDER: bool = true;
+
+    fn write_piece(out: &mut Vec<u8>, piece: Piece<'_>) -> Result<(), NoFormKind> {
+        Self::append_piece(out, piece);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 /// A place in a text, for people: both numbers count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// The line.
+    /// The line, from 1.
     pub line: u32,
     /// The character within the line.
     pub column: u32,
@@ -38,7 +38,7 @@ impl fmt::Display for Position {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {position}")]
 pub struct JsonError {
-    /// What is wrong.
+    /// What the text has that strict JSON has not.
     pub kind: JsonErrorKind,
     /// The first character that does not fit, by line and column.
     pub position: Position,
@@ -132,7 +132,7 @@ pub enum JsonErrorKind {
     /// A raw control character inside a string.
     #[error("raw control character U+{:04X} in a string", *.found as u32)]
     ControlCharacter {
-        /// The character.
+        /// The character that stands there.
         found: char,
     },
 }
@@ -214,7 +214,7 @@ pub enum NoFormKind {
     /// Half of a surrogate pair, in a dialect that has no form for it.
     #[error("the string holds the lone surrogate U+{unit:04X}")]
     LoneSurrogate {
-        /// The code unit.
+        /// The UTF-16 code unit.
         unit: u16,
     },
     /// The text could not be passed on whole. Memory and hashes take everything, so this is a fault

@@ -39,6 +39,6 @@ pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
 pub use window::{NotPassing, Window};
 pub use writer::{
-    AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_text, canonicalize,
-    compare_canonical, compute_text_digest, update_digest,
+    AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_string, canonical_text,
+    canonicalize, compare_canonical, compute_text_digest, update_digest,
 };

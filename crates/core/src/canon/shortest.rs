@@ -137,13 +137,16 @@ fn parse_digits(text: &[u8], at: usize, count: usize) -> Option<u64> {
 /// An exponent that every dialect writes, and writes alike: `-10` and below, `+21` and above.
 fn parse_shared_exponent(text: &[u8]) -> Option<i32> {
     let (&sign, digits) = text.split_first()?;
-    let plain = (2..=3).contains(&digits.len()) && digits[0] != b'0';
+    // An exponent may have any number of digits; its value is looked at where it has few.
+    if !(2..=3).contains(&digits.len()) || digits[0] == b'0' {
+        return None;
+    }
     let value = digits
         .iter()
         .fold(0, |value, &digit| value * 10 + i32::from(digit & 15));
     match sign {
-        b'-' if plain => Some(-value),
-        b'+' if plain && value >= 21 => Some(value),
+        b'-' => Some(-value),
+        b'+' if value >= 21 => Some(value),
         _ => None,
     }
 }

@@ -75,6 +75,17 @@ pub fn canonical_bytes<'a>(
     }
 }
 
+/// The canonical text of one string in the kernel dialect, quotes included. It cannot fail: that
+/// dialect has a form for every string.
+pub fn canonical_string(string: &JsonString) -> Vec<u8> {
+    let mut bytes = vec![b'"'];
+    for piece in string.pieces() {
+        KernelProfile::append_piece(&mut bytes, piece);
+    }
+    bytes.push(b'"');
+    bytes
+}
+
 /// The canonical text of `value` as a string, without the LF that the kernel dialect hashes after
 /// it.
 pub fn canonical_text<'a>(

@@ -29,14 +29,14 @@ pub enum FaultKind {
     Ambiguous,
 }
 
-/// One fault.
+/// One thing that unpackers could read in different ways, or must not write.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArchiveFault {
     /// What kind of fault.
     pub kind: FaultKind,
     /// The entry's name as shown; `None` for the archive as a whole.
     pub path: Option<String>,
-    /// What is wrong.
+    /// What is wrong, for people.
     pub message: String,
 }
 

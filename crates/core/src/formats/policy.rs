@@ -112,7 +112,7 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{member}` {message}")]
 pub struct PolicyFault {
-    /// The member.
+    /// The member at fault, as a path of names.
     pub member: String,
     /// What is wrong with it.
     pub message: String,

@@ -9,7 +9,7 @@ use crate::digest::{Digest, Hasher};
 pub struct ContentFact {
     /// How many there are.
     pub bytes: u64,
-    /// Their digest.
+    /// SHA-256 of the bytes.
     pub sha256: Digest,
     /// Where they stop being UTF-8, if they do.
     pub bad_utf8: Option<u64>,

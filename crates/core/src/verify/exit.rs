@@ -28,7 +28,7 @@ pub enum Outcome {
     Usage,
     /// The program is wrong.
     Internal,
-    /// Somebody stopped it.
+    /// The user interrupted the command.
     Interrupted,
 }
 

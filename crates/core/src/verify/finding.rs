@@ -9,9 +9,9 @@ use crate::limits::{FINDING_TEXT, FINDING_TEXT_A_RULE, FINDINGS_A_RULE};
 /// One violation: which rule, where, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule's id.
+    /// The id of the rule that found it.
     pub rule_id: &'static str,
-    /// Where it is.
+    /// Where it is: a file, a place in it, or the whole.
     pub place: Place,
     /// What is wrong, for people, with expected and actual where there are such.
     pub message: String,
@@ -22,11 +22,11 @@ pub struct Finding {
 /// What should be and what is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// What differs.
+    /// What was compared.
     pub subject: String,
     /// What the document asks for or the record declares.
     pub expected: String,
-    /// What is there.
+    /// The value that is there.
     pub actual: String,
 }
 

@@ -33,7 +33,7 @@ impl RuleState {
 /// A rule and what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleResult {
-    /// The rule.
+    /// The rule that was asked.
     pub rule: &'static RuleInfo,
     /// Whether the verdict needs it: its level was asked for.
     pub required: bool,
@@ -66,7 +66,7 @@ impl Report {
         }
     }
 
-    /// What was verified.
+    /// The format whose rules were asked.
     pub fn format(&self) -> Format {
         self.format
     }

@@ -38,7 +38,7 @@ pub enum Verdict {
     Valid,
     /// Something does not hold.
     Invalid {
-        /// What, in order.
+        /// What is wrong, in the order of rules and places.
         findings: Vec<Finding>,
         /// Required rules that could not be run, and because of what.
         not_run: Vec<(&'static str, &'static str)>,
@@ -166,7 +166,7 @@ impl PartialOrd for Checked {
 pub struct SignatureDemand {
     /// A signature that holds.
     pub signed: bool,
-    /// A policy's trust.
+    /// Whether a policy has to trust a signer.
     pub trusted: bool,
     /// A log must hold it.
     pub logged: bool,

@@ -14,12 +14,13 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
 use runseal_core::verify::{Checked, Level, Outcome, Survey, Verdict};
+use runseal_survey::Files;
 use runseal_survey::signing::judge_noted;
 
 use super::collect::{KEPT, describe_unit};
 use super::{Added, Catalog, CatalogError, Entry, Existing, Sighting, UNSIGNED};
 use crate::signing::TrustQuestion;
-use crate::survey::{LocalFiles, Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen};
+use crate::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_files_seen};
 
 /// Units of one transaction.
 const BATCH: usize = 500;
@@ -31,6 +32,8 @@ const WAITING: usize = 2 * BATCH;
 /// How to add.
 #[derive(Clone)]
 pub struct AddOptions<'a> {
+    /// Where paths lead: this machine's files, or others.
+    pub files: &'a dyn Files,
     /// How many threads verify; as many as there are processors where not said.
     pub jobs: Option<usize>,
     /// Whom to ask about signatures. Where a policy is asked, what it does not trust is not added.
@@ -87,7 +90,9 @@ pub fn add_paths(
     tally: &Tally,
 ) -> Result<AddReport, CatalogError> {
     let (sender, receiver) = mpsc::sync_channel::<Entry>(WAITING);
+    let files = options.files;
     let collector = Collector {
+        files,
         question: options.question,
         sender,
         refusals: Mutex::default(),
@@ -100,7 +105,7 @@ pub fn add_paths(
     let mut report = AddReport::default();
     let (survey, written) = thread::scope(|scope| {
         let survey = scope.spawn(move || {
-            let survey = survey_paths_seen(paths, survey_options, tally, &collector);
+            let survey = survey_files_seen(files, paths, survey_options, tally, &collector);
             let refusals = collector.refusals.into_inner();
             (survey, refusals.unwrap_or_else(PoisonError::into_inner))
         });
@@ -184,6 +189,7 @@ fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Re
 
 /// Makes an entry of every unit that holds, on the thread that judged it.
 struct Collector<'a> {
+    files: &'a dyn Files,
     question: TrustQuestion<'a>,
     sender: SyncSender<Entry>,
     /// Why valid units were not added, by place.
@@ -250,7 +256,7 @@ impl Onlooker for Collector<'_> {
             );
             return;
         };
-        let authenticity = judge_noted(&LocalFiles, Path::new(place), (noted, true), self.question);
+        let authenticity = judge_noted(self.files, Path::new(place), (noted, true), self.question);
         if let Some(trust) = &authenticity.trusted
             && !trust.is_trusted
         {

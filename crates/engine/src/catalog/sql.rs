@@ -156,17 +156,31 @@ pub fn add_test(sql: &mut SqlText, test: &Test) -> Shape {
             Shape::Query
         }
         Field::Value(root, parts) => {
-            let [plain, wrapped] = ValueName::of_parts(*root, parts);
-            sql.push("SELECT run FROM catalog_values WHERE name IN (");
-            sql.bind(Bound::Text(plain.as_str().to_owned())).push(", ");
-            sql.bind(Bound::Text(wrapped.as_str().to_owned())).push(")");
-            if let Some((comparison, literal)) = &test.check {
-                sql.push(" AND ");
-                add_value_check(sql, *comparison, literal);
+            let names = ValueName::of_parts(*root, parts);
+            match &test.check {
+                Some((comparison, literal)) => {
+                    add_values(sql, &names);
+                    add_value_check(sql, *comparison, literal);
+                }
+                // Whatever it is: each kind has an index of its own.
+                None => {
+                    add_values(sql, &names);
+                    sql.push("number IS NOT NULL UNION ALL ");
+                    add_values(sql, &names);
+                    sql.push("text IS NOT NULL");
+                }
             }
             Shape::Query
         }
     }
+}
+
+/// Adds a query for values of these names, up to what else must hold.
+fn add_values(sql: &mut SqlText, [plain, wrapped]: &[ValueName; 2]) {
+    sql.push("SELECT run FROM catalog_values WHERE name IN (");
+    sql.bind(Bound::Text(plain.as_str().to_owned())).push(", ");
+    sql.bind(Bound::Text(wrapped.as_str().to_owned()))
+        .push(") AND ");
 }
 
 fn add_value_check(sql: &mut SqlText, comparison: Comparison, literal: &Literal) {

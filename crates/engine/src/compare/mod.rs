@@ -36,14 +36,14 @@ pub enum Topic {
     Schemas,
     /// Ids and hashes, which follow from the rest.
     Hashes,
-    /// Who, when, where.
+    /// Who ran it, when and where.
     Circumstances,
     /// The same said in other bytes.
     Bytes,
 }
 
 impl Topic {
-    /// Its name.
+    /// The name that people see.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Calls => "calls",

@@ -20,7 +20,7 @@ pub enum HarnessError {
     /// The sandbox cannot be put up or failed.
     #[error("{message}")]
     Sandbox {
-        /// What is missing.
+        /// The message, which names what is missing.
         message: String,
         /// How to go on.
         hint: String,
@@ -31,7 +31,7 @@ pub enum HarnessError {
     /// The target of the export exists and is not empty.
     #[error("`{}` exists and is not empty", .0.display())]
     TargetExists(PathBuf),
-    /// Something else.
+    /// A fault of ours, with what is known of it.
     #[error("{0}")]
     Internal(String),
 }

@@ -22,7 +22,7 @@ pub enum LedgerError {
     /// The file could not be read or written.
     #[error("the ledger `{}` cannot be used", .path.display())]
     Io {
-        /// The ledger.
+        /// The path of the ledger.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -31,7 +31,7 @@ pub enum LedgerError {
     /// An entry could not be written, and what was written of it could not be taken back.
     #[error("the ledger `{}` ends with a part of a line that could not be taken back: {undo}", .path.display())]
     Torn {
-        /// The ledger.
+        /// The path of the ledger.
         path: PathBuf,
         /// Why it could not be taken back.
         undo: io::Error,

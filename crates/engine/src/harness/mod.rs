@@ -65,14 +65,14 @@ pub enum Mode {
 /// Where model calls go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelMode {
-    /// Nowhere.
+    /// Nobody: there is no model socket.
     None,
     /// To a command on the host; what is said is recorded.
     Record {
-        /// The command.
+        /// The command that answers each prompt.
         command: String,
     },
-    /// To a recording.
+    /// A recording answers, in order; what it does not have is an error.
     Replay,
     /// Through a proxy that records, to wherever it leads.
     Proxy,

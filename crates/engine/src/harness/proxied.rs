@@ -139,12 +139,12 @@ impl Answering {
         }))
     }
 
-    /// Who answers.
+    /// The session that answers, to be handed to commands.
     pub(super) fn session(&self) -> &Arc<dyn ModelSession> {
         &self.session
     }
 
-    /// Ends it.
+    /// Ends the session, and gives what went through it.
     pub(super) fn finish(&self) -> Result<ModelTraffic, HarnessError> {
         self.session.finish().map_err(HarnessError::Internal)
     }

@@ -42,7 +42,7 @@ pub struct RecordedExecution<'a> {
 pub struct ReplayedExecution {
     /// What is as it was.
     pub same: Vec<String>,
-    /// What is not.
+    /// What differs from the pack, a line each; nothing where all is the same.
     pub differences: Vec<String>,
 }
 

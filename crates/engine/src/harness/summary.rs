@@ -11,7 +11,7 @@ use super::execute::{Status, Step};
 pub struct StepSummary {
     /// What it was: `create a.txt`, `run node make.js`, `test file_exists a.txt`.
     pub title: String,
-    /// How it ended.
+    /// Whether it succeeded, failed or was not run.
     pub ending: StepEnding,
     /// Whether the run fails without it.
     pub is_required: bool,

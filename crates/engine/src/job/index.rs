@@ -41,7 +41,7 @@ pub enum IndexError {
     Outside {
         /// The path as given.
         path: PathBuf,
-        /// The root.
+        /// The folder that sources are read from.
         root: PathBuf,
     },
     /// The root cannot be opened.
@@ -60,7 +60,7 @@ pub enum IndexError {
 pub struct IndexSummary {
     /// Text files below the paths.
     pub files: u64,
-    /// Their sections.
+    /// How many sections the files have together.
     pub sections: u64,
     /// Files that are new, edited or gone since the last run.
     pub changed: u64,

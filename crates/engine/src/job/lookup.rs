@@ -14,7 +14,7 @@ pub enum LookupError {
     /// The file is known, the heading is not.
     #[error("`{file}` has no heading `{heading}`")]
     NoHeading {
-        /// The file.
+        /// The file as it was named.
         file: String,
         /// The heading asked for.
         heading: String,
@@ -22,7 +22,7 @@ pub enum LookupError {
     /// Several sections have these headings.
     #[error("`{file}` has heading `{heading}` {count} times: name the section by its id")]
     Several {
-        /// The file.
+        /// The file as it was named.
         file: String,
         /// The heading asked for.
         heading: String,

@@ -33,7 +33,7 @@ pub enum PreviousError {
 /// The receipt before, as far as the next one names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Previous {
-    /// Its hash.
+    /// The hash of that receipt, which the next one states.
     pub receipt_hash: Digest,
     /// Its place in the chain.
     pub index: Option<u64>,

@@ -28,7 +28,7 @@ pub const MAX_SOURCE_BYTES: u64 = 256 << 20;
 pub struct ReadFailure {
     /// A short name of the reason.
     pub code: &'static str,
-    /// The reason.
+    /// What went wrong, as the receipt states it.
     pub message: String,
 }
 
@@ -44,7 +44,7 @@ impl ReadFailure {
 /// What a step reads, found in the store: a section, and the slice that applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The section.
+    /// The section to read, as the index has it.
     pub section: SectionRecord,
     /// The slice: the step's own, else the symbol's default.
     pub slice: String,

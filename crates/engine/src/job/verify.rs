@@ -30,7 +30,7 @@ pub struct Verification {
 /// The ids of a bundle that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Its id.
+    /// The bundle's id, computed from the manifest.
     pub bundle_id: Digest,
     /// The root hash of its artifacts.
     pub root_hash: Digest,

@@ -27,6 +27,9 @@ use crate::store::{
 /// How long a worker that found nothing waits before it looks again, at first and at last.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
+/// How many steps a worker takes at first. How long they take is not known then, so it is few.
+const FIRST_SHARE: usize = 8;
+
 /// Why working stopped.
 #[derive(Debug, Error)]
 pub enum WorkError {
@@ -46,7 +49,7 @@ pub enum WorkError {
 pub struct WorkOptions {
     /// Only the steps of this run.
     pub run_id: Option<JobRunId>,
-    /// How many workers.
+    /// How many workers run at the same time; at least one does.
     pub workers: usize,
     /// How long a lease lasts.
     pub lease_seconds: f64,
@@ -130,7 +133,7 @@ fn work(
     let largest = lock(store)?.largest_share();
     let mut summary = WorkSummary::default();
     let mut resolver = Resolver::default();
-    let (mut share, mut pause) = (1, PAUSES.0);
+    let (mut share, mut pause) = (FIRST_SHARE.min(largest), PAUSES.0);
     loop {
         let begun = Instant::now();
         let claimed = {

@@ -29,7 +29,7 @@ pub enum LogQuestionError {
     /// It is no log.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// It is neither.
+    /// It is neither a log nor a proof.
     #[error("{0}")]
     Malformed(String),
 }
@@ -142,17 +142,17 @@ impl OpenLog {
     }
 
     fn ask_log(&self, log: &dyn Log, entries: &[LogEntry]) -> Result<String, String> {
-        let told = |error: LogError| error.to_string();
+        let message_of = |error: LogError| error.to_string();
         let mut wanted = std::collections::BTreeSet::new();
         for entry in entries {
             let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
             wanted.insert(leaf_hash(&bytes));
         }
-        let found = log.find(&wanted).map_err(told)?;
+        let found = log.find(&wanted).map_err(message_of)?;
         let Some((leaf, index)) = found.into_iter().min_by_key(|(_, index)| *index) else {
             return Err(format!("not among its {} entries", log.size()));
         };
-        let note = log.signed_checkpoint().map_err(told)?;
+        let note = log.signed_checkpoint().map_err(message_of)?;
         let Some(note) = note else {
             return Err(format!(
                 "entry {index}, and no checkpoint of the log is signed"
@@ -166,10 +166,12 @@ impl OpenLog {
                 checkpoint.size
             ));
         }
-        if !log.agrees_with(&checkpoint).map_err(told)? {
+        if !log.agrees_with(&checkpoint).map_err(message_of)? {
             return Err("the log's signed checkpoint is not of its tree".to_owned());
         }
-        let path = log.prove_inclusion(index, checkpoint.size).map_err(told)?;
+        let path = log
+            .prove_inclusion(index, checkpoint.size)
+            .map_err(message_of)?;
         let proof = InclusionProof {
             entry: None,
             index,

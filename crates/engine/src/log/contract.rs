@@ -9,7 +9,7 @@ use runseal_trust::log::{Checkpoint, NoteSignature, SignedNote};
 
 use super::LogError;
 
-/// The longest entry.
+/// The longest entry, in bytes: a statement, or the digests of one.
 const MAX_ENTRY: usize = 4096;
 
 /// An entry with the hashes that the log keeps for it, for whoever computes them again.
@@ -17,7 +17,7 @@ const MAX_ENTRY: usize = 4096;
 pub struct KeptEntry<'a> {
     /// Its place, counted from 0.
     pub index: u64,
-    /// The entry.
+    /// The bytes of the entry, as they were appended.
     pub entry: &'a [u8],
     /// The hash that is kept of it; none where what is kept cannot be of this entry.
     pub leaf: Option<Digest>,

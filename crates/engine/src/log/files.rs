@@ -39,7 +39,7 @@ pub enum LogError {
     /// A file of it could not be read or written.
     #[error("`{file}` of the log could not be used")]
     File {
-        /// Which.
+        /// The name of the file in the log's folder.
         file: &'static str,
         /// What the system said.
         source: io::Error,
@@ -50,14 +50,14 @@ pub enum LogError {
     /// A file is shorter than the log says.
     #[error("`{file}` of the log is cut off: it has {actual} bytes, and {expected} count")]
     Cut {
-        /// Which.
+        /// The name of the file in the log's folder.
         file: &'static str,
         /// How many bytes count.
         expected: u64,
         /// How many there are.
         actual: u64,
     },
-    /// Somebody else appends.
+    /// Another process has the log open for appending.
     #[error("another process is appending to the log")]
     Busy,
     /// An entry that cannot be stored.

@@ -17,7 +17,7 @@ use crate::survey::{
 /// What was found at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Examined {
-    /// It was judged.
+    /// It was read and judged, valid or not.
     Judged {
         /// The digest of what was judged.
         content: Digest,

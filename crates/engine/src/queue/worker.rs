@@ -33,7 +33,7 @@ pub enum TaskWorkError {
 /// What replaying something gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayEnd {
-    /// A verdict.
+    /// The replay came to a verdict.
     Judged {
         /// In a word: `reproduced`, `diverged`, `not replayable`.
         outcome: String,
@@ -50,9 +50,9 @@ pub type Replay<'r> = &'r (dyn Fn(&Path, &AtomicBool) -> ReplayEnd + Sync);
 /// How to work.
 #[derive(Clone, Debug)]
 pub struct TaskWorkOptions {
-    /// What to do.
+    /// The kinds of tasks that are taken.
     pub kinds: Vec<TaskKind>,
-    /// How many workers.
+    /// How many workers run at the same time; at least one does.
     pub workers: usize,
     /// How long a lease lasts; it is renewed three times in that time.
     pub lease_seconds: f64,

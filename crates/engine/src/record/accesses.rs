@@ -88,12 +88,12 @@ pub(crate) struct Accesses {
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// A name that no bundle can hold.
-    #[error("`{shown}` was read, and a file of this name cannot be sealed: {why}")]
+    #[error("`{shown}` was read, and a file of this name cannot be sealed: {reason}")]
     Name {
         /// The name, made printable.
         shown: String,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// Nothing was seen, and the folder has too much to seal it all.
     #[error("nothing was observed, and the folder has more than {0} files to seal instead")]
@@ -101,9 +101,9 @@ pub enum AccessError {
     /// A folder that could not be listed again.
     #[error("`{}` could not be listed", .path.display())]
     List {
-        /// The folder.
+        /// The folder that was to be listed.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
 }

@@ -26,7 +26,7 @@ const DESCRIBED_ITSELF: &str = "a program described this run from within, so the
 /// What a replay came to.
 #[derive(Debug)]
 pub enum Replayed {
-    /// A verdict.
+    /// The replay has a verdict, which may be that the run is not replayable.
     Judged(Box<Replay>),
     /// The engine that was given does not hold.
     BadEngine(Report),

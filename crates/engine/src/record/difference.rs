@@ -25,13 +25,14 @@ pub(crate) fn describe_difference(path: &str, before: &[u8], now: &[u8]) -> Opti
         .next()
         .unwrap_or_default()
         .to_ascii_lowercase();
-    let told = match ending.as_str() {
+    let described = match ending.as_str() {
         "json" => compare_json(before, now),
         "csv" => compare_tables(before, now, b','),
         "tsv" => compare_tables(before, now, b'\t'),
         _ => None,
     };
-    told.or_else(|| compare_images(before, now))
+    described
+        .or_else(|| compare_images(before, now))
         .or_else(|| compare_texts(path, before, now))
         .or_else(|| Some(compare_bytes(before, now)))
 }
@@ -239,7 +240,7 @@ fn image_size(bytes: &[u8]) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
-    fn told(path: &str, before: &str, now: &str) -> String {
+    fn difference_of(path: &str, before: &str, now: &str) -> String {
         describe_difference(path, before.as_bytes(), now.as_bytes()).unwrap_or_default()
     }
 
@@ -247,15 +248,15 @@ mod tests {
     fn difference_of_tables_names_row_and_column() {
         let before = "name,price\n\"a, b\",1\nc,2\n";
         assert_eq!(
-            told("x.csv", before, "name,price\n\"a, b\",1\nc,3\n"),
+            difference_of("x.csv", before, "name,price\n\"a, b\",1\nc,3\n"),
             "row 3, column `price`: 2, now 3"
         );
         assert_eq!(
-            told("x.csv", before, "name,price\n\"a, b\",1\n"),
+            difference_of("x.csv", before, "name,price\n\"a, b\",1\n"),
             "3 rows before, 2 now"
         );
         assert_eq!(
-            told("x.tsv", "1\t2\n", "1\t3\n"),
+            difference_of("x.tsv", "1\t2\n", "1\t3\n"),
             "row 1, column 2: 2, now 3"
         );
     }
@@ -263,7 +264,7 @@ mod tests {
     #[test]
     fn difference_of_json_names_pointers() {
         assert_eq!(
-            told(
+            difference_of(
                 "x.json",
                 r#"{"a":[1,{"b":"x"}]}"#,
                 r#"{"a":[1,{"b":"y"},2]}"#
@@ -271,14 +272,14 @@ mod tests {
             "/a/1/b: \"x\", now \"y\"\n/a/2: nothing, now 2"
         );
         assert_eq!(
-            told("x.json", "{}", "{ }"),
+            difference_of("x.json", "{}", "{ }"),
             "the same value, written in another way"
         );
     }
 
     #[test]
     fn difference_of_texts_images_and_bytes_is_told_in_their_own_way() {
-        assert!(told("x.txt", "a\nb\n", "a\nc\n").contains("-b\n+c"));
+        assert!(difference_of("x.txt", "a\nb\n", "a\nc\n").contains("-b\n+c"));
         let png = |width: u8| {
             let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
             bytes.extend([0, 0, 0, width, 0, 0, 0, 9]);

@@ -18,10 +18,10 @@ pub enum RecordError {
     /// It was not run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// It ended badly.
+    /// The command failed, was killed or reached a limit, and failures are not kept.
     #[error("the command {how}")]
     Failed {
-        /// How it ended.
+        /// For people: the exit code, signal or limit, with a verb.
         how: String,
         /// What it said on standard error, as it said it.
         stderr: Vec<u8>,
@@ -37,17 +37,17 @@ pub enum RecordError {
     #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
     Changed(String),
     /// It left something that is no artifact.
-    #[error("the command left `{path}`, which cannot be sealed: {why}")]
+    #[error("the command left `{path}`, which cannot be sealed: {reason}")]
     Left {
-        /// What it left.
+        /// Where it is, as the command sees it.
         path: String,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// What it left could not be read.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// Somebody stopped it.
+    /// The user interrupted the recording.
     #[error("interrupted")]
     Interrupted,
     /// Something could not be read or written, or the target exists.

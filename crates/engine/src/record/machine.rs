@@ -11,11 +11,11 @@ use super::environment::digest_all;
 /// A file of the machine that is not the one of the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineDifference {
-    /// Its path.
+    /// Its absolute path, the same then and here.
     pub path: String,
     /// The package it came from then, with its version.
     pub package: Option<String>,
-    /// Its digest then.
+    /// SHA-256 of its content when the run was sealed, in hex.
     pub sealed: String,
     /// Its digest here; nothing where it is not here.
     pub here: Option<String>,
@@ -46,7 +46,7 @@ impl fmt::Display for MachineDifference {
 pub struct MachineCheck {
     /// How many files were compared.
     pub compared: usize,
-    /// Those that differ.
+    /// Files that differ or are missing here, in the order of the recording.
     pub differs: Vec<MachineDifference>,
 }
 

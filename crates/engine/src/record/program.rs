@@ -86,7 +86,7 @@ impl Toolchain {
 /// A folder of the host that the command sees at another place, or at its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {
-    /// Where it is.
+    /// Its absolute path on the host.
     pub(crate) host: &'a Path,
     /// Where the command sees it.
     pub(crate) inside: &'a Path,
@@ -105,7 +105,7 @@ impl Site<'_> {
 /// Where programs are looked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Search<'a> {
-    /// The variable PATH.
+    /// The value of PATH; without one only a program with a slash is found.
     pub(crate) path: Option<&'a OsStr>,
     /// Another one, asked where nothing is found on the first, and never before.
     pub(crate) fallback: Option<&'a OsStr>,

@@ -204,13 +204,13 @@ mod tests {
             threads: BTreeMap::from([("/usr/bin/node".into(), 4)]),
             ..Observation::default()
         };
-        let told = explain(Some(&observation), &[]).join("\n");
+        let reasons = explain(Some(&observation), &[]).join("\n");
         assert!(
-            told.contains("python3.11 asked the kernel for random bytes"),
-            "{told}"
+            reasons.contains("python3.11 asked the kernel for random bytes"),
+            "{reasons}"
         );
-        assert!(told.contains("node ran several threads"), "{told}");
-        let told = explain(Some(&Observation::default()), &[]);
-        assert!(told[0].contains("nothing that was seen"), "{told:?}");
+        assert!(reasons.contains("node ran several threads"), "{reasons}");
+        let reasons = explain(Some(&Observation::default()), &[]);
+        assert!(reasons[0].contains("nothing that was seen"), "{reasons:?}");
     }
 }

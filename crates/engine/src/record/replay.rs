@@ -38,7 +38,7 @@ const SOMEWHERE: &str = "/home/recorded";
 /// How to replay a recorded command.
 #[derive(Clone)]
 pub struct RecordedOptions<'a> {
-    /// How often.
+    /// How many times the command is run; each run is compared with the sealed one.
     pub times: u32,
     /// Whether other interpreters and libraries than the recorded ones are refused.
     pub same_environment: bool,
@@ -48,7 +48,7 @@ pub struct RecordedOptions<'a> {
     pub folder: Option<&'a Path>,
     /// PATH of whoever replays, asked for what is not where it was.
     pub search: Option<OsString>,
-    /// Bounds.
+    /// What each run may use; the same as a recording's unless the caller says otherwise.
     pub limits: Limits,
     /// How it is watched.
     pub watching: Watching,
@@ -319,13 +319,13 @@ impl SealedCommandRun {
     ) -> Result<Comparison, RecordError> {
         let mut now = match Snapshot::of_run(again, self.keep.as_ref()) {
             Ok(now) => now,
-            Err(RecordError::Left { path, why }) => {
+            Err(RecordError::Left { path, reason }) => {
                 return Ok(Comparison {
                     divergences: vec![Divergence {
                         path: format!("artifacts/{path}"),
                         pointer: None,
                         sealed: "nothing".to_owned(),
-                        now: why,
+                        now: reason,
                         difference: None,
                     }],
                     same_artifacts: 0,

@@ -52,7 +52,7 @@ pub struct Command {
     pub variables: BTreeMap<String, String>,
     /// Variables that it is given and that are never sealed.
     pub secrets: BTreeMap<String, String>,
-    /// Standard input.
+    /// All that it can read on standard input.
     pub stdin: Vec<u8>,
     /// The seconds since 1970 that its clock shows, where that is possible.
     pub fixed_time: Option<i64>,
@@ -60,7 +60,7 @@ pub struct Command {
     pub search: [Option<OsString>; 2],
     /// Who answers for models, where it may ask any.
     pub models: Option<Arc<dyn ModelSession>>,
-    /// Bounds.
+    /// What it may use before it is stopped.
     pub limits: Limits,
 }
 
@@ -74,12 +74,12 @@ pub enum RunError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A folder or an input that the sandbox cannot show.
-    #[error("`{}` cannot be shown to the command: {why}", .path.display())]
+    #[error("`{}` cannot be shown to the command: {reason}", .path.display())]
     Place {
-        /// The place.
+        /// The folder or input, as an absolute path of the host.
         path: PathBuf,
         /// What stands against it.
-        why: String,
+        reason: String,
     },
     /// A folder that is the home of whoever records.
     #[error("`{}` is your home folder: everything in it would be shown to the command", .0.display())]
@@ -87,9 +87,9 @@ pub enum RunError {
     /// Something could not be read.
     #[error("`{}` could not be read", .path.display())]
     Read {
-        /// What.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
     /// There is no port for models.
@@ -130,7 +130,7 @@ impl CommandRun {
 /// How a run is watched from outside.
 #[derive(Debug, Clone, Default)]
 pub struct Watching {
-    /// Ends it early.
+    /// Stops the command when it is cancelled; the run then counts as interrupted.
     pub cancel: Option<CancelToken>,
     /// Gets what it prints while it prints it.
     pub on_output: Option<OnOutput>,
@@ -186,8 +186,8 @@ pub fn run_command(
     let fixed_time = fix_time(command.fixed_time);
     spec.env = environment_of(command, &toolchain, &fixed_time);
     if let Some(session) = &command.models {
-        let told = connect(&mut spec, session, sandbox.isolation());
-        for (name, value) in told.map_err(RunError::Loopback)? {
+        let variables = connect(&mut spec, session, sandbox.isolation());
+        for (name, value) in variables.map_err(RunError::Loopback)? {
             spec.env.entry(name).or_insert(value);
         }
     }
@@ -222,13 +222,13 @@ fn file_time_now(folder: &Path) -> i128 {
 
 fn check_place(path: &Path) -> Result<(), RunError> {
     check_own_place(path).map_err(|error| match error {
-        SpecError::Place { path, why } => RunError::Place {
+        SpecError::Place { path, reason } => RunError::Place {
             path,
-            why: why.to_string(),
+            reason: reason.to_string(),
         },
         other => RunError::Place {
             path: path.to_owned(),
-            why: other.to_string(),
+            reason: other.to_string(),
         },
     })
 }

@@ -39,7 +39,7 @@ pub(crate) use files::{MOST_LEFT_OUT, output_path};
 /// What to record, and where to seal it.
 #[derive(Debug)]
 pub struct RecordRequest {
-    /// The command.
+    /// What to run, where, and with what.
     pub command: Command,
     /// The folder of run bundles, as an absolute path.
     pub out: PathBuf,
@@ -53,7 +53,7 @@ pub struct RecordRequest {
     pub keep_failed: bool,
     /// How often it is run; the first run is sealed.
     pub times: u32,
-    /// Now.
+    /// The time that the bundle states for sealing; nothing else in it comes from a clock.
     pub now: Moment,
     /// The seed of a bundle of which parts may be withheld later.
     pub redactable: Option<SealingSeed>,
@@ -62,11 +62,11 @@ pub struct RecordRequest {
 /// A recorded command that was sealed.
 #[derive(Debug)]
 pub struct SealedCommand {
-    /// The run's id.
+    /// The id that was given or derived; also the name of the bundle's folder.
     pub run_id: RunId,
     /// Where the bundle is.
     pub path: PathBuf,
-    /// The output's hash.
+    /// `outputs_hash` of RUN_META.json: what a replay has to reproduce.
     pub outputs_hash: String,
     /// Where the seed is kept that was made for it.
     pub seed: Option<PathBuf>,

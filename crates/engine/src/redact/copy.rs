@@ -22,7 +22,7 @@ use runseal_trust::sd_jwt::{Disclosure, Withholding, encode_sd_jwt};
 
 use super::hunt::{gives_away, hunt};
 use super::original::{Content, Original, safe};
-use super::select::{Drop, Places, select};
+use super::select::{Drop, Places, find_visible_names, select};
 use crate::directory::{DirectorySource, RootLink};
 use crate::staging::{Place, Rights, Staging};
 
@@ -34,6 +34,9 @@ pub struct RedactionPlan {
     pub withheld: Vec<Withheld>,
     /// Rules of the format that can then no longer be checked.
     pub unchecked: Vec<&'static str>,
+    /// Names of files and members in which a regular expression that was given is found, and which the
+    /// copy shows: names are not withheld.
+    pub visible_names: BTreeSet<String>,
 }
 
 /// Finds what must be withheld: what was asked for, and every digest of it.
@@ -44,6 +47,7 @@ pub fn plan_redaction(original: &Original, drops: &[Drop]) -> Result<RedactionPl
     let mut places = select(original, drops)?;
     hunt(original, &mut places)?;
     Ok(RedactionPlan {
+        visible_names: find_visible_names(original, drops, &places)?,
         unchecked: original.format.unchecked(&places.all()),
         withheld: places.to_withheld(original),
         places,
@@ -224,7 +228,7 @@ impl RedactionPlan {
         }
         let claims = Value::object([
             ("path", path.to_owned()),
-            ("redaction_root", original.root().to_string()),
+            ("redaction_root", original.root()?.to_string()),
         ]);
         let salts = DocumentSalts {
             original,

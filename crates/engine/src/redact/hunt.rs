@@ -123,7 +123,7 @@ impl Digits {
     }
 }
 
-/// Finds them.
+/// Finds every run of digits in `text` that could be a digest.
 pub(super) fn digits_in(text: &[u8]) -> Digits {
     let mut digits = Digits::default();
     let hex_runs = text.split(|byte| !byte.is_ascii_hexdigit());

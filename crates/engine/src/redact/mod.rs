@@ -10,8 +10,8 @@ mod profile;
 mod sealing;
 mod select;
 
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use runseal_core::source::SourceError;
 use thiserror::Error;
@@ -67,18 +67,21 @@ pub enum RedactError {
     /// A pattern that is none.
     #[error("`{pattern}` is no pattern: {fault}")]
     Pattern {
-        /// What was given.
+        /// The pattern as it was given.
         pattern: String,
         /// What is wrong with it.
         fault: String,
     },
+    /// A copy that would lie in what it is a copy of.
+    #[error("`{}` lies inside the bundle, which it would break", .0.display())]
+    Inside(PathBuf),
     /// A place that every copy shows.
-    #[error("`{place}` must stay: it {why}")]
+    #[error("`{place}` must stay: it {conflict}")]
     Stays {
-        /// Which.
+        /// The place, as people name it.
         place: String,
         /// Why it would have had to go.
-        why: String,
+        conflict: String,
     },
     /// The values to disclose are none.
     #[error("the disclosure cannot be used: {0}")]
@@ -101,9 +104,35 @@ pub enum RedactError {
     /// A file could not be copied.
     #[error("`{path}` could not be copied")]
     Copy {
-        /// Which.
+        /// Its path in the bundle.
         path: String,
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// Refuses a place for a copy that lies in the bundle itself: whatever is added there breaks the seal.
+///
+/// # Errors
+/// When it does, or the bundle cannot be found.
+pub fn check_outside(bundle: &Path, out: &Path) -> Result<(), RedactError> {
+    let found = |path: &Path| {
+        fs::canonicalize(path).map_err(|source| SourceError::Io {
+            path: path.display().to_string(),
+            source,
+        })
+    };
+    let bundle = found(bundle)?;
+    // Folders on the way that do not exist yet cannot be links.
+    let above = out.ancestors().skip(1).map(|above| match above {
+        above if above.as_os_str().is_empty() => Path::new("."),
+        above => above,
+    });
+    let Some(folder) = above.into_iter().find(|above| above.exists()) else {
+        return Ok(());
+    };
+    match found(folder)?.starts_with(&bundle) {
+        true => Err(RedactError::Inside(out.to_owned())),
+        false => Ok(()),
+    }
 }

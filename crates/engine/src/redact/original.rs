@@ -35,7 +35,7 @@ pub(super) struct OriginalFile {
 /// What was kept of a file.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// Its value.
+    /// The value of a JSON document.
     Document(Value),
     /// What could be digests in its bytes.
     Bytes(Digits),
@@ -154,8 +154,9 @@ impl Original {
     }
 
     /// The root of the commitment.
-    pub fn root(&self) -> Digest {
-        self.redaction.root()
+    pub(super) fn root(&self) -> Result<Digest, RedactError> {
+        let root = self.redaction.root();
+        root.map_err(|error| RedactError::Commitment(error.to_string()))
     }
 
     /// What copies call a file of the bundle.

@@ -13,7 +13,7 @@ pub struct ProfileError(pub String);
 /// A profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// What is withheld.
+    /// What is withheld, in the order of the file.
     pub drops: Vec<Drop>,
 }
 

@@ -29,7 +29,7 @@ const LONGEST_LINES: u64 = 16 << 20;
 /// The seed that a bundle is sealed with.
 #[derive(Debug, Clone)]
 pub struct SealingSeed {
-    /// The seed.
+    /// The seed that every salt comes from.
     pub seed: Seed,
     /// Whether it was made for this bundle, and is to be kept beside it.
     pub is_new: bool,
@@ -137,7 +137,7 @@ pub struct Committing<'a> {
 }
 
 impl<'a> Committing<'a> {
-    /// Nothing yet.
+    /// Begins a commitment that covers nothing yet.
     pub fn begin(format: &'static Redactable, seed: &'a Seed) -> Self {
         Self {
             format,
@@ -253,7 +253,10 @@ impl<'a> Committing<'a> {
         self.add_document(path, FileKind::Json, document.clone())?;
         let steps = self.format.member().map_or(&[][..], |(_, steps)| steps);
         let (redaction, salt) = self.end();
-        let member = Redactable::member_value(redaction.to_value(), salt);
+        let redaction = redaction
+            .to_value()
+            .map_err(|error| RedactError::NoCommitment(error.to_string()))?;
+        let member = Redactable::member_value(redaction, salt);
         put_at(document, steps, member);
         Ok(())
     }

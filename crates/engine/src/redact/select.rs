@@ -1,6 +1,6 @@
 //! Which places are to be withheld: paths, pointers, patterns, regular expressions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use regex::bytes::Regex;
@@ -29,7 +29,7 @@ pub enum DropKind {
 /// What to withhold, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drop {
-    /// What.
+    /// The places, named or found by a pattern.
     pub kind: DropKind,
     /// Why, as people will read it.
     pub reason: String,
@@ -98,7 +98,7 @@ impl Places {
         if let Some(place) = format.conflict(path, pointer) {
             return Err(RedactError::Stays {
                 place,
-                why: format!("would go because of: {reason}"),
+                conflict: format!("would go because of: {reason}"),
             });
         }
         let places = self.0.entry(path.to_owned()).or_default();
@@ -238,16 +238,60 @@ pub(super) fn find_chunks(chunked: &ChunkedFile, range: &str) -> Vec<String> {
     at.map(|at| chunk_place(at, chunked.size)).collect()
 }
 
+fn parse_pattern(text: &str) -> Result<Regex, RedactError> {
+    Regex::new(text).map_err(|error| {
+        // The lines before the last draw the pattern once more.
+        let fault = error.to_string();
+        let fault = fault.lines().last().unwrap_or_default();
+        RedactError::Pattern {
+            pattern: text.to_owned(),
+            fault: fault.trim_start_matches("error: ").to_owned(),
+        }
+    })
+}
+
+/// Names of files and members that a regular expression of `drops` finds and that every copy shows:
+/// only values are withheld.
+pub(super) fn find_visible_names(
+    original: &Original,
+    drops: &[Drop],
+    places: &Places,
+) -> Result<BTreeSet<String>, RedactError> {
+    let mut names = BTreeSet::new();
+    for drop in drops {
+        let DropKind::Match(text) = &drop.kind else {
+            continue;
+        };
+        let pattern = parse_pattern(text)?;
+        for path in original.files.keys() {
+            let name = original.name_in_copies(path);
+            if pattern.is_match(name.as_bytes()) {
+                names.insert(name.to_owned());
+            }
+            let Some(document) = original.documents.get(path) else {
+                continue;
+            };
+            walk(document, "", &mut |pointer, _| {
+                let Some((above, step)) = pointer.rsplit_once('/') else {
+                    return;
+                };
+                let member = step.replace("~1", "/").replace("~0", "~");
+                if pattern.is_match(member.as_bytes()) && !places.covers(path, Some(above)) {
+                    names.insert(format!("{name}#{pointer}"));
+                }
+            });
+        }
+    }
+    Ok(names)
+}
+
 fn select_match(
     original: &Original,
     text: &str,
     reason: &str,
     places: &mut Places,
 ) -> Result<(), RedactError> {
-    let pattern = Regex::new(text).map_err(|error| RedactError::Pattern {
-        pattern: text.to_owned(),
-        fault: error.to_string(),
-    })?;
+    let pattern = parse_pattern(text)?;
     let mut is_found = false;
     for (path, file) in &original.files {
         let mut found = Vec::new();
@@ -294,7 +338,7 @@ fn match_chunks(
     let mut file = original.source.open(&safe(path)?)?;
     let mut window = Vec::new();
     let mut start = 0u64;
-    let mut hit = std::collections::BTreeSet::new();
+    let mut hit = BTreeSet::new();
     loop {
         let room = (WINDOW - window.len()) as u64;
         let count = (&mut file).take(room).read_to_end(&mut window);

@@ -30,7 +30,7 @@ impl Engine {
         &self.folder
     }
 
-    /// Its files.
+    /// The engine's folder, opened once; its files are read through this handle.
     pub fn source(&self) -> &DirectorySource {
         &self.source
     }

@@ -47,7 +47,7 @@ pub enum DeclareError {
     /// A name that no path of a bundle can have.
     #[error("`{name}` cannot be a path in a bundle: {fault}")]
     Name {
-        /// The name.
+        /// The name as it was given.
         name: String,
         /// What is wrong with it.
         fault: String,
@@ -85,7 +85,7 @@ pub struct SealDeclared<'a> {
     pub out: &'a Path,
     /// The run's id, where it was given.
     pub run_id: Option<RunId>,
-    /// Now.
+    /// The time that the bundle states for sealing.
     pub now: Moment,
     /// The seed of a bundle of which parts may be withheld later.
     pub redactable: Option<SealingSeed>,

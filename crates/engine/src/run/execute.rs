@@ -36,7 +36,7 @@ pub struct Given<'a> {
     pub upstream: Option<&'a Path>,
     /// RUN_PARAMETERS.json.
     pub parameters: Option<&'a Path>,
-    /// Ends it early.
+    /// Stops the engine when it is cancelled.
     pub cancel: Option<&'a CancelToken>,
     /// Hears of the files that it reads.
     pub on_file: Option<OnFile>,
@@ -70,13 +70,13 @@ pub enum ExecuteError {
 /// What a run gave.
 #[derive(Debug)]
 pub struct Ran {
-    /// What it printed.
+    /// Standard output, captured whole.
     pub stdout: Vec<u8>,
     /// The paths of its artifacts, below the artifacts folder.
     pub artifacts: Vec<SafePath>,
     /// What it was seen to do.
     pub observation: Option<Observation>,
-    /// Its environment.
+    /// The whole environment that the engine was given.
     pub environment: BTreeMap<String, String>,
     /// Where its program was started from.
     pub program: Option<PathBuf>,
@@ -86,7 +86,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// The artifacts folder.
+    /// Opens the artifacts folder; valid until this value is dropped.
     pub fn source(&self) -> Result<DirectorySource, SourceError> {
         DirectorySource::open(&self.work.artifacts(), RootLink::Refuse)
     }

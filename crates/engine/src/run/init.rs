@@ -24,7 +24,7 @@ pub enum Language {
     Shell,
     /// Rust, built by `rustc` when the engine is made.
     Rust,
-    /// Node.
+    /// JavaScript, run by Node.js.
     Node,
 }
 

@@ -45,7 +45,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict's name.
+    /// The verdict as JSON and terminals show it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reproduced => "REPRODUCED",
@@ -58,13 +58,13 @@ impl Verdict {
 /// One place where a run gave something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// The file.
+    /// The file, by its path in the bundle.
     pub path: String,
     /// The place in it, as a JSON Pointer, where it is a document.
     pub pointer: Option<String>,
-    /// What was sealed.
+    /// The sealed value, or its digest, for people.
     pub sealed: String,
-    /// What came now.
+    /// The value that this run gave, in the same form.
     pub now: String,
     /// Where the two differ, for people, where that can be told.
     pub difference: Option<String>,
@@ -84,7 +84,7 @@ pub struct Comparison {
 pub struct Replay {
     /// Why each replay rule does not hold; nothing where it does.
     pub rules: [Vec<String>; 6],
-    /// One a run.
+    /// One comparison for each time the engine was run.
     pub runs: Vec<Comparison>,
     /// The sealed outputs_hash.
     pub outputs_hash: String,
@@ -171,7 +171,7 @@ impl Replay {
         text
     }
 
-    /// How it ended.
+    /// The verdict: a rule that does not hold comes before any comparison.
     pub fn verdict(&self) -> Verdict {
         if let Some(at) = self.rules.iter().position(|faults| !faults.is_empty()) {
             return Verdict::NotReplayable { rule: at + 1 };
@@ -184,16 +184,16 @@ impl Replay {
     }
 }
 
-/// How to replay.
+/// How a replay is run.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayOptions<'a> {
-    /// How often.
+    /// How many times the engine is run; each run is compared with the sealed one.
     pub times: u32,
     /// What the engine may use.
     pub policy: &'a Limits,
     /// Whether other interpreters and libraries than those of the run are refused.
     pub same_environment: bool,
-    /// Ends it early.
+    /// Stops the running engine when it is cancelled.
     pub cancel: Option<&'a CancelToken>,
 }
 

@@ -45,7 +45,7 @@ const ORCHESTRATOR: &str = concat!("runseal ", env!("CARGO_PKG_VERSION"));
 /// What to seal, and where.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The engine.
+    /// The engine that ran, already checked.
     pub engine: &'a Engine,
     /// The input, as it was given.
     pub input: Value,
@@ -68,11 +68,11 @@ pub struct Request<'a> {
 /// A bundle that was sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
-    /// The run's id.
+    /// The id that was given or derived; also the name of the bundle's folder.
     pub run_id: RunId,
     /// Where the bundle is.
     pub path: PathBuf,
-    /// The output's hash.
+    /// `outputs_hash` of RUN_META.json: what a replay has to reproduce.
     pub outputs_hash: String,
     /// Where the seed is kept that was made for it.
     pub seed: Option<PathBuf>,

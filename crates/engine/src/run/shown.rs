@@ -25,7 +25,7 @@ const OPEN: OFlags = OFlags::RDONLY
 /// A folder that the user whom engines run as can read.
 #[derive(Debug)]
 pub enum ShownFolder {
-    /// As it is.
+    /// The folder itself: everybody may read all of it.
     Itself(PathBuf),
     /// A copy, taken away with this.
     Copy(tempfile::TempDir),
@@ -47,7 +47,7 @@ impl ShownFolder {
         Ok(Self::Copy(copy))
     }
 
-    /// Where it is.
+    /// Where engines find it; valid until this value is dropped.
     pub fn path(&self) -> PathBuf {
         match self {
             Self::Itself(path) => path.clone(),

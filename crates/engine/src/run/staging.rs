@@ -47,9 +47,9 @@ pub enum RunFilesError {
     Changed {
         /// Its path where it was read.
         path: String,
-        /// What was verified.
+        /// The digest that the file had when it was verified.
         expected: Digest,
-        /// What was read.
+        /// The digest of the bytes that were copied.
         actual: Digest,
     },
     /// A value that JCS has no form for.
@@ -251,7 +251,7 @@ impl RunFiles {
             })?;
         }
         let (redaction, salt) = committing.end();
-        self.put_json(REDACTION, &redaction.to_value())?;
+        self.put_json(REDACTION, &redaction.to_value()?)?;
         self.put_json(REDACTION_SALT, &Value::object([("salt", salt)]))
     }
 

@@ -24,7 +24,7 @@ const LARGEST_CANONICAL: u64 = 16 << 20;
 /// A file of a user's, with the digest and number of its very bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// The digest.
+    /// SHA-256 of the bytes as they were read.
     pub sha256: Digest,
     /// How many there are.
     pub bytes: u64,

@@ -236,9 +236,9 @@ pub(crate) struct Unsaid {
     pub(crate) places: BTreeSet<String>,
     /// Whether files may be among them that are not named.
     pub(crate) has_unnamed: bool,
-    /// How it ended.
+    /// Whether nothing can be said of how it ended.
     pub(crate) ending: bool,
-    /// What it deleted.
+    /// Whether nothing can be said of what it deleted.
     pub(crate) deleted: bool,
     /// Which empty folders it left.
     pub(crate) folders: bool,

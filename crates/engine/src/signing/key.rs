@@ -20,7 +20,7 @@ pub enum KeyFileError {
     /// It is no key, or another one than can be used.
     #[error("{error}")]
     Key {
-        /// The file.
+        /// The path of the key, as it was given.
         path: PathBuf,
         /// What is wrong with it.
         error: KeyError,

@@ -32,7 +32,7 @@ pub struct Table {
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Nothing.
+    /// The column is NULL.
     Null,
     /// A number.
     Integer(i64),

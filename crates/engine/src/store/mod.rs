@@ -65,7 +65,7 @@ pub enum StoreError {
     /// The folder for it could not be made.
     #[error("cannot make the folder `{path}`")]
     Folder {
-        /// The folder.
+        /// The folder in which the store was to be made.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -73,7 +73,7 @@ pub enum StoreError {
     /// The file is SQLite, but holds something else.
     #[error("`{path}` is no job store: it has no table `{table}`")]
     Foreign {
-        /// The file.
+        /// The path of the store's file.
         path: PathBuf,
         /// The first table missing.
         table: &'static str,
@@ -89,7 +89,7 @@ pub enum StoreError {
     /// A step id of the plan is taken by another job.
     #[error("step id `{step_id}` already belongs to job `{job_id}`")]
     StepTaken {
-        /// The id.
+        /// The step's id, which is taken.
         step_id: StepId,
         /// The job that has it.
         job_id: JobId,
@@ -98,12 +98,12 @@ pub enum StoreError {
     #[error("the store to copy to is not empty: it has rows in `{0}`")]
     NotEmpty(&'static str),
     /// A text that the store has no place for.
-    #[error("{what} cannot be stored: {why}")]
+    #[error("{what} cannot be stored: {reason}")]
     Unstorable {
-        /// What it is.
+        /// What was to be stored, as a phrase.
         what: String,
-        /// Why not.
-        why: &'static str,
+        /// What about it the store cannot take.
+        reason: &'static str,
     },
     /// A step of a plan cannot be read.
     #[error(transparent)]
@@ -119,7 +119,7 @@ pub enum StoreError {
     Server {
         /// Its address, without a password.
         place: String,
-        /// What it means.
+        /// What kind of trouble it is, by which exit codes and hints are chosen.
         fault: ServerFault,
         /// The same in words.
         problem: &'static str,

@@ -104,7 +104,7 @@ impl NewTask {
 /// What became of tasks that were to be queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PostedTasks {
-    /// Not known before.
+    /// How many of them were not known before.
     pub queued: u64,
     /// Ended before, and queued again.
     pub again: u64,
@@ -121,7 +121,7 @@ pub struct ClaimedTask {
     pub kind: TaskKind,
     /// How, as canonical JSON.
     pub options: String,
-    /// Where.
+    /// The location as it was queued: a path or an address.
     pub location: String,
     /// The token of this lease.
     pub fencing_token: i64,
@@ -155,7 +155,7 @@ pub enum TaskEnd {
     Result(TaskResult),
     /// Not on this machine: another may try, as long as it was not tried too often.
     GivenBack {
-        /// Why not.
+        /// What hindered it, for people.
         reason: String,
     },
 }
@@ -182,11 +182,11 @@ pub struct TaskRecord {
     pub task_id: TaskId,
     /// What to do.
     pub kind: TaskKind,
-    /// How.
+    /// The options of the task, as canonical JSON.
     pub options: String,
-    /// Where.
+    /// The location as it was queued: a path or an address.
     pub location: String,
-    /// Where it is.
+    /// Whether it waits, is held, is done or was given up.
     pub state: TaskState,
     /// Who works on it or ended it.
     pub worker_id: Option<String>,
@@ -201,7 +201,7 @@ pub struct TaskRecord {
 /// What a worker has in hand and has done lately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerLoad {
-    /// Tasks it holds.
+    /// How many tasks it holds a lease on.
     pub leased: u64,
     /// Tasks it ended within the time that was asked about.
     pub ended: u64,
@@ -210,7 +210,7 @@ pub struct WorkerLoad {
 /// The queue at a glance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueStatus {
-    /// Tasks by state.
+    /// How many tasks are in each state.
     pub states: BTreeMap<&'static str, u64>,
     /// Results of tasks that are done, by outcome.
     pub outcomes: BTreeMap<String, u64>,

@@ -31,7 +31,7 @@ pub struct NewJob<'a> {
 pub struct JobLimits {
     /// Bytes of all slices together.
     pub max_bytes: Option<i64>,
-    /// Reads of symbols.
+    /// How many symbols it may read.
     pub max_symbols: Option<i64>,
 }
 
@@ -119,7 +119,7 @@ pub struct JobRecord {
 pub struct StepRecord {
     /// Its id.
     pub step_id: StepId,
-    /// Its place.
+    /// Its place in the plan, from 0.
     pub ordinal: i64,
     /// PENDING, LEASED or COMMITTED, as stored.
     pub status: String,
@@ -153,7 +153,7 @@ pub struct ClaimedStep {
 /// What came of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was read.
+    /// The slice was read and hashed.
     Success {
         /// SHA-256 of the slice's text, in hex.
         content_hash: String,
@@ -226,7 +226,7 @@ pub struct IndexedFile {
 /// How many steps of a job are in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounts {
-    /// Not yet claimed.
+    /// Steps that nobody has claimed yet.
     pub pending: u64,
     /// Claimed by a worker.
     pub leased: u64,

@@ -5,18 +5,18 @@ use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_do
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    /// Wants an answer.
+    /// A request: the other side has to answer it.
     Request {
         /// The id, as canonical text.
         id: String,
-        /// The method.
+        /// The JSON-RPC method.
         method: String,
         /// The token under which progress is told.
         token: Option<String>,
     },
-    /// Wants none.
+    /// A notification: nobody answers it.
     Notification {
-        /// The method.
+        /// The JSON-RPC method.
         method: String,
         /// The token of the request that this is the progress of.
         token: Option<String>,
@@ -31,7 +31,7 @@ pub(super) enum Message {
 }
 
 impl Message {
-    /// Reads a line.
+    /// Classifies a line, and gives the value that it holds where it is JSON.
     pub(super) fn parse(line: &[u8]) -> (Self, Option<Value>) {
         let Ok(document) = parse_document(line.trim_ascii(), &ReadOptions::TEXT) else {
             return (Self::Other, None);

@@ -142,7 +142,7 @@ async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
         }
         answered
     });
-    let told = tokio::spawn(async {
+    let interrupted = tokio::spawn(async {
         use tokio::signal::unix::{SignalKind, signal};
         let (Ok(mut one), Ok(mut other)) = (
             signal(SignalKind::interrupt()),
@@ -160,8 +160,11 @@ async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
     let mut answered = None;
     tokio::select! {
         _ = upward => {}
-        ended = &mut downward => answered = ended.ok(),
-        _ = told => {}
+        ended = &mut downward => {
+            answered = ended.ok();
+            conversation.note_failure(&mut child).await;
+        }
+        _ = interrupted => {}
     }
     abort.abort();
     if answered.is_none() {
@@ -197,6 +200,17 @@ impl Conversation {
         self.attribution
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes how a server ended that left while its client was still there, unless it went well.
+    async fn note_failure(&self, child: &mut Child) {
+        let ended = tokio::time::timeout(PATIENCE, child.wait()).await;
+        if let Ok(Ok(status)) = ended
+            && !status.success()
+        {
+            let gap = format!("the server left before its client did: {status}");
+            let _ = self.notes.send(Note::Gap(gap)).await;
+        }
     }
 
     async fn note_client(&self, line: &[u8]) {

@@ -63,7 +63,8 @@ pub fn replay(
     let mut pointers = recording.volatile.pointers().to_vec();
     pointers.extend_from_slice(options.volatile.pointers());
     let volatile = Volatile::parse(&pointers).unwrap_or_default();
-    let mut library = Library::new(recording, volatile, options.strict_order, None);
+    let mut library = Library::new(recording, volatile, options.strict_order, None)
+        .map_err(NetError::no_form(&options.recording))?;
     let system = |error: std::io::Error| NetError::System(error.to_string());
     let mut line = Vec::new();
     loop {
@@ -112,15 +113,15 @@ fn answers(library: &mut Library, redactor: &Redactor, line: &[u8]) -> Vec<Vec<u
         Selection::Recorded(recorded) => lines(&recorded, value.as_ref()),
         Selection::Live => Vec::new(),
         Selection::Missed(miss) => {
-            let told = redactor.redact_text(&miss.message()).into_owned();
+            let explanation = redactor.redact_text(&miss.message()).into_owned();
             match &message {
                 Message::Request { .. } => {
-                    library.remember_miss(told.clone());
-                    vec![error_line(value.as_ref(), &told)]
+                    library.remember_miss(explanation.clone());
+                    vec![error_line(value.as_ref(), &explanation)]
                 }
                 Message::Answer { .. } => {
                     // What the client replies may differ; the server's side goes on as recorded.
-                    library.remember_miss(told);
+                    library.remember_miss(explanation);
                     let id = value.as_ref().and_then(|value| value.get("id"));
                     let recorded = id.and_then(|id| library.take_answer(id));
                     recorded.map_or_else(Vec::new, |recorded| lines(&recorded, value.as_ref()))
@@ -133,7 +134,7 @@ fn answers(library: &mut Library, redactor: &Redactor, line: &[u8]) -> Vec<Vec<u
                     Vec::new()
                 }
                 Message::Notification { .. } | Message::Other => {
-                    library.remember_miss(told);
+                    library.remember_miss(explanation);
                     Vec::new()
                 }
             }

@@ -6,6 +6,7 @@
 
 mod allowed;
 mod answer;
+mod breaking;
 mod forward;
 mod headers;
 mod keys;
@@ -70,7 +71,7 @@ pub enum Mode {
 /// How a proxy is to work.
 #[derive(Debug, Clone)]
 pub struct ProxyOptions {
-    /// Record or replay.
+    /// Whether exchanges are recorded or answered from a recording.
     pub mode: Mode,
     /// What is recorded: an API, or MCP over HTTP.
     pub adapter: Adapter,
@@ -288,12 +289,9 @@ fn open_library(options: &ProxyOptions) -> Result<Option<Library>, NetError> {
     let mut pointers = recording.volatile.pointers().to_vec();
     pointers.extend_from_slice(options.volatile.pointers());
     let volatile = Volatile::parse(&pointers).unwrap_or_default();
-    Ok(Some(Library::new(
-        recording,
-        volatile,
-        strict_order,
-        fork_at,
-    )))
+    let library = Library::new(recording, volatile, strict_order, fork_at)
+        .map_err(NetError::no_form(path))?;
+    Ok(Some(library))
 }
 
 /// Finishes what a killed program left of `recording`; none where there is nothing of the kind. A

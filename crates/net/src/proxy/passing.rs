@@ -8,17 +8,15 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming};
 use tokio::sync::{oneshot, watch};
 
-use super::server::{Active, broken_off};
+use super::breaking::Break;
+use super::server::Active;
 use crate::recording::{End, Note, Notes};
-
-/// How long an answer that breaks off holds its end back, so that what came before is sent.
-pub(super) const BEFORE_BREAK: Duration = Duration::from_millis(20);
 
 /// Milliseconds since `begun`.
 pub(super) fn milliseconds(begun: Instant) -> Option<u64> {
@@ -53,8 +51,8 @@ impl Answer {
             latency_ms: milliseconds(self.begun),
             written: Some(written),
         };
-        let is_told = self.notes.as_ref().is_some_and(|notes| notes.tell(note));
-        is_told.then_some(is_written)
+        let is_noted = self.notes.as_ref().is_some_and(|notes| notes.tell(note));
+        is_noted.then_some(is_written)
     }
 
     /// Notes that there is no body, and waits until that is written; whether it was.
@@ -85,9 +83,9 @@ enum Step {
     /// The next piece is waited for.
     Reading,
     /// The recorder has too much to do; the piece waits with its note.
-    Telling {
+    Noting {
         piece: Bytes,
-        told: Pin<Box<dyn Future<Output = bool> + Send>>,
+        noted: Pin<Box<dyn Future<Output = bool> + Send>>,
     },
     /// The end is being written; the last piece, where there is one, waits for that.
     Ending {
@@ -96,7 +94,7 @@ enum Step {
         breaks: bool,
     },
     /// The connection breaks off, a moment after what came before.
-    Breaking(Pin<Box<tokio::time::Sleep>>),
+    Breaking(Break),
     Over,
 }
 
@@ -134,8 +132,8 @@ impl Passing {
             }
             Err(note) => {
                 let notes = notes.clone();
-                let told = Box::pin(async move { notes.send(note).await });
-                self.step = Step::Telling { piece, told };
+                let noted = Box::pin(async move { notes.send(note).await });
+                self.step = Step::Noting { piece, noted };
                 None
             }
         }
@@ -170,7 +168,7 @@ impl Passing {
 }
 
 fn breaking() -> Step {
-    Step::Breaking(Box::pin(tokio::time::sleep(BEFORE_BREAK)))
+    Step::Breaking(Break::begin())
 }
 
 impl Body for Passing {
@@ -208,10 +206,10 @@ impl Body for Passing {
                         }
                     }
                 }
-                Step::Telling { piece, told } => {
-                    let is_told = std::task::ready!(told.as_mut().poll(context));
+                Step::Noting { piece, noted } => {
+                    let is_noted = std::task::ready!(noted.as_mut().poll(context));
                     let piece = std::mem::take(piece);
-                    if is_told {
+                    if is_noted {
                         this.pass(piece)
                     } else {
                         this.end(End::BrokenOff, None);
@@ -231,11 +229,10 @@ impl Body for Passing {
                     };
                     last.filter(|_| is_written)
                 }
-                Step::Breaking(wait) => {
-                    std::task::ready!(wait.as_mut().poll(context));
+                Step::Breaking(end) => {
+                    let error = std::task::ready!(end.poll(context));
                     this.step = Step::Over;
-                    // Tells the client as plainly as it was told here.
-                    return Poll::Ready(Some(Err(broken_off())));
+                    return Poll::Ready(Some(Err(error)));
                 }
                 Step::Over => return Poll::Ready(None),
             };

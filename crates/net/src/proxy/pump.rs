@@ -1,9 +1,8 @@
 //! Answering from a recording, piece by piece.
 
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,8 +12,8 @@ use hyper::{Response, StatusCode};
 use tokio::sync::{mpsc, watch};
 
 use super::answer::AnswerBody;
-use super::passing::BEFORE_BREAK;
-use super::server::{Active, Received, Shared, broken_off};
+use super::breaking::Break;
+use super::server::{Active, Received, Shared};
 use super::{headers, rpc};
 use crate::recording::{Adapter, End, Recorded};
 
@@ -23,20 +22,17 @@ const PIECES: usize = 8;
 /// How long a piece of a recording waits for the request that came before it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The client's side of a pump. An error closes the connection at once, with what was not sent yet;
-/// so it waits a moment, in which the connection sends what it has.
-struct Pieces {
-    receiver: mpsc::Receiver<io::Result<Bytes>>,
-    broken: Option<(io::Error, Pin<Box<tokio::time::Sleep>>)>,
+/// What a pump hands to the client's side.
+enum Pumped {
+    Piece(Bytes),
+    /// The recorded answer broke off here.
+    BrokenOff,
 }
 
-impl Pieces {
-    fn new(receiver: mpsc::Receiver<io::Result<Bytes>>) -> Self {
-        Self {
-            receiver,
-            broken: None,
-        }
-    }
+/// The client's side of a pump.
+struct Pieces {
+    receiver: mpsc::Receiver<Pumped>,
+    end: Option<Break>,
 }
 
 impl Body for Pieces {
@@ -47,22 +43,21 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        if self.broken.is_none() {
-            match self.receiver.poll_recv(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Ready(Some(Ok(piece))) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
-                Poll::Ready(Some(Err(error))) => {
-                    self.broken = Some((error, Box::pin(tokio::time::sleep(BEFORE_BREAK))));
-                }
+        let mut end = match self.end.take() {
+            Some(end) => end,
+            None => match ready!(self.receiver.poll_recv(context)) {
+                None => return Poll::Ready(None),
+                Some(Pumped::Piece(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                Some(Pumped::BrokenOff) => Break::begin(),
+            },
+        };
+        match end.poll(context) {
+            Poll::Ready(error) => Poll::Ready(Some(Err(error))),
+            Poll::Pending => {
+                self.end = Some(end);
+                Poll::Pending
             }
         }
-        if let Some((_, wait)) = &mut self.broken
-            && wait.as_mut().poll(context).is_pending()
-        {
-            return Poll::Pending;
-        }
-        Poll::Ready(self.broken.take().map(|(error, _)| Err(error)))
     }
 }
 
@@ -110,7 +105,7 @@ pub(super) fn replay(
             if let (Some(started), Some(after)) = (waits.clone(), after.get(at)) {
                 wait_for(started, *after).await;
             }
-            if sender.send(Ok(chunk)).await.is_err() {
+            if sender.send(Pumped::Piece(chunk)).await.is_err() {
                 return;
             }
         }
@@ -119,11 +114,15 @@ pub(super) fn replay(
             // A client that stays longer than the recorded one did sees nothing more.
             End::ClientGone if is_mcp => sender.closed().await,
             _ => {
-                let _ = sender.send(Err(broken_off())).await;
+                let _ = sender.send(Pumped::BrokenOff).await;
             }
         }
     });
-    *response.body_mut() = Pieces::new(receiver).boxed_unsync();
+    let pieces = Pieces {
+        receiver,
+        end: None,
+    };
+    *response.body_mut() = pieces.boxed_unsync();
     response
 }
 

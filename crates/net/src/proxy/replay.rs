@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use runseal_core::canon::Value;
+use runseal_core::canon::{NoCanonicalForm, Value};
 use runseal_core::digest::ContentHash;
 
-use crate::matching::{Asked, Difference, Volatile, compute_key, first_difference, likeness};
+use crate::matching::{
+    Asked, Difference, Volatile, compute_key, first_difference, likeness, name_request,
+};
 use crate::recording::{Recorded, Recording};
 
 /// Misses that are remembered in full.
@@ -52,7 +54,7 @@ impl Miss {
 /// Who answers a request.
 #[derive(Debug)]
 pub(crate) enum Selection {
-    /// The recording.
+    /// This interaction of the recording, which is used up by it.
     Recorded(Arc<Recorded>),
     /// The upstream: the recording was forked before this request.
     Live,
@@ -89,14 +91,14 @@ impl Library {
         volatile: Volatile,
         strict_order: bool,
         fork_at: Option<usize>,
-    ) -> Self {
+    ) -> Result<Self, NoCanonicalForm> {
         let mut entries = Vec::new();
         let mut by_key: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
         let most = fork_at.unwrap_or(usize::MAX);
         let taken = std::mem::take(&mut recording.interactions);
         for (at, recorded) in taken.into_iter().take(most).enumerate() {
             let form = recorded.asked.form(&volatile);
-            let key = compute_key(&form);
+            let key = compute_key(&form)?;
             by_key.entry(key.to_string()).or_default().push_back(at);
             entries.push(Entry {
                 recorded: Arc::new(recorded),
@@ -105,7 +107,7 @@ impl Library {
                 is_used: false,
             });
         }
-        Self {
+        Ok(Self {
             recording,
             volatile,
             entries,
@@ -115,7 +117,7 @@ impl Library {
             replayed: 0,
             misses: Vec::new(),
             missed: 0,
-        }
+        })
     }
 
     /// How many interactions answer.
@@ -141,18 +143,19 @@ impl Library {
         }
     }
 
-    /// Who answers.
+    /// Decides who answers, and counts the interaction as used or missed.
     pub(crate) fn select(&mut self, asked: &Asked) -> Selection {
         if self.is_fork && self.replayed >= self.entries.len() {
             return Selection::Live;
         }
         let form = asked.form(&self.volatile);
-        let key = compute_key(&form);
+        // What has no canonical form is nothing that was recorded.
+        let key = compute_key(&form).ok();
         let found = if self.strict_order {
             let next = self.entries.iter().position(|entry| !entry.is_used);
-            next.filter(|at| self.entries.get(*at).is_some_and(|entry| entry.key == key))
+            next.filter(|at| self.entries.get(*at).map(|entry| entry.key) == key)
         } else {
-            let queue = self.by_key.get_mut(&key.to_string());
+            let queue = key.and_then(|key| self.by_key.get_mut(&key.to_string()));
             queue.and_then(VecDeque::pop_front)
         };
         match found.and_then(|at| self.entries.get_mut(at)) {
@@ -177,8 +180,8 @@ impl Library {
         Some(Arc::clone(&entry.recorded))
     }
 
-    fn explain(&self, asked: &Asked, form: &Value, key: ContentHash) -> Miss {
-        let was_recorded = self.entries.iter().any(|entry| entry.key == key);
+    fn explain(&self, asked: &Asked, form: &Value, key: Option<ContentHash>) -> Miss {
+        let was_recorded = self.entries.iter().any(|entry| Some(entry.key) == key);
         let reason = match (was_recorded, self.strict_order) {
             (true, true) => "was recorded, but not as the next request",
             (true, false) => "was asked more often than recorded",
@@ -203,7 +206,7 @@ impl Library {
             .and_then(|at| self.entries.get(at))
             .and_then(|entry| first_difference(&entry.form, form));
         Miss {
-            what: format!("{} {}", asked.method, asked.path),
+            what: name_request(&asked.method, &asked.path),
             reason,
             nearest,
             difference,

@@ -14,9 +14,9 @@ use crate::recording::Recorded;
 /// Ids that are to be replaced: a value of the recording and the value of now.
 #[derive(Debug, Default)]
 pub(crate) struct Renaming {
-    /// Of the request.
+    /// The `id` of the request.
     pub(crate) id: Option<(Value, Value)>,
-    /// Of its progress.
+    /// Its progress token.
     pub(crate) token: Option<(Value, Value)>,
 }
 

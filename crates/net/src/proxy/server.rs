@@ -1,7 +1,6 @@
 //! Taking requests: one task a connection, answered from the recording or by the upstream.
 
 use std::convert::Infallible;
-use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -115,7 +114,7 @@ impl Shared {
         }
     }
 
-    /// What is recorded.
+    /// The API that the recording is of.
     pub(super) fn adapter(&self) -> Adapter {
         self.options.adapter
     }
@@ -303,13 +302,5 @@ fn tell_miss(shared: &Shared, library: &Mutex<Library>, miss: &Miss) -> Response
         "RECORDING_MISS",
         &message,
         &more,
-    )
-}
-
-/// An error that ends a connection in the middle of an answer.
-pub(super) fn broken_off() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::ConnectionAborted,
-        "the answer was broken off",
     )
 }

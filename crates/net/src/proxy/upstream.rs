@@ -16,7 +16,7 @@ use runseal_core::formats::model_io::reading::Api;
 /// How long a connection is kept for the next request: shorter than servers keep theirs.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// Anthropic's public address.
+/// The host of Anthropic's public API, by which an upstream is told from OpenAI's.
 const ANTHROPIC: &str = "api.anthropic.com";
 
 /// Connections to upstreams, kept open between requests.
@@ -44,6 +44,11 @@ impl Upstream {
             return Err(fault("it is neither http nor https"));
         }
         let authority = uri.authority().ok_or_else(|| fault("it has no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(fault(
+                "a name or password in it would not be sent; clients send their own key",
+            ));
+        }
         if uri.query().is_some() {
             return Err(fault("it has a query"));
         }

@@ -31,7 +31,7 @@ const VERSION: &str = "1.1.0";
 /// What finishing needs to know.
 #[derive(Debug, Clone, Copy)]
 pub struct Finishing<'a> {
-    /// The journal.
+    /// The journal to read; it stays until the recording is on disk.
     pub journal: &'a Path,
     /// The recording to make.
     pub output: &'a Path,
@@ -42,7 +42,7 @@ pub struct Finishing<'a> {
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// The recording.
+    /// Where the recording is.
     pub path: PathBuf,
     /// How many interactions it has.
     pub interactions: usize,
@@ -103,9 +103,9 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    fn new(told: &[String], is_finished: bool) -> Self {
+    fn new(known: &[String], is_finished: bool) -> Self {
         let mut gaps = Self { list: Vec::new() };
-        told.iter().for_each(|gap| gaps.add(gap.clone()));
+        known.iter().for_each(|gap| gaps.add(gap.clone()));
         if !is_finished {
             gaps.add("the recording was broken off: the program was killed".to_owned());
         }
@@ -126,7 +126,7 @@ fn tempfile_beside(output: &Path) -> Result<PartFile, NetError> {
     Ok(PartFile { path, file })
 }
 
-/// Gone when dropped.
+/// A file that is removed when this value is dropped.
 struct PartFile {
     path: PathBuf,
     file: fs::File,
@@ -180,8 +180,8 @@ impl Making<'_> {
             line.push(b'\n');
             out.write_all(&line).map_err(NetError::write(&part.path))
         };
-        if let (Some(recording), Some(told)) = (parent, self.session.parent.clone()) {
-            for recorded in recording.interactions.iter().take(told.interactions) {
+        if let (Some(recording), Some(origin)) = (parent, self.session.parent.clone()) {
+            for recorded in recording.interactions.iter().take(origin.interactions) {
                 let mut value = recorded.document.clone();
                 value.insert("i", self.interactions);
                 self.models.extend(recorded.model());
@@ -189,7 +189,7 @@ impl Making<'_> {
                 self.interactions += 1;
                 write(&value)?;
             }
-            self.copy_bodies(&told.path)?;
+            self.copy_bodies(&origin.path)?;
         }
         for number in reader.numbers() {
             if self.interactions >= MAX_INTERACTIONS {

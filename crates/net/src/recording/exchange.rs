@@ -6,7 +6,7 @@ use runseal_core::canon::{Node, Value};
 /// How an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It is whole.
+    /// The answer came to its end.
     Complete,
     /// The upstream broke it off.
     BrokenOff,
@@ -53,19 +53,19 @@ impl End {
 pub struct Exchange {
     /// The method; of MCP on standard input, of the message.
     pub method: String,
-    /// The path.
+    /// The path of the URL, without the query.
     pub path: String,
-    /// The query.
+    /// The query of the URL, without its question mark.
     pub query: Option<String>,
     /// The request's headers, in order.
     pub request_headers: Vec<(String, String)>,
-    /// The request's body.
+    /// The request's body, secrets replaced.
     pub request_body: Vec<u8>,
     /// The status; none where there was no answer.
     pub status: Option<u16>,
     /// The answer's headers, in order.
     pub headers: Vec<(String, String)>,
-    /// The answer's body.
+    /// The answer's body, secrets replaced.
     pub body: Vec<u8>,
     /// Where the pieces of the answer's body end.
     pub cuts: Vec<u64>,

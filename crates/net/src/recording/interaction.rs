@@ -9,7 +9,7 @@ use runseal_core::formats::run_bundle::outputs::find_changed_integers;
 use super::document::Making;
 use super::exchange::{End, Exchange, headers_value};
 use crate::NetError;
-use crate::matching::{Asked, BodyForm, compute_key};
+use crate::matching::{Asked, BodyForm, compute_key, name_request};
 use runseal_core::formats::model_io::reading::{Api, LARGEST_READ, Reading};
 
 /// Requests up to this size stand in the document.
@@ -33,7 +33,8 @@ impl Making<'_> {
             .extend(reading.as_ref().and_then(|reading| reading.model.clone()));
         let request = self.request_value(exchange, &asked)?;
         let (response, content) = self.response_value(exchange)?;
-        let key = compute_key(&asked.form(&self.session.volatile));
+        let key = compute_key(&asked.form(&self.session.volatile))
+            .map_err(|error| NetError::System(error.to_string()))?;
         let mut value = Value::object([
             ("i", Value::from(self.interactions)),
             ("prompt_hash", Value::from(key.to_string())),
@@ -172,10 +173,9 @@ impl Making<'_> {
 
     fn gap_of(&mut self, exchange: &Exchange, what: &str) {
         let at = self.interactions;
-        self.gaps.add(format!(
-            "interaction {at} ({} {}) {what}",
-            exchange.method, exchange.path
-        ));
+        let request = name_request(&exchange.method, &exchange.path);
+        self.gaps
+            .add(format!("interaction {at} ({request}) {what}"));
     }
 }
 

@@ -105,7 +105,7 @@ impl Journal {
         written
     }
 
-    /// The file.
+    /// Where the journal is on disk.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -180,7 +180,7 @@ impl JournalReader {
         })
     }
 
-    /// What was recorded.
+    /// What the journal says about the whole recording.
     pub fn session(&self) -> &Session {
         &self.session
     }
@@ -200,7 +200,7 @@ impl JournalReader {
         self.exchanges.keys().copied().collect()
     }
 
-    /// One exchange.
+    /// Reads one exchange whole; one that the journal does not have comes back empty.
     pub fn exchange(&mut self, number: u64) -> Result<Exchange, NetError> {
         let mut exchange = Exchange::empty();
         let places = self.exchanges.get(&number).cloned().unwrap_or_default();

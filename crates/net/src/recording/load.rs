@@ -17,12 +17,12 @@ use super::{Adapter, bodies_path};
 use crate::NetError;
 use crate::matching::{Asked, Volatile};
 
-/// One recorded interaction.
+/// One interaction of a recording, ready to be replayed.
 #[derive(Debug, Clone)]
 pub struct Recorded {
     /// The whole of it, as the document has it.
     pub document: Value,
-    /// What was asked.
+    /// The request, in the form that requests are matched by.
     pub asked: Asked,
     /// The status of the answer.
     pub status: Option<u16>,
@@ -32,7 +32,7 @@ pub struct Recorded {
     pub chunks: Vec<Bytes>,
     /// For each piece, how many requests had begun when it came.
     pub after: Vec<u64>,
-    /// How it ended.
+    /// How the answer ended; one that broke off is replayed up to there.
     pub end: End,
 }
 
@@ -63,10 +63,10 @@ impl Recorded {
     }
 }
 
-/// A recording.
+/// A recording that was read, verified and can be replayed.
 #[derive(Debug)]
 pub struct Recording {
-    /// What was recorded.
+    /// The API that the recording is of.
     pub adapter: Adapter,
     /// Members that did not count.
     pub volatile: Volatile,

@@ -48,7 +48,7 @@ pub enum Adapter {
     HttpProxy,
     /// MCP on standard input and output.
     McpStdio,
-    /// MCP over HTTP.
+    /// MCP over streamable HTTP.
     McpHttp,
 }
 

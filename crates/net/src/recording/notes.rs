@@ -23,53 +23,53 @@ const NAP: Duration = Duration::from_millis(2);
 /// A request as it came, secrets included.
 #[derive(Debug)]
 pub struct RequestNote {
-    /// The method.
+    /// The HTTP method.
     pub method: String,
-    /// The path.
+    /// The path of the URL, without the query.
     pub path: String,
-    /// The query.
+    /// The query of the URL, without its question mark.
     pub query: Option<String>,
-    /// The headers.
+    /// The headers in the order they came.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body.
+    /// The whole body, bounded before it gets here.
     pub body: Bytes,
 }
 
 /// Something to be written down about exchange `x`.
 #[derive(Debug)]
 pub enum Note {
-    /// A request.
+    /// A request arrived.
     Request {
-        /// The exchange.
+        /// The exchange's number.
         x: u64,
-        /// What was asked.
+        /// The request, secrets included: it never reaches the disk like this.
         request: Box<RequestNote>,
     },
     /// The beginning of an answer.
     Head {
-        /// The exchange.
+        /// The exchange's number.
         x: u64,
         /// The status; none for transports that have none.
         status: Option<u16>,
-        /// The headers.
+        /// The headers in the order they came.
         headers: Vec<(String, Vec<u8>)>,
         /// How the body is to be read.
         kind: BodyKind,
     },
     /// A piece of an answer.
     Data {
-        /// The exchange.
+        /// The exchange's number.
         x: u64,
-        /// The piece.
+        /// The bytes as they came, in one piece.
         bytes: Bytes,
         /// How many requests had begun when it came.
         after: u64,
     },
     /// The end of an answer.
     End {
-        /// The exchange.
+        /// The exchange's number.
         x: u64,
-        /// How it ended.
+        /// How the answer ended.
         end: End,
         /// Milliseconds since the request.
         latency_ms: Option<u64>,
@@ -272,14 +272,14 @@ mod tests {
     #[test]
     fn notes_that_wait_are_bounded_in_bytes_and_taken_in_order() {
         let notes = Notes::new();
-        let mut told = 0;
+        let mut count = 0;
         while notes.try_send(data(64 << 10)).is_ok() {
-            told += 1;
-            assert!(told <= WAITING >> 16, "{told}");
+            count += 1;
+            assert!(count <= WAITING >> 16, "{count}");
         }
-        assert!(told > 25, "{told}");
+        assert!(count > 25, "{count}");
         let taken = notes.take(false).unwrap();
-        assert_eq!(taken.notes.len(), told);
+        assert_eq!(taken.notes.len(), count);
         notes.make_room(taken.size);
         // Larger than all the room: it waits until nothing else does, and gets in.
         assert!(matches!(notes.try_send(data(2 * WAITING)), Ok(true)));

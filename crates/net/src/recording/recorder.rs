@@ -21,7 +21,7 @@ use crate::redact::{Redactor, Released, Window};
 const TOGETHER: usize = 256;
 const BYTES_TOGETHER: usize = 256 << 10;
 
-/// A running recorder.
+/// A thread that redacts notes and writes them to the journal.
 #[derive(Debug)]
 pub struct Recorder {
     notes: Notes,
@@ -32,7 +32,7 @@ impl Recorder {
     /// Starts writing to `journal`.
     pub fn start(journal: Journal, redactor: Arc<Redactor>) -> Self {
         let notes = Notes::new();
-        let told = notes.clone();
+        let queue = notes.clone();
         let worker = std::thread::spawn(move || {
             let mut writer = Writer {
                 journal,
@@ -41,9 +41,9 @@ impl Recorder {
                 touched: BTreeSet::new(),
                 ended: Vec::new(),
             };
-            let written = writer.run(&told);
+            let written = writer.run(&queue);
             // Where a write failed, whoever tells or waits learns it by that.
-            told.abandon();
+            queue.abandon();
             written.map_err(NetError::write(writer.journal.path()))
         });
         Self { notes, worker }
@@ -75,9 +75,9 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(&mut self, told: &Notes) -> io::Result<()> {
+    fn run(&mut self, queue: &Notes) -> io::Result<()> {
         let mut has_worked = false;
-        while let Some(batch) = told.take(has_worked) {
+        while let Some(batch) = queue.take(has_worked) {
             has_worked = true;
             let mut notes = batch.notes.into_iter().peekable();
             while notes.peek().is_some() {
@@ -96,7 +96,7 @@ impl Writer {
                     let _ = written.send(true);
                 }
             }
-            told.make_room(batch.size);
+            queue.make_room(batch.size);
         }
         self.journal.append(&Value::object([("t", "finish")]))?;
         self.journal.sync()
@@ -106,7 +106,7 @@ impl Writer {
     fn write_touched(&mut self) -> io::Result<()> {
         for x in std::mem::take(&mut self.touched) {
             if let Some(open) = self.open.get_mut(&x) {
-                let released = open.let_go(&self.redactor);
+                let released = open.release_ready(&self.redactor);
                 self.write_data(x, &released)?;
             }
         }

@@ -40,7 +40,7 @@ struct Piece {
 struct Lane {
     /// The end of what was let go.
     before: String,
-    /// What is held.
+    /// What is held back, because a secret may still end in it.
     text: String,
     pieces: Vec<Piece>,
     /// Up to where no end of a word was found.

@@ -16,9 +16,9 @@ const LEAST_NAMED: usize = 6;
 /// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Where it stands.
+    /// The bytes that are replaced.
     pub range: Range<usize>,
-    /// What it is.
+    /// The kind that its placeholder and the tally name.
     pub kind: &'static str,
 }
 

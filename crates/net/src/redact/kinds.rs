@@ -7,7 +7,7 @@
 /// The characters that a secret may go on with after its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alphabet {
-    /// Letters and digits.
+    /// ASCII letters and digits.
     Alphanumeric,
     /// Letters, digits, `_` and `-`.
     Word,

@@ -282,7 +282,7 @@ impl Redactor {
     }
 }
 
-/// One replacement.
+/// A secret's place in a text, and the placeholder that takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Edit {
     range: Range<usize>,

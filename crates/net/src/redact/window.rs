@@ -21,11 +21,11 @@ const MOST_EVENTS: usize = 256 << 10;
 pub enum BodyKind {
     /// Server-sent events.
     Events,
-    /// JSON.
+    /// A JSON document: secrets are looked for in its strings.
     Json,
     /// A message a line.
     Lines,
-    /// Anything else.
+    /// Anything else: secrets are looked for in its bytes.
     Plain,
 }
 
@@ -70,7 +70,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// An empty body.
+    /// A window on a body of which nothing has come yet.
     pub fn new(kind: BodyKind) -> Self {
         Self {
             kind,
@@ -91,11 +91,11 @@ impl Window {
     }
 
     /// Gives what may be written of all that was added.
-    pub fn let_go(&mut self, redactor: &Redactor) -> Released {
+    pub fn release_ready(&mut self, redactor: &Redactor) -> Released {
         match self.kind {
-            BodyKind::Events | BodyKind::Lines => self.let_events_go(redactor),
+            BodyKind::Events | BodyKind::Lines => self.release_events(redactor),
             BodyKind::Json if self.raw.len() <= WHOLE_JSON => Released::default(),
-            BodyKind::Json | BodyKind::Plain => self.let_plain_go(redactor),
+            BodyKind::Json | BodyKind::Plain => self.release_plain(redactor),
         }
     }
 
@@ -188,7 +188,7 @@ impl Window {
         self.looked = end;
     }
 
-    fn let_events_go(&mut self, redactor: &Redactor) -> Released {
+    fn release_events(&mut self, redactor: &Redactor) -> Released {
         self.look(redactor);
         if self.looked == 0 {
             if self.raw.len() > LONGEST_EVENT {
@@ -205,7 +205,7 @@ impl Window {
         self.release(upto)
     }
 
-    fn let_plain_go(&mut self, redactor: &Redactor) -> Released {
+    fn release_plain(&mut self, redactor: &Redactor) -> Released {
         if self.raw.len() < 2 * HOLD {
             return Released::default();
         }
@@ -322,204 +322,4 @@ fn event_length(bytes: &[u8]) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::redact::RedactionRules;
-
-    impl Window {
-        fn push(&mut self, redactor: &Redactor, piece: &[u8], mark: u64) -> Released {
-            self.add(piece, mark);
-            self.let_go(redactor)
-        }
-    }
-
-    /// Everything that comes out for pieces of `size` bytes, and where the pieces end in it.
-    fn redact(kind: BodyKind, body: &str, size: usize) -> (String, Vec<u64>) {
-        let redactor = Redactor::new(RedactionRules::default()).unwrap();
-        let mut window = Window::new(kind);
-        let (mut bytes, mut cuts) = (Vec::new(), Vec::new());
-        let mut take = |released: Released| {
-            bytes.extend(released.bytes);
-            cuts.extend(released.cuts.into_iter().map(|(cut, _)| cut));
-        };
-        for piece in body.as_bytes().chunks(size) {
-            take(window.push(&redactor, piece, 0));
-        }
-        take(window.finish(&redactor));
-        (String::from_utf8(bytes).unwrap(), cuts)
-    }
-
-    const SECRET: &str = "sk-ant-api03-abcdefghij0123456789";
-
-    #[test]
-    fn window_pieces_of_any_size_hide_no_secret_and_lose_no_border() {
-        let body =
-            format!("data: {{\"a\":\"{SECRET}\"}}\n\ndata: {{\"b\":\"{SECRET}\"}}\r\n\r\ndata: x");
-        for kind in [BodyKind::Events, BodyKind::Plain] {
-            for size in (1..body.len()).step_by(4) {
-                let (out, cuts) = redact(kind, &body, size);
-                assert!(!out.contains("abcdefghij"), "{size}: {out}");
-                assert_eq!(out.matches("[redacted:anthropic-key:").count(), 2, "{out}");
-                assert_eq!(cuts.len(), body.len().div_ceil(size));
-                assert_eq!(cuts.last().copied(), Some(out.len() as u64));
-                assert!(cuts.is_sorted());
-            }
-        }
-    }
-
-    #[test]
-    fn window_without_secrets_gives_every_byte_and_border_back() {
-        let body = "data: {\"choices\":[{\"delta\":{\"content\":\"Grüße\"}}]}\n\ndata: [DONE]\n\n";
-        for size in (1..body.len()).step_by(3) {
-            let redactor = Redactor::new(RedactionRules::default()).unwrap();
-            let mut window = Window::new(BodyKind::Events);
-            let (mut bytes, mut cuts) = (Vec::new(), Vec::new());
-            for piece in body.as_bytes().chunks(size) {
-                let released = window.push(&redactor, piece, 7);
-                bytes.extend(released.bytes);
-                cuts.extend(released.cuts);
-            }
-            let released = window.finish(&redactor);
-            bytes.extend(released.bytes);
-            cuts.extend(released.cuts);
-            assert_eq!(bytes, body.as_bytes());
-            let ends = (1..=body.len().div_ceil(size)).map(|n| (n * size).min(body.len()) as u64);
-            assert_eq!(cuts, ends.map(|end| (end, 7)).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn window_secret_said_piece_by_piece_is_taken_out_of_every_event() {
-        for size in [1, 2, 3, 5] {
-            let letters: Vec<char> = format!("the key is {SECRET} and that is all")
-                .chars()
-                .collect();
-            let mut body = String::new();
-            for piece in letters.chunks(size) {
-                let piece: String = piece.iter().collect();
-                body.push_str(&format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{piece}\"}}}}]}}\n\n"));
-            }
-            let (out, _) = redact(BodyKind::Events, &body, 40);
-            let said: String = runseal_core::formats::model_io::events::parse_events(&out)
-                .iter()
-                .map(|event| {
-                    let value: serde_json::Value = serde_json::from_str(&event.data).unwrap();
-                    value["choices"][0]["delta"]["content"]
-                        .as_str()
-                        .unwrap()
-                        .to_owned()
-                })
-                .collect();
-            assert!(
-                said.starts_with("the key is [redacted:anthropic-key:"),
-                "{said}"
-            );
-            assert!(said.ends_with("] and that is all"), "{said}");
-            assert!(!said.contains("abcdef"), "{said}");
-        }
-    }
-
-    #[test]
-    fn window_holds_a_bounded_part_of_a_stream_however_long_it_is() {
-        let redactor = Redactor::new(RedactionRules::default()).unwrap();
-        let event = |index: usize, text: &str| {
-            format!(
-                "data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
-            )
-        };
-        // Words as models say them; a text without any space; one that stopped in the middle of a word
-        // while another goes on.
-        for (first, next) in [
-            (" word", event(0, " word")),
-            ("x", event(0, "abcd")),
-            ("x", event(1, "ab ")),
-        ] {
-            let mut window = Window::new(BodyKind::Events);
-            window.push(&redactor, event(0, first).as_bytes(), 0);
-            let mut most = 0;
-            let (mut told, mut released) = (0, 0);
-            while told < 4 << 20 {
-                released += window.push(&redactor, next.as_bytes(), 0).bytes.len();
-                told += next.len();
-                most = most.max(window.raw.len());
-            }
-            let bound = if first == " word" {
-                1000
-            } else {
-                2 * MOST_HELD_EVENTS
-            };
-            assert!(most < bound, "{next}: {most}");
-            assert!(released + bound > told, "{next}: {released} of {told}");
-        }
-    }
-
-    const MOST_HELD_EVENTS: usize = MOST_EVENTS + MOST_EVENTS / 2;
-
-    #[test]
-    fn window_secret_among_words_is_found_wherever_the_pieces_end() {
-        for (said, secret) in [
-            ("say Bearer abcdefghijklmnop0123456789 now", "abcdefghij"),
-            ("my password : hunter2222 is old", "hunter2222"),
-            (
-                "a {\\\"client_secret\\\": \\\"zzz999zzz\\\"} b c",
-                "zzz999zzz",
-            ),
-            (
-                "in -----BEGIN PRIVATE KEY-----\\nMIIB abc\\nXYZW\\n-----END PRIVATE KEY----- and on",
-                "XYZW",
-            ),
-            (
-                "one ghp_0123456789abcdefghijABCDEFGHIJ012345, two ghp_zyxwvutsrq9876543210ZYXWVUTSRQ98765 end",
-                "zyxwvutsrq",
-            ),
-        ] {
-            let decoded: String = serde_json::from_str(&format!("\"{said}\"")).unwrap();
-            let letters: Vec<char> = decoded.chars().collect();
-            for size in 1..12 {
-                let mut body = String::new();
-                for piece in letters.chunks(size) {
-                    let piece: String = piece.iter().collect();
-                    let value = serde_json::json!({"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":piece}});
-                    body.push_str(&format!("event: content_block_delta\ndata: {value}\n\n"));
-                }
-                for chunk in [1, 37, 4096] {
-                    let (out, _) = redact(BodyKind::Events, &body, chunk);
-                    let said: String = runseal_core::formats::model_io::events::parse_events(&out)
-                        .iter()
-                        .map(|event| {
-                            let value: serde_json::Value =
-                                serde_json::from_str(&event.data).unwrap();
-                            value["delta"]["text"].as_str().unwrap().to_owned()
-                        })
-                        .collect();
-                    assert!(!said.contains(secret), "{size} {chunk}: {said}");
-                    assert!(said.contains("[redacted:"), "{size} {chunk}: {said}");
-                    assert!(
-                        said.ends_with(&decoded[decoded.len() - 3..]),
-                        "{size} {chunk}: {said}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn window_large_plain_body_is_let_go_before_its_end() {
-        let redactor = Redactor::new(RedactionRules::default()).unwrap();
-        let mut window = Window::new(BodyKind::Plain);
-        let mut out = Vec::new();
-        let piece = "word and word and ".repeat(1000);
-        for at in 0..40 {
-            out.extend(window.push(&redactor, piece.as_bytes(), 0).bytes);
-            if at == 20 {
-                assert!(out.len() > 100_000, "{}", out.len());
-                let secret = format!(" {SECRET} ");
-                out.extend(window.push(&redactor, secret.as_bytes(), 0).bytes);
-            }
-        }
-        out.extend(window.finish(&redactor).bytes);
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!(text.matches("[redacted:").count(), 1);
-        assert!(!text.contains(SECRET));
-    }
-}
+mod tests;

@@ -182,7 +182,7 @@ pub(super) fn read_entries(
 fn damaged(what: &str) -> StoreError {
     StoreError::Unstorable {
         what: what.to_owned(),
-        why: "no program of ours writes such a row",
+        reason: "no program of ours writes such a row",
     }
 }
 

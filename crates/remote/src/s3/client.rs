@@ -369,7 +369,8 @@ impl Bucket {
             ],
             body: Some((&BytesBody(text.as_bytes()), digest)),
         };
-        self.demand(Method::PUT, key, &details).map(Response::discard)
+        self.demand(Method::PUT, key, &details)
+            .map(Response::discard)
     }
 }
 

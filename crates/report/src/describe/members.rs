@@ -75,7 +75,7 @@ pub(super) struct ListPlace<'a, 'b> {
     pub(super) elements: &'b [Node<'a>],
     /// The file that the list is in.
     pub(super) file: &'b str,
-    /// Where in it.
+    /// The JSON Pointer of the list.
     pub(super) pointer: &'b str,
 }
 

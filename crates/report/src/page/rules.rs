@@ -86,9 +86,9 @@ fn state_of(result: &RuleResult) -> (&'static str, &'static str, Option<&'static
     match result.state {
         RuleState::Passed => ("good", "passed", None),
         RuleState::Failed => ("bad", "failed", None),
-        RuleState::NotApplicable(why) => ("neutral", "does not apply", Some(why)),
-        RuleState::NotRun(why) if result.required => ("bad", "could not be run", Some(why)),
-        RuleState::NotRun(why) => ("neutral", "not asked", Some(why)),
+        RuleState::NotApplicable(reason) => ("neutral", "does not apply", Some(reason)),
+        RuleState::NotRun(reason) if result.required => ("bad", "could not be run", Some(reason)),
+        RuleState::NotRun(reason) => ("neutral", "not asked", Some(reason)),
     }
 }
 
@@ -126,7 +126,7 @@ pub(super) fn rules(exhibit: &Exhibit<'_>) -> Markup {
                         } }
                         tbody {
                             @for result in results {
-                                @let (class, word, why) = state_of(result);
+                                @let (class, word, reason) = state_of(result);
                                 tr class=[(class == "bad").then_some("fault")] {
                                     td.mono { (result.rule.id) }
                                     td { span class={ "state " (class) } { (word) } }
@@ -136,7 +136,7 @@ pub(super) fn rules(exhibit: &Exhibit<'_>) -> Markup {
                                             Level::Integrity => span.remark { "integrity" },
                                             Level::Form => span.remark { "form" },
                                         }
-                                        @if let Some(why) = why { p.means { (why) } }
+                                        @if let Some(reason) = reason { p.means { (reason) } }
                                     }
                                     td { (result.rule.section) }
                                 }

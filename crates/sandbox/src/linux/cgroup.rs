@@ -22,7 +22,7 @@ const PREFIX: &str = "runseal-";
 enum Version {
     /// Controllers on hierarchies of their own.
     One,
-    /// The unified hierarchy.
+    /// The unified hierarchy, version two.
     Two,
 }
 

@@ -27,9 +27,9 @@ pub(super) struct CommandPlan {
     pub(super) environment: StringList,
     pub(super) current_dir: std::ffi::CString,
     pub(super) resource_limits: Vec<(Resource, Rlimit)>,
-    /// None without isolation.
+    /// The Landlock rules; absent without isolation.
     pub(super) fence: Option<Fence>,
-    /// None without isolation.
+    /// The seccomp filters; absent without isolation.
     pub(super) filters: Option<Filters>,
     /// The filter that tells the observer, where there is one.
     pub(super) watched_calls: Option<Vec<libc::sock_filter>>,

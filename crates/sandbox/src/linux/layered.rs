@@ -215,10 +215,10 @@ impl LayeredFolder {
 }
 
 fn check_store(layered: &Layered) -> Result<(), SandboxError> {
-    let refuse = |why| {
+    let refuse = |reason| {
         Err(SpecError::Place {
             path: layered.store.clone(),
-            why,
+            reason,
         }
         .into())
     };

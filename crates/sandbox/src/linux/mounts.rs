@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
@@ -29,7 +29,7 @@ use crate::error::{Layer, SandboxError};
 use crate::limits::Limits;
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
 
-/// Program folders of the system; those that exist are shown. /usr must exist.
+/// Program folders of the system; those that exist are shown. A system that is one static program has none.
 pub(super) const SYSTEM: [&str; 11] = [
     "/usr",
     "/bin",
@@ -248,10 +248,11 @@ pub(super) fn build(plan: &MountPlan, id_map: Option<BorrowedFd<'_>>) -> Result<
     }
     let own_sources = plan.own_places.take_sources(id_map)?;
 
-    // Attached over /usr, whose contents are cloned by now; the old tree goes away as a whole.
+    // Attached over a folder whose contents are cloned by now; the old tree goes away as a whole.
+    let place = root_place();
     let options = [("mode", "755".to_owned()), ("size", "1m".to_owned())];
     let root = new_filesystem("tmpfs", &options, memory_flags()).at(Layer::Root)?;
-    attach(root.as_fd(), CWD, ROOT_PLACE).at(Layer::Root)?;
+    attach(root.as_fd(), CWD, place).at(Layer::Root)?;
     for (path, target) in &plan.links {
         make_parents(root.as_fd(), path).at(Layer::Root)?;
         rustix::fs::symlinkat(target, &root, relative(path)).at(Layer::Root)?;
@@ -282,9 +283,7 @@ pub(super) fn build(plan: &MountPlan, id_map: Option<BorrowedFd<'_>>) -> Result<
         let home = relative(Path::new(INSIDE_HOME));
         rustix::fs::chownat(&root, home, uid, gid, AtFlags::SYMLINK_NOFOLLOW).at(Layer::Root)?;
     }
-    let changes = plan
-        .own_places
-        .put(root.as_fd(), ROOT_PLACE, &own_sources)?;
+    let changes = plan.own_places.put(root.as_fd(), place, &own_sources)?;
 
     rustix::process::fchdir(&root).at(Layer::Pivot)?;
     rustix::process::pivot_root(".", ".").at(Layer::Pivot)?;
@@ -300,8 +299,13 @@ pub(super) fn build(plan: &MountPlan, id_map: Option<BorrowedFd<'_>>) -> Result<
     }
 }
 
-/// Where the new root is while it is built.
-const ROOT_PLACE: &str = "/usr";
+/// Where the new root is while it is built: any folder that exists will do, and without `/dev` there is no sandbox.
+fn root_place() -> &'static str {
+    match rustix::fs::access("/usr", Access::EXISTS) {
+        Ok(()) => "/usr",
+        Err(_) => "/dev",
+    }
+}
 
 const READ_PROC: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID
     .union(MountAttrFlags::MOUNT_ATTR_NODEV)

@@ -35,7 +35,7 @@ pub(super) struct Assignment {
     pub(super) on_file: Option<OnFile>,
 }
 
-/// The running thread.
+/// The thread that answers the kernel's notifications, and what it has seen.
 pub(super) struct Observer {
     thread: JoinHandle<Watch>,
     /// Closed to end it.

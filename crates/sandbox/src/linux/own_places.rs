@@ -82,7 +82,7 @@ impl OwnPlaces {
             if folder != layered.folder {
                 return Err(SpecError::Place {
                     path: layered.folder.clone(),
-                    why: "there is a link on the way to it",
+                    reason: "there is a link on the way to it",
                 }
                 .into());
             }

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::error::Layer;
 use crate::outcome::Limit;
 
-/// One message.
+/// A message from the sandbox's processes to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record {
     /// A layer could not be put up.

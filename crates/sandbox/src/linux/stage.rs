@@ -36,7 +36,7 @@ pub(super) const INSIDE_ID: u32 = 1000;
 pub(super) struct Plan {
     /// Host ids to run the command under, where we are root; else the caller's own.
     pub(super) drop_to: Option<(u32, u32)>,
-    /// The caller's ids.
+    /// The caller's user and group, before anything was given up.
     pub(super) own_ids: (u32, u32),
     /// Whose files are to look like the command's own, where the caller is root and shows any.
     pub(super) files_of: Option<(u32, u32)>,
@@ -50,7 +50,7 @@ pub(super) struct Wires {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
-    /// Where records go.
+    /// The pipe on which the sandbox's processes report.
     pub(super) report: OwnedFd,
     /// Closed by the caller to end everything.
     pub(super) control: OwnedFd,
@@ -106,7 +106,7 @@ const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
     .union(UnshareFlags::NEWIPC)
     .union(UnshareFlags::NEWUTS);
 
-/// First process.
+/// The sandbox's first process: puts the isolation up, starts the second, and outlives it.
 pub(super) fn supervise(plan: &Plan, wires: Wires) -> i32 {
     match try_supervise(plan, &wires) {
         Ok(init) => {

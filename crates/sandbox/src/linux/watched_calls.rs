@@ -218,21 +218,21 @@ mod tests {
             but_unix: true,
             but_tcp: false,
         });
-        let told = |call, arguments| run(&program, call, arguments) == NOTIFY;
-        assert!(told(libc::SYS_openat, [0, 0, 0, 0, 0, 0]));
+        let notifies = |call, arguments| run(&program, call, arguments) == NOTIFY;
+        assert!(notifies(libc::SYS_openat, [0, 0, 0, 0, 0, 0]));
         let place = libc::O_PATH.unsigned_abs();
-        assert!(!told(libc::SYS_openat, [0, 0, place, 0, 0, 0]));
-        assert!(told(libc::SYS_execve, [0; 6]));
-        assert!(!told(libc::SYS_read, [0; 6]));
-        assert!(!told(libc::SYS_clone, [17, 0, 0, 0, 0, 0]));
+        assert!(!notifies(libc::SYS_openat, [0, 0, place, 0, 0, 0]));
+        assert!(notifies(libc::SYS_execve, [0; 6]));
+        assert!(!notifies(libc::SYS_read, [0; 6]));
+        assert!(!notifies(libc::SYS_clone, [17, 0, 0, 0, 0, 0]));
         let thread = libc::CLONE_THREAD.unsigned_abs() | 0x100;
-        assert!(told(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]));
-        assert!(!told(libc::SYS_getrandom, [0, 8, 1, 0, 0, 0]));
-        assert!(told(libc::SYS_getrandom, [0, 8, 0, 0, 0, 0]));
-        assert!(told(libc::SYS_getrandom, [0, 24, 1, 0, 0, 0]));
-        assert!(!told(libc::SYS_socket, [1, 0, 0, 0, 0, 0]));
-        assert!(told(libc::SYS_socket, [2, 0, 0, 0, 0, 0]));
-        assert!(!told(libc::SYS_connect, [0; 6]));
+        assert!(notifies(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]));
+        assert!(!notifies(libc::SYS_getrandom, [0, 8, 1, 0, 0, 0]));
+        assert!(notifies(libc::SYS_getrandom, [0, 8, 0, 0, 0, 0]));
+        assert!(notifies(libc::SYS_getrandom, [0, 24, 1, 0, 0, 0]));
+        assert!(!notifies(libc::SYS_socket, [1, 0, 0, 0, 0, 0]));
+        assert!(notifies(libc::SYS_socket, [2, 0, 0, 0, 0, 0]));
+        assert!(!notifies(libc::SYS_connect, [0; 6]));
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
                 but_unix,
                 but_tcp: true,
             });
-            let told = |socket: [u32; 3]| {
+            let notifies = |socket: [u32; 3]| {
                 let [family, kind, protocol] = socket;
                 run(
                     &program,
@@ -251,15 +251,15 @@ mod tests {
                     [family, kind, protocol, 0, 0, 0],
                 ) == NOTIFY
             };
-            assert_eq!(told([1, 1, 0]), !but_unix);
+            assert_eq!(notifies([1, 1, 0]), !but_unix);
             for kind in [1, 1 | flags] {
-                assert!(!told([2, kind, 0]) && !told([2, kind, 6]));
+                assert!(!notifies([2, kind, 0]) && !notifies([2, kind, 6]));
                 // IPv6, SCTP, MPTCP, netlink.
-                assert!(told([10, kind, 0]) && told([2, kind, 132]));
-                assert!(told([2, kind, 262]) && told([16, kind, 0]));
+                assert!(notifies([10, kind, 0]) && notifies([2, kind, 132]));
+                assert!(notifies([2, kind, 262]) && notifies([16, kind, 0]));
             }
             for kind in [0, 2, 3, 4, 5, 6, 7, 9, 10, 2 | flags, 3 | flags] {
-                assert!(told([2, kind, 0]), "{kind}");
+                assert!(notifies([2, kind, 0]), "{kind}");
             }
         }
     }

@@ -16,10 +16,10 @@ const MAX_DEPTH: u32 = 128;
 /// What is wrong with a statement or its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Error)]
 pub enum ActionFault {
-    /// No strict JSON.
+    /// The record is not strict JSON.
     #[error("it is no strict JSON")]
     NoJson,
-    /// A member twice.
+    /// An object has a member twice.
     #[error("a member appears twice")]
     DuplicateMember,
     /// Half of a surrogate pair, or no UTF-8.
@@ -55,7 +55,7 @@ pub enum ActionFault {
     /// Two records follow the same one.
     #[error("two records follow the same one")]
     Fork,
-    /// A second beginning.
+    /// A second record says that the chain begins with it.
     #[error("`genesis` appears more than once")]
     DuplicateGenesis,
     /// A record that follows nothing that is here.
@@ -85,9 +85,9 @@ pub enum Profile {
 /// Payloads that the verifier holds, by the digest of their canonical bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Payloads {
-    /// The request's.
+    /// The digest of the request, where it was given.
     pub request: Option<Digest>,
-    /// The response's.
+    /// The digest of the response, where it was given.
     pub response: Option<Digest>,
 }
 

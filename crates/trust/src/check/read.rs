@@ -30,9 +30,9 @@ pub enum FoundSignature {
     Envelope(Envelope),
     /// A bundle of sigstore's.
     Bundle(Box<SigstoreBundle>),
-    /// SSHSIG.
+    /// A signature in the format of `ssh-keygen -Y sign`.
     Ssh(SshSignature),
-    /// minisign.
+    /// A signature in minisign's format.
     Minisign(MinisignSignature),
     /// What should have been one of them; its form and fault.
     Damaged(&'static str, String),
@@ -43,7 +43,7 @@ pub enum FoundSignature {
 pub struct Found {
     /// The file's name and, where it has several, the line.
     pub place: String,
-    /// The signature.
+    /// The signature, parsed and not yet checked.
     pub signature: FoundSignature,
 }
 

@@ -16,7 +16,7 @@ pub enum CheckpointError {
 /// The state of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Which log.
+    /// The name of the log, which is its identity.
     pub origin: String,
     /// How many entries it has.
     pub size: u64,

@@ -55,7 +55,7 @@ impl KeyKind {
 pub struct NoteKey {
     /// The name; no white space and no plus sign.
     pub name: String,
-    /// What it signs.
+    /// What kind of key it is, and so what its signatures cover.
     pub kind: KeyKind,
     key: PublicKey,
 }
@@ -159,9 +159,9 @@ fn cosigned_bytes(time: u64, text: &str) -> Vec<u8> {
 /// One signature of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteSignature {
-    /// Under which name.
+    /// The name of the signer.
     pub name: String,
-    /// By which key.
+    /// The first bytes of the hash of the signer's name and key.
     pub id: [u8; 4],
     /// The signature, and what stands before it where the key is a witness's.
     pub bytes: Vec<u8>,

@@ -22,7 +22,7 @@ pub struct LogPolicyError {
 /// What a checkpoint was found to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witnessed {
-    /// What it says.
+    /// The checkpoint that the note states.
     pub checkpoint: Checkpoint,
     /// Under which name its log signed.
     pub log: String,
@@ -43,7 +43,7 @@ pub enum RefusedCheckpoint {
     /// It is not signed as it must be.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// It says nothing.
+    /// The note's text is no checkpoint.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     /// No log of the policy signed it.

@@ -146,9 +146,9 @@ impl InclusionProof {
 pub struct ConsistencyProof {
     /// How many entries the earlier checkpoint has.
     pub old: u64,
-    /// The proof's hashes.
+    /// The hashes that lead from the old root to the new one.
     pub path: Vec<Digest>,
-    /// The later checkpoint.
+    /// The later checkpoint, as it was signed.
     pub checkpoint: SignedNote,
 }
 

@@ -247,7 +247,7 @@ impl Frontier {
         completed
     }
 
-    /// The root.
+    /// The root of the tree that ends at this edge.
     pub fn root(&self) -> Digest {
         let mut peaks = self.peaks.iter().rev();
         let Some(last) = peaks.next() else {
@@ -290,7 +290,7 @@ impl MemoryTree {
         self.frontier.size()
     }
 
-    /// The root.
+    /// The root of the whole tree.
     pub fn root(&self) -> Digest {
         self.frontier.root()
     }

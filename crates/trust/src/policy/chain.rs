@@ -34,15 +34,15 @@ pub enum ChainError {
     /// Versions are missing, repeated or go back.
     #[error("expected version {expected} next, actual {actual}")]
     Version {
-        /// What should follow.
+        /// The version that has to follow.
         expected: u64,
-        /// What does.
+        /// The version that follows.
         actual: u64,
     },
     /// A policy has no root and so cannot be changed.
     #[error("version {0} has no [root] that could change it")]
     NoRoot(u64),
-    /// Too few signed.
+    /// Fewer keys signed it than the version before demands.
     #[error(
         "version {version} is signed by {have} of the {need} needed by the root of version {root}"
     )]
@@ -53,7 +53,7 @@ pub enum ChainError {
         root: u64,
         /// How many of its root signed.
         have: usize,
-        /// How many must.
+        /// How many keys have to sign.
         need: usize,
     },
     /// The chain is longer than any honest one.
@@ -66,7 +66,7 @@ pub enum ChainError {
 pub struct Link {
     /// The line, from 1.
     pub line: usize,
-    /// The signed text.
+    /// The signed text of this version.
     pub envelope: Envelope,
     /// The policy in it.
     pub policy: Policy,

@@ -34,7 +34,7 @@ pub struct Question {
 /// One thing that was looked at on the way to a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The policy's line.
+    /// The line of the policy that it is about, from 1.
     pub line: usize,
     /// What was found there.
     pub text: String,
@@ -51,7 +51,7 @@ pub struct Decision {
     pub rule: Option<String>,
     /// The decision in a sentence, for people.
     pub reason: String,
-    /// The way there.
+    /// Every line that was looked at on the way, in order.
     pub steps: Vec<Step>,
 }
 

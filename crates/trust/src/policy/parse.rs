@@ -50,9 +50,9 @@ pub struct Identity {
 pub struct Signer {
     /// Their name in the policy.
     pub name: String,
-    /// Their keys.
+    /// The keys that stand for the signer.
     pub keys: Vec<PublicKey>,
-    /// Their certificates.
+    /// The certificates that stand for the signer, where they are named.
     pub identity: Option<Identity>,
     /// Milliseconds since 1970 from which on they count.
     pub from: Option<i64>,

@@ -5,12 +5,12 @@ use runseal_core::timestamp::parse_utc;
 use super::PolicyError;
 use crate::keys::{PublicKey, ssh, sshsig};
 
-/// One line.
+/// One line of an OpenSSH file of allowed signers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedSigner {
-    /// The first principal.
+    /// The first principal of the line.
     pub name: String,
-    /// The key.
+    /// The key of the line.
     pub key: PublicKey,
     /// Milliseconds since 1970.
     pub from: Option<i64>,

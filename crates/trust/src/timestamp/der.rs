@@ -17,7 +17,7 @@ pub mod tag {
     pub const CONTEXT_1: u8 = 0xa1;
 }
 
-/// One element.
+/// One element: a tag and the bytes of its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Element<'a> {
     pub tag: u8,
@@ -91,7 +91,7 @@ pub fn single(bytes: &[u8], tag: u8) -> Option<Element<'_>> {
     reader.is_empty().then_some(element)
 }
 
-/// Writes an element.
+/// Appends tag, length and value as DER has them.
 pub fn encode(tag: u8, value: &[u8]) -> Vec<u8> {
     let length = value.len();
     let mut bytes = vec![tag];

@@ -11,6 +11,7 @@ use runseal_engine::survey::Tally;
 
 use super::place::{CatalogArgs, catalog_error};
 use crate::error::CliError;
+use crate::places::files_for;
 use crate::progress::with_progress;
 use crate::signing::TrustArgs;
 use crate::ui;
@@ -72,6 +73,7 @@ impl SourceArgs {
     ) -> Result<AddReport, CliError> {
         let trust = self.trust.open()?;
         let options = AddOptions {
+            files: files_for(self.paths.iter().map(PathBuf::as_path)),
             jobs: self.jobs.map(usize::from),
             question: trust.question(),
             tags,

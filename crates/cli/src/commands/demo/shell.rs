@@ -16,12 +16,15 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// A member of the JSON that was printed, as text.
+    /// A member of the JSON that was printed, as text; elements are named by their number.
     pub(super) fn member(&self, path: &str) -> Option<String> {
         let document = parse_document(&self.stdout, &ReadOptions::default()).ok()?;
         let node = path
             .split('.')
-            .try_fold(document.root(), |node: Node<'_>, name| node.get(name))?;
+            .try_fold(document.root(), |node: Node<'_>, name| {
+                let element = || name.parse().ok().and_then(|at| node.item(at));
+                node.get(name).or_else(element)
+            })?;
         match node.as_str() {
             Some(text) => Some(text.into_owned()),
             None => {

@@ -186,7 +186,12 @@ fn make_job_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> 
 
 fn make_run_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
     heading("4. Run bundle: an engine's run, sealed with its contracts")?;
-    shell.expect("engine check engine", 0)?;
+    let checked = shell.run("engine check engine")?;
+    if checked.member("violations.0.rule_id").as_deref() == Some("EN4") {
+        // It is written for `sh`, which a system that is one static program does not have.
+        let fault = checked.member("violations.0.message").unwrap_or_default();
+        return say(&format!("NOT RUN: the engine, because: {fault}"));
+    }
     let ran = shell.run("engine run engine input.json --out good/runs --run-id first")?;
     if ran.code != Some(0) {
         return not_run(&ran, "the engine");

@@ -164,13 +164,13 @@ mod tests {
     #[test]
     fn place_of_a_log_is_told_without_what_may_be_secret() {
         let shown = |text: &str| LogPlace::from(OsString::from(text)).to_string();
-        for (given, told) in [
+        for (given, expected) in [
             ("runs.log", "runs.log"),
             ("postgres://me:s3cret@db/x?a=s3cret#n", "postgres://db/x#n"),
             ("postgresql://me:s3@cret@db:1/x", "postgres://db:1/x"),
             ("postgres://db/x", "postgres://db/x"),
         ] {
-            assert_eq!(shown(given), told);
+            assert_eq!(shown(given), expected);
         }
     }
 }

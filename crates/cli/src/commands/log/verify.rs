@@ -87,15 +87,15 @@ fn read_proof(path: &Path) -> Result<Proof, CliError> {
 }
 
 fn check(args: &Args, proof: &Proof) -> Result<Checkpoint, String> {
-    let told = |error: ProofError| error.to_string();
+    let message_of = |error: ProofError| error.to_string();
     match (proof, &args.path, &args.since) {
-        (Proof::Inclusion(proof), None, None) => proof.verify_own().map_err(told),
+        (Proof::Inclusion(proof), None, None) => proof.verify_own().map_err(message_of),
         (Proof::Inclusion(proof), Some(path), _) => {
             let entries = entries_for(path).map_err(|error| error.to_string())?;
             let mut answer = Err("no entry is of it".to_owned());
             for entry in entries {
                 let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
-                answer = proof.verify(&leaf_hash(&bytes)).map_err(told);
+                answer = proof.verify(&leaf_hash(&bytes)).map_err(message_of);
                 if answer.is_ok() {
                     break;
                 }
@@ -105,7 +105,7 @@ fn check(args: &Args, proof: &Proof) -> Result<Checkpoint, String> {
         (Proof::Consistency(proof), None, Some(since)) => {
             let old = read_note(since).map_err(|error| error.to_string())?;
             let old = Checkpoint::parse(&old.text).map_err(|error| error.to_string())?;
-            proof.verify(&old).map_err(told)
+            proof.verify(&old).map_err(message_of)
         }
         (Proof::Inclusion(_), None, Some(_)) => Err("it is a proof of inclusion".to_owned()),
         (Proof::Consistency(_), _, _) => {

@@ -114,10 +114,10 @@ pub fn net_error(error: NetError) -> CliError {
         | NetError::Secret { .. }
         | NetError::Server { .. } => Outcome::Invalid,
     };
-    let told = CliError::new(outcome, error.code(), error.to_string()).hint(error.hint());
+    let failure = CliError::new(outcome, error.code(), error.to_string()).hint(error.hint());
     match error.path() {
-        Some(path) => told.at(path.display().to_string()),
-        None => told,
+        Some(path) => failure.at(path.display().to_string()),
+        None => failure,
     }
 }
 
@@ -130,15 +130,15 @@ pub fn tell_finished(finished: &Finished) {
         gaps,
     } = finished;
     let total: u64 = redacted.values().sum();
-    let mut told = format!("{interactions} interactions recorded in {}", path.display());
+    let mut summary = format!("{interactions} interactions recorded in {}", path.display());
     if total > 0 {
         let kinds: Vec<String> = redacted
             .iter()
             .map(|(kind, count)| format!("{kind} {count}"))
             .collect();
-        told.push_str(&format!("; {total} secrets replaced: {}", kinds.join(", ")));
+        summary.push_str(&format!("; {total} secrets replaced: {}", kinds.join(", ")));
     }
-    ui::note(&told);
+    ui::note(&summary);
     for gap in gaps {
         ui::note(&format!("not seen: {gap}"));
     }

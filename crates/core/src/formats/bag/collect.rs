@@ -73,8 +73,9 @@ impl BagFacts {
             let shown: Box<str> = entry.name.shown().into();
             match (entry.name, entry.kind) {
                 (EntryName::Unsafe { fault, .. }, _) => {
-                    let why = fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
-                    entries.push((shown, EntryFact::UnsafeName(why)));
+                    let reason =
+                        fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
+                    entries.push((shown, EntryFact::UnsafeName(reason)));
                 }
                 (EntryName::Safe(_), EntryKind::Directory) => {
                     entries.push((shown, EntryFact::Folder));

@@ -100,7 +100,7 @@ pub enum ArtifactFact {
 pub enum FolderFact {
     /// A folder that was listed.
     Listed,
-    /// Nothing.
+    /// There is nothing of this name.
     Missing,
     /// Something else, not looked into.
     NotFolder(EntryFact),

@@ -176,7 +176,7 @@ impl PlanHasher {
         self.hasher.update(text.as_bytes());
     }
 
-    /// The hash.
+    /// The hash over all steps that were added.
     pub fn finish(mut self) -> Digest {
         self.hasher.update(b"]}");
         self.hasher.finish()

@@ -17,14 +17,14 @@ const BLANK: [char; 6] = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
 pub enum Slice {
     /// `lines[start:end]`.
     Lines {
-        /// First line.
+        /// The first line, from 0.
         start: u64,
         /// The line after the last one.
         end: u64,
     },
     /// `chars[start:end]`.
     Chars {
-        /// First character.
+        /// The first character, from 0.
         start: u64,
         /// The character after the last one.
         end: u64,

@@ -9,7 +9,9 @@ use std::borrow::Cow;
 
 use base64ct::{Base64, Encoding};
 
-use crate::canon::{Dialect, JsonPath, Node, ReadOptions, Value, canonical_bytes, parse_document};
+use crate::canon::{
+    Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, Value, canonical_bytes, parse_document,
+};
 use crate::digest::ContentHash;
 
 /// What every placeholder of a secret begins with.
@@ -21,11 +23,11 @@ const VOLATILE_META: [&str; 4] = ["progressToken", "traceparent", "tracestate", 
 /// A request's body as matching sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyForm {
-    /// None.
+    /// The request has no body.
     Empty,
-    /// JSON.
+    /// A JSON document, which counts by its values and not by its spelling.
     Json(Value),
-    /// Another text.
+    /// Text that is no JSON, or JSON without a canonical form.
     Text(String),
     /// Bytes, by their hash.
     Binary(ContentHash),
@@ -77,9 +79,9 @@ fn without_boundary(content_type: &str, body: &[u8]) -> Vec<u8> {
 /// A request as matching sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// The method.
+    /// The HTTP method, or the method of a JSON-RPC message.
     pub method: String,
-    /// The path.
+    /// The path of the URL; empty where the transport has none.
     pub path: String,
     /// The query, without secrets.
     pub query: Option<String>,
@@ -283,10 +285,11 @@ impl Asked {
 }
 
 /// The hash of a form: what a recording calls the hash of the prompt.
-pub fn compute_key(form: &Value) -> ContentHash {
-    // A form was read from JSON that has a canonical form.
-    let bytes = canonical_bytes(form, Dialect::Kernel).unwrap_or_default();
-    ContentHash::of(&bytes)
+///
+/// # Errors
+/// When the form holds a number that no canonical text has.
+pub fn compute_key(form: &Value) -> Result<ContentHash, NoCanonicalForm> {
+    Ok(ContentHash::of(&canonical_bytes(form, Dialect::Kernel)?))
 }
 
 /// Replaces every placeholder by its kind alone, as matching sees it.

@@ -4,12 +4,12 @@
 //! LF; a line that begins with a colon is a comment. A last event without its blank line is not
 //! dispatched, as in browsers.
 
-/// One event.
+/// One server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
     /// The name, where it has one.
     pub name: Option<String>,
-    /// The data.
+    /// Its data lines, joined by LF.
     pub data: String,
 }
 

@@ -64,8 +64,10 @@ pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
         };
         let actual = match request.get("body_file") {
             None => Asked::parse(request, None)
-                .map(|asked| compute_key(&asked.form(&volatile)))
-                .map_err(str::to_owned),
+                .map_err(str::to_owned)
+                .and_then(|asked| {
+                    compute_key(&asked.form(&volatile)).map_err(|error| error.to_string())
+                }),
             // What cannot be read is MI15's to tell.
             Some(_) => match view.bodies.and_then(|bodies| bodies.key(at)) {
                 Some(key) => key.clone(),

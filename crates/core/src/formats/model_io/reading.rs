@@ -100,9 +100,9 @@ fn is_rpc(body: &Value) -> bool {
 /// A call of a tool that a model asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Its id.
+    /// The id that the result is given back under.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments, a JSON text.
     pub arguments: String,
@@ -113,11 +113,11 @@ pub struct ToolCall {
 pub struct Reading {
     /// The model that answered.
     pub model: Option<String>,
-    /// What it said.
+    /// All text that the model said, joined.
     pub text: String,
     /// Which tools it asked for.
     pub tool_calls: Vec<ToolCall>,
-    /// Why it stopped.
+    /// Why the model stopped, in the API's own words.
     pub finish_reason: Option<String>,
     /// Tokens that went in.
     pub tokens_input: Option<u64>,

@@ -6,7 +6,7 @@ use super::ModelIoView;
 use super::asked::{Asked, BodyForm, header_of};
 use super::checks::{interactions, place, text};
 use super::reading::{Api, LARGEST_READ, Reading};
-use crate::canon::{Dialect, Node, Value, canonical_bytes};
+use crate::canon::{Dialect, Node, Value, canonical_text};
 use crate::verify::Findings;
 
 /// The longest text that a finding shows.
@@ -14,8 +14,8 @@ const SHOWN: usize = 120;
 
 /// Whether an interaction says anything that is read out of its answer.
 pub(super) fn says_something(interaction: Node<'_>) -> bool {
-    let told = ["reading", "tokens_input", "tokens_output"];
-    told.iter().any(|name| interaction.get(name).is_some())
+    let members = ["reading", "tokens_input", "tokens_output"];
+    members.iter().any(|name| interaction.get(name).is_some())
 }
 
 /// Reads an answer anew. The bodies are given where they are files of their own. None where the
@@ -120,12 +120,19 @@ fn compare(
     stated: Option<Node<'_>>,
     read: Option<Value>,
 ) {
-    let written = |value: &Value| {
-        let bytes = canonical_bytes(value, Dialect::Kernel).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+    let stated = stated.map(|node| node.to_value());
+    let written = |value: &Option<Value>| {
+        let text = value
+            .as_ref()
+            .map(|value| canonical_text(value, Dialect::Kernel));
+        text.transpose()
     };
-    let stated = stated.map(|node| written(&node.to_value()));
-    let read = read.as_ref().map(written);
+    let (stated, read) = match (written(&stated), written(&read)) {
+        (Ok(stated), Ok(read)) => (stated, read),
+        (Err(error), _) | (_, Err(error)) => {
+            return findings.add(place, format!("this cannot be compared: {error}"));
+        }
+    };
     if stated == read {
         return;
     }

@@ -40,9 +40,9 @@ pub const TEST_TYPES: [&str; 4] = [
 /// The bundle that a proposal says it came from, where it is at hand (003 §4.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceBundle {
-    /// Its id.
+    /// The id that the bundle states.
     pub id: String,
-    /// Its canonical hash.
+    /// The hash of the bundle's canonical form.
     pub hash: ContentHash,
 }
 

@@ -54,9 +54,9 @@ pub enum AttestationError {
 /// Who signed, as far as an attestation says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Who validated.
+    /// The validator's name, as the signer states it.
     pub validator_id: Option<String>,
-    /// With which build.
+    /// The build of the validator, as the signer states it.
     pub build_id: Option<String>,
 }
 

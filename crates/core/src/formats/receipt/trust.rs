@@ -48,15 +48,15 @@ pub enum Distrust {
     /// The entry is for something else.
     #[error("the policy does not let validator `{validator_id}` attest {scope}")]
     Scope {
-        /// The entry.
+        /// The validator that the policy's entry is about.
         validator_id: String,
-        /// What was attested.
+        /// Whether a receipt or a chain was attested.
         scope: &'static str,
     },
     /// The attestation names nobody or somebody else.
     #[error("expected validator_id `{expected}`, actual `{actual}`")]
     Validator {
-        /// The key's owner.
+        /// The validator that the policy names as the key's owner.
         expected: String,
         /// Who the attestation names.
         actual: String,
@@ -64,9 +64,9 @@ pub enum Distrust {
     /// The attestation is of another build than the pinned one.
     #[error("expected build_id `{expected}`, actual `{actual}`")]
     Build {
-        /// The pinned build.
+        /// The build that the policy pins.
         expected: String,
-        /// The attested one.
+        /// The build that the attestation states.
         actual: String,
     },
 }

@@ -16,7 +16,7 @@ pub const CHUNK: u64 = 1 << 16;
 /// What opens one piece of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChunkOpening {
-    /// It is shown.
+    /// The piece is shown, and this key opens it.
     Shown(Key),
     /// It is withheld, and this stands for it.
     Withheld(Digest),
@@ -57,11 +57,11 @@ pub struct Chunk {
 /// A file as it was read, piece by piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkedFile {
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// The digest of all of them.
     pub sha256: Digest,
-    /// Its pieces.
+    /// Its pieces in order.
     pub chunks: Vec<Chunk>,
 }
 
@@ -121,7 +121,7 @@ pub struct PiecesOpening {
     pub whole: Digest,
     /// The salt of its pieces.
     pub pieces: Salt,
-    /// Each of them.
+    /// What opens each piece, or stands for it, in order.
     pub chunks: Vec<ChunkOpening>,
 }
 

@@ -10,7 +10,9 @@ use std::fmt;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::canon::{Dialect, JsonString, NoCanonicalForm, Value, canonical_bytes};
+use crate::canon::{
+    Dialect, JsonString, NoCanonicalForm, Value, canonical_bytes, canonical_string,
+};
 use crate::digest::{Digest, Hasher, decode_lower_hex, encode_lower_hex};
 
 /// The member that stands in place of a withheld value, with its commitment.
@@ -99,20 +101,13 @@ impl Key {
 
     /// The key of a member.
     pub fn member(&self, name: &JsonString) -> Self {
-        Self(derive(&self.0, MEMBER, &name_bytes(name)))
+        Self(derive(&self.0, MEMBER, &canonical_string(name)))
     }
 
     /// The key of an element.
     pub fn element(&self, index: usize) -> Self {
         Self(derive(&self.0, ELEMENT, index.to_string().as_bytes()))
     }
-}
-
-/// A member's name as it is hashed: as JSON, so that every name has bytes.
-fn name_bytes(name: &JsonString) -> Vec<u8> {
-    let value = Value::String(name.clone());
-    // Every string has a form in this dialect, lone surrogates included.
-    canonical_bytes(&value, Dialect::Kernel).unwrap_or_default()
 }
 
 /// The commitment of a value that is no object and no array.
@@ -134,14 +129,15 @@ fn hash<'a>(kind: u8, salt: &Salt, parts: impl IntoIterator<Item = &'a [u8]>) ->
     hasher.finish()
 }
 
-/// The commitment of an object, from those of its members, in any order.
+/// The commitment of an object, from those of its members, in any order. Names are hashed as JSON:
+/// in that form lone surrogates have bytes too.
 pub fn commit_object<'a>(
     members: impl IntoIterator<Item = (&'a JsonString, Digest)>,
     salt: &Salt,
 ) -> Digest {
     let mut parts: Vec<_> = members
         .into_iter()
-        .map(|(name, digest)| (name_bytes(name), digest))
+        .map(|(name, digest)| (canonical_string(name), digest))
         .collect();
     parts.sort();
     let mut bytes = Vec::new();

@@ -106,7 +106,7 @@ pub struct CommittedFile {
     pub kind: FileKind,
     /// How many values it holds that can be withheld one by one.
     pub values: u64,
-    /// Its commitment.
+    /// The salted commitment to its content.
     pub commitment: Digest,
 }
 
@@ -153,31 +153,37 @@ impl Redaction {
     }
 
     /// The root of the Merkle tree (RFC 6962) over the files.
-    pub fn root(&self) -> Digest {
+    ///
+    /// # Errors
+    /// When a file's entry has no canonical form.
+    pub fn root(&self) -> Result<Digest, NoCanonicalForm> {
         let leaves = self.files.iter().map(|file| {
-            let value = file.to_value();
-            let bytes = canonical_bytes(&value, Dialect::Jcs).unwrap_or_default();
+            let bytes = canonical_bytes(&file.to_value(), Dialect::Jcs)?;
             let mut hasher = Hasher::new();
             hasher.update(&[0]);
             hasher.update(&bytes);
-            hasher.finish()
+            Ok(hasher.finish())
         });
-        merkle_root(&leaves.collect::<Vec<_>>())
+        Ok(merkle_root(&leaves.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// The document.
-    pub fn to_value(&self) -> Value {
-        Value::object([
+    /// The document, with the root that its files have.
+    ///
+    /// # Errors
+    /// As [`Self::root`].
+    pub fn to_value(&self) -> Result<Value, NoCanonicalForm> {
+        let root = self.root()?.to_string();
+        Ok(Value::object([
             ("redaction_version", Value::from(VERSION)),
             ("format", Value::from(self.format.as_str())),
             ("hash_algo", Value::from("sha256")),
-            ("root", Value::from(self.root().to_string())),
+            ("root", Value::from(root)),
             ("values", Value::from(self.values())),
             (
                 "files",
                 Value::array(self.files.iter().map(CommittedFile::to_value)),
             ),
-        ])
+        ]))
     }
 
     /// Reads the document; what it says of itself must agree.
@@ -214,7 +220,8 @@ impl Redaction {
             return Err("its files are not in order, or one comes twice".to_owned());
         }
         let redaction = Self { format, files };
-        if text(&value, "root").as_deref() != Some(&*redaction.root().to_string()) {
+        let root = redaction.root().map_err(|error| error.to_string())?;
+        if text(&value, "root").as_deref() != Some(&*root.to_string()) {
             return Err("its root is not that of its files".to_owned());
         }
         match number(&value, "values") == Some(redaction.values()) {
@@ -267,7 +274,7 @@ fn merkle_root(leaves: &[Digest]) -> Digest {
 /// A place that is withheld.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Withheld {
-    /// The file.
+    /// The file, by its name in copies.
     pub path: String,
     /// The JSON Pointer in it, or `bytes=FIRST-LAST`; none where the whole file is withheld.
     pub pointer: Option<String>,
@@ -295,7 +302,7 @@ pub struct Redacted {
 }
 
 impl Redacted {
-    /// The document.
+    /// The document as REDACTED.json holds it.
     pub fn to_value(&self) -> Value {
         let withheld = self.withheld.iter().map(|place| {
             let mut value = Value::object([

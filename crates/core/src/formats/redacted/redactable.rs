@@ -38,7 +38,7 @@ pub enum Keeping {
     Files(&'static [&'static str]),
     /// In a member of its main document, which is committed to without some of its members.
     Member {
-        /// The document.
+        /// The document that it stands in.
         file: &'static str,
         /// Names that lead to the member.
         steps: &'static [&'static str],
@@ -49,7 +49,7 @@ pub enum Keeping {
 
 /// Rules that cannot be checked where something of these files is withheld.
 pub struct RuleNeeds {
-    /// Their ids.
+    /// The ids of the rules.
     pub rules: &'static [&'static str],
     /// The files; a name that ends with `/` stands for all below it. None: no copy can be checked.
     pub files: &'static [&'static str],

@@ -101,7 +101,7 @@ impl<'a> Doc<'a> {
 pub struct SchemaViolation {
     /// Where in the document, as a JSON Pointer.
     pub pointer: String,
-    /// What is wrong.
+    /// What the schema demands and the value has not.
     pub message: String,
 }
 

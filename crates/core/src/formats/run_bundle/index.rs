@@ -199,7 +199,7 @@ pub fn write_index(
 pub struct InputArtifact {
     /// The engine that made it.
     pub engine_code: String,
-    /// Its name.
+    /// The artifact's name in the run that made it.
     pub artifact_name: String,
     /// Its digest, as it is declared.
     pub sha256: String,

@@ -91,12 +91,12 @@ impl Executor<'_> {
             spec.env.insert("RUNSEAL_MODEL_IO".to_owned(), socket);
         }
         if let Some(session) = self.surroundings.session {
-            let told = connect(&mut spec, session, self.sandbox.isolation());
-            let told = told.map_err(|source| SandboxError::System {
+            let variables = connect(&mut spec, session, self.sandbox.isolation());
+            let variables = variables.map_err(|source| SandboxError::System {
                 what: "listen for models",
                 source,
             })?;
-            spec.env.extend(told);
+            spec.env.extend(variables);
         }
         Ok(spec)
     }

@@ -107,7 +107,7 @@ pub(super) fn text_of(path: &Path) -> Result<&str, AccessError> {
             .as_encoded_bytes()
             .escape_ascii()
             .to_string(),
-        why: "it is no UTF-8".to_owned(),
+        reason: "it is no UTF-8".to_owned(),
     })
 }
 
@@ -115,7 +115,7 @@ pub(super) fn safe_path(path: &Path) -> Result<SafePath, AccessError> {
     let text = text_of(path)?;
     SafePath::parse(text).map_err(|fault| AccessError::Name {
         shown: text.escape_debug().to_string(),
-        why: fault.to_string(),
+        reason: fault.to_string(),
     })
 }
 

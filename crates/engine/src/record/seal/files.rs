@@ -298,10 +298,10 @@ fn log_entry(path: &str, stored: &str, bytes: &[u8]) -> FileEntry {
     }
 }
 
-fn left(path: String, why: &str) -> RecordError {
+fn left(path: String, reason: &str) -> RecordError {
     RecordError::Left {
         path,
-        why: why.to_owned(),
+        reason: reason.to_owned(),
     }
 }
 

@@ -71,9 +71,9 @@ pub(super) fn check_engine(
             .document(MANIFEST)
             .is_some_and(|manifest| permits_version(manifest.root(), engine.version()));
     if !same_version && !permitted {
-        let why = differ("engine_version", &version, engine.version());
+        let difference = differ("engine_version", &version, engine.version());
         let hint = "the sealed compatibility.replay_versions does not permit it";
-        rules[5].push(format!("{why}; {hint}"));
+        rules[5].push(format!("{difference}; {hint}"));
     }
     if same_version && let Some(sealed) = text("engine_executable_sha256") {
         let program = find_bare_program(engine.source(), engine.command());

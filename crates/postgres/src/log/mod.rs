@@ -1,30 +1,33 @@
 //! Transparency logs on the server, each under its name.
 //!
 //! A log is a row of `logs`: its state, and the newest checkpoint that was signed. Entries and the
-//! hashes of complete subtrees are rows of their own that the database lets nobody change. Whoever
-//! appends locks the log's row, adds rows and moves the state on in one transaction, so a
-//! batch counts whole or not at all. Entries that are there already are not appended again: that is
-//! what makes it safe to try again when a connection was lost and nobody knows how far it got.
+//! hashes of complete subtrees are rows of their own that the database lets nobody change. A batch
+//! is appended in one transaction, so it counts whole or not at all. Entries that are there already
+//! are not appended again: that is what makes it safe to try again when a connection was lost and
+//! nobody knows how far it got.
+
+mod append;
+mod subtrees;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use postgres::types::Type;
-use postgres::{Client, GenericClient, Row, Transaction};
+use postgres::{Client, GenericClient, Row};
 use runseal_core::digest::Digest;
-use runseal_engine::log::{
-    Appended, Appender, KeptEntry, Log, LogError, Tree, add_signatures, check_entries, check_kept,
-    check_name, place_entries,
-};
+use runseal_engine::log::{KeptEntry, Log, LogError, check_name};
 use runseal_engine::store::StoreError;
-use runseal_trust::log::tree::{Frontier, empty_root, leaf_hash};
+use runseal_trust::log::tree::{compute_root, empty_root, prove_consistency, prove_inclusion};
 use runseal_trust::log::{Checkpoint, SignedNote};
 
 use crate::address::Address;
 use crate::connection::Connection;
 use crate::error::Trouble;
 use crate::schema;
+
+pub use append::PostgresAppender;
+use subtrees::{Fault, Subtrees, with_subtrees};
 
 /// Rows that are sent at once.
 const CHUNK: usize = 5000;
@@ -155,6 +158,15 @@ impl PostgresLog {
         format!("{}#{}", self.connection.place(), self.state.origin)
     }
 
+    /// Does `work` with the hashes that it asks for, which are read at once.
+    fn compute<T>(&self, work: impl Fn(&Subtrees) -> Result<T, LogError>) -> Result<T, LogError> {
+        self.run(|client| match with_subtrees(client, self.id, &work) {
+            Ok(done) => Ok(Ok(done)),
+            Err(Fault::Log(error)) => Ok(Err(error)),
+            Err(Fault::Trouble(trouble)) => Err(trouble),
+        })?
+    }
+
     fn run<T>(
         &self,
         mut work: impl FnMut(&mut Client) -> Result<T, Trouble>,
@@ -253,6 +265,21 @@ impl Log for PostgresLog {
         }
     }
 
+    fn prove_inclusion(&self, index: u64, size: u64) -> Result<Vec<Digest>, LogError> {
+        self.check_place(index)?;
+        self.compute(|nodes| prove_inclusion(nodes, index, size))
+    }
+
+    fn prove_consistency(&self, old: u64, size: u64) -> Result<Vec<Digest>, LogError> {
+        self.compute(|nodes| prove_consistency(nodes, old, size))
+    }
+
+    fn agrees_with(&self, checkpoint: &Checkpoint) -> Result<bool, LogError> {
+        let is_of_this = checkpoint.size <= self.size() && checkpoint.origin == self.state.origin;
+        let root = || self.compute(|nodes| compute_root(nodes, checkpoint.size));
+        Ok(is_of_this && root()? == checkpoint.root)
+    }
+
     fn entry(&self, index: u64) -> Result<Vec<u8>, LogError> {
         self.check_place(index)?;
         let place = number(index)?;
@@ -334,236 +361,4 @@ fn read_page(
         &bounds,
     )?;
     Ok((entries, nodes))
-}
-
-/// Whoever appends to a log on a server. Any number may: each append is a transaction of its own.
-#[derive(Debug)]
-pub struct PostgresAppender {
-    log: PostgresLog,
-}
-
-impl PostgresAppender {
-    /// Opens a log for appending.
-    ///
-    /// # Errors
-    /// As [`PostgresLog::open`] does, and where the log's hashes do not give its root.
-    pub fn open(address: &str) -> Result<Self, LogError> {
-        let log = PostgresLog::open(address)?;
-        let frontier = Frontier::read(&Tree(&log), log.size())?;
-        match frontier.root() == log.state.root {
-            true => Ok(Self { log }),
-            false => Err(LogError::NoLog("its hashes do not give its root")),
-        }
-    }
-}
-
-impl Appender for PostgresAppender {
-    fn log(&self) -> &dyn Log {
-        &self.log
-    }
-
-    fn append(&mut self, entries: &[Vec<u8>]) -> Result<Appended, LogError> {
-        let lines: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
-        check_entries(&lines)?;
-        let id = self.log.id;
-        let done = self.log.connection.run(|client, _| {
-            let mut transaction = begin(client)?;
-            let outcome = append_in(&mut transaction, id, entries);
-            if outcome.is_ok() {
-                transaction.commit()?;
-            }
-            match outcome {
-                Err(AppendFault::Trouble(trouble)) => Err(trouble),
-                Err(AppendFault::Log(error)) => Ok(Err(error)),
-                Ok(done) => Ok(Ok(done)),
-            }
-        })?;
-        let (appended, size, root) = done?;
-        self.log.state.size = size;
-        self.log.state.root = root;
-        Ok(appended)
-    }
-
-    fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError> {
-        let new = Checkpoint::parse(&note.text)
-            .map_err(|_| LogError::NoLog("what was signed is no checkpoint"))?;
-        loop {
-            self.log.refresh()?;
-            let mut note = note.clone();
-            if let Some(last) = &self.log.signed {
-                check_kept(&self.log, last)?;
-                let known = Checkpoint::parse(&last.text);
-                // Somebody signed a later state meanwhile: that one stays.
-                if known.is_ok_and(|known| known.size > new.size) {
-                    return Ok(());
-                }
-                if last.text == note.text {
-                    add_signatures(&mut note, last);
-                }
-            }
-            let before = self.log.signed.as_ref().map(SignedNote::to_text);
-            let text = note.to_text();
-            let id = self.log.id;
-            let replaced = self.log.run(|client| {
-                Ok(client.execute_typed(
-                    "UPDATE logs SET checkpoint = $1
-                     WHERE log_id = $2 AND (checkpoint IS NOT DISTINCT FROM $3 OR checkpoint = $1)",
-                    &[
-                        (&text, Type::TEXT),
-                        (&id, Type::INT8),
-                        (&before, Type::TEXT),
-                    ],
-                )?)
-            })?;
-            if replaced == 1 {
-                self.log.signed = Some(note);
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// A transaction that keeps nobody waiting for long, whatever becomes of us.
-fn begin(client: &mut Client) -> Result<Transaction<'_>, Trouble> {
-    let mut transaction = client.transaction()?;
-    transaction.batch_execute(
-        "SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL lock_timeout = '15s'",
-    )?;
-    Ok(transaction)
-}
-
-/// Why a transaction did not append.
-enum AppendFault {
-    Trouble(Trouble),
-    Log(LogError),
-}
-
-impl<E: Into<Trouble>> From<E> for AppendFault {
-    fn from(error: E) -> Self {
-        Self::Trouble(error.into())
-    }
-}
-
-fn append_in(
-    transaction: &mut Transaction<'_>,
-    id: i64,
-    entries: &[Vec<u8>],
-) -> Result<(Appended, u64, Digest), AppendFault> {
-    let row = transaction.query_typed_one(
-        "SELECT size, root FROM logs WHERE log_id = $1 FOR UPDATE",
-        &[(&id, Type::INT8)],
-    )?;
-    let size = row.get::<_, i64>(0).unsigned_abs();
-    let root = digest_of(&row, 1).map_err(AppendFault::Log)?;
-    let wanted = entries.iter().map(|entry| leaf_hash(entry)).collect();
-    let known = find_leaves(transaction, id, &wanted)?;
-    let known = places_of(&known).map_err(AppendFault::Log)?;
-    let (missing, places) = place_entries(entries, size, known);
-    let added = missing.len();
-    if added == 0 {
-        return Ok((Appended { places, added }, size, root));
-    }
-    let mut frontier = read_frontier(transaction, id, size)?;
-    if frontier.root() != root {
-        return Err(AppendFault::Log(LogError::NoLog(
-            "its hashes do not give its root",
-        )));
-    }
-    for part in missing.chunks(CHUNK) {
-        add_rows(transaction, id, &mut frontier, part)?;
-    }
-    let (size, root) = (frontier.size(), frontier.root());
-    transaction.execute_typed(
-        "UPDATE logs SET size = $2, root = $3 WHERE log_id = $1",
-        &[
-            (&id, Type::INT8),
-            (&(size as i64), Type::INT8),
-            (&root.as_bytes().as_slice(), Type::BYTEA),
-        ],
-    )?;
-    Ok((Appended { places, added }, size, root))
-}
-
-fn read_frontier(
-    transaction: &mut Transaction<'_>,
-    id: i64,
-    size: u64,
-) -> Result<Frontier, AppendFault> {
-    /// The hashes that a frontier asks for, which are few.
-    struct Peaks(BTreeMap<(u32, u64), Digest>);
-    impl runseal_trust::log::tree::Nodes for Peaks {
-        type Error = LogError;
-
-        fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError> {
-            let known = self.0.get(&(level, index)).copied();
-            known.ok_or(LogError::NoLog("a hash is missing from the database"))
-        }
-    }
-    let mut peaks = BTreeMap::new();
-    let mut start = 0;
-    for level in (0..64u32).rev().filter(|level| size >> level & 1 == 1) {
-        let (place, index) = ((start >> level) as i64, start >> level);
-        let row = read_hash(transaction, id, level, place)?;
-        if let Some(row) = row {
-            let hash = digest_of(&row, 0).map_err(AppendFault::Log)?;
-            peaks.insert((level, index), hash);
-        }
-        start += 1 << level;
-    }
-    Frontier::read(&Peaks(peaks), size).map_err(AppendFault::Log)
-}
-
-fn add_rows(
-    transaction: &mut Transaction<'_>,
-    id: i64,
-    frontier: &mut Frontier,
-    entries: &[&[u8]],
-) -> Result<(), AppendFault> {
-    let first = frontier.size() as i64;
-    let mut leaves = Vec::with_capacity(entries.len());
-    let mut nodes = Vec::with_capacity(entries.len());
-    for (place, entry) in (first..).zip(entries) {
-        let leaf = leaf_hash(entry);
-        leaves.push(leaf);
-        let completed = frontier.push(leaf).into_iter();
-        nodes.extend(
-            (1i64..)
-                .zip(completed)
-                .map(|(level, hash)| (level, place >> level, place, hash)),
-        );
-    }
-    let places: Vec<i64> = (first..).take(entries.len()).collect();
-    let hashes: Vec<&[u8]> = leaves
-        .iter()
-        .map(|leaf| leaf.as_bytes().as_slice())
-        .collect();
-    transaction.execute_typed(
-        "INSERT INTO log_entries(log_id, place, leaf, entry)
-         SELECT $1, * FROM unnest($2::bigint[], $3::bytea[], $4::bytea[])",
-        &[
-            (&id, Type::INT8),
-            (&places, Type::INT8_ARRAY),
-            (&hashes, Type::BYTEA_ARRAY),
-            (&entries, Type::BYTEA_ARRAY),
-        ],
-    )?;
-    let levels: Vec<i64> = nodes.iter().map(|node| node.0).collect();
-    let places: Vec<i64> = nodes.iter().map(|node| node.1).collect();
-    let last: Vec<i64> = nodes.iter().map(|node| node.2).collect();
-    let hashes: Vec<&[u8]> = nodes
-        .iter()
-        .map(|node| node.3.as_bytes().as_slice())
-        .collect();
-    transaction.execute_typed(
-        "INSERT INTO log_nodes(log_id, level, place, last, hash)
-         SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])",
-        &[
-            (&id, Type::INT8),
-            (&levels, Type::INT8_ARRAY),
-            (&places, Type::INT8_ARRAY),
-            (&last, Type::INT8_ARRAY),
-            (&hashes, Type::BYTEA_ARRAY),
-        ],
-    )?;
-    Ok(())
 }

@@ -1,0 +1,106 @@
+//! The hashes that a proof or an append needs, read in one query.
+//!
+//! Which ones a computation asks for depends on sizes and places alone, never on the hashes; so it
+//! is run once to find out, and again with what was read. A round trip for each would cost more
+//! than everything else together.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use postgres::GenericClient;
+use postgres::types::Type;
+use runseal_core::digest::Digest;
+use runseal_engine::log::LogError;
+use runseal_trust::log::tree::{Nodes, empty_root};
+
+use super::{digest_of, number};
+use crate::error::Trouble;
+
+/// Why a computation on the log did not come to its end.
+pub(super) enum Fault {
+    /// The server or the way to it; trying again may help.
+    Trouble(Trouble),
+    /// The log itself.
+    Log(LogError),
+}
+
+impl<E: Into<Trouble>> From<E> for Fault {
+    fn from(error: E) -> Self {
+        Self::Trouble(error.into())
+    }
+}
+
+/// Complete subtrees by level and place. While it is not known what they are, it notes which are
+/// asked for and answers with a hash that means nothing.
+#[derive(Default)]
+pub(super) struct Subtrees {
+    asked: RefCell<BTreeSet<(u32, u64)>>,
+    known: Option<BTreeMap<(u32, u64), Digest>>,
+}
+
+impl Nodes for Subtrees {
+    type Error = LogError;
+
+    fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError> {
+        let Some(known) = &self.known else {
+            self.asked.borrow_mut().insert((level, index));
+            return Ok(empty_root());
+        };
+        let found = known.get(&(level, index)).copied();
+        found.ok_or(LogError::NoLog("a hash is missing from the database"))
+    }
+}
+
+/// Does `compute` with the hashes that it asks for.
+pub(super) fn with_subtrees<T>(
+    client: &mut impl GenericClient,
+    log_id: i64,
+    compute: impl Fn(&Subtrees) -> Result<T, LogError>,
+) -> Result<T, Fault> {
+    let asking = Subtrees::default();
+    compute(&asking).map_err(Fault::Log)?;
+    let known = read(client, log_id, &asking.asked.into_inner())?;
+    let known = Subtrees {
+        known: Some(known),
+        ..Subtrees::default()
+    };
+    compute(&known).map_err(Fault::Log)
+}
+
+fn read(
+    client: &mut impl GenericClient,
+    log_id: i64,
+    asked: &BTreeSet<(u32, u64)>,
+) -> Result<BTreeMap<(u32, u64), Digest>, Fault> {
+    let (mut leaves, mut levels, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for (level, index) in asked {
+        let place = number(*index).map_err(Fault::Log)?;
+        match level {
+            0 => leaves.push(place),
+            _ => {
+                levels.push(i64::from(*level));
+                places.push(place);
+            }
+        }
+    }
+    let rows = client.query_typed(
+        "SELECT 0::bigint, place, leaf FROM log_entries WHERE log_id = $1 AND place = ANY($2)
+         UNION ALL
+         SELECT n.level, n.place, n.hash FROM unnest($3::bigint[], $4::bigint[]) AS a(level, place)
+         JOIN log_nodes n ON n.log_id = $1 AND n.level = a.level AND n.place = a.place",
+        &[
+            (&log_id, Type::INT8),
+            (&leaves, Type::INT8_ARRAY),
+            (&levels, Type::INT8_ARRAY),
+            (&places, Type::INT8_ARRAY),
+        ],
+    )?;
+    let mut known = BTreeMap::new();
+    for row in &rows {
+        let (level, place): (i64, i64) = (row.get(0), row.get(1));
+        let level = u32::try_from(level).unwrap_or(u32::MAX);
+        let hash = digest_of(row, 2).map_err(Fault::Log)?;
+        known.insert((level, place.unsigned_abs()), hash);
+    }
+    Ok(known)
+}
