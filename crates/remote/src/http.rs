@@ -574,6 +574,10 @@ fn failed_io(host: String, error: &io::Error) -> HttpError {
     {
         return HttpError::Insecure { host, problem };
     }
+    // The system's own words: there is no kind for it.
+    if problem.starts_with("failed to lookup address information") {
+        return HttpError::UnknownHost { host };
+    }
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => HttpError::Timeout { host },
         io::ErrorKind::ConnectionRefused
