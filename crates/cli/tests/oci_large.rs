@@ -80,10 +80,10 @@ fn push_and_pull_killed_five_times_go_on_and_give_the_same_digest() {
     let digest = answer(pushed)["digest"].clone();
     let whole = answer(bench.run(&["push", "out/r1", "oci-layout:layout:v1"]));
     assert_eq!(whole["digest"], digest);
-    // Half of it was there already.
+    // Every piece that had arrived whole was there already.
     let there = told.split(" bytes sent, ").nth(1).unwrap();
     let there: u64 = there.split(' ').next().unwrap().parse().unwrap();
-    assert!(there > 500 << 20, "{told}");
+    assert!(there >= 256 << 20, "{told}");
     ok(bench.run(&["verify", &format!("oci://{reference}")]));
     let unfinished = || {
         let names = fs::read_dir(bench.path("")).unwrap().flatten();

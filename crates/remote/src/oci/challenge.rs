@@ -120,7 +120,7 @@ pub fn may_have_password(registry: &Uri, host: &Host, realm: &Uri, named: &[Stri
         !is_address && name.contains('.') && above.is_some_and(|above| above.ends_with('.'))
     };
     let is_hub = is_docker_hub(host.as_str()) && name == "auth.docker.io";
-    let is_named = named.iter().any(|named| *named == name);
+    let is_named = named.contains(&name);
     is_own_plain || (is_secure && (name == host.name() || is_above || is_hub || is_named))
 }
 
