@@ -168,7 +168,7 @@ impl Bucket {
         headers.push(("x-amz-date", moment.as_str().to_owned()));
         let mut request = Request::new(method.clone(), uri);
         for (name, value) in &headers {
-            request = request.header(HeaderName::from_static(*name), self.value(value)?);
+            request = request.header(HeaderName::from_static(name), self.value(value)?);
         }
         if let Some(credentials) = &self.settings.credentials {
             if let Some(token) = credentials.session_token() {
