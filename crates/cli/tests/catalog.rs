@@ -1,6 +1,6 @@
 //! A catalogue of sealed runs, by the commands that people type; in a file and on a server.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "test code")]
 
 mod store_support;
 

@@ -17,8 +17,9 @@ use runseal_core::verify::{Outcome, Surface};
 use super::commands;
 use crate::error::CliError;
 
-/// Keep a catalogue of sealed runs: add them verified, list and search them by parameters and metrics,
-/// compare them.
+/// Keep a catalogue of sealed runs.
+///
+/// Runs are verified before they are added, listed and searched by parameters and metrics, and compared.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
