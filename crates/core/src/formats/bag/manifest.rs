@@ -257,7 +257,11 @@ mod tests {
 
     fn only(line: &str, version: Version) -> Line {
         let manifest = Manifest::parse("manifest-md5.txt", line, version).unwrap();
-        assert!(manifest.faults.is_empty(), "{line:?}: {:?}", manifest.faults);
+        assert!(
+            manifest.faults.is_empty(),
+            "{line:?}: {:?}",
+            manifest.faults
+        );
         assert_eq!(manifest.lines.len(), 1, "{line:?}");
         manifest.lines.into_iter().next().unwrap()
     }
