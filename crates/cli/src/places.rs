@@ -25,7 +25,7 @@ pub fn bring_here(_: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
 }
 
 #[cfg(feature = "remote")]
-pub use remote::{bring_here, files_for, storage_error};
+pub use remote::{artifact_error, bring_here, files_for, storage_error};
 
 /// A bundle that is being made: in its place, or where it is elsewhere, in a folder of this machine
 /// that is put there once the bundle is whole.
@@ -124,6 +124,13 @@ pub fn write_beside(path: &Path, bytes: &[u8], earlier: Option<&[u8]>) -> Result
     if remote::is_object(path) {
         return remote::replace(path, bytes, earlier);
     }
+    #[cfg(feature = "remote")]
+    if runseal_remote::oci::files::has_scheme(path) {
+        return Err(CliError::usage(
+            "nothing is written beside an artifact",
+            "sign it where it is made, and push it again: the signature is attached",
+        ));
+    }
     let _ = earlier;
     Ok(runseal_engine::atomic::write_bytes(path, bytes)?)
 }
@@ -138,10 +145,15 @@ mod remote {
 
     use runseal_core::digest::Digest;
     use runseal_core::source::{EntryKind, Source, SourceError};
-    use runseal_core::verify::Outcome;
+    use runseal_core::verify::{Level, Outcome};
     use runseal_engine::archive::{Archive, Container};
     use runseal_remote::RemoteError;
     use runseal_remote::landing::land;
+    use runseal_remote::oci::OciError;
+    use runseal_remote::oci::artifact::Held;
+    use runseal_remote::oci::files::{OciFiles, is_artifact};
+    use runseal_remote::oci::pull::pull;
+    use runseal_remote::oci::registry::Access;
     use runseal_remote::place::{PutOptions, RunPlace};
     use runseal_remote::s3::{S3Address, S3Files, S3Place, replace_object};
 
@@ -155,18 +167,30 @@ mod remote {
         path.as_os_str().as_encoded_bytes().starts_with(OBJECTS)
     }
 
-    /// The files that these paths name: of this machine, and elsewhere where one is named.
+    /// The files that these paths name: of this machine, and elsewhere where one is named. An artifact
+    /// is looked up once in a process: what is shown, judged and asked about signatures is the same one.
     pub fn files_for<'a>(paths: impl IntoIterator<Item = &'a Path>) -> &'static dyn Files {
-        if !paths.into_iter().any(is_object) {
-            return &LocalFiles;
-        }
         static PLACES: OnceLock<Places> = OnceLock::new();
-        PLACES.get_or_init(Places::default)
+        let mut files: &'static dyn Files = &LocalFiles;
+        for path in paths {
+            let is_artifact = is_artifact(path);
+            if is_artifact || is_object(path) {
+                let places = PLACES.get_or_init(Places::default);
+                if is_artifact {
+                    places.artifacts.name(path);
+                }
+                files = places;
+            }
+        }
+        files
     }
 
     /// Brings what a path names to this machine, for commands that need a folder; `None` where it is
     /// here. It is gone with the folder that it came into.
     pub fn bring_here(path: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
+        if is_artifact(path) {
+            return bring_artifact(path).map(Some);
+        }
         if !is_object(path) {
             return Ok(None);
         }
@@ -174,13 +198,50 @@ mod remote {
         let fail = |error: RemoteError| storage_error(&error, &shown);
         let place = S3Place::open(&shown).map_err(fail)?;
         let run = place.get_run().map_err(fail)?;
-        let folder = tempfile::tempdir().map_err(|error| {
-            CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
-                .at("the folder for temporary files")
-        })?;
+        let folder = temporary_folder()?;
         let target = folder.path().join(place.run_name());
         land(&run, &target).map_err(fail)?;
         Ok(Some((folder, target)))
+    }
+
+    fn temporary_folder() -> Result<TempDir, CliError> {
+        tempfile::tempdir().map_err(|error| {
+            CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
+                .at("the folder for temporary files")
+        })
+    }
+
+    /// Brings an artifact to this machine.
+    fn bring_artifact(path: &Path) -> Result<(TempDir, PathBuf), CliError> {
+        let shown = path.display().to_string();
+        let fail = |error: OciError| artifact_error(&error, &shown);
+        let artifacts = OciFiles::new(Access::from_environment());
+        let artifact = artifacts.artifact(path).map_err(fail)?;
+        let folder = temporary_folder()?;
+        let target = folder.path().join("run");
+        let access = Access::from_environment();
+        pull(
+            &artifact.reference,
+            Some(&target),
+            Level::Integrity,
+            &access,
+        )
+        .map_err(fail)?;
+        let place = match &artifact.held {
+            Held::Folder => target,
+            Held::File(name) => target.join(name.as_str()),
+        };
+        Ok((folder, place))
+    }
+
+    /// What went wrong with an artifact, as it is told.
+    pub fn artifact_error(error: &OciError, place: &str) -> CliError {
+        let outcome = match error {
+            OciError::Reference(_) => Outcome::Usage,
+            OciError::NotValid { .. } => Outcome::Invalid,
+            _ => Outcome::Unreadable,
+        };
+        told(outcome, (error.code(), error.hint()), error, place)
     }
 
     /// Fails where `target` is no address that a run can be put at, before anything is made.
@@ -220,30 +281,50 @@ mod remote {
             RemoteError::Corrupt { .. } => Outcome::Invalid,
             _ => Outcome::Unreadable,
         };
+        told(outcome, (error.code(), error.hint()), error, place)
+    }
+
+    /// An error with all that led to it.
+    fn told(
+        outcome: Outcome,
+        (code, hint): (&'static str, Option<&'static str>),
+        error: &dyn std::error::Error,
+        place: &str,
+    ) -> CliError {
         let mut message = error.to_string();
-        let mut source = std::error::Error::source(error);
+        let mut source = error.source();
         while let Some(inner) = source {
             message = format!("{message}: {inner}");
             source = inner.source();
         }
-        let told = CliError::new(outcome, error.code(), message).at(place);
-        match error.hint() {
+        let told = CliError::new(outcome, code, message).at(place);
+        match hint {
             Some(hint) => told.hint(hint),
             None => told,
         }
     }
 
-    /// Files of this machine and of object storage.
-    #[derive(Default)]
+    /// Files of this machine, of object storage and of registries.
     struct Places {
         objects: S3Files,
+        artifacts: OciFiles,
+    }
+
+    impl Default for Places {
+        fn default() -> Self {
+            Self {
+                objects: S3Files::default(),
+                artifacts: OciFiles::new(Access::from_environment()),
+            }
+        }
     }
 
     impl Places {
         fn at(&self, path: &Path) -> &dyn Files {
-            match is_object(path) {
-                true => &self.objects,
-                false => &LocalFiles,
+            match (is_object(path), self.artifacts.holds(path)) {
+                (true, _) => &self.objects,
+                (false, true) => &self.artifacts,
+                (false, false) => &LocalFiles,
             }
         }
     }

@@ -209,6 +209,7 @@ fn answers_of_logs_pass_their_schema() {
     let checker = Checker::new();
     checker.run("demo --out demo", 0);
     checker.run("keygen -o key.pem --public", 0);
+    checker.run("sign demo/good/job --key key.pem", 0);
     checker.run("log init log --origin example.org/log --key key.pem", 0);
     checker.answers(
         "log-answer",

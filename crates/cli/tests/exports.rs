@@ -172,6 +172,7 @@ fn crate_of_a_command_that_failed_says_so() {
     project.write("a.txt", "1\n");
     let ran = project.run(&[
         "record",
+        "--keep-failed",
         "--run-id",
         "r1",
         "--",

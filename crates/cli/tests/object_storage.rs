@@ -534,8 +534,9 @@ fn run_locked_until_a_date_has_every_object_locked() {
     };
     push("r1", "2099-01-01");
     push("r2", "2100-06-01T12:00:00Z");
-    let script = "for k in a:\n r=s.get_object_retention(Bucket='locked',Key=k)['Retention']\n \
-                  print(r['Mode'],r['RetainUntilDate'].year,k)";
+    // moto cannot answer GetObjectRetention, not even to its own kind of client.
+    let script = "for k in a:\n r=s.head_object(Bucket='locked',Key=k)\n \
+                  print(r['ObjectLockMode'],r['ObjectLockRetainUntilDate'].year,k)";
     let keys = server.keys("locked");
     let arguments: Vec<_> = keys.iter().map(String::as_str).collect();
     let held = server.python(script, &arguments);

@@ -9,11 +9,13 @@
 )]
 
 mod proxy_support;
+mod schema_support;
 
 use proxy_support::{
     Seen, Service, Upstream, ask, folder, json_of, post, record_arguments, recording, whole,
 };
 use runseal_testkit::project_root;
+use schema_support::{compile, faults};
 use serde_json::{Value, json};
 
 fn answer(_: &Seen) -> Vec<Vec<u8>> {
@@ -94,8 +96,8 @@ fn proxy_refuses_models_that_are_not_allowed_and_never_asks_for_them() {
     assert_eq!(made["interactions"][1]["request"]["body"]["model"], "large");
     let verified = bench.run(&["verify", "r.json"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
-    let schema: Value = serde_json::from_str(&bench.run(&["schema", "recording"]).stdout).unwrap();
-    assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&made));
+    let schema = compile("recording", &bench.run(&["schema", "recording"]).stdout);
+    assert_eq!(faults(&schema, &made), Vec::<String>::new());
     // A replay refuses as it was refused.
     let proxy = Service::replay(folder.path(), "r.json");
     let again = post(proxy.address(), chat, r#"{"model":"large","messages":[]}"#);

@@ -18,7 +18,7 @@ use std::path::Path;
 use runseal_core::canon::{Dialect, Node, canonical_bytes};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::{conformance, folders_in, for_each_line, project_root, text};
-use schema_support::{Schemas, documents, texts};
+use schema_support::{Schemas, compile, documents, texts};
 use serde_json::Value;
 
 fn bench() -> (tempfile::TempDir, Bench) {
@@ -34,9 +34,7 @@ fn schemas_are_valid_2020_12_and_say_what_they_are() {
         let draft = "https://json-schema.org/draft/2020-12/schema";
         assert_eq!(schema["$schema"], draft, "{name}");
         assert_eq!(schema["$id"], format!("urn:runseal:schema:{name}:1"));
-        if let Err(error) = jsonschema::draft202012::meta::validate(&schema) {
-            panic!("{name}: {error}");
-        }
+        compile(&name, &text);
         for member in ["title", "description"] {
             let said = schema[member].as_str().unwrap_or_default();
             assert!(!said.is_empty(), "{name} has no {member}");

@@ -140,24 +140,22 @@ pub const SCHEMA_PATTERNS_TEXT: usize = 128 << 10;
 /// Parts of a JSON Schema that have an id of their own.
 pub const SCHEMA_MAX_IDS: usize = 500;
 
-/// Ways that references lead through the parts of a JSON Schema with ids, times its objects. Stops
-/// parts that refer to each other so that the ways double.
-pub const SCHEMA_MAX_WAYS: usize = 1_000_000;
-
-/// Bytes of the JSON Pointers, with the id before them, of all values of a JSON Schema. Stops long
-/// names at the top of very many values.
+/// Bytes of the JSON Pointers, to the value and to the keyword, of all violations of one document.
+/// Stops long names at the top of very many values.
 pub const SCHEMA_MAX_PLACES: usize = 64 << 20;
 
-/// Bytes that the regular expressions of a JSON Schema may take when they are compiled; one of
-/// them may take its equal share, and at most [`SCHEMA_LARGEST_PATTERN`]. Stops `(a{1000}){1000}`.
-pub const SCHEMA_PATTERN_BYTES: usize = 64 << 20;
+/// Instructions of one regular expression of a JSON Schema. Stops `(a{1000}){1000}`.
+pub const SCHEMA_PATTERN_INSTRUCTIONS: usize = 50_000;
 
-/// Bytes that one regular expression of a JSON Schema may take when it is compiled.
-pub const SCHEMA_LARGEST_PATTERN: usize = 1 << 20;
+/// Instructions of all regular expressions of a JSON Schema.
+pub const SCHEMA_PATTERNS_INSTRUCTIONS: usize = 500_000;
 
-/// Steps that a regular expression with look-around or back-references may take to match one
-/// string. Stops backtracking that would try every way to split it.
-pub const SCHEMA_BACKTRACKING: usize = 2_000;
+/// References and the like in a JSON Schema that are followed one after the other for one value.
+pub const SCHEMA_MAX_CHAIN: usize = 1_000;
+
+/// Subschemas inside each other while a document is validated: those for a value, for the value
+/// around it, and so on. Each takes a part of the thread's stack.
+pub const SCHEMA_MAX_NESTING: usize = 2_000;
 
 /// Subschemas that apply to one value: those that `allOf`, `$ref` and the like lead to, each as
 /// often as it is reached. Stops references that double at every level.
@@ -171,7 +169,7 @@ pub const SCHEMA_MAX_STEPS: u64 = 30_000_000;
 /// Violations of a JSON Schema that one document may have before validating it stops; fewer where
 /// the document has names so long that their places would take more than
 /// [`SCHEMA_MAX_PLACES`].
-pub const SCHEMA_MAX_VIOLATIONS: u64 = 10_000;
+pub const SCHEMA_MAX_VIOLATIONS: usize = 10_000;
 
 /// Faults of one archive that are listed. Stops a report that is larger than the archive.
 pub const ARCHIVE_MAX_FAULTS: usize = 1_000;

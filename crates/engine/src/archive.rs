@@ -120,6 +120,19 @@ pub fn read_archive_stream(
     read_stream(container, reader, shown, &mut digester)
 }
 
+/// The same where nothing of it is shown: of what no rule reads as a text, only facts are kept.
+///
+/// # Errors
+/// When reading fails.
+pub fn judge_archive_stream(
+    container: Container,
+    reader: impl Read,
+    shown: &str,
+) -> Result<Archive, SourceError> {
+    let mut digester = ThreadedDigester::new(Purpose::Judge);
+    read_stream(container, reader, shown, &mut digester)
+}
+
 /// What an archive is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {

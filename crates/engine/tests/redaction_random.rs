@@ -80,7 +80,7 @@ fn bundle(numbers: &mut Numbers, seed: &Seed, format: &str) -> Files {
     match main {
         None => {
             let (redaction, _) = committing.end();
-            files.insert(REDACTION.to_owned(), bytes(&redaction.to_value()));
+            files.insert(REDACTION.to_owned(), bytes(&redaction.to_value().unwrap()));
         }
         Some((path, mut document)) => {
             committing.end_in(path, &mut document).unwrap();
@@ -381,7 +381,10 @@ fn salt_of_one_path_opens_that_path_alone() {
         let added = committing.add(path, fact, || Ok(content.as_slice()));
         added.unwrap();
     }
-    files.insert(REDACTION.to_owned(), bytes(&committing.end().0.to_value()));
+    files.insert(
+        REDACTION.to_owned(),
+        bytes(&committing.end().0.to_value().unwrap()),
+    );
     let original = Original::read(Box::new(source(&files)), seed.clone()).unwrap();
     let drop = |place: &str| Drop {
         kind: DropKind::Place(format!("RUN_INPUT.json#{place}")),

@@ -1,4 +1,5 @@
-//! The laws that reading and writing canonical JSON and reading archives keep, whatever the bytes.
+//! The laws that reading and writing canonical JSON, reading archives and judging by JSON Schemas
+//! keep, whatever the bytes.
 //!
 //! Each law takes any bytes and panics where it does not hold. The property tests beside this
 //! file and the fuzz targets under `fuzz/` run the same functions, so that what a fuzzer finds
@@ -11,6 +12,7 @@
 )]
 
 pub mod archives;
+pub mod schemas;
 pub mod targets;
 
 use runseal_core::canon::{

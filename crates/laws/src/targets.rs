@@ -6,18 +6,20 @@ use runseal_archive::Container;
 use runseal_core::canon::Dialect;
 
 use crate::archives::{check_archive, check_gzip, check_zstd_decoders};
+use crate::schemas::check_schema;
 use crate::{check_dialect, check_reader, check_spelling};
 
 /// A target's name and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by name.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("gz", gz),
     ("jcs", jcs),
     ("job", job),
     ("kernel", kernel),
     ("reader", check_reader),
+    ("schema", check_schema),
     ("tar", tar),
     ("zip", zip),
     ("zst", zst),

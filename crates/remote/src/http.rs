@@ -192,6 +192,7 @@ pub struct Request<'a> {
     credentials: HeaderMap,
     body: Option<&'a dyn RepeatableBody>,
     redirects: Redirects,
+    attempts: u32,
 }
 
 impl fmt::Debug for Request<'_> {
@@ -211,7 +212,15 @@ impl<'a> Request<'a> {
             credentials: HeaderMap::new(),
             body: None,
             redirects: Redirects::Return,
+            attempts: ATTEMPTS,
         }
+    }
+
+    /// The same, made once: for what must not be done twice.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.attempts = 1;
+        self
     }
 
     /// The same with a header that anybody may see.
@@ -360,7 +369,7 @@ impl Http {
                 Err(error) if error.is_worth_another_try() => None,
                 _ => return answer,
             };
-            if attempt == ATTEMPTS {
+            if attempt == request.attempts {
                 return answer;
             }
             thread::sleep(wait.unwrap_or(pause).min(LONGEST_PAUSE));
@@ -573,6 +582,10 @@ fn failed_io(host: String, error: &io::Error) -> HttpError {
         .is_some_and(|inner| inner.is::<rustls::Error>())
     {
         return HttpError::Insecure { host, problem };
+    }
+    // The system's own words: there is no kind for it.
+    if problem.starts_with("failed to lookup address information") {
+        return HttpError::UnknownHost { host };
     }
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => HttpError::Timeout { host },

@@ -266,6 +266,11 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
             "Unsigned",
             "nobody vouches for it: whoever could write it could make it anew".to_owned(),
         ),
+        SignedState::CannotTell => answer(
+            Tone::Warning,
+            "Cannot tell",
+            "signatures could not be looked for; that is not the same as none".to_owned(),
+        ),
         SignedState::UnknownKey => answer(Tone::Warning, "By an unknown key", detail),
         SignedState::OtherSubject => answer(
             Tone::Bad,

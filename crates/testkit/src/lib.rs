@@ -12,9 +12,11 @@
 )]
 
 pub mod cli;
+pub mod docker_registry;
 pub mod folders;
 pub mod isolation;
 pub mod object_storage;
+pub mod odd_registry;
 pub mod postgres;
 
 use std::collections::BTreeSet;

@@ -63,19 +63,6 @@ pub extern "C" fn verify(address: usize) -> usize {
     keep(bytes)
 }
 
-/// The only dependency that asks for random numbers seeds the tables of the JSON Schema validator with
-/// them, whose order no answer shows. Here is nothing random, so the seed is fixed.
-#[cfg(target_arch = "wasm32")]
-#[unsafe(no_mangle)]
-unsafe extern "Rust" fn __getrandom_v03_custom(
-    destination: *mut u8,
-    length: usize,
-) -> Result<(), getrandom::Error> {
-    // SAFETY: getrandom calls this with a place of `length` bytes that it may write to.
-    unsafe { destination.write_bytes(0x5a, length) };
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,31 +1,74 @@
-//! `runseal pull`: gets evidence from object storage.
+//! `runseal pull`: gets evidence from a registry or object storage.
 
 use std::path::PathBuf;
 
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::digest::ContentHash;
 use runseal_core::verify::Outcome;
+use runseal_remote::oci::pull::pull;
 
-use super::push_object::pull_run;
+use super::push::{AccessArgs, parse_reference};
+use super::push_object::{is_object_address, pull_run};
 use crate::error::CliError;
+use crate::places::artifact_error;
+use crate::ui;
+use crate::verdict::LevelArgs;
 
-/// Pull a run from object storage into a new folder.
+/// Pull evidence from an OCI registry or layout into a new folder, with its signatures and reports beside it;
+/// or a run from object storage.
 ///
-/// Everything that arrives is compared with its digest, and nothing that exists is replaced. A pull
-/// that was interrupted goes on where it stopped. Prints the digest, the folder and the reference
-/// that names exactly this run.
+/// Everything that arrives is compared with its digest; the whole is verified before it gets its name, and
+/// nothing that exists is replaced. Prints the digest, the reference that names exactly this, the
+/// folder, and what was attached.
 ///
-/// Exit 0: it is there. Exit 1: something is not what was declared. Exit 2: it could not be read or
-/// written.
+/// Exit 0: it is there. Exit 1: it does not verify. Exit 2: it could not be read or written. In both cases nothing is left.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  runseal pull s3://bucket/evidence/run_1 -o run_1")]
+#[command(
+    after_help = "Examples:\n  runseal pull registry.example/team/run_1:v1 -o run_1\n  runseal pull oci-layout:evidence.tar\n  runseal pull s3://bucket/evidence/run_1 -o run_1"
+)]
 pub struct Args {
-    /// What to pull: `s3://BUCKET/PREFIX/NAME[@sha256:…]`.
+    /// What to pull: `host[:port]/name[:tag][@sha256:…]`, or `oci-layout:PATH[:tag]`, or
+    /// `s3://BUCKET/PREFIX/NAME[@sha256:…]`.
     reference: String,
     /// The folder that it becomes; where not given, the last part of its name.
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    level: LevelArgs,
+    #[command(flatten)]
+    access: AccessArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    pull_run(&args.reference, args.output.as_deref())
+    if is_object_address(&args.reference) {
+        return pull_run(&args.reference, args.output.as_deref());
+    }
+    let reference = parse_reference(&args.reference)?;
+    let pulled = pull(
+        &reference,
+        args.output.as_deref(),
+        args.level.level(),
+        &args.access.access(),
+    )
+    .map_err(|error| artifact_error(&error, &args.reference))?;
+    let mut answer = Value::object([
+        ("digest", ContentHash::from(pulled.digest).to_string()),
+        ("path", pulled.path.display().to_string()),
+        ("reference", pulled.reference.to_string()),
+    ]);
+    match &pulled.attached {
+        Ok(files) => {
+            let files = files.iter().map(|file| file.display().to_string());
+            answer.insert("attached", Value::array(files));
+        }
+        Err(why) => {
+            ui::note(&format!(
+                "cannot tell whether signatures are attached: {why}"
+            ));
+            answer.insert("attached", "cannot-tell");
+        }
+    }
+    ui::print_json(&answer, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
 }

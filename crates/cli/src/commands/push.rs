@@ -1,32 +1,117 @@
-//! `runseal push`: hands evidence over through object storage.
+//! `runseal push`: hands evidence over through a registry or object storage.
 
 use std::path::PathBuf;
 
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::digest::ContentHash;
 use runseal_core::verify::Outcome;
+use runseal_remote::oci::image::Image;
+use runseal_remote::oci::push::{Pushed, push};
+use runseal_remote::oci::reference::Reference;
+use runseal_remote::oci::registry::Access;
 
-use super::push_object::{RetentionArgs, push_run};
+use super::push_object::{RetentionArgs, is_object_address, push_run};
 use crate::error::CliError;
+use crate::places::artifact_error;
+use crate::ui;
+use crate::verdict::LevelArgs;
 
-/// Push a run to object storage, where others can verify it without a copy.
+/// Push evidence to an OCI registry or layout, with the signatures that lie beside it, or a run to object
+/// storage.
 ///
-/// It is verified first; what does not hold is not pushed. What is there already is not sent again,
-/// and a push that was interrupted goes on where it stopped. The run can be seen once all of it has
-/// arrived. Prints the digest and the reference that names exactly this run.
+/// It is verified first; what does not hold is not pushed. The same evidence has the same digest,
+/// whoever pushes it and whenever. What is there already is not sent again, and a push that was
+/// interrupted goes on where it stopped. Prints the digest and the reference that names exactly this.
 ///
-/// Exit 0: pushed. Exit 1: it does not verify. Exit 2: it could not be read or stored; nothing can be
-/// seen of it then.
+/// Exit 0: pushed. Exit 1: it does not verify. Exit 2: it could not be read or stored; no tag was changed.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  runseal push RUN_BUNDLE/run_1 s3://bucket/evidence/run_1")]
+#[command(
+    after_help = "Examples:\n  runseal push RUN_BUNDLE/run_1 registry.example/team/run_1:v1\n  runseal push run_1 oci-layout:evidence.tar:v1\n  runseal push run_1 localhost:5000/run_1 --report report.html\n  runseal push RUN_BUNDLE/run_1 s3://bucket/evidence/run_1\n  runseal push --image target/release/runseal registry.example/tools/runseal:1.0"
+)]
 pub struct Args {
-    /// A folder: a run bundle, job bundle or pack.
+    /// A bundle, pack, document or archive.
     path: PathBuf,
-    /// Where to: `s3://BUCKET/PREFIX/NAME`.
+    /// Where to: `host[:port]/name[:tag][@sha256:…]`, or `oci-layout:FOLDER[:tag]`, or `oci-layout:FILE.tar[:tag]`,
+    /// or for a folder `s3://BUCKET/PREFIX/NAME`.
     reference: String,
+    /// A report to attach: .html, .json, .sarif or .xml; may be given several times.
+    #[arg(long, value_name = "FILE", conflicts_with = "image")]
+    report: Vec<PathBuf>,
+    /// PATH is a static program: push it as a container image that runs it.
+    #[arg(long, conflicts_with_all = ["strict", "lenient"])]
+    image: bool,
+    #[command(flatten)]
+    level: LevelArgs,
+    #[command(flatten)]
+    access: AccessArgs,
     #[command(flatten)]
     retention: RetentionArgs,
 }
 
+/// How registries are reached.
+#[derive(Debug, clap::Args)]
+pub struct AccessArgs {
+    /// Speak plain HTTP, which others can read and change; this machine is spoken to so anyway.
+    #[arg(long)]
+    plain_http: bool,
+}
+
+impl AccessArgs {
+    /// What was asked for, and what the environment says.
+    pub fn access(&self) -> Access {
+        Access {
+            plain_http: self.plain_http,
+            ..Access::from_environment()
+        }
+    }
+}
+
+/// Reads a reference that was typed.
+pub fn parse_reference(text: &str) -> Result<Reference, CliError> {
+    Reference::parse(text).map_err(|error| artifact_error(&error.into(), text))
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    push_run(&args.path, &args.reference, &args.retention)
+    if is_object_address(&args.reference) {
+        return match args.image || !args.report.is_empty() {
+            true => Err(CliError::usage(
+                "images and reports go to registries",
+                "object storage takes a run; name a registry or layout",
+            )),
+            false => push_run(&args.path, &args.reference, &args.retention),
+        };
+    }
+    args.retention.refuse_elsewhere()?;
+    let reference = parse_reference(&args.reference)?;
+    let access = args.access.access();
+    let pushed = match args.image {
+        true => Image::of_program(&args.path).and_then(|image| image.push(&reference, &access)),
+        false => push(
+            &args.path,
+            &reference,
+            args.level.level(),
+            &args.report,
+            &access,
+        ),
+    };
+    let pushed = pushed.map_err(|error| artifact_error(&error, &args.reference))?;
+    tell(&pushed);
+    let answer = Value::object([
+        ("digest", ContentHash::from(pushed.digest).to_string()),
+        ("reference", pushed.reference.to_string()),
+    ]);
+    ui::print_json(&answer, Dialect::Kernel)?;
+    Ok(Outcome::Valid)
+}
+
+fn tell(pushed: &Pushed) {
+    let attached = match pushed.attached.as_slice() {
+        [] => "nothing attached".to_owned(),
+        some => format!("attached {}", some.join(", ")),
+    };
+    ui::note(&format!(
+        "{} bytes sent, {} were there; {attached}",
+        pushed.sent, pushed.skipped
+    ));
 }

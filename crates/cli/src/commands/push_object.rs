@@ -28,6 +28,17 @@ pub struct RetentionArgs {
 }
 
 impl RetentionArgs {
+    /// Fails where a lock is asked for that only object storage has.
+    pub fn refuse_elsewhere(&self) -> Result<(), CliError> {
+        match self.retain_until {
+            Some(_) => Err(CliError::usage(
+                "only object storage locks what is pushed",
+                "push to `s3://…`, or leave --retain-until out",
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn retention(&self) -> Result<Option<Retention>, CliError> {
         let Some(text) = &self.retain_until else {
             return Ok(None);
@@ -47,6 +58,11 @@ impl RetentionArgs {
         };
         Ok(Some(Retention { mode, until }))
     }
+}
+
+/// Whether a reference is one of object storage.
+pub fn is_object_address(reference: &str) -> bool {
+    reference.starts_with("s3://")
 }
 
 /// Verifies the run in a folder, and puts it at an address.

@@ -21,8 +21,9 @@ use crate::verdict::LevelArgs;
 
 /// Verify anything: finds out what each PATH is and verifies it.
 ///
-/// It knows every format of docs/formats, as a folder, as a file, and inside a .tar, .tar.gz,
-/// .tar.zst or .zip, which is not unpacked. The content decides what it is. A PATH that is not
+/// It knows every format of docs/formats, as a folder, as a file, inside a .tar, .tar.gz, .tar.zst or
+/// .zip, which is not unpacked, and as an artifact of an OCI registry or layout (`oci://host/name:tag`),
+/// which is not copied. The content decides what it is. A PATH that is not
 /// evidence itself is searched; what is found and cannot be checked is named. Finding nothing is
 /// never a success.
 ///

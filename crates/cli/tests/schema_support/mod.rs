@@ -6,30 +6,46 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use jsonschema::Validator;
+use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_schema::{Limits, Schema};
 use runseal_testkit::project_root;
 use serde_json::Value;
 
 /// Every schema of the project by name.
-pub struct Schemas(BTreeMap<String, Validator>);
+pub struct Schemas(BTreeMap<String, Schema>);
+
+/// Compiles a schema, which has to be a valid one.
+pub fn compile(name: &str, text: &str) -> Schema {
+    let document = parse_document(text.as_bytes(), &ReadOptions::TEXT).unwrap();
+    Schema::compile(document.root(), &Limits::default())
+        .unwrap_or_else(|bad| panic!("{name}: {bad}"))
+}
+
+/// What a schema says against a document; empty where it passes.
+pub fn faults(schema: &Schema, document: &Value) -> Vec<String> {
+    let text = document.to_string();
+    let document = parse_document(text.as_bytes(), &ReadOptions::TEXT).unwrap();
+    let outcome = schema.check(document.root());
+    assert_eq!(outcome.exhausted, None);
+    let violations = outcome.violations.into_iter();
+    violations
+        .map(|found| format!("{}: {}", found.pointer, found.message))
+        .collect()
+}
 
 impl Schemas {
     pub fn load() -> Self {
         let compiled = texts().into_iter().map(|(name, text)| {
-            let schema: Value = serde_json::from_str(&text).unwrap();
-            let validator = jsonschema::draft202012::new(&schema);
-            let validator = validator.unwrap_or_else(|error| panic!("{name}: {error}"));
-            (name, validator)
+            let schema = compile(&name, &text);
+            (name, schema)
         });
         Self(compiled.collect())
     }
 
     /// What the schema `name` says against a document; empty where it passes.
     pub fn faults(&self, name: &str, document: &Value) -> Vec<String> {
-        let errors = self.0[name].iter_errors(document);
-        errors
-            .map(|error| format!("{name} {}: {error}", error.instance_path()))
-            .collect()
+        let found = faults(&self.0[name], document).into_iter();
+        found.map(|fault| format!("{name} {fault}")).collect()
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {

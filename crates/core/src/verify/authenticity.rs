@@ -5,12 +5,14 @@
 
 use crate::canon::Value;
 
-/// What became of one signature, or of all that were found. Four ways not to be signed, and none
+/// What became of one signature, or of all that were found. Five ways not to be signed, and none
 /// of them is another's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignedState {
     /// No signature was found.
     Unsigned,
+    /// Whether there are signatures could not be found out, which is not the same as none.
+    CannotTell,
     /// The signature is by a key that nobody here knows.
     UnknownKey,
     /// The signature holds, and is over something else.
@@ -26,6 +28,7 @@ impl SignedState {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Unsigned => "unsigned",
+            Self::CannotTell => "cannot-tell",
             Self::UnknownKey => "unknown-key",
             Self::OtherSubject => "other-subject",
             Self::Broken => "broken",
@@ -37,6 +40,7 @@ impl SignedState {
     pub const fn phrase(self) -> &'static str {
         match self {
             Self::Unsigned => "unsigned",
+            Self::CannotTell => "cannot tell whether it is signed",
             Self::UnknownKey => "signed by an unknown key",
             Self::OtherSubject => "signature over something else",
             Self::Broken => "signature broken",

@@ -1,5 +1,190 @@
-//! Run bundles as artifacts of an OCI registry or an OCI layout: `oci://HOST/NAME:TAG`.
+//! Run bundles as artifacts of an OCI registry or an OCI layout: `oci://HOST/NAME:TAG`,
+//! `oci-layout:FOLDER:TAG`.
 //!
-//! An artifact manifest lists the files of a run, each one a blob; the same run has the same
-//! manifest, and so the same digest, wherever and whenever it is pushed. Signatures are attached as
-//! referrers.
+//! A folder becomes the pieces of one tar ([`layers`]) and a manifest without a time, so the same
+//! run has the same digest whoever pushes it and whenever. Signatures and reports are attached as
+//! referrers ([`attached`]). What is read is compared with its digest and bounded by its size; what
+//! is written becomes visible with its manifest, the last thing that is sent. Credentials go to the
+//! registry's own host and nowhere else ([`credentials`]).
+//!
+//! A layout on this machine opens no socket.
+
+pub mod artifact;
+pub mod attached;
+pub mod challenge;
+pub mod credentials;
+mod download;
+pub mod file_layers;
+pub mod files;
+pub mod image;
+pub mod layers;
+pub mod layout;
+pub mod layout_tar;
+pub mod leftovers;
+pub mod manifest;
+pub mod pull;
+pub mod push;
+pub mod reference;
+pub mod registry;
+pub mod repository;
+mod staged;
+pub mod tarball;
+mod tokens;
+pub mod unpack;
+mod upload;
+
+use std::io;
+
+use runseal_core::digest::{ContentHash, Digest};
+use runseal_core::source::SourceError;
+use runseal_engine::atomic::WriteError;
+use runseal_engine::staging::StagingError;
+use thiserror::Error;
+
+use reference::ReferenceError;
+
+/// Why an artifact could not be pushed, pulled or looked at.
+#[derive(Debug, Error)]
+pub enum OciError {
+    /// What was typed names no artifact.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// A file of this machine could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A file of this machine could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// What was pulled did not get into its place.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// Something that is not pushed.
+    #[error("`{what}`: {why}")]
+    Refused {
+        /// What it is.
+        what: String,
+        /// Why it is refused.
+        why: String,
+    },
+    /// Something that does not verify, or of which it cannot be told.
+    #[error("`{path}` does not verify: {why}")]
+    NotValid {
+        /// What was to be pushed or was pulled.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// A registry wants the password to be sent to somebody else.
+    #[error(
+        "`{registry}` gives out tokens at `{realm}`, which is not its own host; the password was not sent"
+    )]
+    ForeignTokens {
+        /// The registry.
+        registry: String,
+        /// The host that gives out its tokens.
+        realm: String,
+    },
+    /// A file is not what it was when it was verified.
+    #[error("`{0}` changed while it was pushed")]
+    Changed(String),
+    /// Something that cannot be written as a manifest.
+    #[error("{what} cannot be written: {why}")]
+    Unwritable {
+        /// What it is.
+        what: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// A document or artifact that cannot be used.
+    #[error("`{what}` cannot be used: {why}")]
+    Malformed {
+        /// What it is.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nothing has this name.
+    #[error("there is no `{0}`")]
+    NotFound(String),
+    /// What arrived has another digest than was asked for.
+    #[error(
+        "{what} is not what was asked for: expected {}, got {}",
+        ContentHash::from(*.expected),
+        ContentHash::from(*.actual)
+    )]
+    OtherContent {
+        /// What it is.
+        what: String,
+        /// The digest that was asked for.
+        expected: Digest,
+        /// The digest of what came.
+        actual: Digest,
+    },
+    /// What arrived is longer or shorter than its descriptor says.
+    #[error("the blob {what} should have {expected} bytes and has {actual}")]
+    OtherSize {
+        /// Its digest.
+        what: String,
+        /// The bytes that it should have.
+        expected: u64,
+        /// What it has.
+        actual: String,
+    },
+    /// A remote server, or what leads to it, failed.
+    #[error(transparent)]
+    Remote(#[from] crate::RemoteError),
+    /// Reading broke off.
+    #[error("reading broke off")]
+    Io(#[source] io::Error),
+}
+
+impl From<io::Error> for OciError {
+    /// What a reader of ours says through the standard library keeps its type.
+    fn from(error: io::Error) -> Self {
+        error.downcast().unwrap_or_else(Self::Io)
+    }
+}
+
+impl OciError {
+    /// The code that people are shown before the message.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Reference(_) => "REFERENCE",
+            Self::Source(_) | Self::Io(_) => "IO",
+            Self::Write(_) => "WRITE",
+            Self::Staging(StagingError::Exists(_)) => "EXISTS",
+            Self::Staging(StagingError::Write(_)) => "WRITE",
+            Self::Refused { .. } | Self::Unwritable { .. } => "REFUSED",
+            Self::NotValid { .. } => "NOT_VALID",
+            Self::ForeignTokens { .. } => "FOREIGN_TOKENS",
+            Self::Changed(_) => "CHANGED",
+            Self::Malformed { .. } => "MALFORMED",
+            Self::NotFound(_) => "NOT_FOUND",
+            Self::OtherContent { .. } | Self::OtherSize { .. } => "CORRUPT",
+            Self::Remote(error) => error.code(),
+        }
+    }
+
+    /// What to do about it, where that can be said.
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Reference(_) => Some(
+                "a reference is `host/name:tag` or `oci-layout:FOLDER:tag`; docs/remote.md has more",
+            ),
+            Self::Staging(StagingError::Exists(_)) => {
+                Some("choose another name; what exists is never replaced")
+            }
+            Self::NotValid { .. } => Some("`runseal verify` says what is wrong with it"),
+            Self::ForeignTokens { .. } => {
+                Some("if you trust that host, name it in RUNSEAL_TOKEN_HOSTS")
+            }
+            Self::Changed(_) => Some("nothing became visible; push it again when it is at rest"),
+            Self::OtherContent { .. } | Self::OtherSize { .. } => {
+                Some("it cannot be trusted; get it from another copy")
+            }
+            Self::NotFound(_) => Some("check the name and the tag"),
+            Self::Remote(error) => error.hint(),
+            _ => None,
+        }
+    }
+}

@@ -168,7 +168,7 @@ impl Bucket {
         headers.push(("x-amz-date", moment.as_str().to_owned()));
         let mut request = Request::new(method.clone(), uri);
         for (name, value) in &headers {
-            request = request.header(HeaderName::from_static(*name), self.value(value)?);
+            request = request.header(HeaderName::from_static(name), self.value(value)?);
         }
         if let Some(credentials) = &self.settings.credentials {
             if let Some(token) = credentials.session_token() {
@@ -297,6 +297,8 @@ impl Bucket {
         let mut headers = vec![
             ("if-none-match", "*".to_owned()),
             ("x-amz-checksum-sha256", checksum(digest)),
+            // Objects that are locked are taken only where a checksum is announced so.
+            ("x-amz-sdk-checksum-algorithm", "SHA256".to_owned()),
         ];
         headers.extend(retention_headers(retention));
         let details = Details {
@@ -361,7 +363,10 @@ impl Bucket {
         let digest = Digest::of(text.as_bytes());
         let details = Details {
             query: vec![("retention".to_owned(), String::new())],
-            headers: vec![("x-amz-checksum-sha256", checksum(digest))],
+            headers: vec![
+                ("x-amz-checksum-sha256", checksum(digest)),
+                ("x-amz-sdk-checksum-algorithm", "SHA256".to_owned()),
+            ],
             body: Some((&BytesBody(text.as_bytes()), digest)),
         };
         self.demand(Method::PUT, key, &details)

@@ -64,6 +64,9 @@ struct KeptRuns {
     order: VecDeque<S3Address>,
 }
 
+/// A run, and what of it is meant: nothing for the run itself.
+type PlaceInRun = (Arc<Run>, Option<SafePath>);
+
 /// The names in a folder.
 type Listing = BTreeMap<String, EntryKind>;
 
@@ -128,10 +131,7 @@ impl S3Files {
     }
 
     /// The run that an address is or is in, looked for from the inside out.
-    fn run_around(
-        &self,
-        address: &S3Address,
-    ) -> Result<Option<(Arc<Run>, Option<SafePath>)>, RemoteError> {
+    fn run_around(&self, address: &S3Address) -> Result<Option<PlaceInRun>, RemoteError> {
         let mut around = vec![address.clone()];
         while let Some((above, _)) = around.last().and_then(S3Address::parent) {
             around.push(above);

@@ -59,7 +59,7 @@ pub(super) fn has_beside(files: &dyn Files, path: &Path) -> bool {
 }
 
 /// Reads all signatures beside `path`. A file that is there and cannot be used is a damaged
-/// signature, never none.
+/// signature, never none; where nobody can say what is there, that is told too.
 pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     for form in BESIDE {
@@ -69,7 +69,13 @@ pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let fault = match files.read(&file, MAX_SIGNATURE_FILE_BYTES) {
+        let word = match form {
+            SignatureForm::Dsse => "dsse",
+            SignatureForm::Sigstore => "sigstore",
+            SignatureForm::Ssh => "ssh",
+            SignatureForm::Minisign => "minisign",
+        };
+        let signature = match files.read(&file, MAX_SIGNATURE_FILE_BYTES) {
             Err(SourceError::NotFound { .. }) => continue,
             // Nothing can lie beside something that is in an archive.
             Err(SourceError::Io { source, .. }) if source.kind() == ErrorKind::NotADirectory => {
@@ -80,20 +86,12 @@ pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
                     found.extend(signatures);
                     continue;
                 }
-                Err(error) => error.to_string(),
+                Err(error) => FoundSignature::Damaged(word, error.to_string()),
             },
-            Err(error) => error.to_string(),
+            Err(SourceError::Io { source, .. }) => FoundSignature::Unread(word, source.to_string()),
+            Err(error) => FoundSignature::Damaged(word, error.to_string()),
         };
-        let form = match form {
-            SignatureForm::Dsse => "dsse",
-            SignatureForm::Sigstore => "sigstore",
-            SignatureForm::Ssh => "ssh",
-            SignatureForm::Minisign => "minisign",
-        };
-        found.push(Found {
-            place,
-            signature: FoundSignature::Damaged(form, fault),
-        });
+        found.push(Found { place, signature });
     }
     found
 }

@@ -103,6 +103,10 @@ pub fn check_signatures(found: &[Found], target: &Target, known: &Known) -> Vec<
                 draft.note.form = form;
                 checked.push(draft.broken(fault.clone()));
             }
+            FoundSignature::Unread(form, why) => {
+                draft.note.form = form;
+                checked.push(draft.end(SignedState::CannotTell, Some(why.clone())));
+            }
             FoundSignature::Ssh(signature) => {
                 checked.push(check_ssh(draft, signature, target, known));
             }

@@ -36,6 +36,8 @@ pub enum FoundSignature {
     Minisign(MinisignSignature),
     /// What should have been one of them; its form and fault.
     Damaged(&'static str, String),
+    /// Signatures that could not be looked for; the form that was asked for first, and why.
+    Unread(&'static str, String),
 }
 
 /// A signature with its place.

@@ -193,7 +193,7 @@ fn entries_beside(path: &Path) -> Result<Vec<LogEntry>, CliError> {
     for found in read_beside(files_for([path]), path) {
         let envelope = match &found.signature {
             FoundSignature::Envelope(envelope) => envelope,
-            FoundSignature::Damaged(_, fault) => {
+            FoundSignature::Damaged(_, fault) | FoundSignature::Unread(_, fault) => {
                 return Err(
                     CliError::new(Outcome::Unreadable, "SIGNATURES", fault.clone())
                         .at(found.place)

@@ -1,0 +1,253 @@
+//! Registries that misbehave, and the ways there: every one a clear error, nothing half-visible, no
+//! secret told to anybody.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+
+mod oci_support;
+
+use std::fs;
+use std::process::Command;
+
+use runseal_testkit::docker_registry::{DockerRegistry, free_port};
+use runseal_testkit::odd_registry::{Manners, OddRegistry};
+use runseal_testkit::postgres::skip;
+
+use oci_support::{
+    ADA, assert_no_secret, assert_refused, assert_same, bench, give_large, left_over, log_in, ok,
+    run_as_ada, seal,
+};
+
+fn odd(manners: Manners) -> (OddRegistry, String) {
+    let registry = OddRegistry::start(manners);
+    let reference = format!("{}/team/run:v1", registry.host());
+    (registry, reference)
+}
+
+#[test]
+fn registry_with_tokens_is_asked_once_and_again_when_they_expire() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let (registry, reference) = odd(Manners {
+        bearer: Some(ADA.to_owned()),
+        token_uses: Some(3),
+        ..Manners::default()
+    });
+    log_in(&bench, &registry.host(), ADA);
+    ok(run_as_ada(&bench, &["push", "out/r1", &reference]));
+    ok(run_as_ada(&bench, &["pull", &reference, "-o", "pulled"]));
+    assert_same(&bench.path("out/r1"), &bench.path("pulled"));
+    let tokens = registry.requests();
+    let tokens = tokens.iter().filter(|request| request.contains("/token"));
+    assert!(tokens.count() > 2);
+    // A token that is never good for anything is no endless loop.
+    registry.behave(|manners| manners.token_uses = Some(0));
+    let refused = run_as_ada(&bench, &["pull", &reference, "-o", "never"]);
+    assert_refused(&refused, 2, "UNAUTHORIZED");
+    // A wrong password is told as one, and an answer that repeats it is not shown.
+    registry.behave(|manners| manners.repeats_secrets = true);
+    log_in(&bench, &registry.host(), "YWRhOndyb25n");
+    let refused = run_as_ada(&bench, &["pull", &reference, "-o", "never"]);
+    assert_refused(&refused, 2, "UNAUTHORIZED");
+    assert!(
+        !refused.stderr.contains("YWRhOndyb25n"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn password_is_not_sent_to_a_foreign_host_that_gives_out_tokens() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let foreign = OddRegistry::start(Manners {
+        bearer: Some(String::new()),
+        ..Manners::default()
+    });
+    // Another name of the same machine is another host.
+    let port = foreign.host().split(':').nth(1).unwrap().to_owned();
+    let (registry, reference) = odd(Manners {
+        bearer: Some(ADA.to_owned()),
+        token_host: Some(format!("localhost:{port}")),
+        ..Manners::default()
+    });
+    log_in(&bench, &registry.host(), ADA);
+    let refused = run_as_ada(&bench, &["push", "out/r1", &reference]);
+    assert_refused(&refused, 2, "FOREIGN_TOKENS");
+    assert_eq!(foreign.requests(), Vec::<String>::new());
+    assert!(registry.manifests().is_empty());
+}
+
+#[test]
+fn uploads_and_blobs_on_a_foreign_host_go_there_without_credentials() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let foreign = OddRegistry::start(Manners::default());
+    let (registry, reference) = odd(Manners {
+        basic: Some(ADA.to_owned()),
+        upload_host: Some(foreign.host()),
+        blob_host: Some(foreign.host()),
+        ..Manners::default()
+    });
+    log_in(&bench, &registry.host(), ADA);
+    ok(run_as_ada(&bench, &["push", "out/r1", &reference]));
+    ok(run_as_ada(&bench, &["pull", &reference, "-o", "pulled"]));
+    assert_same(&bench.path("out/r1"), &bench.path("pulled"));
+    let requests = foreign.requests();
+    assert!(requests.iter().any(|request| request.starts_with("PUT")));
+    assert!(requests.iter().any(|request| request.starts_with("GET")));
+    let told = requests
+        .iter()
+        .filter(|request| request.contains("credentials"));
+    assert_eq!(told.count(), 0, "{requests:?}");
+}
+
+#[test]
+fn blobs_that_lie_are_refused_and_nothing_stays() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let (registry, reference) = odd(Manners::default());
+    ok(bench.run(&["push", "out/r1", &reference]));
+    let artifact = format!("oci://{reference}");
+    registry.behave(|manners| manners.blobs_are_changed = true);
+    let refused = bench.run(&["pull", &reference, "-o", "pulled"]);
+    assert_refused(&refused, 2, "CORRUPT");
+    let refused = bench.run(&["verify", &artifact]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(
+        refused.stdout.contains("not what was asked for"),
+        "{}",
+        refused.stdout
+    );
+    // Cut off again and again, with what came before kept: it gets there in the end.
+    registry.behave(|manners| {
+        manners.blobs_are_changed = false;
+        manners.blobs_end_at = Some(3_000);
+    });
+    ok(bench.run(&["verify", &artifact]));
+    registry.behave(|manners| manners.blobs_end_at = Some(0));
+    let refused = bench.run(&["pull", &reference, "-o", "pulled"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert_eq!(left_over(&bench), Vec::<String>::new());
+}
+
+#[test]
+fn manifest_that_lies_about_a_size_is_refused_in_both_directions() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let (registry, reference) = odd(Manners::default());
+    ok(bench.run(&["push", "out/r1", &reference]));
+    let manifest = String::from_utf8(registry.manifest("v1").unwrap()).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let size = document["layers"][0]["size"].as_u64().unwrap();
+    for lie in [size - 512, size + 512, u64::MAX] {
+        let lying = manifest.replace(&format!("\"size\":{size}"), &format!("\"size\":{lie}"));
+        assert_ne!(lying, manifest);
+        registry.plant("lie", lying.as_bytes());
+        let lie = reference.replace(":v1", ":lie");
+        let refused = bench.run(&["pull", &lie, "-o", "pulled"]);
+        assert_refused(&refused, 2, "CORRUPT");
+        let refused = bench.run(&["verify", &format!("oci://{lie}")]);
+        assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    }
+    // Another manifest under the same tag is not the one that was pinned.
+    let digest = "sha256:".to_owned() + &"0".repeat(64);
+    registry.plant(&digest, manifest.as_bytes());
+    let refused = bench.run(&["pull", &format!("{reference}@{digest}"), "-o", "pulled"]);
+    assert_refused(&refused, 2, "CORRUPT");
+    for other in ["{}", "[]", "not json", r#"{"manifests":[]}"#] {
+        registry.plant("odd", other.as_bytes());
+        let odd = reference.replace(":v1", ":odd");
+        let refused = bench.run(&["pull", &odd, "-o", "pulled"]);
+        assert_refused(&refused, 2, "MALFORMED");
+    }
+    assert_eq!(left_over(&bench), Vec::<String>::new());
+}
+
+#[test]
+fn upload_cut_off_in_the_middle_goes_on_from_what_arrived() {
+    let (_folder, bench) = bench();
+    give_large(&bench, "large.bin", 70 << 20);
+    seal(&bench, "r1");
+    let (registry, reference) = odd(Manners {
+        breaks_off: Some((5 << 20, 3)),
+        least_piece: Some(40 << 20),
+        busy_for: 2,
+        ..Manners::default()
+    });
+    ok(bench.run(&["push", "out/r1", &reference]));
+    ok(bench.run(&["pull", &reference, "-o", "pulled"]));
+    assert_same(&bench.path("out/r1"), &bench.path("pulled"));
+    let requests = registry.requests();
+    let begun = requests
+        .iter()
+        .filter(|request| request.starts_with("POST"));
+    // One upload for each blob: the interrupted one was never begun again.
+    assert_eq!(begun.count(), 2, "{requests:?}");
+    assert_eq!(left_over(&bench), ["pulled"]);
+}
+
+#[test]
+fn registry_that_is_not_there_or_not_known_is_told_and_leaves_nothing() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let nobody = format!("127.0.0.1:{}/run:v1", free_port());
+    let refused = bench.run(&["push", "out/r1", &nobody]);
+    assert_refused(&refused, 2, "UNREACHABLE");
+    let refused = bench.run(&["verify", &format!("oci://{nobody}")]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    for (reference, exit, code) in [
+        ("run:v1", 64, "REFERENCE"),
+        ("team/run", 64, "REFERENCE"),
+        ("127.0.0.1:1/Run", 64, "REFERENCE"),
+        ("127.0.0.1:1/run@sha256:12", 64, "REFERENCE"),
+        ("oci-layout:missing", 2, "NOT_FOUND"),
+    ] {
+        let refused = bench.run(&["pull", reference]);
+        assert_refused(&refused, exit, code);
+    }
+    let (_registry, reference) = odd(Manners::default());
+    assert_refused(&bench.run(&["pull", &reference]), 2, "NOT_FOUND");
+    assert_eq!(left_over(&bench), Vec::<String>::new());
+}
+
+#[test]
+fn registry_with_a_full_disk_is_told_as_one_and_shows_no_tag() {
+    let (_folder, bench) = bench();
+    give_large(&bench, "large.bin", 40 << 20);
+    seal(&bench, "r1");
+    let data = bench.path("small-disk");
+    fs::create_dir(&data).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=16m", "tmpfs"])
+        .arg(&data)
+        .output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        skip("a small disk cannot be mounted here");
+        return;
+    }
+    if let Some(registry) = DockerRegistry::start_in(Some(&data), "") {
+        let reference = format!("{}/team/run:v1", registry.host());
+        let refused = bench.run(&["push", "out/r1", &reference]);
+        let pulled = bench.run(&["pull", &reference, "-o", "pulled"]);
+        drop(registry);
+        let _ = Command::new("umount").arg(&data).status();
+        assert_refused(&refused, 2, "SERVER_FULL");
+        assert_refused(&pulled, 2, "NOT_FOUND");
+    } else {
+        let _ = Command::new("umount").arg(&data).status();
+    }
+}
+
+#[test]
+fn plain_http_to_another_machine_needs_to_be_asked_for() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    // 192.0.2.0/24 is nobody's; what matters is which protocol would have been spoken.
+    let (registry, _) = odd(Manners::default());
+    let port = registry.host().split(':').nth(1).unwrap().to_owned();
+    let named = format!("localhost.localdomain:{port}/run:v1");
+    let refused = bench.run(&["push", "out/r1", &named]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert_no_secret(&refused);
+    assert!(registry.manifests().is_empty());
+}

@@ -1,0 +1,392 @@
+//! Signatures and reports that are attached to an artifact: manifests of their own whose subject it
+//! is.
+//!
+//! A registry lists what is attached; where it has no such list, clients keep an index under the tag
+//! `sha256-<hex>`. Neither being there means that nothing is attached. Anything else (an error, a
+//! list of several pages, a manifest that is listed and missing) means that nobody can tell, and is
+//! an error here: it must never pass for "no signatures".
+
+use base64ct::{Base64, Encoding};
+use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
+use runseal_core::digest::{ContentHash, Digest};
+use runseal_survey::signing::{BESIDE, SignatureForm};
+
+use super::OciError;
+use super::manifest::{Descriptor, EMPTY, EMPTY_CONTENT, INDEX, Index, MANIFEST, Manifest};
+use super::repository::{
+    ManifestName, Referrers, Repository, SMALL_BLOB, SubjectListing, read_blob, read_manifest,
+};
+
+/// The artifact type of a report.
+pub const REPORT: &str = "application/vnd.runseal.report.v1";
+const DSSE: &str = "application/vnd.runseal.signature.dsse.v1";
+const SSH: &str = "application/vnd.runseal.signature.ssh.v1";
+const MINISIGN: &str = "application/vnd.runseal.signature.minisign.v1";
+const SIGSTORE: &str = "application/vnd.dev.sigstore.bundle";
+const SIGSTORE_NOW: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+/// Types under which others attach envelopes.
+const OTHERS_DSSE: [&str; 2] = [
+    "application/vnd.in-toto+json",
+    "application/vnd.dsse.envelope.v1+json",
+];
+
+/// Attached manifests that are read. Stops a list that would take hours.
+const MAX_ATTACHED: usize = 256;
+
+/// How often the list under a tag is changed when others change it at the same time.
+const ATTEMPTS: usize = 5;
+
+/// What is attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttachedKind {
+    /// A signature.
+    Signature(SignatureForm),
+    /// A report, with the ending of its file: `html`, `json`, `sarif` or `xml`.
+    Report(&'static str),
+}
+
+/// The endings of reports, with their media types.
+const REPORTS: [(&str, &str); 4] = [
+    ("html", "text/html"),
+    ("json", "application/json"),
+    ("sarif", "application/sarif+json"),
+    ("xml", "application/xml"),
+];
+
+impl AttachedKind {
+    /// A report in a file with this ending.
+    pub fn report(ending: &str) -> Option<Self> {
+        let mut known = REPORTS.iter();
+        let (ending, _) = known.find(|(known, _)| *known == ending)?;
+        Some(Self::Report(ending))
+    }
+
+    /// What follows the artifact's name where it lies beside it.
+    pub fn ending(&self) -> String {
+        match self {
+            Self::Signature(form) => form.ending().to_owned(),
+            Self::Report(ending) => format!(".report.{ending}"),
+        }
+    }
+
+    fn of_types(artifact_type: &str, layer: &Descriptor) -> Option<Self> {
+        let form = match artifact_type {
+            DSSE => SignatureForm::Dsse,
+            SSH => SignatureForm::Ssh,
+            MINISIGN => SignatureForm::Minisign,
+            REPORT => {
+                let mut known = REPORTS.iter();
+                let (ending, _) = known.find(|(_, media)| *media == layer.media_type)?;
+                return Some(Self::Report(ending));
+            }
+            other if OTHERS_DSSE.contains(&other) => SignatureForm::Dsse,
+            other if other.starts_with(SIGSTORE) => SignatureForm::Sigstore,
+            _ => return None,
+        };
+        Some(Self::Signature(form))
+    }
+}
+
+/// Something attached, with its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// What it is.
+    pub kind: AttachedKind,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Attachment {
+    /// Its manifest below `subject`.
+    fn manifest(&self, subject: &Descriptor) -> Manifest {
+        let (artifact_type, media_type) = match self.kind {
+            AttachedKind::Signature(SignatureForm::Dsse) => (DSSE.to_owned(), DSSE),
+            AttachedKind::Signature(SignatureForm::Ssh) => (SSH.to_owned(), SSH),
+            AttachedKind::Signature(SignatureForm::Minisign) => (MINISIGN.to_owned(), MINISIGN),
+            AttachedKind::Signature(SignatureForm::Sigstore) => (self.bundle_type(), SIGSTORE_NOW),
+            AttachedKind::Report(ending) => {
+                let mut known = REPORTS.iter();
+                let media = known.find(|(known, _)| *known == ending);
+                (REPORT.to_owned(), media.map_or("", |(_, media)| media))
+            }
+        };
+        let media_type = match self.kind {
+            AttachedKind::Signature(SignatureForm::Sigstore) => artifact_type.clone(),
+            _ => media_type.to_owned(),
+        };
+        let title = format!("run{}", self.kind.ending());
+        let layer = Descriptor::of(&media_type, &self.bytes).titled(&title);
+        let mut manifest = Manifest::artifact(&artifact_type, vec![layer]);
+        // What a subject is called elsewhere is no part of it.
+        manifest.subject = Some(Descriptor::new(MANIFEST, subject.digest, subject.size));
+        if self.kind == AttachedKind::Signature(SignatureForm::Sigstore) {
+            self.describe_bundle(&mut manifest);
+        }
+        manifest
+    }
+
+    /// The media type that a sigstore bundle gives itself.
+    fn bundle_type(&self) -> String {
+        let document = parse_document(&self.bytes, &ReadOptions::default()).ok();
+        let own = document.and_then(|document| {
+            let own = document.root().get("mediaType")?.as_str()?.into_owned();
+            own.starts_with(SIGSTORE).then_some(own)
+        });
+        own.unwrap_or_else(|| SIGSTORE_NOW.to_owned())
+    }
+
+    /// The remarks that sigstore's own tools look for.
+    fn describe_bundle(&self, manifest: &mut Manifest) {
+        let Ok(document) = parse_document(&self.bytes, &ReadOptions::default()) else {
+            return;
+        };
+        let envelope = document.root().get("dsseEnvelope");
+        let content = match envelope {
+            Some(_) => "dsse-envelope",
+            None => "message-signature",
+        };
+        let mut remark = |name: &str, value: &str| {
+            manifest
+                .annotations
+                .insert(name.to_owned(), value.to_owned());
+        };
+        remark("dev.sigstore.bundle.content", content);
+        let payload = envelope.and_then(|envelope| {
+            let payload = envelope.get("payload")?.as_str()?;
+            Base64::decode_vec(&payload).ok()
+        });
+        let statement = payload.as_deref().and_then(|payload| {
+            let document = parse_document(payload, &ReadOptions::default()).ok()?;
+            Some(document.root().get("predicateType")?.as_str()?.into_owned())
+        });
+        if let Some(predicate) = statement {
+            remark("dev.sigstore.bundle.predicateType", &predicate);
+        }
+    }
+}
+
+/// Attaches something to the manifest `subject`; gives the digest of its own manifest.
+///
+/// # Errors
+/// When it cannot be stored, or not be listed.
+pub fn attach(
+    repository: &dyn Repository,
+    subject: &Descriptor,
+    attachment: &Attachment,
+) -> Result<Digest, OciError> {
+    let manifest = attachment.manifest(subject);
+    let config = Descriptor::of(EMPTY, EMPTY_CONTENT);
+    let content = attachment.bytes.as_slice();
+    for (blob, bytes) in [(&config, EMPTY_CONTENT), (&manifest.layers[0], content)] {
+        if !repository.has_blob(blob)? {
+            repository.put_blob(blob, &bytes)?;
+        }
+    }
+    let bytes = manifest.to_bytes()?;
+    let mut entry = Descriptor::of(MANIFEST, &bytes);
+    entry.artifact_type = manifest.artifact_type.clone();
+    entry.annotations = manifest.annotations.clone();
+    let listing = repository.put_manifest(&entry, &bytes, None)?;
+    if listing == SubjectListing::ByTheClient {
+        list_under_tag(repository, subject.digest, &entry)?;
+    }
+    Ok(entry.digest)
+}
+
+/// The tag that lists what is attached to `subject` where the registry does not.
+fn fallback_tag(subject: Digest) -> String {
+    format!("sha256-{subject}")
+}
+
+/// Adds an entry to the list under the tag. Others may change it at the same time, and the last one
+/// wins; so it is looked at again.
+fn list_under_tag(
+    repository: &dyn Repository,
+    subject: Digest,
+    entry: &Descriptor,
+) -> Result<(), OciError> {
+    let tag = fallback_tag(subject);
+    for _ in 0..ATTEMPTS {
+        let mut index = read_tagged_list(repository, &tag)?;
+        if index
+            .manifests
+            .iter()
+            .any(|known| known.digest == entry.digest)
+        {
+            return Ok(());
+        }
+        index.manifests.push(entry.clone());
+        index.manifests.sort_by_key(|known| known.digest);
+        let bytes = index.to_bytes()?;
+        let descriptor = Descriptor::of(INDEX, &bytes);
+        repository.put_manifest(&descriptor, &bytes, Some(&tag))?;
+    }
+    match read_tagged_list(repository, &tag)?
+        .manifests
+        .iter()
+        .any(|known| known.digest == entry.digest)
+    {
+        true => Ok(()),
+        false => Err(OciError::Refused {
+            what: tag,
+            why: "others keep changing the list of what is attached".to_owned(),
+        }),
+    }
+}
+
+fn read_tagged_list(repository: &dyn Repository, tag: &str) -> Result<Index, OciError> {
+    let name = ManifestName::Tag(tag.to_owned());
+    match repository.get_manifest(&name)? {
+        Some(bytes) => Index::parse(&bytes, tag),
+        None => Ok(Index::default()),
+    }
+}
+
+/// Everything attached to `subject` that is known here, in the order of digests.
+///
+/// # Errors
+/// When nobody can tell what is attached.
+pub fn read_attached(
+    repository: &dyn Repository,
+    subject: Digest,
+) -> Result<Vec<Attachment>, OciError> {
+    let mut index = match repository.list_referrers(subject)? {
+        Referrers::Listed(index) => index,
+        Referrers::Unsupported => read_tagged_list(repository, &fallback_tag(subject))?,
+    };
+    index.manifests.sort_by_key(|entry| entry.digest);
+    index.manifests.dedup_by_key(|entry| entry.digest);
+    // Of entries without a type only their manifests can tell.
+    let is_candidate = |entry: &&Descriptor| {
+        entry.media_type == MANIFEST
+            && entry.artifact_type.as_deref().is_none_or(|kind| {
+                let layer = Descriptor::new(REPORTS[0].1, entry.digest, 0);
+                AttachedKind::of_types(kind, &layer).is_some()
+            })
+    };
+    let candidates: Vec<_> = index.manifests.iter().filter(is_candidate).collect();
+    if candidates.len() > MAX_ATTACHED {
+        return Err(OciError::Malformed {
+            what: "the list of what is attached".to_owned(),
+            why: format!("it names more than {MAX_ATTACHED} signatures and reports"),
+        });
+    }
+    let mut found = Vec::new();
+    for entry in candidates {
+        let (_, bytes) = read_manifest(repository, &ManifestName::Digest(entry.digest))?;
+        let shown = ContentHash::from(entry.digest).to_string();
+        let manifest = Manifest::parse(&bytes, &shown)?;
+        let is_ours = manifest
+            .subject
+            .as_ref()
+            .is_some_and(|attached_to| attached_to.digest == subject);
+        let kind = manifest.artifact_type.as_deref();
+        let (true, Some(kind), [layer]) = (is_ours, kind, manifest.layers.as_slice()) else {
+            continue;
+        };
+        if let Some(kind) = AttachedKind::of_types(kind, layer) {
+            let bytes = read_blob(repository, layer, SMALL_BLOB)?;
+            found.push(Attachment { kind, bytes });
+        }
+    }
+    Ok(found)
+}
+
+/// The file beside an artifact that these attachments are together; none where there is nothing of
+/// this kind. Envelopes and bundles become lines of one file; of other signatures the first counts.
+pub fn file_beside(attached: &[Attachment], kind: &AttachedKind) -> Option<Vec<u8>> {
+    let mut of_kind = attached.iter().filter(|one| one.kind == *kind);
+    let first = of_kind.next()?;
+    let others: Vec<_> = of_kind.collect();
+    let has_lines = matches!(
+        kind,
+        AttachedKind::Signature(SignatureForm::Dsse | SignatureForm::Sigstore)
+    );
+    if others.is_empty() || !has_lines {
+        return Some(first.bytes.clone());
+    }
+    let mut lines = Vec::new();
+    for one in std::iter::once(first).chain(others) {
+        let document = parse_document(&one.bytes, &ReadOptions::default()).ok();
+        let line =
+            document.and_then(|document| canonical_bytes(document.root(), Dialect::Jcs).ok());
+        lines.extend(line.unwrap_or_else(|| one.bytes.clone()));
+        if lines.last() != Some(&b'\n') {
+            lines.push(b'\n');
+        }
+    }
+    Some(lines)
+}
+
+/// Every kind that may lie beside an artifact.
+pub fn all_kinds() -> impl Iterator<Item = AttachedKind> {
+    let signatures = BESIDE.into_iter().map(AttachedKind::Signature);
+    signatures.chain(
+        REPORTS
+            .iter()
+            .map(|(ending, _)| AttachedKind::Report(ending)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oci::layout::FolderLayout;
+    use crate::oci::manifest::ARTIFACT;
+
+    fn dsse(text: &str) -> Attachment {
+        Attachment {
+            kind: AttachedKind::Signature(SignatureForm::Dsse),
+            bytes: text.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn attachments_of_a_layout_are_found_again_for_their_subject_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = FolderLayout::open_or_create(&folder.path().join("l")).unwrap();
+        let subject = |name: &str| {
+            let layer = Descriptor::of(name, b"");
+            let bytes = Manifest::artifact(ARTIFACT, vec![layer])
+                .to_bytes()
+                .unwrap();
+            let subject = Descriptor::of(MANIFEST, &bytes);
+            layout.put_manifest(&subject, &bytes, Some(name)).unwrap();
+            subject
+        };
+        let (one, two) = (subject("one"), subject("two"));
+        let report = Attachment {
+            kind: AttachedKind::report("html").unwrap(),
+            bytes: b"<p>".to_vec(),
+        };
+        for attachment in [dsse("{}"), dsse("{\"a\":1}"), dsse("{}"), report.clone()] {
+            attach(&layout, &one, &attachment).unwrap();
+        }
+        let found = read_attached(&layout, one.digest).unwrap();
+        assert_eq!(found.len(), 3);
+        assert!(found.contains(&report) && found.contains(&dsse("{}")));
+        assert_eq!(read_attached(&layout, two.digest).unwrap(), []);
+        let lines = file_beside(&found, &dsse("").kind).unwrap();
+        assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 2);
+        assert_eq!(file_beside(&found, &report.kind).unwrap(), b"<p>");
+        assert_eq!(file_beside(&[], &report.kind), None);
+    }
+
+    #[test]
+    fn attachment_that_is_listed_and_missing_is_an_error_and_not_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = FolderLayout::open_or_create(&folder.path().join("l")).unwrap();
+        let bytes = Manifest::artifact(ARTIFACT, Vec::new()).to_bytes().unwrap();
+        let subject = Descriptor::of(MANIFEST, &bytes);
+        layout.put_manifest(&subject, &bytes, Some("t")).unwrap();
+        attach(&layout, &subject, &dsse("{}")).unwrap();
+        let blob = Descriptor::of(DSSE, b"{}");
+        let path = folder
+            .path()
+            .join("l/blobs/sha256")
+            .join(blob.digest.to_string());
+        // `{}` is the empty configuration too, which nobody reads.
+        std::fs::remove_file(path).unwrap();
+        assert!(read_attached(&layout, subject.digest).is_err());
+    }
+}

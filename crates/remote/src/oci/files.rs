@@ -1,0 +1,327 @@
+//! Artifacts as a survey sees files: each one an archive that is read as it arrives, with its
+//! signatures beside it.
+//!
+//! Nothing is written to disk. An artifact is looked up once; what is asked of it later is about the
+//! same manifest. What is attached stands beside it under the names that `runseal sign` uses. Where
+//! nobody can tell what is attached, reading a signature fails, which is another answer than that
+//! there is none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use runseal_archive::{
+    Archive, BagDigester, Container, HEAD, PieceDigester, fill, read_stream, sniff,
+};
+use runseal_core::digest::Digest;
+use runseal_core::source::{EntryKind, Source, SourceError, read_bounded};
+use runseal_engine::archive::{judge_archive_stream, read_archive_stream};
+use runseal_survey::Files;
+use runseal_survey::signing::{BESIDE, SignatureForm};
+
+use super::OciError;
+use super::artifact::{Artifact, Held};
+use super::attached::{AttachedKind, file_beside};
+use super::layout::is_layout;
+use super::layout_tar::TarLayout;
+use super::reference::{LAYOUT_SCHEME, Reference, SCHEME};
+use super::registry::Access;
+use super::repository::Failure;
+
+/// Artifacts by the references that people type as paths.
+#[derive(Default)]
+pub struct OciFiles {
+    access: Access,
+    /// Layouts that somebody named by a plain path.
+    named: Mutex<BTreeSet<PathBuf>>,
+    opened: Mutex<BTreeMap<PathBuf, Arc<Artifact>>>,
+}
+
+/// Whether a path that was typed names an artifact: `oci://…`, `oci-layout:…`, or a folder or tar
+/// that is a layout. No socket is opened to tell.
+pub fn is_artifact(path: &Path) -> bool {
+    has_scheme(path) || is_layout(path) || is_tar_layout(path)
+}
+
+/// Whether a path is written as a reference: `oci://…` or `oci-layout:…`.
+pub fn has_scheme(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    text.starts_with(SCHEME.as_bytes()) || text.starts_with(LAYOUT_SCHEME.as_bytes())
+}
+
+/// A tar is opened only where it begins as layouts do.
+fn is_tar_layout(path: &Path) -> bool {
+    let is_named_so = path.extension().is_some_and(|ending| ending == "tar");
+    let begins_so = || {
+        let mut head = [0; HEAD];
+        let mut file = std::fs::File::open(path).ok()?;
+        let filled = fill(&mut file, &mut head).ok()?;
+        let name = head[..filled].get(..100)?;
+        let name = name.strip_prefix(b"./").unwrap_or(name);
+        let starts: [&[u8]; 4] = [b"oci-layout\0", b"index.json\0", b"blobs/", b"\0"];
+        starts
+            .iter()
+            .any(|start| name.starts_with(start))
+            .then_some(())
+    };
+    is_named_so
+        && path.is_file()
+        && begins_so().is_some()
+        && matches!(TarLayout::open(path), Ok(Some(_)))
+}
+
+impl OciFiles {
+    /// Artifacts that are reached with `access`.
+    pub fn new(access: Access) -> Self {
+        Self {
+            access,
+            named: Mutex::default(),
+            opened: Mutex::default(),
+        }
+    }
+
+    /// Says that a path names an artifact, whatever it looks like.
+    pub fn name(&self, path: &Path) {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        named.insert(path.to_owned());
+    }
+
+    /// Whether a path is for these files: an artifact that was named, by a scheme or before, or
+    /// what lies beside one.
+    pub fn holds(&self, path: &Path) -> bool {
+        let text = path.as_os_str().as_encoded_bytes();
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        has_scheme(path)
+            || named.contains(path)
+            || BESIDE.into_iter().any(|form| {
+                let base = text.strip_suffix(form.ending().as_bytes());
+                base.is_some_and(|base| named.contains(Path::new(OsStr::from_bytes(base))))
+            })
+    }
+
+    /// The artifact at a path.
+    ///
+    /// # Errors
+    /// When it cannot be found.
+    pub fn artifact(&self, path: &Path) -> Result<Arc<Artifact>, OciError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(artifact) = opened.get(path) {
+            return Ok(Arc::clone(artifact));
+        }
+        let text = path.to_str().unwrap_or_default();
+        let reference = match text.starts_with(SCHEME) || text.starts_with(LAYOUT_SCHEME) {
+            true => Reference::parse(text)?,
+            false => Reference::of_layout(path),
+        };
+        let artifact = Arc::new(Artifact::open(&reference, &self.access)?);
+        opened.insert(path.to_owned(), Arc::clone(&artifact));
+        Ok(artifact)
+    }
+
+    /// The artifact that a path lies beside, and as what. Only what was opened has something
+    /// beside it: an ending may belong to a tag.
+    fn beside(&self, path: &Path) -> Option<(Arc<Artifact>, SignatureForm)> {
+        let text = path.as_os_str().as_encoded_bytes();
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        BESIDE.into_iter().find_map(|form| {
+            let base = text.strip_suffix(form.ending().as_bytes())?;
+            let artifact = opened.get(Path::new(OsStr::from_bytes(base)))?;
+            Some((Arc::clone(artifact), form))
+        })
+    }
+
+    fn read_beside(
+        &self,
+        path: &Path,
+        artifact: &Artifact,
+        form: SignatureForm,
+    ) -> Result<Vec<u8>, SourceError> {
+        let shown = || path.display().to_string();
+        let not_found = || SourceError::NotFound { path: shown() };
+        let attached = match artifact.attached() {
+            Ok(attached) => attached,
+            // Told once, for the form that is asked for first.
+            Err(why) if form == BESIDE[0] => {
+                return Err(SourceError::Io {
+                    path: shown(),
+                    source: io::Error::other(why),
+                });
+            }
+            Err(_) => return Err(not_found()),
+        };
+        let kind = AttachedKind::Signature(form);
+        file_beside(attached, &kind).ok_or_else(not_found)
+    }
+
+    fn found(&self, path: &Path) -> Result<Arc<Artifact>, SourceError> {
+        self.artifact(path)
+            .map_err(|error| source_error(path, error))
+    }
+
+    /// Reads the archive that an artifact is; again where redacted copies in it withhold pieces of
+    /// files, or bags ask for other digests.
+    fn scan(&self, path: &Path, read: &mut ReadStream<'_>) -> Result<Option<Archive>, SourceError> {
+        let artifact = self.found(path)?;
+        let Some(mut archive) = scan_once(&artifact, path, read)? else {
+            return Ok(None);
+        };
+        if let Some(mut pieces) = PieceDigester::for_archive(&archive) {
+            scan_once(&artifact, path, &mut |container, reader, shown| {
+                read_stream(container, reader, shown, &mut pieces)
+            })?;
+            archive.add_pieces(pieces.into_found());
+        }
+        if let Some(mut digests) = BagDigester::for_archive(&archive) {
+            scan_once(&artifact, path, &mut |container, reader, shown| {
+                read_stream(container, reader, shown, &mut digests)
+            })?;
+            archive.add_digests(digests.into_found());
+        }
+        Ok(Some(archive))
+    }
+}
+
+type ReadStream<'a> =
+    dyn FnMut(Container, &mut dyn Read, &str) -> Result<Archive, SourceError> + 'a;
+
+fn scan_once(
+    artifact: &Artifact,
+    path: &Path,
+    read: &mut ReadStream<'_>,
+) -> Result<Option<Archive>, SourceError> {
+    let shown = path.display().to_string();
+    let failure = Failure::default();
+    let mut stream = artifact.stream(&failure);
+    let mut head = [0; HEAD];
+    let filled = fill(&mut stream, &mut head).map_err(OciError::from);
+    let filled = failure.or(filled);
+    let filled = filled.map_err(|error| source_error(path, error))?;
+    let container = match &artifact.held {
+        Held::Folder => Some(Container::Tar),
+        Held::File(_) => sniff(&head[..filled]),
+    };
+    let Some(container) = container else {
+        return Ok(None);
+    };
+    let mut whole = head[..filled].chain(stream);
+    let archive = read(container, &mut whole, &shown);
+    // Where a fault ended the reading early, the rest decides whether these were the right bytes.
+    let rest = io::copy(&mut whole, &mut io::sink());
+    let archive = match rest {
+        Ok(_) => archive,
+        Err(source) => archive.and(Err(SourceError::Io {
+            path: shown,
+            source,
+        })),
+    };
+    settle(path, &failure, archive).map(Some)
+}
+
+/// What went wrong on the way is no fault of the archive.
+fn settle<T>(
+    path: &Path,
+    failure: &Failure,
+    read: Result<T, SourceError>,
+) -> Result<T, SourceError> {
+    failure
+        .or(read.map_err(OciError::from))
+        .map_err(|error| source_error(path, error))
+}
+
+/// An error as those who read files know it.
+fn source_error(path: &Path, error: OciError) -> SourceError {
+    let shown = path.display().to_string();
+    match error {
+        OciError::Source(error) => error,
+        OciError::NotFound(_) => SourceError::NotFound { path: shown },
+        error => SourceError::Io {
+            path: shown,
+            source: io::Error::other(error),
+        },
+    }
+}
+
+fn not_a_folder(path: &Path) -> SourceError {
+    SourceError::NotAFolder {
+        path: path.display().to_string(),
+        kind: EntryKind::File,
+    }
+}
+
+impl Files for OciFiles {
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        match self.artifact(path) {
+            Ok(_) => Ok(EntryKind::File),
+            Err(OciError::NotFound(_)) => Err(io::ErrorKind::NotFound.into()),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        match self.beside(path) {
+            Some((artifact, form)) => !matches!(
+                self.read_beside(path, &artifact, form),
+                Err(SourceError::NotFound { .. })
+            ),
+            None => self.artifact(path).is_ok(),
+        }
+    }
+
+    fn list(&self, _: &Path, _: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()> {
+        Err(io::ErrorKind::NotADirectory.into())
+    }
+
+    fn path_of(&self, bytes: &[u8]) -> Option<PathBuf> {
+        Some(PathBuf::from(OsStr::from_bytes(bytes)))
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
+        if let Some((artifact, form)) = self.beside(path) {
+            return self.read_beside(path, &artifact, form);
+        }
+        let artifact = self.found(path)?;
+        let shown = path.display().to_string();
+        if artifact.held == Held::Folder {
+            return Err(SourceError::NotAFile {
+                path: shown,
+                kind: EntryKind::Directory,
+            });
+        }
+        let failure = Failure::default();
+        let stream = artifact.stream(&failure);
+        let read = read_bounded(stream, &shown, artifact.size(), limit);
+        settle(path, &failure, read)
+    }
+
+    fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
+        Ok(self.found(path)?.content_digest())
+    }
+
+    fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        self.scan(path, &mut |container, reader, shown| {
+            read_archive_stream(container, reader, shown)
+        })
+    }
+
+    fn judge_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        self.scan(path, &mut |container, reader, shown| {
+            judge_archive_stream(container, reader, shown)
+        })
+    }
+
+    fn open_folder(
+        &self,
+        path: &Path,
+        _: bool,
+        _: Option<usize>,
+    ) -> Result<Box<dyn Source + '_>, SourceError> {
+        Err(not_a_folder(path))
+    }
+
+    fn standard_input(&self) -> Box<dyn Read + '_> {
+        Box::new(io::empty())
+    }
+}

@@ -1,0 +1,330 @@
+//! An OCI layout on this machine: a folder with `oci-layout`, `index.json` and `blobs/sha256/`.
+//!
+//! A blob gets its name once it is complete and has its digest, and the index is replaced whole, so
+//! whoever is killed leaves nothing half-visible. Several processes may write at once: the index is
+//! changed under a lock. Attached manifests stand in the index without a tag, as other tools
+//! leave them. No socket is opened.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use runseal_core::digest::{ContentHash, Digest};
+use runseal_core::source::{SourceError, read_bounded};
+use runseal_engine::atomic::{WriteError, write_bytes, write_file};
+use rustix::fs::{FlockOperation, flock};
+
+use super::OciError;
+use super::manifest::{Descriptor, Index, MANIFEST, MAX_MANIFEST, Manifest, REF_NAME};
+use super::repository::{
+    CheckedBlob, Content, Failure, ManifestName, Referrers, Repository, SubjectListing,
+};
+
+/// The file that says what a folder is.
+pub const MARKER: &str = "oci-layout";
+/// Its content.
+pub const MARKER_CONTENT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
+/// The list of manifests.
+pub const INDEX_FILE: &str = "index.json";
+
+/// Manifests that are opened to see what they are attached to. Stops a layout of very many.
+const MAX_LOOKED_AT: usize = 10_000;
+
+/// Where the blob with this digest stands below a layout.
+pub fn blob_name(digest: Digest) -> String {
+    format!("blobs/sha256/{digest}")
+}
+
+/// Whether a folder is a layout.
+pub fn is_layout(path: &Path) -> bool {
+    path.join(MARKER).is_file() && path.join(INDEX_FILE).is_file()
+}
+
+/// A layout in a folder.
+#[derive(Debug)]
+pub struct FolderLayout {
+    folder: PathBuf,
+}
+
+impl FolderLayout {
+    /// The layout at `folder`, which must be one.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn open(folder: &Path) -> Result<Self, OciError> {
+        if !is_layout(folder) {
+            return Err(OciError::NotFound(format!(
+                "{} with `{MARKER}` in it",
+                folder.display()
+            )));
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// The layout at `folder`, made where there is nothing or an empty folder.
+    ///
+    /// # Errors
+    /// When something else stands there, or it cannot be made.
+    pub fn open_or_create(folder: &Path) -> Result<Self, OciError> {
+        if is_layout(folder) {
+            return Self::open(folder);
+        }
+        let failed = |source| WriteError {
+            path: folder.to_owned(),
+            source,
+        };
+        fs::create_dir_all(folder.join("blobs/sha256")).map_err(failed)?;
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let is_ours = ["blobs", MARKER, INDEX_FILE].iter().any(|own| name == *own)
+                || runseal_survey::is_unfinished(name.as_encoded_bytes());
+            if !is_ours {
+                return Err(OciError::Refused {
+                    what: folder.display().to_string(),
+                    why: "it is a folder with other things in it, and no OCI layout".to_owned(),
+                });
+            }
+        }
+        let layout = Self {
+            folder: folder.to_owned(),
+        };
+        write_bytes(&folder.join(MARKER), MARKER_CONTENT)?;
+        let _lock = layout.lock()?;
+        if !folder.join(INDEX_FILE).exists() {
+            write_bytes(&folder.join(INDEX_FILE), &Index::default().to_bytes()?)?;
+        }
+        Ok(layout)
+    }
+
+    /// Keeps others from changing the index until it is dropped.
+    fn lock(&self) -> Result<File, OciError> {
+        let path = self.folder.join(MARKER);
+        let failed = |source: io::Error| WriteError {
+            path: path.clone(),
+            source,
+        };
+        let file = File::open(&path).map_err(failed)?;
+        flock(&file, FlockOperation::LockExclusive).map_err(|errno| failed(errno.into()))?;
+        Ok(file)
+    }
+
+    fn index(&self) -> Result<Index, OciError> {
+        let bytes = self.read_file(INDEX_FILE)?;
+        let bytes = bytes.ok_or_else(|| OciError::NotFound(self.shown()))?;
+        Index::parse(&bytes, INDEX_FILE)
+    }
+
+    /// A small file of the layout; `None` where it is not there.
+    fn read_file(&self, name: &str) -> Result<Option<Vec<u8>>, OciError> {
+        match runseal_engine::input::read_file(&self.folder.join(name), MAX_MANIFEST) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(SourceError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Repository for FolderLayout {
+    fn shown(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    fn has_blob(&self, blob: &Descriptor) -> Result<bool, OciError> {
+        let found = fs::symlink_metadata(self.folder.join(blob_name(blob.digest)));
+        Ok(found.is_ok_and(|found| found.is_file() && found.len() == blob.size))
+    }
+
+    fn put_blob(&self, blob: &Descriptor, content: &dyn Content) -> Result<(), OciError> {
+        let place = self.folder.join(blob_name(blob.digest));
+        let failure = Failure::default();
+        let mut reader = CheckedBlob::new(content.open_at(0)?, blob, failure.clone());
+        let written = write_file(&place, |file| {
+            let copied = copy(&mut reader, file).map_err(|error| match error {
+                CopyError::Read(error) => OciError::from(error),
+                CopyError::Write(source) => WriteError {
+                    path: place.clone(),
+                    source,
+                }
+                .into(),
+            });
+            copied.map(|_| ())
+        });
+        failure.or(written)
+    }
+
+    fn open_blob(&self, blob: &Descriptor) -> Result<Box<dyn Read + Send + '_>, OciError> {
+        let path = self.folder.join(blob_name(blob.digest));
+        let (file, _) = runseal_engine::input::open_regular(&path)?;
+        Ok(Box::new(file))
+    }
+
+    fn get_manifest(&self, name: &ManifestName) -> Result<Option<Vec<u8>>, OciError> {
+        let digest = match name {
+            ManifestName::Digest(digest) => *digest,
+            other => {
+                let read = |digest: Digest| self.read_file(&blob_name(digest));
+                match find_in_index(&self.index()?, other, &read)? {
+                    Some(found) => found.digest,
+                    None => return Ok(None),
+                }
+            }
+        };
+        self.read_file(&blob_name(digest))
+    }
+
+    fn put_manifest(
+        &self,
+        manifest: &Descriptor,
+        bytes: &[u8],
+        tag: Option<&str>,
+    ) -> Result<SubjectListing, OciError> {
+        if !self.has_blob(manifest)? {
+            self.put_blob(manifest, &bytes)?;
+        }
+        let _lock = self.lock()?;
+        let mut index = self.index()?;
+        add_to_index(&mut index, manifest, tag);
+        write_bytes(&self.folder.join(INDEX_FILE), &index.to_bytes()?)?;
+        Ok(SubjectListing::ByThePlace)
+    }
+
+    fn list_referrers(&self, subject: Digest) -> Result<Referrers, OciError> {
+        let read = |digest: Digest| self.read_file(&blob_name(digest));
+        referrers_in_index(&self.index()?, subject, &read).map(Referrers::Listed)
+    }
+}
+
+/// Why bytes could not be copied.
+pub(super) enum CopyError {
+    /// From where they come.
+    Read(io::Error),
+    /// To where they go.
+    Write(io::Error),
+}
+
+/// Copies in large pieces, and tells which side failed.
+pub(super) fn copy(reader: &mut dyn Read, writer: &mut dyn Write) -> Result<u64, CopyError> {
+    let mut buffer = vec![0; runseal_engine::stream::BUFFER];
+    let mut total = 0;
+    loop {
+        let count = match reader.read(&mut buffer) {
+            Ok(0) => return Ok(total),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(CopyError::Read(error)),
+        };
+        writer
+            .write_all(&buffer[..count])
+            .map_err(CopyError::Write)?;
+        total += count as u64;
+    }
+}
+
+/// Reads a manifest of a layout by its digest.
+pub(super) type ReadManifest<'a> = &'a dyn Fn(Digest) -> Result<Option<Vec<u8>>, OciError>;
+
+/// The entry that a name stands for.
+pub(super) fn find_in_index(
+    index: &Index,
+    name: &ManifestName,
+    read: ReadManifest<'_>,
+) -> Result<Option<Descriptor>, OciError> {
+    let manifests = index.manifests.iter();
+    match name {
+        ManifestName::Digest(digest) => {
+            let mut manifests = manifests;
+            Ok(manifests.find(|found| found.digest == *digest).cloned())
+        }
+        ManifestName::Tag(tag) => {
+            let is_tagged = |found: &&Descriptor| found.annotations.get(REF_NAME) == Some(tag);
+            Ok(manifests.clone().find(is_tagged).cloned())
+        }
+        ManifestName::Only => {
+            let mut found: Vec<&Descriptor> = Vec::new();
+            for manifest in manifests.take(MAX_LOOKED_AT) {
+                let is_known = found.iter().any(|known| known.digest == manifest.digest);
+                if !is_known && subject_of(manifest, read)?.is_none() {
+                    found.push(manifest);
+                }
+            }
+            match found.as_slice() {
+                [only] => Ok(Some((*only).clone())),
+                [] => Ok(None),
+                several => Err(OciError::Malformed {
+                    what: INDEX_FILE.to_owned(),
+                    why: format!("it lists {} artifacts; name one by its tag", several.len()),
+                }),
+            }
+        }
+    }
+}
+
+/// What a manifest is attached to.
+fn subject_of(
+    manifest: &Descriptor,
+    read: ReadManifest<'_>,
+) -> Result<Option<Descriptor>, OciError> {
+    if manifest.media_type != MANIFEST {
+        return Ok(None);
+    }
+    let shown = ContentHash::from(manifest.digest).to_string();
+    let Some(bytes) = read(manifest.digest)? else {
+        return Ok(None);
+    };
+    Ok(Manifest::parse(&bytes, &shown)?.subject)
+}
+
+/// Everything in the index that is attached to `subject`, in the order of digests.
+pub(super) fn referrers_in_index(
+    index: &Index,
+    subject: Digest,
+    read: ReadManifest<'_>,
+) -> Result<Index, OciError> {
+    let mut found = Index::default();
+    if index.manifests.len() > MAX_LOOKED_AT {
+        return Err(OciError::Malformed {
+            what: INDEX_FILE.to_owned(),
+            why: format!("it lists more than {MAX_LOOKED_AT} manifests"),
+        });
+    }
+    for manifest in &index.manifests {
+        let attached_to = subject_of(manifest, read)?;
+        if attached_to.is_some_and(|attached_to| attached_to.digest == subject) {
+            found.manifests.push(manifest.clone());
+        }
+    }
+    found.manifests.sort_by_key(|manifest| manifest.digest);
+    found.manifests.dedup_by_key(|manifest| manifest.digest);
+    Ok(found)
+}
+
+/// Puts a manifest into the index, and its tag where it had none; a tag moves.
+pub(super) fn add_to_index(index: &mut Index, manifest: &Descriptor, tag: Option<&str>) {
+    let name_of = |found: &Descriptor| found.annotations.get(REF_NAME).cloned();
+    let is_known = |found: &Descriptor| found.digest == manifest.digest;
+    if tag.is_none() && index.manifests.iter().any(is_known) {
+        return;
+    }
+    // What has a tag needs no entry without one.
+    index.manifests.retain(|found| match name_of(found) {
+        Some(name) => Some(name.as_str()) != tag,
+        None => !is_known(found),
+    });
+    let mut entry = manifest.clone();
+    if let Some(tag) = tag {
+        entry
+            .annotations
+            .insert(REF_NAME.to_owned(), tag.to_owned());
+    }
+    index.manifests.push(entry);
+    index
+        .manifests
+        .sort_by_key(|found| (name_of(found), found.digest));
+}
+
+/// Reads at most a manifest's bytes.
+pub(super) fn read_small(reader: impl Read, name: &str) -> Result<Vec<u8>, OciError> {
+    Ok(read_bounded(reader, name, 0, MAX_MANIFEST)?)
+}

@@ -1,0 +1,250 @@
+//! Pulls evidence: unpacked beside its place as it arrives, verified there, then renamed.
+//!
+//! Until then nothing has the target's name. Signatures and reports are written beside it first, so
+//! the folder is never there without them. Memory does not grow with the artifact: one thread
+//! receives and hashes, the other one writes. What a killed pull left is used instead of being fetched
+//! again.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use runseal_core::digest::Digest;
+use runseal_core::verify::Level;
+use runseal_engine::atomic::{WriteError, folder_of, write_bytes};
+use runseal_engine::staging::{Place, Rights, Staging, StagingError, check_place};
+use runseal_engine::stream::BUFFER;
+use runseal_engine::survey::{SurveyOptions, Tally, survey_files_seen};
+use runseal_survey::Nobody;
+
+use super::OciError;
+use super::artifact::{Artifact, Held};
+use super::attached::{all_kinds, file_beside};
+use super::layout::{CopyError, copy};
+use super::leftovers::Leftovers;
+use super::push::check_survey;
+use super::reference::Reference;
+use super::registry::Access;
+use super::repository::Failure;
+use super::staged::StagedFiles;
+use super::unpack::unpack;
+
+/// Pieces on their way between the two threads.
+const IN_FLIGHT: usize = 8;
+
+/// What was pulled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pulled {
+    /// The digest of its manifest.
+    pub digest: Digest,
+    /// Where it came from, by digest.
+    pub reference: Reference,
+    /// Where it is now.
+    pub path: PathBuf,
+    /// The files that were written beside it; or why nobody can tell what is attached.
+    pub attached: Result<Vec<PathBuf>, String>,
+}
+
+/// Pulls what `reference` names into a new folder at `target`, or where nobody says, at the last
+/// part of its name. Of a single file the folder holds that file.
+///
+/// # Errors
+/// When it cannot be read or written, does not verify at `level`, or something is in the way.
+pub fn pull(
+    reference: &Reference,
+    target: Option<&Path>,
+    level: Level,
+    access: &Access,
+) -> Result<Pulled, OciError> {
+    let short = reference.short_name();
+    let target = target.unwrap_or(Path::new(&short));
+    check_place(target, Place::Free)?;
+    let artifact = Artifact::open(reference, access)?;
+    // Before the staging sweeps them away.
+    let leftovers = Leftovers::find(folder_of(target), artifact.layers());
+    let staging = Staging::begin_with(folder_of(target), Rights::ReadOnly)?;
+    receive(&artifact, leftovers, &staging)?;
+    // A single file has its signatures in its own folder, where they are published with it.
+    let beside = match &artifact.held {
+        Held::Folder => target.to_owned(),
+        Held::File(name) => staging.path().join(name.as_str()),
+    };
+    let (files, untold) = match write_attached(&artifact, &beside) {
+        Ok(files) => (files?, None),
+        Err(untold) => (Written::default(), Some(untold)),
+    };
+    let how = (Place::Free, Rights::ReadOnly);
+    staging.publish(target, how, |staged| {
+        let path = match &artifact.held {
+            Held::Folder => target.to_owned(),
+            Held::File(name) => target.join(name.as_str()),
+        };
+        let files = StagedFiles {
+            shown: target,
+            real: staged,
+        };
+        let options = SurveyOptions { level, jobs: None };
+        let tally = Tally::default();
+        let survey = survey_files_seen(&files, &[path], options, &tally, &Nobody);
+        check_survey(survey.results(), target)
+    })?;
+    let attached = match (untold, &artifact.held) {
+        (Some(untold), _) => Err(untold),
+        (None, Held::Folder) => Ok(files.keep()),
+        (None, Held::File(_)) => {
+            let files = files.keep();
+            let names = files.iter().filter_map(|file| file.file_name());
+            Ok(names.map(|name| target.join(name)).collect())
+        }
+    };
+    Ok(Pulled {
+        digest: artifact.digest,
+        reference: artifact.reference.clone(),
+        path: target.to_owned(),
+        attached,
+    })
+}
+
+/// Writes what arrives into the staging folder.
+fn receive(artifact: &Artifact, leftovers: Leftovers, staging: &Staging) -> Result<(), OciError> {
+    let failure = Failure::default();
+    let received = thread::scope(|scope| {
+        let (pieces, receiver) = sync_channel(IN_FLIGHT);
+        let (empty, emptied) = sync_channel(2 * IN_FLIGHT);
+        let mut stream = artifact.stream(&failure).with_leftovers(leftovers);
+        scope.spawn(move || send_all(&mut stream, &pieces, &emptied));
+        let mut reader = PieceReader {
+            receiver,
+            empty,
+            piece: Vec::new(),
+            at: 0,
+        };
+        match &artifact.held {
+            Held::Folder => unpack(&mut reader, staging).map(|_| ()),
+            Held::File(name) => {
+                let (mut file, path) = staging.create(name.as_str())?;
+                let copied = copy(&mut reader, &mut file);
+                copied.map(|_| ()).map_err(|error| match error {
+                    CopyError::Read(error) => OciError::from(error),
+                    CopyError::Write(source) => WriteError { path, source }.into(),
+                })
+            }
+        }
+    });
+    failure.or(received)
+}
+
+type Piece = io::Result<Vec<u8>>;
+
+/// Reads to the end and hands on what was read. Whoever takes it may stop taking.
+fn send_all(stream: &mut dyn Read, pieces: &SyncSender<Piece>, emptied: &Receiver<Vec<u8>>) {
+    loop {
+        let mut buffer = emptied.try_recv().unwrap_or_default();
+        buffer.resize(BUFFER, 0);
+        let mut filled = 0;
+        let failed = loop {
+            match stream.read(&mut buffer[filled..]) {
+                Ok(0) => break None,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Some(error),
+            }
+            if filled == buffer.len() {
+                break None;
+            }
+        };
+        buffer.truncate(filled);
+        let is_end = filled < BUFFER;
+        if filled > 0 && pieces.send(Ok(buffer)).is_err() {
+            return;
+        }
+        if let Some(error) = failed {
+            let _ = pieces.send(Err(error));
+            return;
+        }
+        if is_end {
+            return;
+        }
+    }
+}
+
+/// What the other thread read.
+struct PieceReader {
+    receiver: Receiver<Piece>,
+    empty: SyncSender<Vec<u8>>,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl Read for PieceReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.piece.len() {
+            let used = std::mem::take(&mut self.piece);
+            self.at = 0;
+            // Nobody takes it any more once everything is read.
+            let _ = self.empty.try_send(used);
+            match self.receiver.recv() {
+                Ok(piece) => self.piece = piece?,
+                Err(_) => return Ok(0),
+            }
+        }
+        let count = buffer.len().min(self.piece.len() - self.at);
+        buffer[..count].copy_from_slice(&self.piece[self.at..][..count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// Files that were written beside something that is not there yet; gone when dropped.
+#[derive(Debug, Default)]
+struct Written(Vec<PathBuf>);
+
+impl Written {
+    fn keep(mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // What stays is beside nothing and in nobody's way.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Writes signatures and reports beside `path`. The inner error says why nobody can tell.
+fn write_attached(artifact: &Artifact, path: &Path) -> Result<Result<Written, OciError>, String> {
+    let attached = artifact.attached()?;
+    let mut written = Written::default();
+    let mut write_all = || {
+        for kind in all_kinds() {
+            let Some(bytes) = file_beside(attached, &kind) else {
+                continue;
+            };
+            let mut name = path.as_os_str().to_owned();
+            name.push(kind.ending());
+            let place = PathBuf::from(name);
+            match fs::read(&place) {
+                // What an interrupted pull left.
+                Ok(there) if there == bytes => continue,
+                Ok(_) => return Err(StagingError::Exists(place).into()),
+                Err(_) => {}
+            }
+            fs::create_dir_all(folder_of(&place)).map_err(|source| WriteError {
+                path: place.clone(),
+                source,
+            })?;
+            write_bytes(&place, &bytes)?;
+            written.0.push(place);
+        }
+        Ok::<_, OciError>(())
+    };
+    match write_all() {
+        Ok(()) => Ok(Ok(written)),
+        Err(error) => Ok(Err(error)),
+    }
+}

@@ -1,0 +1,327 @@
+//! Pushes evidence: verified, sent blob by blob, and named last.
+//!
+//! What does not verify gets no manifest, and what is small is verified before anything is sent.
+//! Large evidence is verified while it is sent, which only leaves blobs that nothing refers to where
+//! it is refused. Of every file the digest that was verified is compared with the one that was sent.
+//! The manifest follows its blobs, what is attached follows the manifest, and the tag comes last; so
+//! whoever follows the tag finds everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use runseal_core::digest::Digest;
+use runseal_core::source::SourceError;
+use runseal_core::verify::{Checked, Level, Verdict};
+use runseal_engine::input::read_file;
+use runseal_engine::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen};
+use runseal_survey::signing::{BESIDE, path_beside};
+
+use super::OciError;
+use super::artifact::open_repository;
+use super::attached::{AttachedKind, Attachment, attach};
+use super::file_layers::FileLayers;
+use super::layers::FolderLayers;
+use super::manifest::{ARTIFACT, Descriptor, EMPTY_CONTENT, MANIFEST, Manifest, TITLE};
+use super::reference::{DEFAULT_TAG, Reference};
+use super::registry::{Access, Purpose};
+use super::repository::{Content, Repository, SMALL_BLOB};
+
+/// Evidence below this size is verified before anything is sent: 64 MiB.
+const SMALL: u64 = 64 << 20;
+
+/// What was pushed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// The digest of its manifest.
+    pub digest: Digest,
+    /// Where it is, by tag and digest.
+    pub reference: Reference,
+    /// Bytes that were sent.
+    pub sent: u64,
+    /// Bytes that were there already.
+    pub skipped: u64,
+    /// The endings of what was attached.
+    pub attached: Vec<String>,
+}
+
+/// Pushes the evidence at `path`, with the signatures that lie beside it and `reports`.
+///
+/// # Errors
+/// When it does not verify at `level`, cannot be read, or cannot be stored.
+pub fn push(
+    path: &Path,
+    reference: &Reference,
+    level: Level,
+    reports: &[PathBuf],
+    access: &Access,
+) -> Result<Pushed, OciError> {
+    let attachments = read_attachments(path, reports)?;
+    let parcel = match path.is_dir() {
+        true => Parcel::Folder(FolderLayers::of_folder(path)?),
+        false => Parcel::File(FileLayers::of_file(path)?),
+    };
+    let mut early = None;
+    if parcel.size() < SMALL {
+        early = Some(verify(path, level)?);
+    }
+    let mut access = access.clone();
+    access.upload_state = access.upload_state.or_else(|| state_beside(path));
+    let mut shipment = Shipment::open(reference, &access)?;
+    let is_refused = AtomicBool::new(false);
+    let (verified, sent) = thread::scope(|scope| {
+        let verifying = early.is_none().then(|| {
+            scope.spawn(|| {
+                let verified = verify(path, level);
+                is_refused.store(verified.is_err(), Ordering::Relaxed);
+                verified
+            })
+        });
+        let sent = parcel.send(&mut shipment, &is_refused);
+        let verified = match (early, verifying) {
+            (Some(early), _) => Ok(early),
+            (None, Some(verifying)) => verifying.join().unwrap_or_else(|_| {
+                Err(OciError::NotValid {
+                    path: path.display().to_string(),
+                    why: "the verification broke down".to_owned(),
+                })
+            }),
+            (None, None) => Ok(BTreeMap::new()),
+        };
+        (verified, sent)
+    });
+    // Why it is refused says more than that sending it was stopped.
+    let verified = verified?;
+    let (layers, sent) = sent?;
+    for (name, digest) in &verified {
+        if sent.get(name) != Some(digest) {
+            return Err(OciError::Changed(name.clone()));
+        }
+    }
+    let mut manifest = Manifest::artifact(ARTIFACT, layers);
+    if let Parcel::File(file) = &parcel {
+        let title = file.name().to_owned();
+        manifest.annotations.insert(TITLE.to_owned(), title);
+    }
+    shipment.put(&manifest.config, &EMPTY_CONTENT)?;
+    shipment.close(&manifest, reference, &attachments)
+}
+
+/// A push under way.
+pub(super) struct Shipment {
+    repository: Box<dyn Repository>,
+    seen: BTreeSet<Digest>,
+    sent: u64,
+    skipped: u64,
+}
+
+impl Shipment {
+    pub(super) fn open(reference: &Reference, access: &Access) -> Result<Self, OciError> {
+        Ok(Self {
+            repository: open_repository(reference, Purpose::Push, access)?,
+            seen: BTreeSet::new(),
+            sent: 0,
+            skipped: 0,
+        })
+    }
+
+    /// Stores a blob, unless it is there.
+    pub(super) fn put(&mut self, blob: &Descriptor, content: &dyn Content) -> Result<(), OciError> {
+        if !self.seen.insert(blob.digest) {
+            return Ok(());
+        }
+        if self.repository.has_blob(blob)? {
+            self.skipped += blob.size;
+            return Ok(());
+        }
+        self.repository.put_blob(blob, content)?;
+        self.sent += blob.size;
+        Ok(())
+    }
+
+    /// Stores the manifest, what is attached to it, and its tag.
+    pub(super) fn close(
+        self,
+        manifest: &Manifest,
+        reference: &Reference,
+        attachments: &[Attachment],
+    ) -> Result<Pushed, OciError> {
+        let bytes = manifest.to_bytes()?;
+        let mut descriptor = Descriptor::of(MANIFEST, &bytes);
+        descriptor.artifact_type = manifest.artifact_type.clone();
+        if let Some(wanted) = reference.digest
+            && wanted != descriptor.digest
+        {
+            return Err(OciError::OtherContent {
+                what: "what is to be pushed".to_owned(),
+                expected: wanted,
+                actual: descriptor.digest,
+            });
+        }
+        let mut pushed = Pushed {
+            digest: descriptor.digest,
+            reference: reference.pinned_to(descriptor.digest),
+            sent: self.sent,
+            skipped: self.skipped,
+            attached: Vec::new(),
+        };
+        let repository = &*self.repository;
+        repository.put_manifest(&descriptor, &bytes, None)?;
+        for attachment in attachments {
+            attach(repository, &descriptor, attachment)?;
+            pushed.attached.push(attachment.kind.ending());
+        }
+        let tag = match (&reference.tag, reference.digest) {
+            (Some(tag), _) => Some(tag.clone()),
+            (None, None) => Some(DEFAULT_TAG.to_owned()),
+            // Somebody who names a digest needs no tag.
+            (None, Some(_)) => None,
+        };
+        if let Some(tag) = tag {
+            repository.put_manifest(&descriptor, &bytes, Some(&tag))?;
+            pushed.reference.tag = Some(tag);
+        }
+        self.repository.finish()?;
+        Ok(pushed)
+    }
+}
+
+/// What is pushed.
+enum Parcel {
+    Folder(FolderLayers),
+    File(FileLayers),
+}
+
+impl Parcel {
+    fn size(&self) -> u64 {
+        match self {
+            Self::Folder(folder) => folder.size(),
+            Self::File(file) => file.size(),
+        }
+    }
+
+    /// Sends layer after layer, until it is refused; gives them, with the digest of every file. A
+    /// single file has no name here.
+    fn send(
+        &self,
+        shipment: &mut Shipment,
+        is_refused: &AtomicBool,
+    ) -> Result<(Vec<Descriptor>, BTreeMap<String, Digest>), OciError> {
+        let mut layers = Vec::new();
+        let mut send = |layer: Descriptor, content: &dyn Content| {
+            if is_refused.load(Ordering::Relaxed) {
+                return Err(OciError::Refused {
+                    what: "the rest".to_owned(),
+                    why: "it does not verify".to_owned(),
+                });
+            }
+            shipment.put(&layer, content)?;
+            layers.push(layer);
+            Ok(())
+        };
+        let digests = match self {
+            Self::Folder(folder) => folder.describe(|at, layer| send(layer, &folder.layer(at)))?,
+            Self::File(file) => {
+                let digest = file.describe(|at, layer| send(layer, &file.layer(at)))?;
+                BTreeMap::from([(String::new(), digest)])
+            }
+        };
+        Ok((layers, digests))
+    }
+}
+
+/// Takes down what was judged.
+#[derive(Default)]
+struct Notes(Mutex<Vec<Noted>>);
+
+impl Onlooker for Notes {
+    fn wants(&self, _: &Path) -> bool {
+        true
+    }
+
+    fn wants_every_file(&self) -> bool {
+        true
+    }
+
+    fn see(&self, _: &Checked, noted: Option<Noted>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(noted);
+    }
+}
+
+/// Verifies what is to be pushed; gives the digest of every file of a folder as it was judged, and
+/// of a document without a name. An archive is judged by what is in it.
+fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciError> {
+    let notes = Notes::default();
+    let options = SurveyOptions { level, jobs: None };
+    let survey = survey_paths_seen(&[path.to_owned()], options, &Tally::default(), &notes);
+    check_survey(survey.results(), path)?;
+    let mut known = BTreeMap::new();
+    for noted in notes.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(document) = &noted.document {
+            known.insert(String::new(), Digest::of(document));
+        }
+        if !noted.is_archived {
+            let files = noted.files.into_iter();
+            known.extend(files.filter_map(|(name, digest)| Some((name, digest?))));
+        }
+    }
+    match known.is_empty() && path.is_dir() {
+        true => Err(OciError::Changed(path.display().to_string())),
+        false => Ok(known),
+    }
+}
+
+/// One thing must be there, and it must hold.
+pub(super) fn check_survey(results: &[Checked], path: &Path) -> Result<(), OciError> {
+    let refuse = |why: String| OciError::NotValid {
+        path: path.display().to_string(),
+        why,
+    };
+    match results {
+        [only] if only.is_valid() => Ok(()),
+        [only] => match &only.verdict {
+            Verdict::NotChecked(why) => Err(refuse(why.to_string())),
+            _ => Err(refuse("its rules do not hold".to_owned())),
+        },
+        several => Err(refuse(format!(
+            "{} things are in there, and one can be pushed",
+            several.len()
+        ))),
+    }
+}
+
+/// The signatures beside what is pushed, and the reports that were named.
+fn read_attachments(path: &Path, reports: &[PathBuf]) -> Result<Vec<Attachment>, OciError> {
+    let mut attachments = Vec::new();
+    for form in BESIDE {
+        match read_file(&path_beside(path, form), SMALL_BLOB) {
+            Ok(bytes) => attachments.push(Attachment {
+                kind: AttachedKind::Signature(form),
+                bytes,
+            }),
+            Err(SourceError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    for report in reports {
+        let ending = report.extension().unwrap_or_default().to_string_lossy();
+        let kind = AttachedKind::report(&ending).ok_or_else(|| OciError::Refused {
+            what: report.display().to_string(),
+            why: "a report ends with .html, .json, .sarif or .xml".to_owned(),
+        })?;
+        let bytes = read_file(report, SMALL_BLOB)?;
+        attachments.push(Attachment { kind, bytes });
+    }
+    Ok(attachments)
+}
+
+/// Where a push of `path` notes how far it has come.
+fn state_beside(path: &Path) -> Option<PathBuf> {
+    let whole = path.canonicalize().ok()?;
+    let name = whole.file_name()?.to_string_lossy().into_owned();
+    let state = format!(".runseal-upload-{name}.json");
+    Some(whole.parent()?.join(state))
+}

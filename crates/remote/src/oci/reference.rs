@@ -1,0 +1,355 @@
+//! What people type to name an artifact: `host[:port]/name[:tag][@sha256:…]` on a registry,
+//! `oci-layout:PATH[:tag][@sha256:…]` in a folder or tar of this machine.
+//!
+//! A reference always names its host: no registry is guessed, so no name typed in haste goes to
+//! a place that nobody meant.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use runseal_core::digest::{ContentHash, Digest};
+
+/// What a reference to a registry may begin with.
+pub const SCHEME: &str = "oci://";
+
+/// What a reference to a layout on this machine begins with.
+pub const LAYOUT_SCHEME: &str = "oci-layout:";
+
+/// The tag that is meant where none is named.
+pub const DEFAULT_TAG: &str = "latest";
+
+/// Why a text is no reference.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReferenceError {
+    /// There is no host before the name.
+    #[error("`{0}` names no registry")]
+    NoHost(String),
+    /// The host is none.
+    #[error("`{0}` is no host with an optional port")]
+    Host(String),
+    /// The name breaks the rules of registries.
+    #[error(
+        "`{0}` is no name of a repository: lower-case letters, digits and `.`, `_`, `-`, `/` between them"
+    )]
+    Name(String),
+    /// The tag breaks the rules of registries.
+    #[error("`{0}` is no tag: letters, digits, `_`, `.` and `-`, at most 128")]
+    Tag(String),
+    /// What follows `@` is no digest.
+    #[error("`{0}` is no digest: `sha256:` and 64 lower-case hex digits")]
+    Digest(String),
+    /// Nothing follows `oci-layout:`.
+    #[error("`oci-layout:` names no folder")]
+    NoFolder,
+}
+
+/// A host that speaks the registry protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host(String);
+
+impl Host {
+    /// The host with its port, as it was typed.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name without the port.
+    pub fn name(&self) -> &str {
+        match self.0.strip_prefix('[') {
+            Some(rest) => rest.split(']').next().unwrap_or(rest),
+            None => self.0.split(':').next().unwrap_or(&self.0),
+        }
+    }
+
+    /// Whether it is this machine, where nobody listens in on plain HTTP.
+    pub fn is_loopback(&self) -> bool {
+        let name = self.name();
+        name == "localhost"
+            || name
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where an artifact is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Home {
+    /// A repository on a registry.
+    Registry {
+        /// The registry.
+        host: Host,
+        /// The repository's name.
+        name: String,
+    },
+    /// A layout: a folder, or a tar of one.
+    Layout(PathBuf),
+}
+
+/// A reference: a home, and which artifact there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// Where it is.
+    pub home: Home,
+    /// Its tag, where one was named.
+    pub tag: Option<String>,
+    /// The digest of its manifest, where one was named. Nothing else is then accepted.
+    pub digest: Option<Digest>,
+}
+
+impl Reference {
+    /// Parses what was typed.
+    ///
+    /// # Errors
+    /// When it is no reference.
+    pub fn parse(text: &str) -> Result<Self, ReferenceError> {
+        if let Some(rest) = text.strip_prefix(LAYOUT_SCHEME) {
+            return Self::parse_layout(rest);
+        }
+        let rest = text.strip_prefix(SCHEME).unwrap_or(text);
+        let (rest, digest) = split_digest(rest)?;
+        let (host, path) = rest
+            .split_once('/')
+            .ok_or_else(|| ReferenceError::NoHost(rest.to_owned()))?;
+        let host = parse_host(host)?;
+        let (name, tag) = match path.rsplit_once(':') {
+            Some((name, tag)) => (name, Some(parse_tag(tag)?)),
+            None => (path, None),
+        };
+        check_name(name)?;
+        Ok(Self {
+            home: Home::Registry {
+                host,
+                name: name.to_owned(),
+            },
+            tag,
+            digest,
+        })
+    }
+
+    fn parse_layout(rest: &str) -> Result<Self, ReferenceError> {
+        let (rest, digest) = split_digest(rest)?;
+        // A colon before the last `/` belongs to a folder's name.
+        let (path, tag) = match rest.rsplit_once(':') {
+            Some((path, tag)) if !tag.contains('/') => (path, Some(parse_tag(tag)?)),
+            _ => (rest, None),
+        };
+        if path.is_empty() {
+            return Err(ReferenceError::NoFolder);
+        }
+        Ok(Self {
+            home: Home::Layout(PathBuf::from(path)),
+            tag,
+            digest,
+        })
+    }
+
+    /// The layout at a path, and what stands in it without a name.
+    pub fn of_layout(path: &Path) -> Self {
+        Self {
+            home: Home::Layout(path.to_owned()),
+            tag: None,
+            digest: None,
+        }
+    }
+
+    /// The last part of the name: what a folder that is pulled is called where nobody says.
+    pub fn short_name(&self) -> String {
+        match &self.home {
+            Home::Registry { name, .. } => name.rsplit('/').next().unwrap_or(name).to_owned(),
+            Home::Layout(path) => match &self.tag {
+                Some(tag) => tag.clone(),
+                None => path
+                    .file_stem()
+                    .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            },
+        }
+    }
+
+    /// The same reference for exactly one artifact, whatever its tag says later.
+    pub fn pinned_to(&self, digest: Digest) -> Self {
+        Self {
+            digest: Some(digest),
+            ..self.clone()
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.home {
+            Home::Registry { host, name } => write!(f, "{host}/{name}")?,
+            Home::Layout(path) => write!(f, "{LAYOUT_SCHEME}{}", path.display())?,
+        }
+        if let Some(tag) = &self.tag {
+            write!(f, ":{tag}")?;
+        }
+        if let Some(digest) = self.digest {
+            write!(f, "@{}", ContentHash::from(digest))?;
+        }
+        Ok(())
+    }
+}
+
+fn split_digest(text: &str) -> Result<(&str, Option<Digest>), ReferenceError> {
+    match text.rsplit_once('@') {
+        Some((rest, digest)) => {
+            let parsed = ContentHash::parse(digest)
+                .map_err(|_| ReferenceError::Digest(digest.to_owned()))?;
+            Ok((rest, Some(parsed.digest())))
+        }
+        None => Ok((text, None)),
+    }
+}
+
+/// A name with a dot or a port, `localhost`, or an address: what tells a host from the first part
+/// of a repository's name.
+fn parse_host(text: &str) -> Result<Host, ReferenceError> {
+    if text.is_empty() {
+        return Err(ReferenceError::NoHost(text.to_owned()));
+    }
+    let refuse = || ReferenceError::Host(text.to_owned());
+    let (name, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (address, port) = rest.split_once(']').ok_or_else(refuse)?;
+            let is_address = address.parse::<std::net::Ipv6Addr>().is_ok();
+            if !is_address {
+                return Err(refuse());
+            }
+            match port {
+                "" => (address, None),
+                port => (address, Some(port.strip_prefix(':').ok_or_else(refuse)?)),
+            }
+        }
+        None => {
+            let (name, port) = match text.split_once(':') {
+                Some((name, port)) => (name, Some(port)),
+                None => (text, None),
+            };
+            let is_label = |label: &str| {
+                !label.is_empty()
+                    && !label.starts_with('-')
+                    && !label.ends_with('-')
+                    && label
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            };
+            if name.len() > 253 || !name.split('.').all(is_label) {
+                return Err(refuse());
+            }
+            if port.is_none() && !name.contains('.') && name != "localhost" {
+                return Err(ReferenceError::NoHost(text.to_owned()));
+            }
+            (name, port)
+        }
+    };
+    let is_port = |port: &str| {
+        port.bytes().all(|byte| byte.is_ascii_digit())
+            && port.parse::<u16>().is_ok_and(|port| port > 0)
+    };
+    if name.is_empty() || port.is_some_and(|port| !is_port(port)) {
+        return Err(refuse());
+    }
+    Ok(Host(text.to_ascii_lowercase()))
+}
+
+/// The distribution specification's rule for names.
+fn check_name(name: &str) -> Result<(), ReferenceError> {
+    let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_part = |part: &str| {
+        let bytes = part.as_bytes();
+        let ends_well = bytes.first().is_some_and(|byte| is_word(*byte))
+            && bytes.last().is_some_and(|byte| is_word(*byte));
+        let separators = part.split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let is_separator = |between: &str| {
+            matches!(between, "" | "." | "_" | "__") || between.bytes().all(|byte| byte == b'-')
+        };
+        let mut separators = separators;
+        ends_well && separators.all(is_separator)
+    };
+    match name.len() <= 255 && name.split('/').all(is_part) {
+        true => Ok(()),
+        false => Err(ReferenceError::Name(name.to_owned())),
+    }
+}
+
+fn parse_tag(tag: &str) -> Result<String, ReferenceError> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let bytes = tag.as_bytes();
+    let holds = (1..=128).contains(&bytes.len())
+        && is_word(bytes[0])
+        && bytes
+            .iter()
+            .all(|byte| is_word(*byte) || matches!(byte, b'.' | b'-'));
+    match holds {
+        true => Ok(tag.to_owned()),
+        false => Err(ReferenceError::Tag(tag.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reference_parses_and_prints_back() {
+        let digest = "0".repeat(64);
+        for text in [
+            "registry.example/team/run",
+            "registry.example:5000/run:v1",
+            "localhost/run:v1",
+            "127.0.0.1:5000/a/b/c:1.0",
+            "[::1]:5000/run",
+            "oci-layout:folder",
+            "oci-layout:/a:b/folder:tag",
+            &format!("registry.example/run:v1@sha256:{digest}"),
+            &format!("oci-layout:folder@sha256:{digest}"),
+        ] {
+            let reference = Reference::parse(text).unwrap();
+            assert_eq!(reference.to_string(), text);
+            if !text.starts_with(LAYOUT_SCHEME) {
+                let with_scheme = Reference::parse(&format!("oci://{text}")).unwrap();
+                assert_eq!(with_scheme, reference);
+            }
+        }
+    }
+
+    #[test]
+    fn reference_malformed_is_refused_with_its_reason() {
+        use ReferenceError as E;
+        let refused = |text: &str| Reference::parse(text).unwrap_err();
+        assert!(matches!(refused("run:v1"), E::NoHost(_)));
+        assert!(matches!(refused("team/run:v1"), E::NoHost(_)));
+        assert!(matches!(refused("/run"), E::NoHost(_)));
+        assert!(matches!(refused("user@host.example/run"), E::Digest(_)));
+        assert!(matches!(refused("a.b:port/run"), E::Host(_)));
+        assert!(matches!(refused("a..b/run"), E::Host(_)));
+        assert!(matches!(refused("[zz]/run"), E::Host(_)));
+        for name in ["Run", "run//x", "-run", "run-", "a..b", "a___b", "", "a b"] {
+            assert!(
+                matches!(refused(&format!("a.b/{name}")), E::Name(_)),
+                "{name}"
+            );
+        }
+        assert!(matches!(refused("a.b/run:"), E::Tag(_)));
+        assert!(matches!(refused("a.b/run:-x"), E::Tag(_)));
+        assert!(matches!(refused("a.b/run@sha256:12"), E::Digest(_)));
+        assert!(matches!(refused("oci-layout:"), E::NoFolder));
+    }
+
+    #[test]
+    fn host_of_this_machine_is_told_from_others() {
+        let host = |text: &str| parse_host(text).unwrap();
+        for own in ["localhost", "localhost:5000", "127.0.0.1:1", "[::1]:5000"] {
+            assert!(host(own).is_loopback(), "{own}");
+        }
+        for other in ["registry.example", "128.0.0.1:80", "[2001:db8::1]:5000"] {
+            assert!(!host(other).is_loopback(), "{other}");
+        }
+    }
+}

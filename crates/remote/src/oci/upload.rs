@@ -1,0 +1,325 @@
+//! Sends a blob: small ones in one request, large ones in pieces that an interruption leaves in
+//! place.
+//!
+//! Where an upload goes on is noted beside what is pushed, in a file that only its owner can read,
+//! because such an address lets whoever knows it write. The next push asks the registry how much
+//! arrived and sends the rest. A registry that forgot the upload gets it from the beginning.
+//! What is complete gets its name by its digest, which the registry computes for itself.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::digest::ContentHash;
+use runseal_engine::input::read_file;
+use ureq::http::header::{CONTENT_RANGE, CONTENT_TYPE};
+use ureq::http::{Method, Uri};
+
+use super::OciError;
+use super::manifest::Descriptor;
+use super::registry::{Ask, Registry};
+use super::repository::{Content, Repository as _};
+use crate::RemoteError;
+use crate::http::{RepeatableBody, Response};
+
+/// Blobs up to this size are sent in one request, and larger ones in pieces of it: 32 MiB.
+const PIECE: u64 = 32 << 20;
+
+/// The largest piece that a registry may ask for.
+const LARGEST_PIECE: u64 = 1 << 30;
+
+/// How often an upload that makes no headway is begun again or asked about.
+const ATTEMPTS: u32 = 5;
+
+/// Bytes of the file that notes where an upload goes on.
+const MAX_STATE: u64 = 64 << 10;
+
+/// A stretch of a blob as the body of a request.
+struct Stretch<'a> {
+    content: &'a dyn Content,
+    offset: u64,
+    length: u64,
+}
+
+impl RepeatableBody for Stretch<'_> {
+    fn length(&self) -> u64 {
+        self.length
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(Box::new(
+            self.content.open_at(self.offset)?.take(self.length),
+        ))
+    }
+}
+
+/// How an attempt ended that did not finish.
+enum Setback {
+    /// For good.
+    Fatal(OciError),
+    /// The registry may have a part of it.
+    Interrupted(OciError),
+    /// The registry knows nothing of this upload.
+    Forgotten(OciError),
+}
+
+impl From<OciError> for Setback {
+    fn from(error: OciError) -> Self {
+        let is_passing = match &error {
+            OciError::Remote(RemoteError::Http(error)) => {
+                !matches!(error, crate::http::HttpError::Body { .. })
+            }
+            OciError::Remote(RemoteError::Refused { status, .. }) => *status >= 500,
+            _ => false,
+        };
+        match is_passing {
+            true => Self::Interrupted(error),
+            false => Self::Fatal(error),
+        }
+    }
+}
+
+/// An upload under way.
+struct Upload {
+    location: Uri,
+    offset: u64,
+    piece: u64,
+}
+
+impl Registry {
+    /// Sends a blob that the registry does not have.
+    pub(super) fn upload(&self, blob: &Descriptor, content: &dyn Content) -> Result<(), OciError> {
+        let mut noted = self.noted_location(blob);
+        let mut attempts = 0;
+        let mut upload: Option<Upload> = None;
+        loop {
+            let before = upload.as_ref().map_or(0, |upload| upload.offset);
+            let result = match (upload.take(), noted.take()) {
+                (Some(known), _) => self.ask_offset(known.location, known.piece, blob),
+                (None, Some(location)) => self.ask_offset(location, PIECE, blob),
+                (None, None) => self.begin(),
+            };
+            let result = result.and_then(|begun| {
+                let begun = upload.insert(begun);
+                self.send_rest(blob, content, begun)
+            });
+            let error = match result {
+                Ok(()) => {
+                    self.forget_location();
+                    return Ok(());
+                }
+                Err(Setback::Fatal(error)) => {
+                    self.forget_location();
+                    return Err(named_change(error));
+                }
+                Err(Setback::Interrupted(error)) => error,
+                Err(Setback::Forgotten(error)) => {
+                    self.forget_location();
+                    upload = None;
+                    error
+                }
+            };
+            // Somebody else, or an answer that was lost, may have finished it.
+            let has_moved = upload.as_ref().is_some_and(|now| now.offset > before);
+            attempts = if has_moved { 1 } else { attempts + 1 };
+            if attempts >= ATTEMPTS {
+                return Err(named_change(error));
+            }
+            if attempts > 1 && self.has_blob(blob)? {
+                self.forget_location();
+                return Ok(());
+            }
+        }
+    }
+
+    /// Opens an upload.
+    fn begin(&self) -> Result<Upload, Setback> {
+        let uri = self.address("blobs/uploads/")?;
+        let response = self.send(&Ask::new(Method::POST, uri))?;
+        if response.status.as_u16() != 202 {
+            return Err(self.refusal(response, "upload").into());
+        }
+        let least = response.text_header("oci-chunk-min-length");
+        let least = least.and_then(|least| least.parse().ok()).unwrap_or(0);
+        if least > LARGEST_PIECE {
+            return Err(Setback::Fatal(
+                self.protocol("it asks for pieces of more than a gigabyte"),
+            ));
+        }
+        Ok(Upload {
+            location: self.location(&response)?,
+            offset: 0,
+            piece: PIECE.max(least),
+        })
+    }
+
+    /// Asks how much of an upload arrived.
+    fn ask_offset(&self, location: Uri, piece: u64, blob: &Descriptor) -> Result<Upload, Setback> {
+        let response = self.send(&Ask::new(Method::GET, location.clone()))?;
+        let offset = match response.status.as_u16() {
+            204 | 200 => end_of_range(&response).unwrap_or(0),
+            // Also what is no longer as its address says, which cannot be gone on with.
+            400 | 404 | 405 | 410 | 416 => {
+                return Err(Setback::Forgotten(self.refusal(response, "upload")));
+            }
+            _ => return Err(self.refusal(response, "upload").into()),
+        };
+        if offset > blob.size {
+            let error = self.protocol("it has more of an upload than was sent");
+            return Err(Setback::Forgotten(error));
+        }
+        let location = match response.headers.contains_key("location") {
+            true => self.location(&response)?,
+            false => location,
+        };
+        Ok(Upload {
+            location,
+            offset,
+            piece,
+        })
+    }
+
+    /// Sends what is missing and closes the upload.
+    fn send_rest(
+        &self,
+        blob: &Descriptor,
+        content: &dyn Content,
+        upload: &mut Upload,
+    ) -> Result<(), Setback> {
+        let is_small = upload.offset == 0 && blob.size <= upload.piece;
+        while !is_small && upload.offset < blob.size {
+            self.note_location(blob, &upload.location);
+            self.send_piece(blob, content, upload)?;
+        }
+        let digest = ContentHash::from(blob.digest);
+        let location = upload.location.to_string();
+        let joint = if location.contains('?') { '&' } else { '?' };
+        let uri = format!("{location}{joint}digest={digest}").parse();
+        let uri = uri.map_err(|_| self.protocol("an upload cannot be closed at its address"))?;
+        let body = Stretch {
+            content,
+            offset: 0,
+            length: if is_small { blob.size } else { 0 },
+        };
+        let mut ask = Ask::new(Method::PUT, uri)
+            .header(CONTENT_TYPE, "application/octet-stream")
+            .body(&body);
+        ask.is_once = true;
+        let response = self.send(&ask)?;
+        match response.status.as_u16() {
+            201 | 204 => Ok(self.check_digest(&response, blob.digest)?),
+            404 => Err(Setback::Forgotten(self.refusal(response, "upload"))),
+            400 => Err(Setback::Fatal(OciError::Remote(RemoteError::Corrupt {
+                place: format!("{} {digest}", self.shown()),
+                problem: "the registry got other bytes than were described".to_owned(),
+            }))),
+            _ => Err(self.refusal(response, &digest.to_string()).into()),
+        }
+    }
+
+    fn send_piece(
+        &self,
+        blob: &Descriptor,
+        content: &dyn Content,
+        upload: &mut Upload,
+    ) -> Result<(), Setback> {
+        let body = Stretch {
+            content,
+            offset: upload.offset,
+            length: upload.piece.min(blob.size - upload.offset),
+        };
+        let last = upload.offset + body.length - 1;
+        let mut ask = Ask::new(Method::PATCH, upload.location.clone())
+            .header(CONTENT_TYPE, "application/octet-stream")
+            .header(CONTENT_RANGE, format!("{}-{last}", upload.offset))
+            .body(&body);
+        ask.is_once = true;
+        let response = self.send(&ask)?;
+        match response.status.as_u16() {
+            202 | 201 | 204 => {}
+            404 => return Err(Setback::Forgotten(self.refusal(response, "upload"))),
+            416 => return Err(Setback::Interrupted(self.refusal(response, "upload"))),
+            _ => return Err(self.refusal(response, "upload").into()),
+        }
+        let arrived = end_of_range(&response).unwrap_or(last + 1);
+        if arrived <= upload.offset || arrived > last + 1 {
+            let error = self.protocol("it counts other bytes than were sent");
+            return Err(Setback::Fatal(error));
+        }
+        upload.offset = arrived;
+        upload.location = self.location(&response)?;
+        Ok(())
+    }
+
+    /// What the file says about an upload of this blob.
+    fn noted_location(&self, blob: &Descriptor) -> Option<Uri> {
+        let path = self.access.upload_state.as_deref()?;
+        let bytes = read_file(path, MAX_STATE).ok()?;
+        let document = parse_document(&bytes, &ReadOptions::default()).ok()?;
+        let text = |name: &str| Some(document.root().get(name)?.as_str()?.into_owned());
+        let is_same = text("repository")? == self.shown()
+            && text("blob")? == ContentHash::from(blob.digest).to_string();
+        let location = text("location").filter(|_| is_same)?.parse().ok()?;
+        self.check_location(location).ok()
+    }
+
+    /// Notes where an upload goes on. A folder that cannot be written to costs the resumption,
+    /// never the push.
+    fn note_location(&self, blob: &Descriptor, location: &Uri) {
+        let Some(path) = self.access.upload_state.as_deref() else {
+            return;
+        };
+        let value = Value::object([
+            ("blob", ContentHash::from(blob.digest).to_string()),
+            ("location", location.to_string()),
+            ("repository", self.shown()),
+        ]);
+        let Ok(bytes) = canonical_bytes(&value, Dialect::Jcs) else {
+            return;
+        };
+        let beside = path.with_extension("new");
+        let written = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&beside)
+            .and_then(|mut file| file.write_all(&bytes))
+            .and_then(|()| fs::rename(&beside, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+    }
+
+    fn forget_location(&self) {
+        if let Some(path) = self.access.upload_state.as_deref() {
+            // Where it is not there, nothing was noted.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// How many bytes arrived, by `Range: 0-<last>`.
+fn end_of_range(response: &Response) -> Option<u64> {
+    let range = response.text_header("range")?;
+    let range = range.strip_prefix("bytes=").unwrap_or(range);
+    let (_, last) = range.split_once('-')?;
+    // An upload of nothing has the range `0-0` too; one byte less is sent twice at worst.
+    match last.parse::<u64>().ok()? {
+        0 => Some(0),
+        last => last.checked_add(1),
+    }
+}
+
+/// A file that changed under the upload, as what it is.
+fn named_change(error: OciError) -> OciError {
+    if let OciError::Remote(RemoteError::Http(crate::http::HttpError::Body { source, .. })) = &error
+        && let Some(OciError::Changed(path)) = source
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<OciError>())
+    {
+        return OciError::Changed(path.clone());
+    }
+    error
+}

@@ -1,0 +1,184 @@
+//! Random schemas and documents, judged by us and by the `jsonschema` crate: the same verdicts, about
+//! the same places.
+//!
+//! Known differences, which the random schemas avoid but for the one with a number:
+//! - In draft 2019-09 the crate takes what `contains` finds for evaluated, as 2020-12 does; 2019-09 says that
+//!   `unevaluatedItems` looks at `items`, `additionalItems` and itself.
+//! - It refuses references that lead out of the document even under keywords that the draft does not know;
+//!   to us these hold no schemas, until a reference leads into them.
+//! - It reads patterns with look-around as its regular expression engine does: `\w` and `\d` are Unicode's.
+//! - It finds `1e300` no integer in draft 4.
+//! - It does not look at an `if` without `then` and `else`, so that a reference to nowhere passes there (2 of 20,000
+//!   random schemas). Since 2019-09 it says what is evaluated, so ours looks.
+//! - Circles of references under `not`, `oneOf` and `if`, which no draft gives a meaning.
+//! - Ours refuses what it cannot judge: atomic groups, possessive repetitions, conditions and rarer
+//!   Unicode properties in patterns.
+//!
+//! `RUNSEAL_SCHEMAS=100000` tries as many; a seed that a failure names is tried alone with
+//! `RUNSEAL_SEED`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
+
+mod support;
+
+use jsonschema::{PatternOptions, Validator};
+use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_schema::{Limits, Schema};
+use serde_json::Value;
+use support::{Dice, schema_of};
+
+const DRAFTS: [(&str, jsonschema::Draft); 5] = [
+    (
+        "http://json-schema.org/draft-04/schema#",
+        jsonschema::Draft::Draft4,
+    ),
+    (
+        "http://json-schema.org/draft-06/schema#",
+        jsonschema::Draft::Draft6,
+    ),
+    (
+        "http://json-schema.org/draft-07/schema#",
+        jsonschema::Draft::Draft7,
+    ),
+    (
+        "https://json-schema.org/draft/2019-09/schema",
+        jsonschema::Draft::Draft201909,
+    ),
+    (
+        "https://json-schema.org/draft/2020-12/schema",
+        jsonschema::Draft::Draft202012,
+    ),
+];
+
+/// The other judge, told to take formats and contents for annotations.
+fn theirs(schema: &Value, draft: jsonschema::Draft) -> Result<Validator, String> {
+    let mut options = jsonschema::options()
+        .with_draft(draft)
+        .should_validate_formats(false)
+        .with_pattern_options(PatternOptions::fancy_regex())
+        .without_content_media_type_support("application/json");
+    for encoding in ["base16", "base32", "base32hex", "base64", "base64url"] {
+        options = options.without_content_encoding_support(encoding);
+    }
+    options.build(schema).map_err(|error| error.to_string())
+}
+
+/// Numbers as we see them: `3.0` is 3.
+fn as_doubles(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(as_doubles).collect(),
+        Value::Object(members) => {
+            let members = members.iter();
+            let same = members.map(|(name, member)| (name.clone(), as_doubles(member)));
+            Value::Object(same.collect())
+        }
+        Value::Number(number) => match number.as_f64() {
+            Some(double) if double.fract() == 0.0 && double.abs() < 9e15 => (double as i64).into(),
+            _ => value.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+/// What both say about one schema and a few documents; the first difference.
+fn compare(seed: u64) -> Result<(bool, usize, usize), String> {
+    let mut dice = Dice::new(seed);
+    let (address, draft) = DRAFTS[dice.below(DRAFTS.len())];
+    let schema = schema_of(&mut dice, address);
+    let text = schema.to_string();
+    let looks_at_contains = text.contains("unevaluatedItems") && text.contains("contains");
+    if looks_at_contains && draft == jsonschema::Draft::Draft201909 {
+        return Ok((true, 0, 0));
+    }
+    let parsed = parse_document(text.as_bytes(), &ReadOptions::TEXT).unwrap();
+    let ours = Schema::compile(parsed.root(), &Limits::default());
+    let theirs = theirs(&as_doubles(&schema), draft);
+    let (ours, theirs) = match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => (ours, theirs),
+        (Err(_), Err(_)) => return Ok((false, 0, 0)),
+        (Ok(_), Err(bad)) => return Err(format!("{text}\nonly they refuse it: {bad}")),
+        (Err(bad), Ok(_)) => return Err(format!("{text}\nonly we refuse it: {bad}")),
+    };
+    let (mut valid, mut invalid) = (0, 0);
+    for _ in 0..8 {
+        let document = support::document(&mut dice, 3);
+        let given = document.to_string();
+        let parsed = parse_document(given.as_bytes(), &ReadOptions::TEXT).unwrap();
+        let outcome = ours.check(parsed.root());
+        if outcome.exhausted.is_some() {
+            return Err(format!("{text}\n{given}\n{outcome:?}"));
+        }
+        let mut our_places: Vec<String> = outcome
+            .violations
+            .iter()
+            .map(|found| found.pointer.clone())
+            .collect();
+        let document = as_doubles(&document);
+        let errors = theirs.iter_errors(&document);
+        let mut their_places: Vec<String> = errors
+            .map(|error| error.instance_path().to_string())
+            .collect();
+        our_places.sort();
+        their_places.sort();
+        // What a schema that does not hold has evaluated is nobody's business; the verdict is.
+        let is_circle = text.contains("\"$ref\":\"\"");
+        let is_same = match is_circle || text.contains("unevaluated") {
+            true => our_places.is_empty() == their_places.is_empty(),
+            false => our_places == their_places,
+        };
+        if !is_same {
+            let errors: Vec<String> = theirs
+                .iter_errors(&document)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect();
+            return Err(format!(
+                "{text}\n{given}\nours {:#?}\ntheirs {errors:#?}",
+                outcome.violations
+            ));
+        }
+        match our_places.is_empty() {
+            true => valid += 1,
+            false => invalid += 1,
+        }
+    }
+    Ok((true, valid, invalid))
+}
+
+#[test]
+fn random_schemas_and_documents_are_judged_as_the_jsonschema_crate_does() {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+    let seeds = match number("RUNSEAL_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("RUNSEAL_SCHEMAS").unwrap_or(3_000),
+    };
+    let (mut good, mut bad, mut valid, mut invalid) = (0, 0, 0, 0);
+    let mut wrong = Vec::new();
+    for seed in seeds.clone() {
+        match compare(seed) {
+            Ok((is_schema, passed, failed)) => {
+                good += usize::from(is_schema);
+                bad += usize::from(!is_schema);
+                valid += passed;
+                invalid += failed;
+            }
+            Err(difference) => wrong.push(format!("seed {seed}: {difference}")),
+        }
+    }
+    println!("{good} schemas, {bad} bad ones; {valid} valid documents, {invalid} invalid ones");
+    let shown: Vec<&str> = wrong.iter().take(12).map(String::as_str).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} differences:\n{}",
+        wrong.len(),
+        shown.join("\n\n")
+    );
+    if seeds.end - seeds.start > 1_000 {
+        assert!(good > bad && bad > 100 && valid > 1_000 && invalid > 1_000);
+    }
+}

@@ -1,0 +1,230 @@
+//! The official test suite of JSON Schema (`.ci/schema-suite` fetches it): every mandatory case of the
+//! five drafts, and the optional ones but for those listed here.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use referencing::meta;
+use runseal_core::canon::{Document, Node, ReadOptions, parse_document};
+use runseal_schema::{BadSchema, Draft, Limits, Schema, Surroundings};
+
+const DRAFTS: [(&str, Draft); 5] = [
+    ("draft4", Draft::Four),
+    ("draft6", Draft::Six),
+    ("draft7", Draft::Seven),
+    ("draft2019-09", Draft::Of2019),
+    ("draft2020-12", Draft::Of2020),
+];
+
+/// Optional cases that turn out otherwise, by file and the beginning of the description; and why.
+const OTHERWISE: [(&str, &str, &str); 4] = [
+    (
+        "optional/zeroTerminatedFloats.json",
+        "some languages do not distinguish",
+        "numbers are compared by their worth: JCS writes 1.0 as 1",
+    ),
+    (
+        "optional/content.json",
+        "validation of string-encoded content",
+        "content keywords are annotations",
+    ),
+    (
+        "optional/content.json",
+        "validation of binary string-encoding",
+        "content keywords are annotations",
+    ),
+    (
+        "optional/content.json",
+        "validation of binary-encoded media type documents",
+        "content keywords are annotations",
+    ),
+];
+
+fn suite() -> Option<PathBuf> {
+    let named = std::env::var_os("JSON_SCHEMA_TEST_SUITE").map(PathBuf::from);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = named.unwrap_or_else(|| root.join("target/json-schema-suite"));
+    if folder.join("tests").is_dir() {
+        return Some(folder);
+    }
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "CI must have the suite: .ci/schema-suite fetches it"
+    );
+    println!("SKIPPED: no JSON-Schema-Test-Suite; .ci/schema-suite fetches it");
+    None
+}
+
+/// The `.json` files in a folder and below it, with their paths from there.
+fn files(folder: &Path, below: &str, found: &mut Vec<(String, PathBuf)>) {
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .collect();
+    entries.sort_by_key(|entry| entry.file_name());
+    for entry in entries {
+        let name = format!("{below}{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            files(&entry.path(), &format!("{name}/"), found);
+        } else if name.ends_with(".json") {
+            found.push((name, entry.path()));
+        }
+    }
+}
+
+/// Texts of the documents that cases refer to, by address.
+fn texts(suite: &Path, draft: &str) -> BTreeMap<String, String> {
+    let mut found = Vec::new();
+    files(&suite.join("remotes"), "", &mut found);
+    let mut texts = BTreeMap::new();
+    for (name, path) in found {
+        let text = fs::read_to_string(path).unwrap();
+        let folder = name.split_once('/').map_or("", |(folder, _)| folder);
+        // Those of another draft say which; of drafts that are not ours there is nothing to say.
+        let is_ours = DRAFTS.iter().any(|(known, _)| *known == folder);
+        let is_meant = match folder.starts_with("draft") || folder == "v1" {
+            true => folder == draft || is_ours && text.contains("\"$schema\""),
+            false => true,
+        };
+        if is_meant {
+            texts.insert(format!("http://localhost:1234/{name}"), text);
+        }
+    }
+    for value in [
+        &*meta::DRAFT4,
+        &*meta::DRAFT6,
+        &*meta::DRAFT7,
+        &*meta::DRAFT201909,
+        &*meta::DRAFT201909_APPLICATOR,
+        &*meta::DRAFT201909_CONTENT,
+        &*meta::DRAFT201909_CORE,
+        &*meta::DRAFT201909_FORMAT,
+        &*meta::DRAFT201909_META_DATA,
+        &*meta::DRAFT201909_VALIDATION,
+        &*meta::DRAFT202012,
+        &*meta::DRAFT202012_APPLICATOR,
+        &*meta::DRAFT202012_CONTENT,
+        &*meta::DRAFT202012_CORE,
+        &*meta::DRAFT202012_FORMAT_ANNOTATION,
+        &*meta::DRAFT202012_FORMAT_ASSERTION,
+        &*meta::DRAFT202012_META_DATA,
+        &*meta::DRAFT202012_UNEVALUATED,
+        &*meta::DRAFT202012_VALIDATION,
+    ] {
+        let id = ["$id", "id"].map(|name| value.get(name));
+        let id = id.into_iter().flatten().next().unwrap().as_str().unwrap();
+        texts.insert(id.trim_end_matches('#').to_owned(), value.to_string());
+    }
+    texts
+}
+
+fn parse(text: &str) -> Document<'_> {
+    parse_document(text.as_bytes(), &ReadOptions::TEXT).unwrap()
+}
+
+fn text(node: Node<'_>, name: &str) -> String {
+    node.get(name).unwrap().as_str().unwrap().into_owned()
+}
+
+/// Runs the cases of a file; those that turn out otherwise are described.
+fn run(file: &Path, around: &Surroundings<'_>, wrong: &mut Vec<(String, String)>) -> usize {
+    let content = fs::read_to_string(file).unwrap();
+    let cases = parse(&content);
+    let mut count = 0;
+    for group in cases.root().items() {
+        let schema = group.get("schema").unwrap();
+        let schema = Schema::compile_among(schema, around, &Limits::default());
+        for case in group.get("tests").unwrap().items() {
+            count += 1;
+            let named = format!(
+                "{}: {}",
+                text(group, "description"),
+                text(case, "description")
+            );
+            let valid = case.get("valid").unwrap().as_bool().unwrap();
+            match &schema {
+                Err(bad) => wrong.push((named, bad.to_string())),
+                Ok(schema) => {
+                    let outcome = schema.check(case.get("data").unwrap());
+                    if outcome.is_valid() != valid || outcome.exhausted.is_some() {
+                        wrong.push((named, format!("{:?}", outcome.violations)));
+                    }
+                }
+            }
+        }
+    }
+    count
+}
+
+#[test]
+fn suite_every_case_turns_out_as_it_says() {
+    let Some(suite) = suite() else { return };
+    let mut wrong = Vec::new();
+    let (mut mandatory, mut optional, mut otherwise) = (0, 0, 0);
+    for (name, draft) in DRAFTS {
+        let texts = texts(&suite, name);
+        let documents: Vec<(&str, Document<'_>)> = texts
+            .iter()
+            .map(|(address, text)| (address.as_str(), parse(text)))
+            .collect();
+        let alone = Surroundings {
+            draft,
+            ..Surroundings::default()
+        };
+        // Some of those that name no draft are for others.
+        let is_schema = |document: &Document<'_>| {
+            let compiled = Schema::compile_among(document.root(), &alone, &Limits::default());
+            !matches!(compiled, Err(BadSchema::Invalid(_)))
+        };
+        let around = Surroundings {
+            draft,
+            documents: documents
+                .iter()
+                .filter(|(_, document)| is_schema(document))
+                .map(|(address, document)| (*address, document.root()))
+                .collect(),
+        };
+        let mut found = Vec::new();
+        files(&suite.join("tests").join(name), "", &mut found);
+        for (file, path) in found {
+            // What `format` says is not asserted.
+            if file.starts_with("optional/format") {
+                continue;
+            }
+            let mut faults = Vec::new();
+            let count = run(&path, &around, &mut faults);
+            match file.starts_with("optional/") {
+                true => optional += count,
+                false => mandatory += count,
+            }
+            for (case, fault) in faults {
+                let is_listed = OTHERWISE
+                    .iter()
+                    .any(|(of, begins, _)| *of == file && case.starts_with(begins));
+                otherwise += usize::from(is_listed);
+                if !is_listed {
+                    wrong.push(format!("{name}/{file}: {case}: {fault}"));
+                }
+            }
+        }
+    }
+    println!(
+        "{mandatory} mandatory cases, {optional} optional ones, {otherwise} of them otherwise"
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} cases:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(mandatory > 4_800, "only {mandatory} cases");
+}

@@ -1,0 +1,128 @@
+//! Debian's `docker-registry`, started by a test for itself (`.ci/servers` installs it).
+//!
+//! It takes artifacts and subjects, has no list of referrers, and so exercises the tag that takes its
+//! place. It ends with whoever started it.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::postgres::skip;
+
+/// A running registry.
+pub struct DockerRegistry {
+    folder: TempDir,
+    child: Child,
+    port: u16,
+}
+
+/// Whether a program is there; says so where it is not, and with CI=true fails.
+pub fn has_program(name: &str) -> bool {
+    let is_there = Command::new(name)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok();
+    if !is_there {
+        skip(&format!("{name} is not installed; .ci/servers installs it"));
+    }
+    is_there
+}
+
+/// A port that nobody listens on now.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+impl DockerRegistry {
+    /// Starts one; `None` with a message where it is not installed.
+    pub fn start() -> Option<Self> {
+        Self::start_in(None, "")
+    }
+
+    /// Starts one that asks for this user and password.
+    pub fn start_with_password(user: &str, bcrypt: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let passwords = folder.path().join("htpasswd");
+        fs::write(&passwords, format!("{user}:{bcrypt}\n")).unwrap();
+        let auth = format!(
+            "auth: {{htpasswd: {{realm: test, path: {}}}}}\n",
+            passwords.display()
+        );
+        let registry = Self::start_in(None, &auth);
+        // Read when it started.
+        drop(folder.keep());
+        registry
+    }
+
+    /// Starts one that keeps its data in `data`.
+    pub fn start_in(data: Option<&Path>, more: &str) -> Option<Self> {
+        if !has_program("docker-registry") {
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let data = data.map_or_else(|| folder.path().join("data"), Path::to_owned);
+        let port = free_port();
+        let config = format!(
+            "version: 0.1\nlog: {{level: error, accesslog: {{disabled: true}}}}\n\
+             storage: {{filesystem: {{rootdirectory: {}}}, delete: {{enabled: true}}}}\n\
+             http: {{addr: '127.0.0.1:{port}', secret: tests}}\n{more}",
+            data.display()
+        );
+        fs::write(folder.path().join("config.yml"), config).unwrap();
+        let log = fs::File::create(folder.path().join("log")).unwrap();
+        let child = Command::new("docker-registry")
+            .arg("serve")
+            .arg(folder.path().join("config.yml"))
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let registry = Self {
+            folder,
+            child,
+            port,
+        };
+        for _ in 0..600 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Some(registry);
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        panic!("docker-registry does not answer: {}", registry.log());
+    }
+
+    /// What it wrote.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// `127.0.0.1:PORT`.
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it keeps what it was sent, unless another folder was named.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+}
+
+impl Drop for DockerRegistry {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
