@@ -1,6 +1,10 @@
 //! A catalogue of sealed runs, by the commands that people type; in a file and on a server.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "test code, which says how far it got"
+)]
 
 mod store_support;
 
