@@ -10,7 +10,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread;
+use std::{slice, thread};
 
 use runseal_core::digest::Digest;
 use runseal_engine::catalog::filter::{Column, Comparison, Field, Several};
