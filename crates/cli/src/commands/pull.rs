@@ -14,8 +14,9 @@ use crate::places::artifact_error;
 use crate::ui;
 use crate::verdict::LevelArgs;
 
-/// Pull evidence from an OCI registry or layout into a new folder, with its signatures and reports beside it;
-/// or a run from object storage.
+/// Pull evidence into a new folder.
+///
+/// It comes from an OCI registry or layout, with its signatures and reports beside it, or from object storage.
 ///
 /// Everything that arrives is compared with its digest; the whole is verified before it gets its name, and
 /// nothing that exists is replaced. Prints the digest, the reference that names exactly this, the

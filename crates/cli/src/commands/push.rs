@@ -16,8 +16,9 @@ use crate::places::artifact_error;
 use crate::ui;
 use crate::verdict::LevelArgs;
 
-/// Push evidence to an OCI registry or layout, with the signatures that lie beside it, or a run to object
-/// storage.
+/// Push evidence to a registry, a layout or object storage.
+///
+/// Signatures that lie beside it go along to registries and layouts.
 ///
 /// It is verified first; what does not hold is not pushed. The same evidence has the same digest,
 /// whoever pushes it and whenever. What is there already is not sent again, and a push that was
