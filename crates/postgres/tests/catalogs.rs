@@ -268,7 +268,7 @@ on_every_store! {
         assert_eq!(added, Added { added: 4, known: 0 });
         for entry in &entries {
             let back = entries_of(catalog.as_reader(), &[entry.digest]).unwrap();
-            assert_eq!(back, std::slice::from_ref(entry));
+            assert_eq!(back, slice::from_ref(entry));
         }
         assert_eq!(catalog.count().unwrap(), 4);
     }
@@ -432,9 +432,9 @@ on_every_store! {
         catalog.add(&[old], Existing::Keep).unwrap();
         catalog.tag(&[digest("one")], &tags(&["kept"]), &tags(&[])).unwrap();
         let new = entry("one", "NEW", "2026-01-01T00:00:00Z", &[("params/x", number(2.0))]);
-        catalog.add(std::slice::from_ref(&new), Existing::Keep).unwrap();
+        catalog.add(slice::from_ref(&new), Existing::Keep).unwrap();
         assert_eq!(filtered(&*catalog, "engine=OLD and params.z"), ["one"]);
-        catalog.add(std::slice::from_ref(&new), Existing::Replace).unwrap();
+        catalog.add(slice::from_ref(&new), Existing::Replace).unwrap();
         let expected = Entry { tags: tags(&["kept"]), ..new };
         assert_eq!(found(&*catalog, &Query::default()), [expected]);
         assert!(filtered(&*catalog, "engine=OLD").is_empty());
