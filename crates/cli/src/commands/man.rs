@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory;
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::{self, WriteError};
 
-use super::{command_line, reference};
+use super::{CommandLine, reference};
 use crate::error::CliError;
 use crate::ui;
 
@@ -33,7 +34,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         path: args.folder.clone(),
         source,
     })?;
-    let mut command = command_line().disable_help_subcommand(true);
+    let mut command = CommandLine::command().disable_help_subcommand(true);
     command.build();
     let count = match args.format {
         PageFormat::Roff => write_pages(&command, &args.folder)?,

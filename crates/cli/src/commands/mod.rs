@@ -9,6 +9,7 @@ mod canon;
 mod catalog;
 mod clarify;
 mod completions;
+mod deferred;
 mod demo;
 mod diff;
 mod engine;
@@ -102,7 +103,7 @@ macro_rules! commands {
         $(#[$doc])*
         #[derive(Debug, clap::Subcommand)]
         $visibility enum $name {
-            $($(#[$gate])* $variant($module::Args),)*
+            $($(#[$gate])* $variant($crate::commands::deferred::Deferred<$module::Args>),)*
         }
 
         impl $name {
@@ -188,9 +189,11 @@ commands! {
     }
 }
 
-/// The whole command line as clap knows it.
+/// The command line with every command described.
 fn command_line() -> clap::Command {
-    CommandLine::command()
+    let mut line = CommandLine::command();
+    line.build();
+    line
 }
 
 /// Runs what was typed; gives the exit code.
@@ -231,6 +234,11 @@ fn named_commands(arguments: &[OsString]) -> Vec<String> {
 
 /// Shows help with commands in groups and the version as clap has it, and words usage errors as ours.
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
+    if error.kind() == ErrorKind::DisplayVersion {
+        // A closed standard output is nobody's loss here.
+        let _ = error.print();
+        return exit_code(Surface::Command, Outcome::Valid);
+    }
     let named = &named_commands(arguments);
     let surface = match named.first().map(String::as_str) {
         Some("pack") => Surface::Format(Format::Pack),
@@ -238,23 +246,26 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
         _ => Surface::Command,
     };
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Groups take a walk over all commands, which only those who ask for help should pay for.
-            let line = groups::with_groups(command_line());
-            let again = line.try_get_matches_from(arguments).err();
-            // A closed standard output is nobody's loss here.
-            let _ = again.as_ref().unwrap_or(error).print();
+        ErrorKind::DisplayHelp => {
+            print_help(error, arguments);
             return exit_code(surface, Outcome::Valid);
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if named.is_empty() => {
             ui::tell(&groups::short_overview(&command_line()));
         }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = error.print();
-        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => print_help(error, arguments),
         _ => ui::tell(&usage_error(error, named).to_string()),
     }
     exit_code(surface, Outcome::Usage)
+}
+
+/// Prints the help that was asked for. It lists commands with their summaries, so it takes a line on
+/// which every command is described.
+fn print_help(error: &clap::Error, arguments: &[OsString]) {
+    let line = groups::with_groups(command_line());
+    let again = line.try_get_matches_from(arguments).err();
+    // A closed standard output is nobody's loss here.
+    let _ = again.as_ref().unwrap_or(error).print();
 }
 
 fn usage_error(error: &clap::Error, named: &[String]) -> CliError {
@@ -295,10 +306,8 @@ mod tests {
 
     #[test]
     fn command_line_is_consistent_and_every_command_explains_itself() {
-        let mut command = command_line();
-        command.clone().debug_assert();
-        command.build();
-        check_help(&command);
+        CommandLine::command().debug_assert();
+        check_help(&command_line());
     }
 
     #[test]

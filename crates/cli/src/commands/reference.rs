@@ -242,8 +242,7 @@ mod tests {
 
     #[test]
     fn pages_name_every_option_of_every_command() {
-        let mut line = super::super::command_line();
-        line.build();
+        let line = super::super::command_line();
         let all: String = pages(&line).into_iter().map(|page| page.text).collect();
         for command in line.get_subcommands() {
             for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
