@@ -17,6 +17,13 @@ pub fn files_for<'a>(_: impl IntoIterator<Item = &'a Path>) -> &'static dyn File
     &LocalFiles
 }
 
+/// The files that one path names, looked up anew: for programs that stay, and must not judge what an
+/// artifact or a run was an hour ago.
+#[cfg(not(feature = "remote"))]
+pub fn files_anew(_: &Path) -> Box<dyn Files> {
+    Box::new(LocalFiles)
+}
+
 /// Brings what a path names to this machine, for commands that need a folder; `None` where it is
 /// here. It is gone with the folder that it came into.
 #[cfg(not(feature = "remote"))]
@@ -25,7 +32,7 @@ pub fn bring_here(_: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
 }
 
 #[cfg(feature = "remote")]
-pub use remote::{artifact_error, bring_here, files_for, storage_error};
+pub use remote::{artifact_error, bring_here, files_anew, files_for, storage_error};
 
 /// A bundle that is being made: in its place, or where it is elsewhere, in a folder of this machine
 /// that is put there once the bundle is whole.
@@ -183,6 +190,20 @@ mod remote {
             }
         }
         files
+    }
+
+    /// The files that one path names, looked up anew: for programs that stay, and must not judge what
+    /// an artifact or a run was an hour ago.
+    pub fn files_anew(path: &Path) -> Box<dyn Files> {
+        let is_artifact = is_artifact(path);
+        if !is_artifact && !is_object(path) {
+            return Box::new(LocalFiles);
+        }
+        let places = Places::default();
+        if is_artifact {
+            places.artifacts.name(path);
+        }
+        Box::new(places)
     }
 
     /// Brings what a path names to this machine, for commands that need a folder; `None` where it is

@@ -10,12 +10,15 @@ use std::time::Duration;
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_text, parse_document};
 use runseal_core::verify::Outcome;
 use runseal_engine::job::worker::{WorkOptions, run_workers};
-use runseal_engine::queue::worker::{ReplayEnd, TaskWorkError, TaskWorkOptions, run_task_workers};
+use runseal_engine::queue::worker::{
+    ReplayEnd, TaskTools, TaskWorkError, TaskWorkOptions, run_task_workers,
+};
 use runseal_engine::store::TaskKind;
 
 use super::job::place::{StoreArgs, store_error};
 use super::job::work::{parse_lease, work_error};
 use crate::error::CliError;
+use crate::places::files_anew;
 use crate::ui;
 
 /// How long a worker that stays waits before it looks again, should nobody call it.
@@ -95,7 +98,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut totals = Totals::default();
     loop {
         if !tasks.kinds.is_empty() {
-            let done = run_task_workers(again(args)?, &tasks, &replay).map_err(task_error)?;
+            let tools = TaskTools {
+                files: &files_anew,
+                replay: &replay,
+            };
+            let done = run_task_workers(again(args)?, &tasks, tools).map_err(task_error)?;
             totals.good += done.good;
             totals.bad += done.bad;
             totals.not_done += done.not_done;

@@ -1,7 +1,7 @@
 //! Tasks: verifying and replaying sealed runs on whichever machine has time.
 //!
-//! A task names a place below a root that each machine has of its own: a shared file system, or
-//! copies of the same files. What was found there counts by its content: a result is kept under
+//! A task names a place below a root that each machine has of its own (a shared file system, or
+//! copies of the same files), or a place that all of them reach, such as object storage. What was found there counts by its content: a result is kept under
 //! the digest of the bytes that were judged, and the same content is not replayed twice.
 
 mod verify;
@@ -11,19 +11,24 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value, canonical_text};
 use runseal_core::verify::Level;
+use runseal_survey::{Files, find_units};
 
 use crate::store::{NewTask, TaskKind};
-use crate::survey::find_units;
 
 pub use verify::{Examined, examine};
 
 /// The tasks for everything at `paths` and below, by place, each once. Places are relative to the
 /// working folder, as they were given.
-pub fn find_tasks(kind: TaskKind, level: Level, paths: &[PathBuf]) -> Vec<NewTask> {
+pub fn find_tasks(
+    files: &dyn Files,
+    kind: TaskKind,
+    level: Level,
+    paths: &[PathBuf],
+) -> Vec<NewTask> {
     let options = options_of(kind, level);
     let mut places = Vec::new();
     for path in paths {
-        find_units(path, &mut |unit| places.push(place_of(&unit)));
+        find_units(files, path, &mut |unit| places.push(place_of(&unit)));
     }
     places.sort();
     places.dedup();
@@ -51,8 +56,12 @@ fn level_of(options: &str) -> Level {
     named.unwrap_or(Level::Integrity)
 }
 
-/// A path as tasks name it: without the dots that mean nothing.
+/// A path as tasks name it: without the dots that mean nothing. An address is kept as it is.
 fn place_of(path: &Path) -> String {
+    let given = path.to_string_lossy();
+    if given.contains("://") {
+        return given.into_owned();
+    }
     let clean: PathBuf = path.components().collect();
     let text = clean.to_string_lossy().into_owned();
     match text.strip_prefix("./") {
@@ -73,5 +82,6 @@ mod tests {
         assert_eq!(level_of("{}"), Level::Integrity);
         assert_eq!(place_of(Path::new("./a//b/./c")), "a/b/c");
         assert_eq!(place_of(Path::new("/x/y/")), "/x/y");
+        assert_eq!(place_of(Path::new("s3://bucket/a")), "s3://bucket/a");
     }
 }

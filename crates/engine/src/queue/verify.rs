@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use runseal_core::canon::{Dialect, canonical_text};
-use runseal_core::digest::{Digest, Hasher};
+use runseal_core::digest::Digest;
+use runseal_core::source::EntryKind;
 use runseal_core::verify::answer::render_survey_json;
 use runseal_core::verify::{Checked, Level, Outcome, Verdict};
+use runseal_survey::Files;
 
-use crate::input::open_regular;
 use crate::survey::{
-    Noted, Onlooker, SurveyOptions, Tally, compute_content_digest, survey_paths_seen,
+    Noted, Onlooker, SurveyOptions, Tally, compute_content_digest, survey_files_seen,
 };
 
 /// What was found at a place.
@@ -53,17 +54,18 @@ impl Onlooker for Digests {
 }
 
 /// Verifies what is at `place`, on one thread.
-pub fn examine(place: &str, level: Level) -> Examined {
+pub fn examine(files: &dyn Files, place: &str, level: Level) -> Examined {
     let path = PathBuf::from(place);
     // An archive is one file, and everything in it counts. It is read twice: what changes between
     // is not judged.
-    let before = file_digest(&path);
+    let before = file_digest(files, &path);
     let digests = Digests::default();
     let options = SurveyOptions {
         level,
         jobs: Some(1),
     };
-    let survey = survey_paths_seen(
+    let survey = survey_files_seen(
+        files,
         std::slice::from_ref(&path),
         options,
         &Tally::default(),
@@ -78,7 +80,7 @@ pub fn examine(place: &str, level: Level) -> Examined {
         return Examined::Unreadable(reason(survey.results()));
     }
     let content = match before {
-        Some(before) if file_digest(&path) != Some(before) => {
+        Some(before) if file_digest(files, &path) != Some(before) => {
             return Examined::Unreadable("it changed while it was judged".to_owned());
         }
         Some(before) => Some(before),
@@ -108,11 +110,11 @@ fn reason(results: &[Checked]) -> String {
 }
 
 /// The digest of a regular file; none of anything else.
-fn file_digest(path: &Path) -> Option<Digest> {
-    let (mut file, _) = open_regular(path).ok()?;
-    let mut hasher = Hasher::new();
-    std::io::copy(&mut file, &mut hasher).ok()?;
-    Some(hasher.finish())
+fn file_digest(files: &dyn Files, path: &Path) -> Option<Digest> {
+    match files.kind(path).ok()? {
+        EntryKind::File => files.digest(path).ok(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -120,6 +122,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::survey::LocalFiles;
 
     #[test]
     fn file_that_a_manifest_lists_changes_the_digest_when_it_changes() {
@@ -130,7 +133,7 @@ mod tests {
         let place = root.display().to_string();
         let examined = |text: &str| {
             fs::write(root.join("RUN_OUTPUT.json"), text).unwrap();
-            match examine(&place, Level::Integrity) {
+            match examine(&LocalFiles, &place, Level::Integrity) {
                 Examined::Judged {
                     content, is_valid, ..
                 } => (content, is_valid),
@@ -141,7 +144,8 @@ mod tests {
         assert_eq!(examined("{}"), first);
         assert_ne!(examined("{\"a\":1}").0, first.0);
         assert!(!first.1);
-        let gone = examine(&root.join("none").display().to_string(), Level::Integrity);
+        let none = root.join("none").display().to_string();
+        let gone = examine(&LocalFiles, &none, Level::Integrity);
         assert!(matches!(gone, Examined::Unreadable(reason) if reason.contains("nothing")));
     }
 }

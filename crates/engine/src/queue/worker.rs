@@ -9,12 +9,13 @@ use std::sync::{Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use runseal_core::verify::Level;
+use runseal_survey::Files;
 use thiserror::Error;
 
 use super::level_of;
 use super::verify::{Examined, examine};
 use crate::store::{ClaimedTask, Finished, Store, StoreError, TaskEnd, TaskKind, TaskResult};
-use runseal_core::verify::Level;
 
 /// How long a worker that found nothing waits before it looks again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
@@ -44,8 +45,14 @@ pub enum ReplayEnd {
     NotHere(String),
 }
 
-/// Replays what is at a path, and stops when the flag is set.
-pub type Replay<'r> = &'r (dyn Fn(&Path, &AtomicBool) -> ReplayEnd + Sync);
+/// What a worker needs from its caller to do a task.
+#[derive(Clone, Copy)]
+pub struct TaskTools<'t> {
+    /// The files that a task's place is among.
+    pub files: &'t (dyn Fn(&Path) -> Box<dyn Files> + Sync),
+    /// Replays what is at a path, and stops when the flag is set.
+    pub replay: &'t (dyn Fn(&Path, &AtomicBool) -> ReplayEnd + Sync),
+}
 
 /// How to work.
 #[derive(Clone, Debug)]
@@ -79,7 +86,7 @@ type Connection = Mutex<Box<dyn Store>>;
 pub fn run_task_workers(
     store: Box<dyn Store>,
     options: &TaskWorkOptions,
-    replay: Replay<'_>,
+    tools: TaskTools<'_>,
 ) -> Result<TaskWorkSummary, TaskWorkError> {
     let count = options.workers.max(1);
     let mut connections: Vec<Connection> = Vec::with_capacity(count);
@@ -98,7 +105,7 @@ pub fn run_task_workers(
                     _ => format!("{}-{number}", options.worker_id),
                 };
                 let store = &connections[number % connections.len()];
-                scope.spawn(move || work(store, options, &name, replay))
+                scope.spawn(move || work(store, options, &name, tools))
             })
             .collect();
         let ended = workers.into_iter().map(|worker| worker.join());
@@ -124,7 +131,7 @@ fn work(
     store: &Connection,
     options: &TaskWorkOptions,
     name: &str,
-    replay: Replay<'_>,
+    tools: TaskTools<'_>,
 ) -> Result<TaskWorkSummary, TaskWorkError> {
     let mut summary = TaskWorkSummary::default();
     let mut pause = PAUSES.0;
@@ -140,7 +147,7 @@ fn work(
         };
         pause = PAUSES.0;
         let end = keep_lease(store, options, name, &task, |lost| {
-            do_task(store, &task, replay, lost)
+            do_task(store, &task, tools, lost)
         })?;
         let finished = lock(store)?.end_task(name, &task, &end)?;
         match (finished, &end) {
@@ -194,14 +201,15 @@ fn keep_lease<T: Send>(
 fn do_task(
     store: &Connection,
     task: &ClaimedTask,
-    replay: Replay<'_>,
+    tools: TaskTools<'_>,
     lost: &AtomicBool,
 ) -> Result<TaskEnd, TaskWorkError> {
     let level = match task.kind {
         TaskKind::Verify => level_of(&task.options),
         TaskKind::Replay => Level::Document,
     };
-    let (content, is_valid, report) = match examine(&task.location, level) {
+    let place = Path::new(&task.location);
+    let (content, is_valid, report) = match examine(&*(tools.files)(place), &task.location, level) {
         Examined::Judged {
             content,
             is_valid,
@@ -221,7 +229,7 @@ fn do_task(
     if let Some(known) = known {
         return Ok(TaskEnd::Result(known));
     }
-    Ok(match replay(Path::new(&task.location), lost) {
+    Ok(match (tools.replay)(place, lost) {
         ReplayEnd::Judged { outcome, report } => TaskEnd::Result(TaskResult {
             content,
             outcome,

@@ -65,11 +65,6 @@ pub fn detect_path(path: &Path) -> Result<Detected, SourceError> {
     runseal_survey::detect_path(&LocalFiles, path)
 }
 
-/// Shows `see` what there is to verify at `path` and below, by its place; nothing is judged.
-pub fn find_units(path: &Path, see: &mut dyn FnMut(PathBuf)) {
-    runseal_survey::find_units(&LocalFiles, path, see);
-}
-
 /// Reads the pack in a folder or in an archive of it; with what is wrong with that archive.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use runseal_engine::store::TaskKind;
 
 use super::super::job::place::{StoreArgs, store_error};
 use crate::error::CliError;
+use crate::places::files_for;
 use crate::ui;
 
 fn queue(
@@ -17,7 +18,8 @@ fn queue(
     paths: &[PathBuf],
     store: &StoreArgs,
 ) -> Result<Outcome, CliError> {
-    let tasks = find_tasks(kind, level, paths);
+    let files = files_for(paths.iter().map(PathBuf::as_path));
+    let tasks = find_tasks(files, kind, level, paths);
     if tasks.is_empty() {
         let message = "nothing that could be queued was found";
         return Err(CliError::new(Outcome::Unreadable, "NOT_FOUND", message)
