@@ -214,7 +214,7 @@ fn replay_run_bundle(
                 "`runseal verify` says what it withholds; whoever holds the whole can replay it",
             ));
         }
-        Err(error) => return record_error(error, false),
+        Err(error) => return record_error(error, false, "compared"),
     };
     if let Some(page) = &args.report {
         write_report(&args.path, page, &replay)?;
