@@ -221,3 +221,52 @@ fn remove(target: &Path) -> io::Result<()> {
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(folder: &Path, names: &[&str]) -> Written {
+        let content = folder.join("content");
+        fs::write(&content, "new").unwrap();
+        let mut written = Written::default();
+        for name in names {
+            let file = fs::File::open(&content).unwrap();
+            let target = folder.join(name);
+            written.put_beside(file, 0o644, &target).unwrap();
+        }
+        fs::remove_file(&content).unwrap();
+        written
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
+        let mut names: Vec<String> = entries.map(|entry| name(entry).unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_is_not_put_into_place_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("old.txt"), "old").unwrap();
+        let written = written(folder.path(), &["new/below/a.txt", "old.txt"]);
+        assert!(folder.path().join("new/below").is_dir());
+        drop(written);
+        assert_eq!(names(folder.path()), ["old.txt"]);
+        let old = fs::read_to_string(folder.path().join("old.txt"));
+        assert_eq!(old.unwrap(), "old");
+    }
+
+    #[test]
+    fn what_was_put_into_place_is_named_where_the_rest_cannot_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = written(folder.path(), &["a.txt", "taken"]);
+        fs::create_dir(folder.path().join("taken")).unwrap();
+        let gone = folder.path().join("gone.txt");
+        let error = written.put_into_place(&[gone], folder.path()).unwrap_err();
+        assert_eq!(error.to_string(), "of 3 changes, 1 was applied: `a.txt`");
+        assert_eq!(names(folder.path()), ["a.txt", "taken"]);
+    }
+}
