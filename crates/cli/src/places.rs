@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use runseal_core::source::SourceError;
 use runseal_engine::survey::LocalFiles;
 use runseal_survey::Files;
 use tempfile::TempDir;
@@ -29,6 +30,18 @@ pub fn files_anew(_: &Path) -> Box<dyn Files> {
 #[cfg(not(feature = "remote"))]
 pub fn bring_here(_: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
     Ok(None)
+}
+
+/// Refuses a name inside an archive, for commands that need a folder.
+///
+/// # Errors
+/// When there is nothing of this name outside of archives.
+pub fn check_outside_archive(path: &Path) -> Result<(), CliError> {
+    let shown = path.display().to_string();
+    match shown.contains("!/") && !path.exists() {
+        true => Err(SourceError::NotFound { path: shown }.into()),
+        false => Ok(()),
+    }
 }
 
 #[cfg(feature = "remote")]

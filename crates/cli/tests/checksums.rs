@@ -160,5 +160,12 @@ fn checksums_are_said_to_be_unsealed_everywhere() {
         bench.run(&["report", path, "-o", "page.html"]).code,
         Some(0)
     );
-    assert!(bench.read("page.html").contains(said));
+    let page = bench.read("page.html");
+    assert!(page.contains(said));
+    assert!(page.contains("id=\"came-out\""), "the files are not shown");
+    assert_eq!(
+        page.matches("can change the list").count(),
+        2,
+        "said twice in one list"
+    );
 }

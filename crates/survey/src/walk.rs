@@ -147,7 +147,7 @@ fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
                 || claim == Claim::Strong
                 || holds_artifacts(files, folder) =>
         {
-            let itself = Unit(Item::Folder(folder.to_owned(), format));
+            let itself = Unit(Item::Folder(folder.to_owned(), format, found));
             if definition(format).is_whole() {
                 return Start::Unit(itself);
             }
@@ -191,10 +191,15 @@ pub fn detect_path(files: &dyn Files, path: &Path) -> Result<Detected, SourceErr
         read => read?,
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(match parse_document(&bytes, &ReadOptions::default()) {
-        Ok(document) => detect_root(document.root(), &name),
-        Err(_) => detect_text(&bytes, &name),
-    })
+    Ok(detect_bytes(&bytes, &name))
+}
+
+/// What a document of this name is.
+pub(super) fn detect_bytes(bytes: &[u8], name: &str) -> Detected {
+    match parse_document(bytes, &ReadOptions::default()) {
+        Ok(document) => detect_root(document.root(), name),
+        Err(_) => detect_text(bytes, name),
+    }
 }
 
 /// The folder that a list of sums stands for; `None` where the path is none, or its folder something else.

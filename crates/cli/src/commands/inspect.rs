@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
     let trust = args.trust.open()?;
-    with_exhibit(&loaded, level, &trust, |exhibit| {
+    with_exhibit(&loaded, &trust, |exhibit| {
         if args.format.is_json() {
             ui::print_asked_json(&render_inspection_json(exhibit), Dialect::Kernel)
         } else {

@@ -239,6 +239,17 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
         let _ = error.print();
         return exit_code(Surface::Command, Outcome::Valid);
     }
+    // clap suggests a command for one that was mistyped, but not behind `help`.
+    if let (ErrorKind::InvalidSubcommand, [program, help, asked @ ..]) = (error.kind(), arguments)
+        && help == "help"
+    {
+        let asked: Vec<_> = [program].into_iter().chain(asked).cloned().collect();
+        if let Err(error) = CommandLine::try_parse_from(&asked)
+            && error.kind() == ErrorKind::InvalidSubcommand
+        {
+            return refuse(&error, &asked);
+        }
+    }
     let named = &named_commands(arguments);
     let surface = match named.first().map(String::as_str) {
         Some("pack") => Surface::Format(Format::Pack),

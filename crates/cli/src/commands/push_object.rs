@@ -6,7 +6,7 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::digest::ContentHash;
 use runseal_core::timestamp::is_iso_utc;
 use runseal_core::verify::{Outcome, Survey};
-use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
+use runseal_engine::survey::{SurveyOptions, Tally, survey_paths, without_climbing};
 use runseal_remote::landing::land;
 use runseal_remote::place::{PutOptions, Retention, RetentionMode, RunPlace};
 use runseal_remote::s3::S3Place;
@@ -90,7 +90,7 @@ pub fn push_run(
 
 /// Fails where what is at `path` does not hold.
 fn verify_first(path: &Path) -> Result<(), CliError> {
-    let paths = [path.to_owned()];
+    let paths = [without_climbing(path)];
     let survey: Survey = survey_paths(&paths, SurveyOptions::default(), &Tally::default());
     match survey.outcome() {
         Outcome::Valid => Ok(()),

@@ -18,7 +18,7 @@ use runseal_engine::staging::StagingError;
 use runseal_trust::dsse::Envelope;
 
 use crate::error::CliError;
-use crate::places::{Outgoing, bring_here, files_for, write_beside};
+use crate::places::{Outgoing, bring_here, check_outside_archive, files_for, write_beside};
 use crate::signing::KeyArgs;
 use crate::ui;
 
@@ -232,6 +232,7 @@ fn places_json(withheld: &[Withheld]) -> Value {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let shown = args.bundle.display().to_string();
     let fail = |error| redact_error(error, &shown);
+    check_outside_archive(&args.bundle)?;
     let here = bring_here(&args.bundle)?;
     let bundle = here.as_ref().map_or(&args.bundle, |(_, bundle)| bundle);
     let drops = match args.disclose.is_empty() {

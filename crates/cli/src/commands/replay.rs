@@ -261,10 +261,9 @@ fn write_report(path: &Path, page: &Path, replay: &Replay) -> Result<(), CliErro
         },
         differences: differences.collect(),
     };
-    let level = Level::Integrity;
-    let loaded = load_path(path, level)?;
+    let loaded = load_path(path, Level::Integrity)?;
     let trust = OpenTrust::default();
-    let html = with_exhibit(&loaded, level, &trust, |exhibit| {
+    let html = with_exhibit(&loaded, &trust, |exhibit| {
         render_page(exhibit, Some(&comparison))
     });
     super::report::write_page(page, &html).map(drop)
