@@ -19,9 +19,10 @@ use runseal_trust::check::Found;
 
 /// Files whose bytes are kept: the manifest that stands for a run bundle, and those whose facts
 /// policies ask for.
-const KEPT: [&str; 4] = [
+const KEPT: [&str; 5] = [
     "SHA256SUMS.txt",
     "REDACTION.json",
+    "REDACTED.json",
     "RUN_META.json",
     "run.json",
 ];

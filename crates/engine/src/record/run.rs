@@ -16,8 +16,7 @@ use super::fixed_time::{FixedTime, fix_time};
 use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain, normalize};
 use crate::models::{ModelSession, connect};
 
-/// What the names of parameters begin with in the command's environment.
-pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
+pub use runseal_core::formats::run_bundle::recorded::PARAMETER_PREFIX;
 
 /// Variables that every recorded command gets, so that it does the same every time and leaves no
 /// caches in the folder.

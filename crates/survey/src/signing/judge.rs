@@ -9,7 +9,8 @@ use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_core::verify::authenticity::{Authenticity, LogNote, SignedState, TrustNote};
 use runseal_core::verify::{Checked, Level, SignatureDemand, Survey};
-use runseal_trust::check::{Found, Known, check_signatures, summarize};
+use runseal_trust::check::{Found, Known, check_signatures, find_statements, summarize};
+use runseal_trust::dsse::Envelope;
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
 use runseal_trust::policy::{
@@ -130,8 +131,9 @@ pub fn load_policy(files: &dyn Files, path: &Path) -> Result<LoadedPolicy, Polic
 
 /// A log, or a proof out of one, that can be asked whether it holds something.
 pub trait AskedLog: Sync {
-    /// What it says of something with these signatures; of what nobody signed, by its digests.
-    fn ask(&self, found: &[Found], target: Option<&Target>) -> LogNote;
+    /// What it says of `target`, which these statements are about, at a time in milliseconds since
+    /// 1970. What was logged before anybody signed it is found by its digests.
+    fn ask(&self, statements: &[&Envelope], target: &Target, now: i64) -> LogNote;
 }
 
 /// What is asked about one path.
@@ -381,9 +383,10 @@ fn ask(
         decision
     });
     authenticity.logged = question.log.map(|log| {
-        // What somebody signed is logged by its signatures.
-        let target = found.is_empty().then_some(&signable.target);
-        log.ask(found, target)
+        let statements = find_statements(found, &signable.target, &known);
+        let about = statements.iter().filter(|(.., fault)| fault.is_none());
+        let about: Vec<_> = about.map(|(_, envelope, _)| *envelope).collect();
+        log.ask(&about, &signable.target, question.now)
     });
     (authenticity, decision)
 }

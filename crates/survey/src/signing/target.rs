@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, Document, Node, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
-use runseal_core::formats::redacted::documents::REDACTION;
+use runseal_core::formats::redacted::documents::{REDACTED, REDACTION};
 use runseal_core::formats::redacted::redactable::redactable;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
@@ -124,12 +124,12 @@ pub(super) fn signable_of(
             Target::of_file(&name, SUMS, sums)
         }
         (None, Format::Redacted) => {
-            let commitment = kept
-                .remove(REDACTION)
-                .ok_or_else(|| SourceError::NotFound {
-                    path: REDACTION.to_owned(),
-                })?;
-            Target::of_file(&name, REDACTION, commitment)
+            let mut take = |name: &str| {
+                kept.remove(name).ok_or_else(|| SourceError::NotFound {
+                    path: name.to_owned(),
+                })
+            };
+            of_copy(&name, take(REDACTION)?, &take(REDACTED)?)
         }
         (None, _) => Target::of_folder(&name, all_digests(digests)?),
     };
@@ -141,6 +141,14 @@ pub(super) fn signable_of(
         output: None,
         is_valid,
     })
+}
+
+/// A redacted copy: the commitment stands for what was sealed, and beside it is the list of what is
+/// withheld.
+fn of_copy(name: &str, commitment: Vec<u8>, list: &[u8]) -> Target {
+    let mut target = Target::of_file(name, REDACTION, commitment);
+    target.withheld = Some((REDACTED.to_owned(), Digest::of(list)));
+    target
 }
 
 /// The commitment that a main document holds, by the name and digest that copies have it under.
@@ -200,11 +208,11 @@ fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, 
         }
         target
     } else if loaded.format == Format::Redacted {
-        let commitment = match loaded.documents.get(REDACTION) {
-            Some(bytes) => bytes.clone(),
-            None => read_from_folder(files, path, REDACTION)?,
+        let take = |name: &str| match loaded.documents.get(name) {
+            Some(bytes) => Ok(bytes.clone()),
+            None => read_from_folder(files, path, name),
         };
-        Target::of_file(&name, REDACTION, commitment)
+        of_copy(&name, take(REDACTION)?, &take(REDACTED)?)
     } else {
         let files = loaded.files.iter();
         let files = all_digests(files.map(|file| (file.path.clone(), file.sha256)))?;

@@ -6,7 +6,7 @@ use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::log::{Log, LogError};
 use runseal_trust::log::tree::leaf_hash;
-use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, SignedNote};
+use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, ProofError, SignedNote};
 
 use super::{LogPlace, entries_for, read_note};
 use crate::error::CliError;
@@ -17,7 +17,8 @@ use crate::ui;
 /// The proof leads to the log's newest signed checkpoint. That of a PATH is written beside it, as
 /// `<PATH>.tlog-proof`, and carries its entry; others are printed.
 ///
-/// Exit 0: proved. Exit 1: it is not in the log, or the log did not only grow. Exit 2: the log could not be read.
+/// Exit 0: proved. Exit 1: it is not in the log, or the log did not only grow. Exit 2: the log could not be
+/// read, or is damaged.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal log prove runs.log RUN_BUNDLE/run_1\n  runseal log prove runs.log --since old-checkpoint.txt"
@@ -80,7 +81,16 @@ fn prove_growth(args: &Args, log: &dyn Log, since: &Path) -> Result<String, CliE
         path,
         checkpoint: note,
     };
+    proof.verify(&old).map_err(|error| damaged(args, &error))?;
     Ok(proof.to_text())
+}
+
+/// A proof that leads nowhere is the log's fault, and is not written.
+fn damaged(args: &Args, error: &ProofError) -> CliError {
+    let message = format!("what the log holds gives no proof: {error}");
+    CliError::new(Outcome::Unreadable, "LOG_DAMAGED", message)
+        .at(args.log.to_string())
+        .hint("nothing was written; `runseal log audit` says what is wrong")
 }
 
 /// The newest signed checkpoint, which must be of this tree.
@@ -133,6 +143,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                 path: log.prove_inclusion(index, checkpoint.size).map_err(fail)?,
                 checkpoint: note,
             };
+            proof.verify_own().map_err(|error| damaged(args, &error))?;
             proof.to_text()
         }
     };
