@@ -18,6 +18,7 @@ use runseal_engine::staging::StagingError;
 use runseal_trust::dsse::Envelope;
 
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::places::{Outgoing, bring_here, files_for, write_beside};
 use crate::signing::KeyArgs;
 use crate::ui;
@@ -90,6 +91,7 @@ impl RedactableArgs {
     /// Where a bundle goes that is made with these. A new seed is kept beside its bundle, which only a
     /// folder of this machine is private enough for.
     pub fn outgoing(&self, target: &Path) -> Result<Outgoing, CliError> {
+        refuse_inside(target)?;
         let outgoing = Outgoing::begin(target)?;
         if outgoing.is_elsewhere() && self.redactable && self.seed.is_none() {
             return Err(CliError::usage(

@@ -17,6 +17,7 @@ use runseal_sandbox::SandboxError;
 use super::redact::RedactableArgs;
 use crate::clock;
 use crate::error::CliError;
+use crate::inside::refuse_in;
 use crate::places::Outgoing;
 use crate::ui;
 use crate::verdict;
@@ -89,6 +90,7 @@ impl SealingArgs {
 
     /// Where the run goes.
     pub fn outgoing(&self) -> Result<Outgoing, CliError> {
+        refuse_in(&self.out, &self.out)?;
         self.redactable.outgoing(&self.out)
     }
 
