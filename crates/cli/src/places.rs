@@ -119,8 +119,9 @@ impl Outgoing {
     }
 }
 
+/// Whether a path names a place that is not on this machine.
 #[cfg(not(feature = "remote"))]
-fn is_elsewhere(_: &Path) -> bool {
+pub fn is_elsewhere(_: &Path) -> bool {
     false
 }
 
@@ -156,7 +157,9 @@ pub fn write_beside(path: &Path, bytes: &[u8], earlier: Option<&[u8]>) -> Result
 }
 
 #[cfg(feature = "remote")]
-use remote::{check_target, is_object as is_elsewhere, put};
+pub use remote::is_object as is_elsewhere;
+#[cfg(feature = "remote")]
+use remote::{check_target, put};
 
 #[cfg(feature = "remote")]
 mod remote {

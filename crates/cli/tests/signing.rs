@@ -732,7 +732,14 @@ fn bad_input_is_told_in_clear_words_and_nothing_is_written() {
     // What does not verify.
     sealed_as(&bench, "r2");
     fs::remove_file(bench.path("out/r2/RUN_META.json")).unwrap();
-    refused(&bench.run(&["sign", "out/r2", "--key", "key"]), "INVALID: ");
+    let invalid = bench.run(&["sign", "out/r2", "--key", "key"]);
+    assert_eq!(invalid.code, Some(1), "{}", invalid.stderr);
+    assert!(
+        invalid.stderr.starts_with("INVALID: "),
+        "{}",
+        invalid.stderr
+    );
+    assert!(!bench.path("out/r2.intoto.jsonl").exists());
     ok(bench.run(&["sign", "out/r2", "--key", "key", "--even-if-invalid"]));
     // A key that others can read is used, with a warning.
     fs::set_permissions(bench.path("key"), fs::Permissions::from_mode(0o644)).unwrap();
@@ -860,7 +867,7 @@ fn keys_made_are_readable_by_their_owner_alone_and_never_overwritten() {
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o600, "{format}");
-        assert_eq!(bench.run(&["keygen", "-o", &name]).code, Some(2));
+        refused(&bench.run(&["keygen", "-o", &name]), "EXISTS: ");
     }
     let usage = bench.run(&[
         "keygen",

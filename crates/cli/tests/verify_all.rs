@@ -137,12 +137,13 @@ fn verify_of_content_that_is_nothing_known_is_invalid_and_says_what_was_looked_f
             "x.json",
             "it has `hello`; looked for the members of a context bundle",
         ),
-        ("broken.json", "JSON: the text is no strict JSON"),
+        ("broken.json", "JSON: the text is not strict JSON"),
         ("both.json", "it could be a proposal or a patch set"),
     ] {
         let ran = bench.run(&["verify", name]);
         assert_eq!(ran.code, Some(1), "{name}");
         assert!(ran.stdout.contains(wanted), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("the folder or file itself"), "it was");
     }
 }
 

@@ -8,7 +8,7 @@ use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::definition::{
     Beside, Claim, FolderNames, Identity, Judgement, SourceFiles, definition,
 };
-use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
+use runseal_core::formats::detect::{Detected, detect_folder, detect_leftover, is_candidate};
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
 
@@ -325,8 +325,14 @@ impl Search<'_> {
             let listed = self.list(&folder);
             let shown = self.shown(&folder);
             let (detected, claim) = self.detect(&folder, &listed.names);
+            let detected = match (detected, claim) {
+                (Detected::Is(_), Claim::Weak) if folder != self.top => {
+                    detect_leftover(&listed.names)
+                }
+                (detected, _) => detected,
+            };
             match detected {
-                Detected::Is(format) if claim == Claim::Strong || folder == self.top => {
+                Detected::Is(format) => {
                     let source = ArchiveSource::new(self.archive, &folder);
                     let Some(judge) = self.judge else { continue };
                     let beside = read_beside_entry(self.archive, &folder);
@@ -355,7 +361,7 @@ impl Search<'_> {
                     let result = Checked::invalid(shown, None, NO_FORMAT, message);
                     self.results.results.push(result);
                 }
-                Detected::Is(_) | Detected::Unknown => {
+                Detected::Unknown => {
                     for name in &listed.candidates {
                         self.judge_document(name);
                     }

@@ -261,7 +261,7 @@ pub(super) fn judge_text(
 }
 
 fn broken(path: &str, format: Option<Format>, error: &JsonError) -> Checked {
-    let message = format!("{} {}", error.kind, error.position);
+    let message = format!("{}, at {}", error.kind, error.position);
     Checked::invalid(path, format, NO_JSON, message)
 }
 

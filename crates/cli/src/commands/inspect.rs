@@ -20,7 +20,7 @@ use crate::verdict::LevelArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal inspect out/bundle")]
 pub struct Args {
-    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`;
+    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); `-` means standard input;
     /// an artifact of a registry or layout (`oci://host/name:tag`).
     path: PathBuf,
     #[command(flatten)]

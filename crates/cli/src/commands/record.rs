@@ -24,6 +24,7 @@ use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
 use crate::clock;
 use crate::error::CliError;
+use crate::inside::refuse_in;
 use crate::ui;
 
 /// Bytes of standard input that are read at the most.
@@ -33,7 +34,7 @@ const LARGEST_STDIN: u64 = 512 << 20;
 ///
 /// The command runs as it stands in the current folder, which it sees at its own path and can
 /// write to; what it writes becomes artifacts of the bundle and, without --apply, nothing else.
-/// It has no network but, with --proxy, models. Every file that it reads below the folder is sealed, so that `runseal replay`
+/// It has no network; with --proxy it reaches models and nothing else. Every file that it reads below the folder is sealed, so that `runseal replay`
 /// needs nothing but the bundle. What could not be seen is listed in it.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -67,8 +68,8 @@ pub struct Args {
     /// A variable that the command gets and whose value is not sealed. May be repeated.
     #[arg(long, value_name = "NAME")]
     secret: Vec<String>,
-    /// What the command gets on standard input; `-` passes yours on. Without it, a file that
-    /// stands on standard input is passed on, a pipe or terminal is not.
+    /// What the command gets on standard input; `-` passes yours on. Without it, a redirected file
+    /// is passed on, a pipe or terminal is not.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
     /// Run it N times and say what varies. The first run is sealed.
@@ -143,6 +144,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
+    refuse_in(&args.out, &args.out)?;
     let outgoing = args.redactable.outgoing(&args.out)?;
     let request = args.request(outgoing.folder())?;
     if let Some(log) = &args.log {

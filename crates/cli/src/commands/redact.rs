@@ -19,6 +19,7 @@ use runseal_engine::staging::{Place, StagingError, check_place};
 use runseal_trust::dsse::Envelope;
 
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::places::{Outgoing, bring_here, check_outside_archive, files_for, write_beside};
 use crate::signing::KeyArgs;
 use crate::ui;
@@ -99,6 +100,7 @@ impl RedactableArgs {
     /// Where a bundle goes that is made with these. A new seed is kept beside its bundle, which only a
     /// folder of this machine is private enough for.
     pub fn outgoing(&self, target: &Path) -> Result<Outgoing, CliError> {
+        refuse_inside(target)?;
         let outgoing = Outgoing::begin(target)?;
         if outgoing.is_elsewhere() && self.redactable && self.seed.is_none() {
             return Err(CliError::usage(

@@ -32,7 +32,7 @@ use crate::signing::OpenTrust;
 use crate::ui;
 use crate::verdict;
 
-/// Do it again and compare.
+/// Run it again and compare.
 ///
 /// A run bundle, a job bundle and a pack need nothing else; a context bundle needs its intent.
 ///

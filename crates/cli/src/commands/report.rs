@@ -20,6 +20,7 @@ use runseal_survey::{Files, InsidePath};
 
 use super::report_whole::WholeFiles;
 use crate::error::CliError;
+use crate::inside::{refuse_in, refuse_inside};
 use crate::loaded::{load_error, load_path, with_exhibit};
 use crate::places::files_for;
 use crate::progress::with_progress;
@@ -40,11 +41,11 @@ use crate::verdict::LevelArgs;
     after_help = "Example:\n  runseal report out/bundle -o report.html\n  runseal report out/bundle --embed -o report.html\n  runseal report --verifier-only -o verify.html\n  runseal report today/run --against yesterday/run -o report.html\n  runseal report -r evidence/ -o site/"
 )]
 pub struct Args {
-    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`;
+    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); `-` means standard input;
     /// an artifact of a registry or layout (`oci://host/name:tag`).
     #[arg(required_unless_present = "verifier_only")]
     path: Option<PathBuf>,
-    /// Where the page goes, standard output where `-`; with --recursive a folder that is new or empty.
+    /// Where the page goes, `-` means standard output; with --recursive a folder that is new or empty.
     #[arg(long, short, value_name = "FILE.html|DIR")]
     output: PathBuf,
     /// A page for everything below PATH, and an index.
@@ -122,6 +123,7 @@ pub(super) fn write_page(output: &Path, html: &str) -> Result<Outcome, CliError>
     if output.as_os_str() == "-" {
         ui::print_bytes(html.as_bytes())?;
     } else {
+        refuse_inside(output)?;
         write_bytes(output, html.as_bytes())?;
     }
     Ok(Outcome::Valid)
@@ -175,6 +177,7 @@ fn write_site(
     if InsidePath::of(files, root).is_none() {
         files.kind(root).map_err(|source| not_there(root, source))?;
     }
+    refuse_in(target, target)?;
     runseal_engine::staging::check_place(target, Place::FreeOrEmptyFolder)
         .map_err(|error| staging_error(&error))?;
     let tally = Tally::default();

@@ -35,7 +35,7 @@ use crate::ui;
   runseal run intent.json --mode execute-sandbox --policy dev --model-mode replay \\
       --model-io model_io.json --pack out/pack")]
 pub struct Args {
-    /// The intent's file; standard input where `-`.
+    /// The intent's file; `-` means standard input.
     intent: PathBuf,
     /// How far to go.
     #[arg(long, value_enum, default_value_t = ModeArg::PlanOnly)]

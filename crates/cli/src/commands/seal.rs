@@ -18,6 +18,7 @@ use super::redact::RedactableArgs;
 use super::sandbox_level::missing_layer;
 use crate::clock;
 use crate::error::CliError;
+use crate::inside::refuse_in;
 use crate::places::Outgoing;
 use crate::ui;
 use crate::verdict;
@@ -90,6 +91,7 @@ impl SealingArgs {
 
     /// Where the run goes.
     pub fn outgoing(&self) -> Result<Outgoing, CliError> {
+        refuse_in(&self.out, &self.out)?;
         self.redactable.outgoing(&self.out)
     }
 

@@ -10,6 +10,7 @@ use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, ProofErro
 
 use super::{LogPlace, entries_for, read_note};
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::ui;
 
 /// Prove that what is at PATH is in the log (inclusion), or that the log only grew (--since).
@@ -36,7 +37,7 @@ pub struct Args {
     /// That the log only added to this checkpoint.
     #[arg(long, value_name = "CHECKPOINT", conflicts_with_all = ["path", "index"])]
     since: Option<PathBuf>,
-    /// The proof's file; standard output where `-`.
+    /// The proof's file; `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -154,6 +155,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     });
     match args.output.clone().or(beside) {
         Some(path) if path.as_os_str() != "-" => {
+            refuse_inside(&path)?;
             write_bytes(&path, text.as_bytes())?;
             ui::print_line(&path.display().to_string())?;
         }

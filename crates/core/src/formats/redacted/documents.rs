@@ -337,7 +337,7 @@ impl Redacted {
         let (Some(Value::Array(list)), Some(Value::Object(openings)), true) =
             (value.get("withheld"), value.get("openings"), is_ours)
         else {
-            return Err("it is no list of what is withheld of version 1.0.0".to_owned());
+            return Err("it is not a list of what is withheld of version 1.0.0".to_owned());
         };
         let withheld = list.iter().map(|place| {
             only_members(place, &["path", "pointer", "reason"]).then_some(())?;
