@@ -221,7 +221,7 @@ fn command_that_writes_without_end_is_stopped_at_its_limit() {
             ran.stderr
         );
         assert!(
-            ran.stderr.contains("`--artifact-bytes SIZE`"),
+            ran.stderr.contains("`--artifact-bytes`"),
             "{script}: {}",
             ran.stderr
         );

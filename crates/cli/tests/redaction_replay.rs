@@ -82,7 +82,7 @@ fn copy_that_shows_what_is_needed_is_run_and_compared_as_far_as_it_is_shown() {
     assert_replay(
         &unnamed,
         0,
-        &["REPRODUCED as far as it is shown", "and 0 same"],
+        &["REPRODUCED as far as it is shown", "and no artifacts"],
     );
 }
 

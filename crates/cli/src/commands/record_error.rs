@@ -94,8 +94,8 @@ pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<O
 /// What gives a command more room than the limit that it ran into.
 fn more_room(limit: Limit, is_stopped: bool) -> String {
     let more = match limit {
-        Limit::WallTime => "`--timeout SECONDS` gives it more time",
-        Limit::WorkBytes => "`--artifact-bytes SIZE` lets it write more, in one file and in all",
+        Limit::WallTime => "`--timeout` gives it more time",
+        Limit::WorkBytes => "`--artifact-bytes` lets it write more, in one file and in all",
         Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
         Limit::Stdout | Limit::Stderr => {
             "let it write into a file what it prints: `sh -c 'COMMAND > out.txt'`"

@@ -191,7 +191,7 @@ fn render_run(text: &mut String, at: usize, of: usize, run: &Comparison, outputs
             text,
             "  {number}the same output (outputs_hash {outputs_hash}){}",
             match artifacts {
-                0 => String::new(),
+                0 => " and no artifacts".to_owned(),
                 1 => " and the same artifact".to_owned(),
                 several => format!(" and the same {several} artifacts"),
             }

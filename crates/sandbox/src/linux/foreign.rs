@@ -9,13 +9,16 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rustix::fs::Access;
+
 /// Entries that are looked at: whoever has more gets the layer without waiting for an answer.
 const MOST_ENTRIES: usize = 10_000;
 /// Beyond this many bytes a folder is not copied: most commands change none of the files that are
 /// somebody else's, and would wait for nothing.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Whether something in `folder`, or the folder itself, belongs to others, and a copy is cheap.
+/// Whether something in `folder`, or the folder itself, belongs to others, and a copy is cheap and
+/// has everything.
 pub(super) fn is_in(folder: &Path) -> bool {
     let own = (
         rustix::process::geteuid().as_raw(),
@@ -36,7 +39,14 @@ pub(super) fn is_in(folder: &Path) -> bool {
         if entries > MOST_ENTRIES || bytes > MOST_BYTES {
             return false;
         }
-        is_found |= (metadata.uid(), metadata.gid()) != own;
+        if (metadata.uid(), metadata.gid()) != own {
+            is_found = true;
+            // A copy leaves out what cannot be read, and the command would miss it.
+            let may_read = rustix::fs::access(&path, Access::READ_OK);
+            if !metadata.is_symlink() && may_read.is_err() {
+                return false;
+            }
+        }
         if metadata.is_dir() {
             let below = fs::read_dir(&path).into_iter().flatten().flatten();
             waiting.extend(below.map(|entry| entry.path()));
