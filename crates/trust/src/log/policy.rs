@@ -298,6 +298,11 @@ mod tests {
         let found = policy.accept(&note).unwrap();
         assert_eq!(found.witnesses.len(), 2);
         assert_eq!(found.seen_by_all(), Some(20));
+        // A time that no calendar has is none.
+        let mut dateless = note.clone();
+        cosign(&mut dateless, 3, u64::MAX);
+        let refused = RefusedCheckpoint::NoDate("w3".to_owned());
+        assert_eq!(policy.accept(&dateless), Err(refused));
         // A known witness's broken signature spoils the note.
         cosign(&mut note, 3, 30);
         note.signatures.last_mut().unwrap().bytes[20] ^= 1;
