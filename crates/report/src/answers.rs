@@ -164,7 +164,7 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
             1 => "1 finding".to_owned(),
             many => format!("{many} findings"),
         };
-        return answer(Tone::Bad, "Not intact", format!("{what}, told below"));
+        return answer(Tone::Bad, "Not intact", format!("{what}, listed below"));
     }
     if !exhibit.is_valid() {
         let results = exhibit.report.results().iter();

@@ -158,7 +158,14 @@ impl<'a> PackView<'a> {
             (Some(kind), _) => Some(kind.name()),
             (None, _) => None,
         };
-        Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(outcome)
+        let mut identity =
+            Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(outcome);
+        if !self.lists_files() {
+            let caveat = "run.json lists no hashes of its files; what no other file repeats could \
+                          have been changed (docs/not-repeated.md)";
+            identity.caveats.push(caveat.to_owned());
+        }
+        identity
     }
 
     /// Whether run.json lists the pack's files, as packs of our harness do.
