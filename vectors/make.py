@@ -416,6 +416,10 @@ def make_ledgers():
             made.append(kernel({**json.loads(line), "previous": previous}))
         return made
 
+    case("ld6-clarify-accepted", 1, accepted=True)
+    case("ld6-refuse-accepted", 2, accepted=True)
+    case("ld6-bundle-without-hash", 0, bundle_sha256=None)
+    case("ld6-refuse-with-hash", 2, bundle_sha256=json.loads(lines[0])["bundle_sha256"])
     chain = chained(lines)
     write("ok-chain", chain)
     write("ok-chain-begins-later", [kernel(without(json.loads(lines[0]), "previous")), kernel(

@@ -387,6 +387,14 @@ mod remote {
             self.at(path).read(path, limit)
         }
 
+        fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+            self.at(path).head(path, limit)
+        }
+
+        fn link_target(&self, path: &Path) -> Option<PathBuf> {
+            self.at(path).link_target(path)
+        }
+
         fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
             self.at(path).digest(path)
         }

@@ -20,7 +20,7 @@ use crate::ui;
 pub(super) struct Comparison {
     /// What is as it was.
     pub(super) same: Vec<String>,
-    /// What is not.
+    /// What came out differently.
     pub(super) differences: Vec<String>,
     /// What could not be compared, and why.
     pub(super) notes: Vec<String>,

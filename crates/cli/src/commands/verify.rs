@@ -1,6 +1,6 @@
 //! `runseal verify`: whatever it is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Dialect;
 use runseal_core::formats::Format;
@@ -113,7 +113,11 @@ fn demands(args: &Args) -> Result<Demands, CliError> {
             .at(input.shown())
             .hint("one path, id or format a line")
         })?;
-        demands = demands.expecting(&lines);
+        demands = demands.expecting(&lines).map_err(|error| {
+            CliError::new(Outcome::Usage, "NOTHING_EXPECTED", error.to_string())
+                .at(input.shown())
+                .hint("one path, id or format a line; a path that is a format's name as `./pack`")
+        })?;
     }
     Ok(demands)
 }
@@ -155,7 +159,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         AnswerFormat::Json => ui::print_asked_json(&render_survey_json(&survey), Dialect::Kernel)?,
         AnswerFormat::Sarif => {
-            ui::print_asked_json(&render_survey_sarif(&survey), Dialect::Kernel)?;
+            let folder = std::env::current_dir().ok();
+            let folder = folder.as_deref().and_then(Path::to_str);
+            ui::print_asked_json(&render_survey_sarif(&survey, folder), Dialect::Kernel)?;
         }
         AnswerFormat::Junit => ui::print_bytes(render_survey_junit(&survey).as_bytes())?,
     }

@@ -51,7 +51,7 @@ pub struct Refused {
     pub place: String,
     /// The rule that does not hold, where it was judged.
     pub rule: Option<&'static str>,
-    /// Why.
+    /// What does not hold, or kept it from being read, in one sentence.
     pub reason: String,
     /// Whether it could be read at all.
     pub is_readable: bool,

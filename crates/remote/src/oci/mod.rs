@@ -71,7 +71,7 @@ pub enum OciError {
     NotValid {
         /// What was to be pushed or was pulled.
         path: String,
-        /// Why.
+        /// The first finding, or what kept it from being judged.
         why: String,
     },
     /// A registry wants the password to be sent to somebody else.
@@ -92,7 +92,7 @@ pub enum OciError {
     Unwritable {
         /// What it is.
         what: &'static str,
-        /// Why.
+        /// What has no form in a manifest.
         why: String,
     },
     /// A document or artifact that cannot be used.

@@ -50,6 +50,14 @@ impl Files for StagedFiles<'_> {
         LocalFiles.read(&self.real(path), limit)
     }
 
+    fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        LocalFiles.head(&self.real(path), limit)
+    }
+
+    fn link_target(&self, path: &Path) -> Option<PathBuf> {
+        LocalFiles.link_target(&self.real(path))
+    }
+
     fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
         LocalFiles.digest(&self.real(path))
     }
